@@ -31,7 +31,6 @@ void attempt::start() {
 void attempt::start_one(task_process& t) {
   try {
     t.start();
-    env_.guard.watch(t.pid());
   } catch (std::system_error const& e) {
     auto const error = e.code().value();
     failed({.task = t.of().name,
@@ -50,7 +49,6 @@ void attempt::ended(pid_t pid, int raw_status) {
   if (it == tasks_.end()) return;
   auto& t = **it;
   t.signal(SIGKILL);  // what it leaves behind in its group
-  env_.guard.forget(pid);
   ending e{.task = t.of().name, .after = clock::now() - started_};
   set_status(e, raw_status);
   if (stopping_) e.why = killed_ ? ending::cause::killed : ending::cause::stopped;

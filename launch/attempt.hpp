@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "launch/ending.hpp"
-#include "launch/guardian.hpp"
 #include "launch/task_process.hpp"
 
 namespace muster::launch {
@@ -22,7 +21,6 @@ class attempt {
   struct environment {
     boost::asio::io_context& io;
     output& out;
-    guardian& guard;
     clock::duration grace;  // from being told to stop to SIGKILL
   };
 

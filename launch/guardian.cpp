@@ -1,4 +1,5 @@
-// A forked process that holds the end of a pipe; and orphans, found in /proc.
+// Both sides are subreapers: an orphan comes to the nearest of them that lives. The launcher has a
+// process group of its own, so that who kills the job of a shell does not kill both.
 #include "launch/guardian.hpp"
 
 #include <fcntl.h>
@@ -11,63 +12,37 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "launch/ending.hpp"
+
 namespace muster::launch {
 namespace {
 
-// Of the guardian only. Static, since it is used after fork where nothing may be allocated.
-pid_t groups[guardian::groups_max];
-
-void note(pid_t number) {
-  pid_t const from = number > 0 ? 0 : -number;
-  pid_t const to = number > 0 ? number : 0;
-  for (auto& group : groups)
-    if (group == from) {
-      group = to;
-      return;
-    }
-}
-
-void close_all_but(int fd) {
-  int const nothing = ::open("/dev/null", O_RDWR);
-  for (int i = 0; i <= 2; ++i) ::dup2(nothing, i);
-  if (fd > 3) ::syscall(SYS_close_range, 3u, static_cast<unsigned>(fd - 1), 0u);
-  ::syscall(SYS_close_range, static_cast<unsigned>(fd + 1), ~0u, 0u);
-}
-
-// Each message is a number: a group to watch, or minus a group to forget. The end of the line is
-// the end of the process that held it.
-[[noreturn]] void guard(int line) {
-  ::setpgid(0, 0);
-  for (int s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) ::signal(s, SIG_IGN);
-  ::prctl(PR_SET_NAME, "muster-guardian");
-  close_all_but(line);
-  for (;;) {
-    pid_t number = 0;
-    auto const got = ::read(line, &number, sizeof number);
-    if (got < 0 && errno == EINTR) continue;
-    if (got != sizeof number) break;
-    note(number);
-  }
-  for (auto const group : groups)
-    if (group > 1) ::kill(-group, SIGKILL);
-  ::_exit(0);
-}
-
-// The fields of /proc/PID/stat behind the name, which may hold anything.
-pid_t parent_of(std::string const& pid) {
+// The fields of /proc/PID/stat behind the name, which may hold anything; the first is the third of
+// proc(5).
+std::istringstream fields_of(std::string const& pid) {
   auto stream = std::ifstream("/proc/" + pid + "/stat");
   std::string text;
   std::getline(stream, text);
   auto const behind = text.rfind(") ");
-  if (behind == std::string::npos || text.size() < behind + 5) return 0;
+  return std::istringstream(behind == std::string::npos ? std::string() : text.substr(behind + 2));
+}
+
+pid_t parent_of(std::string const& pid) {
+  auto fields = fields_of(pid);
+  char state = 0;
   pid_t parent = 0;
-  std::from_chars(text.data() + behind + 4, text.data() + text.size(), parent);
+  fields >> state >> parent;
   return parent;
 }
 
@@ -93,46 +68,115 @@ void kill_and_reap(pid_t pid) {
   ::waitpid(pid, nullptr, WNOHANG);
 }
 
+// Processes are often killed by name or by words of their command line (pkill -9 -f "muster run"):
+// these shall find the guardian alone.
+void take_name(char const* name) {
+  ::prctl(PR_SET_NAME, name);
+  constexpr int fields_before_arguments = 45;  // of proc(5)'s 48th, which begins them
+  auto fields = fields_of("self");
+  std::string skipped;
+  for (int i = 0; i < fields_before_arguments; ++i) fields >> skipped;
+  std::uintptr_t begin = 0, end = 0;
+  fields >> begin >> end;
+  if (begin == 0 || end <= begin + std::strlen(name)) return;
+  std::memset(reinterpret_cast<void*>(begin), 0, end - begin);
+  std::memcpy(reinterpret_cast<void*>(begin), name, std::strlen(name));
+}
+
+sigset_t set_of(std::initializer_list<int> numbers) {
+  sigset_t all;
+  sigemptyset(&all);
+  for (int const n : numbers) sigaddset(&all, n);
+  return all;
+}
+
+// What was ignored at the start stays so: nohup, background jobs of a shell.
+sigset_t heard_by_guardian() {
+  auto all = set_of({SIGCHLD, SIGTERM, SIGUSR1, SIGUSR2});
+  for (int const n : {SIGINT, SIGHUP, SIGTSTP}) {
+    struct sigaction now {};
+    ::sigaction(n, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&all, n);
+  }
+  return all;
+}
+
+// The launcher hears of signals by the guardian alone: sent to both, as to all processes of a
+// service, they would count twice. A terminal that holds up who writes in the background is not to.
+void become_launcher() {
+  ::setpgid(0, 0);
+  take_name("task-launcher");
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // stopped, it would not see the end of the line
+  auto const blocked = set_of({SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTTOU});
+  ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+// Suspends both, as a shell's Ctrl-Z.
+void suspend(pid_t launcher) {
+  ::kill(launcher, SIGSTOP);
+  ::raise(SIGSTOP);
+  ::kill(launcher, SIGCONT);
+}
+
+std::optional<int> reap(pid_t launcher) {
+  std::optional<int> raw;
+  int now = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &now, WNOHANG)) > 0;)
+    if (pid == launcher) raw = now;
+  return raw;
+}
+
+// What wait() says of the launcher. A run takes as long as it takes: there is no deadline.
+int await_end(pid_t launcher, file_descriptor const& line, sigset_t const& heard) {
+  for (;;) {
+    int const number = ::sigwaitinfo(&heard, nullptr);
+    if (number == SIGTSTP) {
+      suspend(launcher);
+    } else if (number == SIGCHLD) {
+      if (auto const raw = reap(launcher)) return *raw;
+    } else if (number > 0) {
+      auto const word = static_cast<char>(number);
+      [[maybe_unused]] auto const written = ::write(line.get(), &word, 1);
+    }
+  }
+}
+
 }  // namespace
 
-guardian::guardian() {
+side split() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0)
+  if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
     throw std::system_error(errno, std::generic_category(), "pipe of the guardian");
-  file_descriptor const reading(fds[0]);
-  line_ = file_descriptor(fds[1]);
-  pid_ = ::fork();
-  if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork of the guardian");
-  if (pid_ == 0) {
-    line_.reset();
-    guard(reading.get());
+  file_descriptor reading(fds[0]), writing(fds[1]);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by a child
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGPIPE, SIG_IGN);
+  auto const heard = heard_by_guardian();
+  ::sigprocmask(SIG_BLOCK, &heard, nullptr);
+  pid_t const launcher = ::fork();
+  if (launcher < 0) throw std::system_error(errno, std::generic_category(), "fork of the launcher");
+  if (launcher == 0) {
+    writing.reset();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    become_launcher();
+    return {.line = std::move(reading)};
   }
+  reading.reset();
+  ending e;
+  set_status(e, await_end(launcher, writing, heard));
+  kill_orphans();
+  if (e.signal != 0)
+    std::cerr << "muster run: its launcher ended with " << describe(e)
+              << "; what it had started was killed\n";
+  return {.over = e.status};
 }
 
-guardian::~guardian() {
-  line_.reset();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-void guardian::tell(pid_t number) const {
-  [[maybe_unused]] auto const written = ::write(line_.get(), &number, sizeof number);
-}
-
-void adopt_orphans() {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-void kill_orphans(pid_t spared) {
+void kill_orphans() {
   constexpr int generations_max = 64;  // what is killed may leave children of its own
   for (int i = 0; i < generations_max; ++i) {
-    bool any = false;
-    for (auto const pid : children_of(::getpid())) {
-      if (pid == spared) continue;
-      any = true;
-      kill_and_reap(pid);
-    }
-    if (!any) return;
+    auto const orphans = children_of(::getpid());
+    if (orphans.empty()) return;
+    for (auto const pid : orphans) kill_and_reap(pid);
   }
 }
 

@@ -1,40 +1,29 @@
-// A small process beside this one that kills every process group it was told of once this process
-// is gone, however it went: what children started dies too, even after SIGKILL. Owned by main, made
-// before the first thread; used by one thread.
+// A run is two processes. The one that was started is the guardian: it waits, passes signals on and
+// kills whatever is left once the other is gone. Its child is the launcher, which does the work,
+// and kills everything should the guardian be gone. Both adopt what the programs of the run leave
+// behind, so neither can be killed with the other and its descendants getting away.
 #pragma once
 
-#include <sys/types.h>
+#include <optional>
 
 #include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 
-class guardian {
- public:
-  /// Groups watched at one time; more are killed at this process's orderly end only.
-  static constexpr int groups_max = 4096;
-
-  /// Errors: std::system_error.
-  guardian();
-  /// Lets it end and waits for that.
-  ~guardian();
-  guardian(guardian const&) = delete;
-
-  void watch(pid_t group) { tell(group); }
-  void forget(pid_t group) { tell(-group); }
-  pid_t pid() const { return pid_; }
-
- private:
-  void tell(pid_t number) const;
-
-  file_descriptor line_;
-  pid_t pid_ = 0;
+struct side {
+  /// In the guardian, once the run is over: its exit status.
+  std::optional<int> over{};
+  /// In the launcher: each byte is a signal that the guardian was sent, the end of the line is its
+  /// end.
+  file_descriptor line{};
 };
 
-/// Kills, and waits for, what descends from this process and was left to it by its parents, except
-/// `spared`. Needs PR_SET_CHILD_SUBREAPER. For each at most a second.
-void kill_orphans(pid_t spared);
-/// From now on this process is the parent of whatever its children leave behind.
-void adopt_orphans();
+/// Splits this process in two and returns in both: in the launcher at once, in the guardian when
+/// nothing of the run is left. REQUIRES: one thread. Errors: std::system_error.
+side split();
+
+/// Kills, and waits for, what descends from this process and was left to it by its parents. For
+/// each at most a second.
+void kill_orphans();
 
 }  // namespace muster::launch

@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
@@ -22,13 +24,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
-// What was ignored at the start stays so: nohup, background jobs of a shell.
-void add_unless_ignored(asio::signal_set& set, int number) {
-  struct sigaction now {};
-  ::sigaction(number, nullptr, &now);
-  if (now.sa_handler != SIG_IGN) set.add(number);
-}
-
 class launcher {
  public:
   explicit launcher(launch_options o)
@@ -36,16 +31,15 @@ class launcher {
         backoff_(options_.backoff_min, options_.backoff_max, std::random_device()()),
         output_(io_, options_.output),
         children_(io_, SIGCHLD),
-        signals_(io_, SIGTERM, SIGUSR1, SIGUSR2),
+        line_(io_, options_.guardian_line.release()),
         pause_(io_) {
-    for (int s : {SIGINT, SIGHUP}) add_unless_ignored(signals_, s);
     output_.resume = [this] {
       if (attempt_) attempt_->resume();
     };
   }
 
   int run() {
-    await_signal();
+    await_word();
     await_child();
     begin();
     io_.run();
@@ -56,9 +50,9 @@ class launcher {
   void begin() {
     began_ = clock::now();
     // The one before is gone only now: none of its handlers waits any more.
-    attempt_ = std::make_unique<attempt>(
-        attempt::environment{io_, output_, guardian_, options_.grace}, options_.roles(restarts_),
-        [this](attempt_result r) { over(std::move(r)); });
+    attempt_ = std::make_unique<attempt>(attempt::environment{io_, output_, options_.grace},
+                                         options_.roles(restarts_),
+                                         [this](attempt_result r) { over(std::move(r)); });
     attempt_->start();
   }
 
@@ -83,12 +77,27 @@ class launcher {
     }
   }
 
-  void await_signal() {
-    signals_.async_wait([this](error_code error, int number) {
-      if (error) return;
-      on_signal(number);
-      await_signal();
+  // Of the guardian: a signal that it was sent, or its end. It has none before that: no deadline.
+  void await_word() {
+    line_.async_read_some(asio::buffer(&word_, 1), [this](error_code error, std::size_t) {
+      if (error == asio::error::operation_aborted) return;
+      if (error) return on_guardian_gone();
+      on_signal(word_);
+      await_word();
     });
+  }
+
+  // Killed. What it was the guardian of shall not outlive it.
+  void on_guardian_gone() {
+    told_ = SIGKILL;
+    output_.abandon();
+    if (ending_) return;
+    if (pausing_) {
+      pause_.cancel();
+      return end(128 + SIGKILL);
+    }
+    attempt_->kill();
+    attempt_->resume();
   }
 
   void on_signal(int number) {
@@ -115,7 +124,7 @@ class launcher {
   }
 
   void over(attempt_result r) {
-    kill_orphans(guardian_.pid());
+    kill_orphans();
     if (!r.first) return end(0);
     auto const& first = *r.first;
     if (told_ != 0) {
@@ -153,13 +162,13 @@ class launcher {
     output_.finish([this] { io_.stop(); });
   }
 
-  launch_options const options_;
-  guardian guardian_;  // first: it is forked before there is a second thread
+  launch_options options_;
   asio::io_context io_{1};
   backoff backoff_;
   output output_;
   asio::signal_set children_;
-  asio::signal_set signals_;
+  asio::posix::stream_descriptor line_;
+  char word_ = 0;
   asio::steady_timer pause_;
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
@@ -186,8 +195,6 @@ std::vector<int> free_ports(std::size_t count) {
 }
 
 int run(launch_options options) {
-  ::signal(SIGPIPE, SIG_IGN);
-  adopt_orphans();
   return launcher(std::move(options)).run();
 }
 

@@ -1,6 +1,6 @@
 // Runs a command as all the tasks of a cluster that are this machine's: starts them, restarts all
 // of them together after a failure, passes signals on, and says in the end what happened. Made and
-// run by main, once a process.
+// run by main, once a process, below a guardian.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,14 @@
 #include "launch/ending.hpp"
 #include "launch/output.hpp"
 #include "launch/plan.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::launch {
 
 struct launch_options {
   using milliseconds = std::chrono::milliseconds;
 
+  file_descriptor guardian_line;  // of split()
   /// What to start; asked for again at each restart, with how often there was one.
   std::function<std::vector<role>(int restart)> roles;
   output_options output{};
@@ -39,9 +41,9 @@ constexpr int processes_max = 256;
 std::vector<int> free_ports(std::size_t count);
 
 /// Returns the exit status: 0, or that of the first that failed (128 + n after signal n), 127 if
-/// the command was not found. SIGINT, SIGTERM and SIGHUP are passed on and end it, a second one
-/// kills; SIGUSR1 and SIGUSR2 are passed on. Errors: std::runtime_error, std::system_error before
-/// anything runs, and whatever `roles` throws.
+/// the command was not found. SIGINT, SIGTERM and SIGHUP of the guardian are passed on and end it,
+/// a second one kills; SIGUSR1 and SIGUSR2 are passed on. Nothing that it started is left. Errors:
+/// std::runtime_error, std::system_error before anything runs, and whatever `roles` throws.
 int run(launch_options options);
 
 }  // namespace muster::launch

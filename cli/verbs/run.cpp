@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
+#include "launch/guardian.hpp"
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
 #include "muster/cluster_error.hpp"
@@ -174,6 +175,8 @@ int run_everything(run_options& o) {
   if (o.literal->empty())
     throw command_error(
         exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
+  auto here = launch::split();
+  if (here.over) return *here.over;
   if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
   auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster);
@@ -183,7 +186,8 @@ int run_everything(run_options& o) {
     declared.emplace(o.rest, o.declare, request.cluster);
     request.server = declared->address();
   }
-  auto l = o.launch;
+  auto l = std::move(o.launch);
+  l.guardian_line = std::move(here.line);
   l.roles = [&o, request, cluster](int restart) mutable {
     request.restart = restart;
     if (restart > 0) look_again(o, request, cluster);

@@ -1,4 +1,4 @@
-// How `muster run` is stopped, and that nothing it started is left behind.
+// How `muster run` is stopped.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,26 +7,10 @@
 #include <csignal>
 #include <fstream>
 
-#include "tests/e2e/run_words.hpp"
+#include "tests/e2e/cli/run_words.hpp"
 
 namespace muster::e2e {
 namespace {
-
-// Zombies do not count: whoever adopts them need not reap them.
-bool alive(std::string const& pid) {
-  auto const stat = read_file("/proc/" + pid + "/stat");
-  auto const behind = stat.rfind(") ");
-  return behind != std::string::npos && stat[behind + 2] != 'Z' && stat[behind + 2] != 'X';
-}
-
-std::string number_in(std::filesystem::path const& file) {
-  auto text = read_file(file);
-  return text.ends_with('\n') ? text.substr(0, text.size() - 1) : std::string();
-}
-
-bool said(process& p, std::string const& text) {
-  return await([&] { return p.output().find(text) != std::string::npos; });
-}
 
 struct run_stop : testing::TestWithParam<int> {
   cluster c;
@@ -118,20 +102,6 @@ TEST_F(run_end, it_can_be_stopped_between_two_starts) {
   ASSERT_TRUE(await([&] { return run.errors().find("(3 of ") != std::string::npos; }));
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
-}
-
-TEST_F(run_end, a_launcher_that_is_killed_takes_its_tasks_and_theirs_along) {
-  auto const pid = c.file("pid").string();
-  auto& run = c.spawn(sh({"--nproc", "2"}, "sleep 1000 & echo $! > " + pid +
-                                               ".$RANK.child; "
-                                               "echo $$ > " +
-                                               pid + ".$RANK.task; wait"));
-  auto const names = {".0.task", ".1.task", ".0.child", ".1.child"};
-  for (auto const* name : names)
-    ASSERT_TRUE(await([&] { return !number_in(pid + name).empty(); })) << run.errors();
-  run.signal(SIGKILL);
-  for (auto const* name : names)
-    EXPECT_TRUE(await([&] { return !alive(number_in(pid + name)); })) << name;
 }
 
 TEST_F(run_end, what_tasks_leave_behind_dies_with_the_run) {

@@ -27,12 +27,32 @@ inline std::vector<std::string> lines(std::string const& text) {
   return all;
 }
 
+inline bool said_as_error(process& p, std::string const& text) {
+  return await([&] { return p.errors().find(text) != std::string::npos; });
+}
+
 /// What a task's `env` printed.
 inline std::map<std::string, std::string> variables(std::string const& text) {
   std::map<std::string, std::string> all;
   for (auto const& line : lines(text))
     all[line.substr(0, line.find('='))] = line.substr(line.find('=') + 1);
   return all;
+}
+
+/// Zombies do not count: whoever adopts them need not reap them.
+inline bool alive(std::string const& pid) {
+  auto const stat = read_file("/proc/" + pid + "/stat");
+  auto const behind = stat.rfind(") ");
+  return behind != std::string::npos && stat[behind + 2] != 'Z' && stat[behind + 2] != 'X';
+}
+
+inline std::string number_in(std::filesystem::path const& file) {
+  auto text = read_file(file);
+  return text.ends_with('\n') ? text.substr(0, text.size() - 1) : std::string();
+}
+
+inline bool said(process& p, std::string const& text) {
+  return await([&] { return p.output().find(text) != std::string::npos; });
 }
 
 }  // namespace muster::e2e

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "tests/e2e/run_words.hpp"
+#include "tests/e2e/cli/run_words.hpp"
 
 namespace muster::e2e {
 namespace {

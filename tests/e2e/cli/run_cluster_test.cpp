@@ -4,7 +4,7 @@
 #include <csignal>
 #include <set>
 
-#include "tests/e2e/run_words.hpp"
+#include "tests/e2e/cli/run_words.hpp"
 
 namespace muster::e2e {
 namespace {

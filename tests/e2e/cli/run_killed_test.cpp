@@ -1,0 +1,148 @@
+// That nothing of a run outlives it, whichever of its two processes is killed.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/e2e/cli/run_words.hpp"
+
+namespace muster::e2e {
+namespace {
+
+// A run whose task has left behind what a process can: a child, a session, an orphan of an orphan
+// in a session, which has children of its own.
+struct run_killed : testing::Test {
+  cluster c;
+  std::string const pid = c.file("pid").string();
+
+  process& start() {
+    auto& run =
+        c.spawn(sh({"--nproc", "2"},
+                   "sleep 1000 & echo $! > P.child; "
+                   "setsid sh -c 'echo $$ > P.session; exec sleep 1000' & "
+                   "(setsid sh -c '(sh -c \"sleep 1000 & echo \\$! > P.grandchild; echo \\$\\$ > "
+                   "P.orphan; wait\" &)' &) ; "
+                   "echo $$ > P.task; trap '' TERM; while :; do sleep 1; done"));
+    for (auto const& name : left_behind())
+      EXPECT_TRUE(await([&] { return !number_in(name).empty(); })) << name << run.errors();
+    return run;
+  }
+
+  words left_behind() const {
+    words all;
+    for (auto const* rank : {"0", "1"})
+      for (auto const* what : {"task", "child", "session", "orphan", "grandchild"})
+        all.push_back(pid + "." + rank + "." + what);
+    return all;
+  }
+
+  // `P` in the script is a file of the rank.
+  words sh(words flags, std::string script) const {
+    for (std::size_t at = 0; (at = script.find("P.", at)) != std::string::npos; at += pid.size())
+      script.replace(at, 2, pid + ".$RANK.");
+    return e2e::sh(std::move(flags), script);
+  }
+
+  void expect_gone() const {
+    for (auto const& name : left_behind())
+      EXPECT_TRUE(await([&] { return !alive(number_in(name)); })) << name;
+  }
+};
+
+// The process below that of `muster run`.
+pid_t launcher_of(process const& run) {
+  auto const children = read_file("/proc/" + std::to_string(run.pid()) + "/task/" +
+                                  std::to_string(run.pid()) + "/children");
+  return children.empty() ? 0 : std::stoi(children);
+}
+
+TEST_F(run_killed, nothing_of_it_outlives_it) {
+  auto& run = start();
+  run.signal(SIGKILL);
+  expect_gone();
+}
+
+TEST_F(run_killed, nothing_outlives_its_launcher_either) {
+  auto& run = start();
+  auto const launcher = launcher_of(run);
+  ASSERT_GT(launcher, 1);
+  ::kill(launcher, SIGKILL);
+  EXPECT_EQ(run.wait(), 128 + SIGKILL);
+  for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
+  EXPECT_NE(run.errors().find("its launcher ended with SIGKILL"), std::string::npos)
+      << run.errors();
+}
+
+TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_two) {
+  auto& run = start();
+  auto const launcher = launcher_of(run);
+  ASSERT_GT(launcher, 1);
+  EXPECT_NE(::getpgid(launcher), ::getpgid(run.pid()));
+  auto const proc = "/proc/" + std::to_string(launcher);
+  for (auto const* file : {"/comm", "/cmdline"})
+    EXPECT_EQ(read_file(proc + file).find("muster"), std::string::npos) << read_file(proc + file);
+  run.signal(SIGKILL);
+  expect_gone();
+}
+
+TEST_F(run_killed, a_launcher_that_is_stopped_wakes_up_to_it) {
+  auto& run = start();
+  auto const launcher = launcher_of(run);
+  ASSERT_GT(launcher, 1);
+  ::kill(launcher, SIGSTOP);
+  run.signal(SIGKILL);
+  expect_gone();
+}
+
+TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
+  auto& run = start();
+  auto const launcher = launcher_of(run);
+  ASSERT_GT(launcher, 1);
+  ::kill(launcher, SIGKILL);
+  run.signal(SIGKILL);
+  for (auto const* rank : {"0", "1"})
+    EXPECT_TRUE(await([&] { return !alive(number_in(pid + "." + rank + ".task")); })) << rank;
+  for (auto const& name : left_behind())  // what may be left is this test's to end
+    if (alive(number_in(name))) ::kill(std::stoi(number_in(name)), SIGKILL);
+}
+
+TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
+  auto& run = start();
+  run.signal(SIGINT);
+  ASSERT_TRUE(await([&] { return run.errors().find("passed on") != std::string::npos; }));
+  run.signal(SIGINT);
+  EXPECT_TRUE(run.wait());
+  for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
+}
+
+TEST(run_guardian, a_signal_to_all_processes_of_a_service_counts_once) {
+  cluster c;
+  auto& run = c.spawn(sh({"--grace", "1h", "--no-prefix"},
+                         "trap 'n=$((n+1)); sleep 1; echo saved; exit 5' TERM; echo up; "
+                         "while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  ::kill(launcher_of(run), SIGTERM);
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 5) << run.errors();
+}
+
+TEST(run_guardian, it_is_suspended_and_goes_on) {
+  auto const state_of = [](pid_t pid) {
+    auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+    auto const behind = stat.rfind(") ");
+    return behind == std::string::npos ? '?' : stat[behind + 2];
+  };
+  cluster c;
+  auto& run =
+      c.spawn(sh({"--no-prefix"}, "trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done"));
+  ASSERT_TRUE(said(run, "up"));
+  auto const launcher = launcher_of(run);
+  run.signal(SIGTSTP);
+  EXPECT_TRUE(await([&] { return state_of(run.pid()) == 'T' && state_of(launcher) == 'T'; }));
+  run.signal(SIGCONT);
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(), 6) << run.errors();
+}
+
+}  // namespace
+}  // namespace muster::e2e
