@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "cli/submission.hpp"
+#include "cli/suggestion.hpp"
 
 namespace muster::cli {
 
@@ -35,7 +36,7 @@ std::vector<std::string> leftover_words(CLI::App const& verb,
   std::vector<std::string> all;
   for (auto const& word : verb.remaining()) {
     if (word.starts_with('-') && !argument(word).is_number())
-      throw command_error(exit_usage, "unknown flag " + word + "; write -- before arguments");
+      throw unknown_flag(verb, word, "write -- before arguments");
     all.push_back(word);
   }
   all.insert(all.end(), literal.begin(), literal.end());

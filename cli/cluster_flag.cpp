@@ -149,6 +149,8 @@ muster::result<cluster_spec> parse_cluster(std::string_view text) {
   cluster_spec spec;
   auto const parts = split(text, ';');
   auto const colon = parts[0].find(':');
+  if (colon == std::string_view::npos && parts[0].find('=') != std::string_view::npos)
+    return wrong(parts[0], "write NAME:JOB=N, as in train:" + std::string(parts[0]));
   spec.name = std::string(parts[0].substr(0, colon));
   if (colon != std::string_view::npos)
     for (auto const part : split(parts[0].substr(colon + 1), ','))

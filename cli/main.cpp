@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <iostream>
 #include <string_view>
+#include <vector>
 
+#include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
+#include "cli/suggestion.hpp"
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
@@ -20,18 +23,41 @@ namespace {
 
 using namespace muster::cli;
 
+struct verb_group {
+  char const* name;
+  std::vector<void (*)(CLI::App&, choice&)> verbs;
+};
+
+// What was added since the last call.
+void name_group(CLI::App& app, char const* name) {
+  for (auto* verb : app.get_subcommands([](CLI::App const*) { return true; }))
+    if (verb->get_group() == "Subcommands") verb->group(name);
+}
+
 // In the order of `muster --help`; then what they have in common.
 void add_verbs(CLI::App& app, choice& chosen) {
-  for (auto* add :
-       {add_serve,      add_worker,  add_run,   add_submit, add_jobs,       add_fetch, add_cancel,
-        add_retry,      add_explain, add_tasks, add_cordon, add_barriers,   add_kv,    add_clusters,
-        add_per_worker, add_events,  add_logs,  add_trace,  add_doctor,     add_top,   add_resolve,
-        add_data,       add_token,   add_tls,   add_proxy,  add_completion, add_man,   add_version})
-    add(app, chosen);
+  for (auto const& group :
+       {verb_group{"Start", {add_serve, add_worker, add_run}},
+        verb_group{"Work",
+                   {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
+                    add_per_worker}},
+        verb_group{"Look", {add_tasks, add_top, add_events, add_trace, add_doctor}},
+        verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_resolve}},
+        verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
+        verb_group{"This program", {add_help, add_version, add_completion, add_man}}}) {
+    for (auto* add : group.verbs) add(app, chosen);
+    name_group(app, group.name);
+  }
 #ifdef MUSTER_WITH_BENCH
   muster::bench::add_command(app);
+  name_group(app, "Measure");
 #endif
   install_settings(app);
+}
+
+CLI::App const& innermost(CLI::App const& app) {
+  auto const chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
 }
 
 std::string name_of(CLI::App const& app) {
@@ -59,6 +85,8 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration, 3 no server.\n"
       "Each flag can also be set in the environment (MUSTER_URL for --url) or in a file.");
+  app.set_version_flag("--version", "muster " + std::string(muster::version()),
+                       "Print the version of this program");
   choice chosen;
   add_verbs(app, chosen);
   auto* const dashes = std::find(argv, argv + argc, std::string_view("--"));
@@ -75,6 +103,8 @@ int main(int argc, char** argv) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends
     return e.get_exit_code();
+  } catch (CLI::ExtrasError const&) {  // whose own words come in the wrong order
+    return misunderstood(app, unexpected_words(app, innermost(app)).what());
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
     return misunderstood(app, e.what());

@@ -9,6 +9,7 @@
 
 #include "base/host_port.hpp"
 #include "cluster/text.hpp"
+#include "http_client/url.hpp"
 
 namespace muster::cli {
 namespace {
@@ -71,9 +72,12 @@ rest::rest(rest_options options)
   options_.token = credential(options_.token, options_.token_file);
   for (auto one : cluster::split(options_.url, ',')) {
     while (one.ends_with('/')) one.remove_suffix(1);
-    if (!one.empty()) urls_.emplace_back(one);
+    if (one.empty()) continue;
+    if (auto const target = parse_http_url(one); !target)
+      throw command_error(exit_usage, "--url: " + target.error().message);
+    urls_.emplace_back(one);
   }
-  if (urls_.empty()) urls_.emplace_back();
+  if (urls_.empty()) throw command_error(exit_usage, "--url: expected http://HOST:PORT");
   options_.url = urls_.front();
 }
 

@@ -73,8 +73,12 @@ std::string entry(known_option const& o) {
 
 std::string verbs_below(known_verb const& v) {
   std::string text = ".SH VERBS\n";
-  for (auto const& b : v.below)
+  std::string group;
+  for (auto const& b : v.below) {
+    if (b.group != group && b.group != "Subcommands") text += ".SS " + roff(b.group) + "\n";
+    group = b.group;
     text += ".TP\n\\fB" + roff(page_name(b)) + "\\fR(1)\n" + roff(b.about) + "\n";
+  }
   return text;
 }
 

@@ -46,6 +46,7 @@ known_verb read_verb(CLI::App const& app, std::vector<std::string> path) {
   v.path = std::move(path);
   v.about = app.get_description();
   v.footer = app.get_footer();
+  v.group = app.get_group();
   for (auto const* o : app.get_options()) {
     if (o->get_group().empty()) continue;
     auto read = read_option(*o);

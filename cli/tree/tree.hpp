@@ -21,6 +21,7 @@ struct known_option {
 struct known_verb {
   std::vector<std::string> path;  // "bench", "kv"; of the program itself empty
   std::string about, footer;
+  std::string group;  // heading among its siblings
   std::vector<known_option> options, positionals;
   std::vector<known_verb> below;
 };

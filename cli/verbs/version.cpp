@@ -18,6 +18,12 @@ struct version_options : server_options {
   bool client = false;
 };
 
+#ifdef __clang__
+constexpr char compiler[] = "Clang ";
+#else
+constexpr char compiler[] = "GCC ";
+#endif
+
 json::object own() {
   return {{"version", version()},
           {"compiler", __VERSION__},
@@ -50,8 +56,9 @@ int run_version(version_options& o) {
   std::string why;
   auto const theirs = o.client ? json::value() : server(o.rest, why);
   if (printed_as_json(o.output, json::object{{"client", mine}, {"server", theirs}})) return exit_ok;
-  std::cout << "muster " << text_of(mine, "version") << " (" << text_of(mine, "compiler")
-            << ", gRPC " << text_of(mine, "grpc") << ", Boost " << text_of(mine, "boost") << ")\n";
+  std::cout << "muster " << text_of(mine, "version") << " (" << compiler
+            << text_of(mine, "compiler") << ", gRPC " << text_of(mine, "grpc") << ", Boost "
+            << text_of(mine, "boost") << ")\n";
   if (o.client) return exit_ok;
   if (theirs.is_null()) {
     std::cout << "server: " << why << '\n';

@@ -107,7 +107,7 @@ class Bash(Interactive, unittest.TestCase):
 
     def test_every_flag_of_every_verb_is_offered(self):
         help_text = support.run("--help").stdout
-        verbs = re.findall(r"^  ([a-z-]+)  ", help_text[help_text.index("Subcommands:"):], re.M)
+        verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
         self.assertLessEqual(set(verbs), set(self.offered("muster ")))
         for verb in verbs:
             told = re.findall(r"^  (?:-\w,)?(--[a-z][a-z0-9-]*)", support.run(verb, "--help").stdout, re.M)

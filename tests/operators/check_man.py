@@ -23,7 +23,7 @@ class Man(unittest.TestCase):
     def test_every_verb_has_one(self):
         names = {p.name for p in self.pages.iterdir()}
         help_text = support.run("--help").stdout
-        verbs = re.findall(r"^  ([a-z-]+)  ", help_text[help_text.index("Subcommands:"):], re.M)
+        verbs = re.findall(r"^  ([a-z][a-z-]*)  ", help_text, re.M)
         self.assertGreater(len(verbs), 20)
         for verb in verbs:
             self.assertIn(f"muster-{verb}.1", names)

@@ -1,0 +1,25 @@
+// What a misspelt verb or flag may have been meant to be. Any thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+
+namespace muster::cli {
+
+/// Those of `known` that differ from `word` in a letter or two (left out, too many, another, two of
+/// them swapped), nearest first; none when they are as good as different words.
+std::vector<std::string> similar(std::string const& word, std::vector<std::string> const& known);
+
+/// Of a flag that the verb does not have: names what may have been meant. `hint` stands where
+/// nothing is similar.
+command_error unknown_flag(CLI::App const& verb, std::string const& word,
+                           std::string const& hint = {});
+/// Of a verb that `parent` does not have.
+command_error unknown_verb(CLI::App const& parent, std::string const& word);
+/// Of words that nobody takes: of the program itself the first is a verb that there is none of.
+command_error unexpected_words(CLI::App const& program, CLI::App const& verb);
+
+}  // namespace muster::cli

@@ -1,0 +1,42 @@
+// muster help: what --help says, for those who write it as a verb.
+#include <iostream>
+
+#include "cli/command.hpp"
+#include "cli/suggestion.hpp"
+#include "cli/tree/tree.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct help_options {
+  std::vector<std::string> verb;
+  CLI::App const* program = nullptr;
+};
+
+int print_help(help_options& o) {
+  auto const* at = o.program;
+  std::string before;
+  for (auto const& name : o.verb) {
+    auto const named =
+        at->get_subcommands([&](CLI::App const* v) { return v->get_name() == name; });
+    if (named.empty()) throw unknown_verb(*at, name);
+    before += (before.empty() ? "" : " ") + at->get_name();
+    at = named.front();
+  }
+  // The program's own help would be that of the verb that was given: this one.
+  std::cout << at->get_formatter()->make_help(
+      at, before.empty() ? at->get_name() : before + " " + at->get_name(),
+      CLI::AppFormatMode::Normal);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_help(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "help", "Print the help of a verb", print_help);
+  o->program = &app;
+  add_value(*verb, "verb", o->verb, "VERB", "Of this verb; without it of muster itself");
+  verb->footer("Example:\n  muster help submit");
+}
+
+}  // namespace muster::cli
