@@ -70,6 +70,7 @@ void add_doctor(CLI::App& app, choice& chosen);
 void add_top(CLI::App& app, choice& chosen);
 void add_completion(CLI::App& app, choice& chosen);
 void add_man(CLI::App& app, choice& chosen);
+void add_functions(CLI::App& app, choice& chosen);
 void add_help(CLI::App& app, choice& chosen);
 
 /// Texts such as NAME=VALUE of a repeatable flag. command_error (usage) shows `form`.

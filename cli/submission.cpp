@@ -135,6 +135,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
   auto head = "{\"function\":" + json::serialize(json::value(request.function));
   if (auto const options = closure_options(request); !options.is_null())
     head += ",\"options\":" + json::serialize(options);
+  if (request.check) head += ",\"kwargs\":{\"check\":true}";
   head += ",\"args\":";
   bool const whole = !request.gang.empty();  // a gang is of one request
   std::string chunk, line;
@@ -161,6 +162,16 @@ json::value argument(std::string const& text) {
   return ec ? json::value(text) : value;
 }
 
+std::vector<std::string> nearly_json(std::vector<std::string> const& arguments) {
+  std::vector<std::string> all;
+  for (auto const& text : arguments) {
+    auto const begin = text.find_first_not_of(" \t\r\n");
+    bool const looks = begin != text.npos && (text[begin] == '{' || text[begin] == '[');
+    if (looks && argument(text).is_string()) all.push_back(text);
+  }
+  return all;
+}
+
 json::value submit_one(rest& server, job_request const& request,
                        std::vector<std::string> const& arguments) {
   json::array args;
@@ -169,6 +180,7 @@ json::value submit_one(rest& server, job_request const& request,
   json::object closure{{"function", request.function}, {"args", args}};
   if (auto options = closure_options(request); !options.is_null())
     closure["options"] = std::move(options);
+  if (request.check) closure["kwargs"] = {{"check", true}};
   body["closures"] = json::array{std::move(closure)};
   return server.post_once("/api/v1/jobs", json::serialize(body));
 }

@@ -28,11 +28,15 @@ struct job_request {
   std::optional<std::uint32_t> max_retries;
   std::string task, gang;
   std::vector<std::string> labels, resources;  // KEY=VALUE, NAME=N
+  bool check = false;                          // muster.exec fails with its program
   std::string delay, closure_deadline, retry_delay, retry_delay_max;
 };
 
 /// An argument from the command line: JSON if it reads as JSON, else a string.
 json::value argument(std::string const& text);
+
+/// Those that begin like a JSON list or object and are none, so they are sent as text.
+std::vector<std::string> nearly_json(std::vector<std::string> const& arguments);
 
 /// One closure. Returns the job as the server describes it.
 json::value submit_one(rest& server, job_request const& request,

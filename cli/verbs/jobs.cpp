@@ -126,8 +126,14 @@ int cancel(job_or_closure& o) {
   if (kind.empty())
     throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
   rest server(o.rest);
-  auto const answer = server.post("/api/v1/" + kind + "/" + percent_encoded(o.id) + "/cancel", {});
-  if (!printed_as_json(o.output, answer)) std::cout << o.id << " is asked to stop\n";
+  auto const path = "/api/v1/" + kind + "/" + percent_encoded(o.id);
+  auto const before = text_of(server.get(path), "state");
+  auto const answer = server.post(path + "/cancel", {});
+  bool const ended = before == "SUCCEEDED" || before == "FAILED" || before == "CANCELLED";
+  if (o.output == output_format::table && ended)
+    std::cout << o.id << " had ended: " << before << '\n';
+  else if (!printed_as_json(o.output, answer))
+    std::cout << o.id << " is asked to stop\n";
   return exit_ok;
 }
 

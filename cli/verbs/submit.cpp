@@ -1,4 +1,6 @@
 // muster submit: hand a function to the workers and wait for what comes out.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -6,6 +8,7 @@
 #include <iostream>
 
 #include "cli/actions.hpp"
+#include "cli/interrupt_note.hpp"
 #include "cli/log_lines.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
@@ -32,6 +35,12 @@ struct submit_options {
 
 json::value send(rest& server, submit_options const& o) {
   auto const words = leftover_words(*o.verb, *o.literal);
+  if (o.job.check && o.job.function != "muster.exec")
+    throw command_error(exit_usage,
+                        "--check is for muster.exec: other functions fail by themselves");
+  for (auto const& text : nearly_json(words))
+    std::cerr << "muster submit: the argument " << for_terminal(text, 60)
+              << " begins like JSON and is none: it is sent as text\n";
   if (o.map.empty()) return submit_one(server, o.job, words);
   if (!words.empty())
     throw command_error(exit_usage,
@@ -122,6 +131,9 @@ int run_submit(submit_options& o) {
     std::cout << id << '\n';
     return exit_ok;
   }
+  if (!o.quiet && ::isatty(STDERR_FILENO) == 1) std::cerr << "job " << id << '\n';
+  interrupt_note const note("job " + id + " goes on; 'muster fetch " + id +
+                            "' waits for it, 'muster cancel " + id + "' ends it");
   if (o.follow) return report_end(follow_job(server, id, o));
   auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
   print_results(server, id, o.output);
@@ -180,6 +192,8 @@ void add_submit(CLI::App& app, choice& chosen) {
       "--durable,!--no-durable", [o](std::int64_t n) { o->job.durable = n > 0; },
       "The job outlives the server, or does not; unless told it does where the server has a "
       "--data-dir");
+  verb->add_flag("--check", o->job.check,
+                 "Of muster.exec: fail when the program's exit status is not 0");
   verb->add_flag("--no-wait", o->no_wait, "Print the job's id and return");
   verb->add_flag("--follow", o->follow,
                  "Print results, and on stderr what closures log and print, while the job runs");
@@ -192,7 +206,7 @@ void add_submit(CLI::App& app, choice& chosen) {
       "  muster submit muster.echo 42\n"
       "  muster submit muster.echo '{\"a\": 1}' text '[1, 2]' -- -5\n"
       "  seq 1000 | jq -c '[.]' | muster submit muster.echo --map - --output table\n"
-      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow\n"
+      "  muster submit muster.exec '[\"make\", \"-C\", \"/src\"]' --follow --check\n"
       "Exit status: 0 when the job succeeded, 1 when it failed, was cancelled, or --timeout "
       "passed.");
 }

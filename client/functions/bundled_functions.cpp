@@ -86,10 +86,20 @@ json::object word_count(context& c, std::string const& path) {
   return counts;
 }
 
+// "make: exit status 2: no rule to make target", the last line of its standard error behind it.
+std::string failed_program(std::vector<std::string> const& argv, process_end const& end) {
+  auto text = argv.front() + ": exit status " + std::to_string(end.exit_code);
+  auto tail = to_utf8(end.stderr_tail);
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == '\r')) tail.pop_back();
+  if (auto const line = tail.substr(tail.rfind('\n') + 1); !line.empty()) text += ": " + line;
+  return text;
+}
+
 json::object exec(context& c, std::vector<std::string> const& argv,
                   std::optional<std::map<std::string, std::string>> const& env,
                   std::optional<std::string> const& cwd,
-                  std::optional<std::string> const& standard_input) {
+                  std::optional<std::string> const& standard_input,
+                  std::optional<bool> const& check) {
   process_options options;
   options.argv = argv;
   if (env) options.env = *env;
@@ -102,6 +112,8 @@ json::object exec(context& c, std::vector<std::string> const& argv,
   };
   auto const end = run_process(options, c.stop_token());
   if (c.cancelled()) throw_cancelled();
+  if (check.value_or(false) && end.exit_code != 0)
+    throw function_error(failed_program(argv, end), "muster.exec");
   return {{"exit_code", end.exit_code},
           {"stdout_tail", to_utf8(end.stdout_tail)},
           {"stderr_tail", to_utf8(end.stderr_tail)}};
@@ -143,7 +155,7 @@ void add_bundled_functions(worker& w, bundled_options options) {
   w.function("muster.fail", fail, {"message", "dependencies"});
   w.function("muster.worker_info", worker_info);
   w.function("text.word_count", word_count, {"path"});
-  if (options.allow_exec) w.function("muster.exec", exec, {"argv", "env", "cwd", "stdin"});
+  if (options.allow_exec) w.function("muster.exec", exec, {"argv", "env", "cwd", "stdin", "check"});
 }
 
 }  // namespace muster

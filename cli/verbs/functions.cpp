@@ -1,0 +1,75 @@
+// muster functions: what workers can be asked for by name.
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct functions_options : server_options {
+  std::string cluster;
+  std::size_t limit = 1000;
+};
+
+// Of those that `muster worker` and Python workers bring. Servers know names, not arguments.
+std::string arguments_of(std::string const& function) {
+  static std::map<std::string, char const*> const known = {
+      {"muster.noop", ""},
+      {"muster.echo", "VALUE"},
+      {"muster.sleep", "MILLISECONDS or \"250ms\""},
+      {"muster.fail", "MESSAGE"},
+      {"muster.worker_info", ""},
+      {"text.word_count", "PATH of a file of the worker"},
+      {"muster.exec", "[COMMAND, ARGUMENT, …] env= cwd= stdin= check="}};
+  auto const found = known.find(function);
+  return found == known.end() ? "" : found->second;
+}
+
+int run_functions(functions_options& o) {
+  rest server(o.rest);
+  bool more = false;
+  auto const all =
+      server.some("/api/v1/functions?" + of_cluster(o.cluster), "functions", o.limit, &more);
+  if (printed_as_json(o.output, all)) return exit_ok;
+  table rows({"FUNCTION", right("WORKERS"), right("WAITING"), right("RUNNING"), right("SUCCEEDED"),
+              right("FAILED"), "ARGUMENTS"});
+  for (auto const& f : all) {
+    auto const name = text_of(f, "name");
+    rows.add({for_terminal(name, 60), text_of(f, "workers"),
+              with_thousands(count_of(f, "waiting") + count_of(f, "queued")),
+              with_thousands(count_of(f, "running")), with_thousands(count_of(f, "succeeded")),
+              with_thousands(count_of(f, "failed")), arguments_of(name)});
+  }
+  rows.print(std::cout);
+  if (all.empty()) std::cerr << "no worker was here yet; one is started with 'muster worker'\n";
+  if (more) std::cerr << "there are more; --limit shows them\n";
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_functions(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "functions", "List the functions that workers have", run_functions);
+  add_count(*verb, "--limit", o->limit, "How many to list")
+      ->check(CLI::PositiveNumber.description(""));
+  add_pool_option(*verb, o->cluster);
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Those that every bundled worker has:\n"
+      "  muster.noop                   does nothing\n"
+      "  muster.echo VALUE             gives the value back\n"
+      "  muster.sleep TIME             so many milliseconds, or a text such as 250ms\n"
+      "  muster.fail MESSAGE           fails with this message\n"
+      "  muster.worker_info            task, host, process and slots of the worker that ran it\n"
+      "  text.word_count PATH          words of a to z of a file of the worker, and how often\n"
+      "  muster.exec '[\"COMMAND\", …]'  runs a program (worker --allow-exec); see 'submit "
+      "--check'\n"
+      "Examples:\n  muster functions\n  muster functions --output json | jq -r '.[].name'");
+}
+
+}  // namespace muster::cli
