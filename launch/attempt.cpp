@@ -58,6 +58,25 @@ void attempt::ended(pid_t pid, int raw_status) {
   else
     result_.all.push_back(e);
   stop_if_only_servers_are_left();
+  if (e.status == 0 && e.task.starts_with("chief:")) watch_who_goes_on();
+}
+
+// TensorFlow's workers of a parameter-server job never end, and those that train may end after
+// their chief: which they are only who runs them knows.
+void attempt::watch_who_goes_on() {
+  if (stopping_ || who_goes_on().empty()) return;
+  timer_.expires_after(chief_patience);
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (error || stopping_ || over_ || who_goes_on().empty()) return;
+    env_.out.say("the chief has ended, and " + who_goes_on() +
+                 " still runs. If it only serves the chief: --ends-with chief");
+  });
+}
+
+std::string attempt::who_goes_on() const {
+  for (auto const& t : tasks_)
+    if (t->running() && !t->of().serves && t->of().name.starts_with("worker:")) return t->of().name;
+  return {};
 }
 
 // Its last lines may not have been read yet: they are asked for in finish().

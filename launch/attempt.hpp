@@ -44,10 +44,13 @@ class attempt {
 
  private:
   static constexpr std::chrono::seconds kill_patience{30};
+  static constexpr std::chrono::seconds chief_patience{5};  // until who goes on is told of
 
   void start_one(task_process& t);
   void failed(ending const& e);
   void stop_if_only_servers_are_left();
+  void watch_who_goes_on();
+  std::string who_goes_on() const;
   void stop_all(int signal);
   void check_over();
   void finish();

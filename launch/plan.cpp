@@ -61,6 +61,7 @@ class planner {
   }
 
   std::vector<role> roles() const {
+    check_ends();
     std::vector<role> all;
     for (auto const& t : tasks_)
       if (!request_.own || *request_.own == t) all.push_back(make(t));
@@ -70,10 +71,28 @@ class planner {
  private:
   bool chief(task const& t) const { return is_chief(request_.cluster, t.first, t.second); }
 
+  bool ends_run(task const& t) const {
+    auto const is = [&t](std::string const& named) {
+      return named == t.first || named == name_of(t);
+    };
+    return std::any_of(request_.ends_with.begin(), request_.ends_with.end(), is);
+  }
+
+  void check_ends() const {
+    for (auto const& named : request_.ends_with) {
+      auto const is = [&](task const& t) { return named == t.first || named == name_of(t); };
+      if (std::any_of(tasks_.begin(), tasks_.end(), is)) continue;
+      std::string all;
+      for (auto const& t : tasks_) all += (all.empty() ? "" : ", ") + name_of(t);
+      throw cluster_error(cluster_error::code::missing,
+                          "--ends-with " + named + ": the cluster has no such task; it has " + all);
+    }
+  }
+
   role make(task const& t) const {
     role r{.name = name_of(t), .argv = request_.command, .environment = request_.inherited};
     for (auto const* name : told) r.environment.erase(name);
-    r.serves = t.first == "ps";
+    r.serves = request_.ends_with.empty() ? t.first == "ps" : !ends_run(t);
     if (request_.in_graph && !chief(t)) {
       r.argv = worker_program(t);
       r.serves = true;

@@ -16,7 +16,7 @@ struct role {
   std::string name;  // "worker:3"
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;  // all of it
-  /// Has no end of its own: it is stopped once all others have ended well.
+  /// Nobody waits for its end: it is stopped once all others have ended well.
   bool serves = false;
 };
 
@@ -26,6 +26,8 @@ struct plan_request {
   std::optional<std::pair<std::string, int>> own{};
   /// Only the chief and the evaluator run the command; the others are workers of `server`.
   bool in_graph = false;
+  /// Tasks ("chief:0") and jobs ("chief") whose good end ends the run; empty: all but `ps`.
+  std::vector<std::string> ends_with{};
   /// As TF_CONFIG said; unset: it did not.
   std::optional<std::string> rpc_layer{}, environment{};
   /// A running Muster server; empty: process 0 serves the others itself.
@@ -41,7 +43,8 @@ struct plan_request {
 
 /// Chiefs first, then workers, ps, evaluators. REQUIRES: the cluster is valid (cluster_rules.hpp)
 /// and has the own task. Errors: cluster_error for an address without a port where one is needed,
-/// and for in_graph without a server.
+/// for in_graph without a server, and for
+/// what ends the run and is not in the cluster.
 std::vector<role> plan(plan_request const& request);
 
 }  // namespace muster::launch

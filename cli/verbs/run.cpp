@@ -30,6 +30,7 @@ struct run_options {
   bool no_prefix = false;
   std::vector<std::string> env;
   rest_options rest;
+  std::vector<std::string> ends_with;
   std::vector<std::string> const* literal = nullptr;
 };
 
@@ -161,6 +162,7 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c) {
   p.environment = c.environment;
   p.server = o.server;
   p.command = *o.literal;
+  p.ends_with = o.ends_with;
   std::error_code ignored;
   if (auto self = std::filesystem::read_symlink("/proc/self/exe", ignored); !self.empty())
     p.muster_program = self.string();
@@ -233,6 +235,10 @@ void add_run(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run_everything);
   o->literal = &chosen.literal;
   add_cluster_options(*verb, *o);
+  add_list(*verb, "--ends-with", o->ends_with, "TASK[,…]",
+           "Whose good end ends the run, jobs or tasks, such as chief or worker:0; all others are "
+           "stopped then (without it: the end of all but ps)")
+      ->allow_extra_args(false);
   add_value(*verb, "--max-restarts", o->launch.max_restarts, "N",
             "After a failure all start again, so often (0)")
       ->check(CLI::Range(0, 1'000'000).description(""));
