@@ -33,7 +33,17 @@ constexpr char const* told[] = {"MUSTER_TASK_TYPE",
                                 "RANK",
                                 "WORLD_SIZE",
                                 "LOCAL_RANK",
-                                "LOCAL_WORLD_SIZE"};
+                                "LOCAL_WORLD_SIZE",
+                                "GROUP_RANK",
+                                "GROUP_WORLD_SIZE",
+                                "ROLE_RANK",
+                                "ROLE_WORLD_SIZE",
+                                "ROLE_NAME",
+                                "TORCHELASTIC_RESTART_COUNT",
+                                "TORCHELASTIC_MAX_RESTARTS",
+                                "TORCHELASTIC_RUN_ID",
+                                "TORCHELASTIC_USE_AGENT_STORE",
+                                "TORCHELASTIC_ERROR_FILE"};
 
 std::string name_of(task const& t) {
   return t.first + ":" + std::to_string(t.second);
@@ -177,6 +187,7 @@ class planner {
     v["MASTER_ADDR"] = meeting.host;
     if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;
     tell_local_rank(t, v);
+    tell_torch(v);
   }
 
   // Process 0 always starts a service. With a Muster server nobody dials it; in a run on one
@@ -189,23 +200,41 @@ class planner {
     return a.text();
   }
 
-  // Among those on the same machine, which is told by the host of the address if one task is
-  // started at a time.
+  // Machines are told apart by the host of the address if one task is started at a time.
+  std::string host_of(task const& t) const {
+    return request_.own ? host_port::parse(request_.cluster.task_address(t.first, t.second)).host
+                        : std::string();
+  }
+
   void tell_local_rank(task const& t, variables& v) const {
-    auto const host = [this](task const& one) {
-      return request_.own
-                 ? host_port::parse(request_.cluster.task_address(one.first, one.second)).host
-                 : std::string();
-    };
+    std::vector<std::string> hosts;  // torchrun's groups
     int rank = 0;
     int size = 0;
     for (auto const& other : ranked_) {
-      if (host(other) != host(t)) continue;
+      auto const host = host_of(other);
+      if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+      if (host != host_of(t)) continue;
       if (other == t) rank = size;
       ++size;
     }
     v["LOCAL_RANK"] = std::to_string(rank);
     v["LOCAL_WORLD_SIZE"] = std::to_string(size);
+    auto const group = std::find(hosts.begin(), hosts.end(), host_of(t)) - hosts.begin();
+    v["GROUP_RANK"] = std::to_string(group);
+    v["GROUP_WORLD_SIZE"] = std::to_string(hosts.size());
+    // As torchrun: a pool of threads as large as the machine in each would be too many.
+    if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
+  }
+
+  // What else torchrun tells. There is one role, and process 0 keeps the store itself.
+  void tell_torch(variables& v) const {
+    v["ROLE_RANK"] = v["RANK"];
+    v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];
+    v["ROLE_NAME"] = "default";
+    v["TORCHELASTIC_RESTART_COUNT"] = std::to_string(request_.restart);
+    v["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(request_.max_restarts);
+    v["TORCHELASTIC_RUN_ID"] = request_.run_id;
+    v["TORCHELASTIC_USE_AGENT_STORE"] = "False";
   }
 
   plan_request const& request_;

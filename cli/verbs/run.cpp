@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
+#include "cli/torchrun.hpp"
 #include "launch/guardian.hpp"
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
@@ -30,7 +31,9 @@ struct run_options {
   bool no_prefix = false;
   std::vector<std::string> env;
   rest_options rest;
+  torchrun_flags torchrun;
   std::vector<std::string> ends_with;
+  CLI::App const* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
 };
 
@@ -122,7 +125,7 @@ void check_size(launch::plan_request const& p, run_cluster const& c) {
 }
 
 // Each start has ports of its own: those of the last one may not be free again yet.
-void choose_ports(launch::plan_request& p, run_cluster const& c) {
+void choose_ports(run_options const& o, launch::plan_request& p, run_cluster const& c) {
   if (p.own) return;
   auto const workers = c.spec.empty() ? static_cast<std::size_t>(c.nproc) : 0;
   auto ports = launch::free_ports(workers + 2);
@@ -132,7 +135,9 @@ void choose_ports(launch::plan_request& p, run_cluster const& c) {
     return "127.0.0.1:" + std::to_string(port);
   };
   p.own_service = take();
-  p.meeting_point = take();
+  auto const meeting_point = take();
+  auto const chosen = o.torchrun.master_port.value_or(0);
+  p.meeting_point = chosen > 0 ? "127.0.0.1:" + std::to_string(chosen) : meeting_point;
   if (c.spec.empty()) p.cluster = local_workers(ports);
 }
 
@@ -150,10 +155,11 @@ void look_again(run_options const& o, launch::plan_request& p, run_cluster& c) {
       std::cerr << "muster run: the cluster stays as it was: " << e.what() << '\n';
     }
   }
-  choose_ports(p, c);
+  choose_ports(o, p, c);
 }
 
-launch::plan_request request_of(run_options const& o, run_cluster const& c) {
+launch::plan_request request_of(run_options const& o, run_cluster const& c,
+                                std::vector<std::string> command) {
   launch::plan_request p;
   p.cluster = c.spec;
   p.own = own_task(o, c);
@@ -161,8 +167,10 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c) {
   p.rpc_layer = c.rpc_layer;
   p.environment = c.environment;
   p.server = o.server;
-  p.command = *o.literal;
+  p.command = std::move(command);
   p.ends_with = o.ends_with;
+  p.max_restarts = o.launch.max_restarts;
+  if (!o.torchrun.rdzv_id.empty()) p.run_id = o.torchrun.rdzv_id;
   std::error_code ignored;
   if (auto self = std::filesystem::read_symlink("/proc/self/exe", ignored); !self.empty())
     p.muster_program = self.string();
@@ -174,15 +182,17 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c) {
 }
 
 int run_everything(run_options& o) {
-  if (o.literal->empty())
+  auto command = command_of(*o.verb, o.torchrun, *o.literal);
+  if (command.empty())
     throw command_error(
         exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
+  check_torchrun_flags(o.torchrun, o.sources);
   auto here = launch::split();
   if (here.over) return *here.over;
   if (o.server.empty() && o.declare.empty()) o.server = server_of_environment();
   auto cluster = find_cluster(o.sources);
-  auto request = request_of(o, cluster);
-  choose_ports(request, cluster);
+  auto request = request_of(o, cluster, std::move(command));
+  choose_ports(o, request, cluster);
   std::optional<declaration> declared;
   if (!o.declare.empty()) {
     declared.emplace(o.rest, o.declare, request.cluster);
@@ -209,8 +219,11 @@ int run_everything(run_options& o) {
 }
 
 void add_cluster_options(CLI::App& verb, run_options& o) {
-  add_value(verb, "--nproc", o.sources.nproc, "N", "So many workers, all on this machine (1)")
-      ->check(CLI::Range(1, launch::processes_max).description(""));
+  add_read(
+      verb, "-n,--nproc,--nproc-per-node,--nproc_per_node", "N",
+      "So many workers, all on this machine (1); gpu, cpu, auto: as many as it has, auto: GPUs, "
+      "if there are none CPUs",
+      [&o](std::string const& text) { o.sources.nproc = nproc_of(text, launch::processes_max); });
   add_value(verb, "--cluster-from", o.sources.cluster_from, "KIND:…",
             "Who knows the cluster, e.g. slurm; see 'muster resolve --help'");
   add_value(verb, "--cluster-file", o.sources.cluster_file, "FILE",
@@ -233,13 +246,15 @@ void add_cluster_options(CLI::App& verb, run_options& o) {
 void add_run(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "run", "Run a program as the tasks of a cluster", run_everything);
+  o->verb = verb;
   o->literal = &chosen.literal;
+  verb->prefix_command();
   add_cluster_options(*verb, *o);
   add_list(*verb, "--ends-with", o->ends_with, "TASK[,…]",
            "Whose good end ends the run, jobs or tasks, such as chief or worker:0; all others are "
            "stopped then (without it: the end of all but ps)")
       ->allow_extra_args(false);
-  add_value(*verb, "--max-restarts", o->launch.max_restarts, "N",
+  add_value(*verb, "--max-restarts,--max_restarts", o->launch.max_restarts, "N",
             "After a failure all start again, so often (0)")
       ->check(CLI::Range(0, 1'000'000).description(""));
   add_value(*verb, "--server", o->server, "HOST:PORT",
@@ -252,10 +267,16 @@ void add_run(CLI::App& app, choice& chosen) {
             "Also store what each task prints, a file each");
   verb->add_flag("--no-prefix", o->no_prefix, "Print lines without the task's name");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
+  add_torchrun_flags(*verb, o->torchrun);
   add_rest_options(*verb, o->rest);
   verb->footer(
+      "The command is everything from the first word on that is no flag, or behind --. Without -- "
+      "a\n"
+      "file that ends in .py is run by python3 -u, as torchrun does.\n"
       "Examples:\n"
       "  muster run --nproc 4 -- python train.py\n"
+      "  muster run --nproc-per-node gpu train.py --epochs 3\n"
+      "  muster run --cluster-file cluster.json --ends-with chief -- python train.py\n"
       "  muster run --cluster-from slurm --max-restarts 3 -- python train.py\n"
       "  muster run --nproc 4 --declare train --url http://127.0.0.1:8477 -- python train.py\n"
       "Exit status: 0 when all tasks ended well, else that of the first that failed (128 + n after "

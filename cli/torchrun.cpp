@@ -1,0 +1,164 @@
+// One table of what has no meaning here; checks that the rest means one machine.
+#include "cli/torchrun.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "base/host_port.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/suggestion.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr char several_machines[] =
+    "'muster run' does not gather machines by itself: say who they are with --cluster-from (slurm, "
+    "…) or --cluster-file FILE, and on each machine which task it is with --task; see docs/run.md";
+
+// torchrun's flags that mean nothing here, and what to use.
+std::map<std::string, char const*> const& without_meaning() {
+  static std::map<std::string, char const*> const all = {
+      {"--rdzv-conf", "there is no rendezvous here: leave it away"},
+      {"--local-addr", several_machines},
+      {"--monitor-interval", "ends of processes are seen at once: leave it away"},
+      {"--start-method", "each task is a process that runs the command: leave it away"},
+      {"--role", "there is one role: leave it away"},
+      {"--log-dir", "use --output-dir DIR, a file for each task"},
+      {"--redirects", "use --output-dir DIR, which stores what each task prints"},
+      {"-r", "use --output-dir DIR, which stores what each task prints"},
+      {"--tee", "use --output-dir DIR: lines are printed and stored"},
+      {"-t", "use --output-dir DIR: lines are printed and stored"},
+      {"--run-path", "the command is started as a process: leave it away"},
+      {"--logs-specs", "use --output-dir DIR, a file for each task"},
+      {"--local-ranks-filter", "use --output-dir DIR, a file for each task"},
+      {"--np", "use --nproc N"},
+      {"--ntasks", "use --nproc N"}};
+  return all;
+}
+
+bool is_here(std::string const& host) {
+  char name[256] = {};
+  bool const named = ::gethostname(name, sizeof name - 1) == 0 && host == name;
+  return named || host.empty() || host == "localhost" || host == "127.0.0.1" || host == "::1";
+}
+
+int gpus() {
+  // As CUDA reads it: the first that cannot be ends the list.
+  if (auto const* named = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    int count = 0;
+    for (std::string_view rest = named; !rest.empty() && rest[0] != '-' && rest[0] != ','; ++count)
+      rest = rest.find(',') == rest.npos ? std::string_view() : rest.substr(rest.find(',') + 1);
+    return count;
+  }
+  int count = 0;
+  std::error_code ignored;
+  for (auto const& entry : std::filesystem::directory_iterator("/dev", ignored)) {
+    auto const name = entry.path().filename().string();
+    if (name.starts_with("nvidia") && parse_number(name.substr(6))) ++count;
+  }
+  return count;
+}
+
+int cpus() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+[[noreturn]] void refuse(std::string const& flag, std::string const& why) {
+  throw command_error(exit_usage, flag + ": " + why);
+}
+
+[[noreturn]] void refuse_flag(CLI::App const& verb, std::string const& word) {
+  auto flag = word.substr(0, word.find('='));
+  auto spelled = flag;
+  if (spelled.starts_with("--")) std::replace(spelled.begin() + 2, spelled.end(), '_', '-');
+  auto const known = without_meaning().find(spelled);
+  if (known != without_meaning().end()) refuse(flag, known->second);
+  throw unknown_flag(verb, word, "write -- in front of a command that begins with it");
+}
+
+}  // namespace
+
+void add_torchrun_flags(CLI::App& verb, torchrun_flags& f) {
+  char const* const group = "As torchrun has it";
+  auto const add = [&](char const* names, auto& value, char const* type, char const* help) {
+    add_value(verb, names, value, type, help)->group(group);
+  };
+  add("--nnodes", f.nnodes, "N", "Machines: 1; for more see --cluster-from and --cluster-file");
+  verb.add_flag("--standalone", f.standalone, "A run on this machine alone")->group(group);
+  add("--node-rank,--node_rank", f.node_rank, "N", "0");
+  add("--master-addr,--master_addr", f.master_addr, "HOST", "This machine");
+  add("--master-port,--master_port", f.master_port, "PORT",
+      "MASTER_PORT of the tasks; without it a free one for each start");
+  add("--rdzv-backend,--rdzv_backend", f.rdzv_backend, "NAME", "c10d or static");
+  add("--rdzv-endpoint,--rdzv_endpoint", f.rdzv_endpoint, "HOST:PORT", "This machine");
+  add("--rdzv-id,--rdzv_id", f.rdzv_id, "ID", "TORCHELASTIC_RUN_ID of the tasks (none)");
+  verb.add_flag("-m,--module", f.module, "The command is a Python module: python3 -m")
+      ->group(group);
+  verb.add_flag("--no-python,--no_python", f.no_python,
+                "Run a command that ends in .py without python3 in front")
+      ->group(group);
+}
+
+int nproc_of(std::string const& text, int most) {
+  auto const number = parse_number(text);
+  if (!number && text != "auto" && text != "gpu" && text != "cpu")
+    throw CLI::ValidationError("--nproc", "'" + text + "' is no number, nor auto, gpu or cpu");
+  int const there = text == "cpu" || (text == "auto" && gpus() == 0) ? cpus() : gpus();
+  auto const wanted = number ? *number : static_cast<std::uint64_t>(there);
+  if (wanted == 0)
+    throw CLI::ValidationError(
+        "--nproc", text == "gpu" ? "gpu: no NVIDIA device is visible (CUDA_VISIBLE_DEVICES, /dev)"
+                                 : "0: a run has at least one process");
+  if (wanted > static_cast<std::uint64_t>(most))
+    throw CLI::ValidationError(
+        "--nproc", text + ": at most " + std::to_string(most) + " processes on one machine");
+  return static_cast<int>(wanted);
+}
+
+void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
+  bool const elsewhere = !sources.cluster_from.empty() || !sources.cluster_file.empty();
+  using given = std::pair<char const*, std::string>;
+  for (auto const& [flag, text] :
+       {given("--standalone", f.standalone ? "true" : ""), given("--nnodes", f.nnodes),
+        given("--node-rank", f.node_rank), given("--master-addr", f.master_addr),
+        given("--rdzv-endpoint", f.rdzv_endpoint)})
+    if (elsewhere && !text.empty())
+      refuse(flag, "--cluster-file or --cluster-from says which machines there are: leave it away");
+  if (!f.nnodes.empty() && f.nnodes != "1" && f.nnodes != "1:1")
+    refuse("--nnodes " + f.nnodes, several_machines);
+  if (!f.node_rank.empty() && f.node_rank != "0")
+    refuse("--node-rank " + f.node_rank, several_machines);
+  for (auto const& [flag, text] :
+       {given("--master-addr ", f.master_addr), given("--rdzv-endpoint ", f.rdzv_endpoint)})
+    if (!is_here(host_port::parse(text).host)) refuse(flag + text, several_machines);
+  if (!f.rdzv_backend.empty() && f.rdzv_backend != "c10d" && f.rdzv_backend != "static")
+    refuse("--rdzv-backend " + f.rdzv_backend, "there is no rendezvous here: leave it away");
+  if (f.master_port && (*f.master_port < 0 || *f.master_port > 65'535))
+    refuse("--master-port " + std::to_string(*f.master_port), "write a port from 0 to 65535");
+}
+
+std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& f,
+                                    std::vector<std::string> const& literal) {
+  auto const words = verb.remaining();
+  if (!words.empty() && words.front().starts_with('-')) refuse_flag(verb, words.front());
+  if (!words.empty() && !literal.empty())
+    throw command_error(
+        exit_usage, "'" + words.front() + "' stands before --: write the whole command behind it");
+  auto command = words.empty() ? literal : words;
+  if (command.empty()) return command;
+  bool const script = !words.empty() && !f.no_python && command.front().ends_with(".py");
+  if (f.module)
+    command.insert(command.begin(), {"python3", "-u", "-m"});
+  else if (script)
+    command.insert(command.begin(), {"python3", "-u"});
+  return command;
+}
+
+}  // namespace muster::cli

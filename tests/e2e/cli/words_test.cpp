@@ -1,0 +1,147 @@
+// The words of the command line: help, misspelt verbs, what a person is told beside results.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/e2e/cli/run_words.hpp"
+
+namespace muster::e2e {
+namespace {
+
+bool says(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(cli_words, help_has_groups) {
+  cluster c;
+  auto const help = c.run({"--help"}).out;
+  auto at = std::size_t{0};
+  for (auto const* heading : {"\nStart:\n", "\nWork:\n", "\nLook:\n", "\nCoordinate:\n",
+                              "\nOperate:\n", "\nThis program:\n"}) {
+    auto const next = help.find(heading, at);
+    ASSERT_NE(next, std::string::npos) << heading << help;
+    at = next;
+  }
+  EXPECT_FALSE(says(help, "Subcommands")) << help;
+  EXPECT_LT(help.find("  submit  "), help.find("\nLook:\n"));
+}
+
+TEST(cli_words, help_is_a_verb_and_the_version_a_flag) {
+  cluster c;
+  for (auto const& [verb, flag] : {std::pair(words{"help"}, words{"--help"}),
+                                   std::pair(words{"help", "submit"}, words{"submit", "--help"})}) {
+    auto const said = c.run(verb);
+    EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_EQ(said.out, c.run(flag).out);
+  }
+  auto const wrong = c.run({"help", "sumbit"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_TRUE(says(wrong.err, "there is no verb 'sumbit'; did you mean submit?")) << wrong.err;
+  auto const version = c.run({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("muster ", 0), 0u) << version.out;
+  auto const built = c.run({"version", "--client"}).out;
+  EXPECT_EQ(built.rfind(version.out.substr(0, version.out.size() - 1) + " (", 0), 0u) << built;
+  EXPECT_TRUE(says(built, "(GCC ") || says(built, "(Clang ")) << built;
+}
+
+TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
+  cluster c;
+  struct wrong {
+    words typed;
+    std::string said;
+  };
+  for (auto const& w :
+       {wrong{{"sumbit", "muster.echo", "1"},
+              "muster: there is no verb 'sumbit'; did you mean submit?"},
+        wrong{{"status"}, "there is no verb 'status'; see 'muster jobs', 'muster tasks'"},
+        wrong{{"ps"}, "there is no verb 'ps'; see 'muster tasks'"},
+        wrong{{"frobnicate"}, "there is no verb 'frobnicate' (see 'muster --help')"},
+        wrong{{"--url", "x", "tasks"}, "flags stand behind the verb: muster VERB --url"},
+        wrong{{"tasks", "--ouptut", "json"}, "unknown flag --ouptut; did you mean --output?"},
+        wrong{{"submit", "f", "--timeot=1s"}, "unknown flag --timeot; did you mean --timeout?"},
+        wrong{{"tasks", "all"}, "'all' is too much"},
+        wrong{{"tasks", "--url", "127.0.0.1:80"}, "'127.0.0.1:80': expected http://HOST:PORT"},
+        wrong{{"serve", "--cluster", "worker=4"}, "write NAME:JOB=N, as in train:worker=4"}}) {
+    auto const r = c.run(w.typed);
+    EXPECT_EQ(r.status, 2) << w.typed.front();
+    EXPECT_TRUE(says(r.err, w.said)) << r.err;
+    EXPECT_EQ(lines(r.err).size(), 1u) << r.err;
+  }
+}
+
+struct cli_words_served : testing::Test {
+  cluster c;
+  cli_words_served() {
+    c.serve();
+    c.worker({"--allow-exec"});
+    EXPECT_TRUE(c.await_tasks(1));
+  }
+};
+
+TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
+  EXPECT_EQ(c.run({"submit", "muster.echo", "1", "--timeout", "20s"}).status, 0);
+  auto const table = c.run({"functions"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_EQ(table.out.rfind("FUNCTION", 0), 0u) << table.out;
+  for (auto const* part : {"muster.echo", "VALUE", "text.word_count", "PATH of a file", "check="})
+    EXPECT_TRUE(says(table.out, part)) << part << table.out;
+  auto const all = boost::json::parse(c.run({"functions", "--output", "json"}).out).as_array();
+  EXPECT_EQ(all.size(), 7u);
+  auto const few = c.run({"functions", "--limit", "2"});
+  EXPECT_EQ(lines(few.out).size(), 3u) << few.out;
+  EXPECT_TRUE(says(few.err, "--limit")) << few.err;
+}
+
+TEST_F(cli_words_served, a_program_s_exit_status_counts_if_asked_to) {
+  auto const failing = R"(["sh","-c","echo first >&2; echo no such file >&2; exit 3"])";
+  EXPECT_EQ(c.run({"submit", "muster.exec", failing, "--timeout", "20s"}).status, 0);
+  auto const r = c.run({"submit", "muster.exec", failing, "--check", "--timeout", "20s"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_TRUE(says(r.err, "sh: exit status 3: no such file")) << r.err;
+  auto const lines_of = c.write("lines", std::string("[") + failing + "]\n");
+  EXPECT_EQ(
+      c.run({"submit", "muster.exec", "--map", lines_of, "--check", "--timeout", "20s"}).status, 1);
+  EXPECT_EQ(c.run({"submit", "muster.exec", R"(["true"])", "--check", "--timeout", "20s"}).status,
+            0);
+  auto const other = c.run({"submit", "muster.echo", "1", "--check"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_TRUE(says(other.err, "--check is for muster.exec")) << other.err;
+}
+
+TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
+  auto const r = c.run({"submit", "muster.echo", "{\"a\": 1", "--timeout", "20s"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.out, "\"{\\\"a\\\": 1\"\n");
+  EXPECT_TRUE(
+      says(r.err, "the argument {\"a\": 1 begins like JSON and is none: it is sent as text"))
+      << r.err;
+  EXPECT_EQ(c.run({"submit", "muster.echo", "[1]", "x{", "--timeout", "20s"}).err, "");
+}
+
+TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
+  auto& submit = c.program({MUSTER_BINARY, "submit", "muster.sleep", "60000", "--url", c.url()});
+  std::string id;
+  ASSERT_TRUE(await([&] {
+    auto const jobs = c.get("/api/v1/jobs").at("jobs").as_array();
+    if (jobs.empty()) return false;
+    id = boost::json::value_to<std::string>(jobs[0].at("id"));
+    return c.await_count(id, "running", 1);
+  }));
+  // The signal may come before the verb has read the answer with the id.
+  ASSERT_TRUE(await([&] {
+    auto const status = read_file("/proc/" + std::to_string(submit.pid()) + "/status");
+    auto const at = status.find("SigCgt:");
+    return at != std::string::npos && (std::stoull(status.substr(at + 7), nullptr, 16) & 2u) != 0;
+  }));
+  submit.signal(SIGINT);
+  EXPECT_EQ(submit.wait(), 128 + SIGINT);
+  EXPECT_TRUE(says(submit.errors(), "job " + id + " goes on; ")) << submit.errors();
+  EXPECT_TRUE(says(submit.errors(), "'muster cancel " + id + "' ends it")) << submit.errors();
+  EXPECT_EQ(c.run({"cancel", id}).out, id + " is asked to stop\n");
+  ASSERT_TRUE(c.await_count(id, "cancelled", 1));
+  EXPECT_EQ(c.run({"cancel", id}).out, id + " had ended: CANCELLED\n");
+}
+
+}  // namespace
+}  // namespace muster::e2e
