@@ -9,8 +9,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/host_port.hpp"
 #include "base/text.hpp"
@@ -90,6 +92,20 @@ finding look_at_free_port(std::string const& address) {
 finding look_at_files() {
   server::raise_file_limit();  // as the server does
   return judge_files("a server started here", server::file_limit(), 0);
+}
+
+findings look_at_foreign_names() {
+  constexpr std::pair<char const*, char const*> names[] = {
+      {"TF_COORDINATOR_SCHEDULE_START_DELAY", "--start-delay TIME"},
+      {"TF_COORDINATOR_SCHEDULE_START_DELAY_MAX", "--start-delay-max TIME"},
+      {"TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES", "--transient-dependency-failures N"}};
+  findings all;
+  for (auto const& [name, flag] : names)
+    if (std::getenv(name))
+      all.push_back({"settings", result::warning,
+                     std::string(name) + " is set, and Muster does not read it",
+                     std::string("'muster serve ") + flag + "' does that"});
+  return all;
 }
 
 finding look_at_disk(std::string const& path) {

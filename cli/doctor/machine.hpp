@@ -17,6 +17,8 @@ finding look_at_address(std::string const& what, std::string const& address);
 /// Whether a server could listen there.
 finding look_at_free_port(std::string const& address);
 finding look_at_files();
+/// Variables that TensorFlow's coordinator reads and Muster does not.
+findings look_at_foreign_names();
 /// A directory, or the nearest one above it that is there.
 finding look_at_disk(std::string const& path);
 /// Each certificate of a PEM file.

@@ -178,6 +178,7 @@ int run_doctor(doctor_options& o) {
       all.push_back(doctor::judge_refusal(e.what(), o.rest.url));
   }
   all.push_back(doctor::look_at_files());
+  add(all, doctor::look_at_foreign_names());
   for (auto const& dir : {o.data_dir, o.spill_dir})
     if (!dir.empty()) all.push_back(doctor::look_at_disk(dir));
   for (auto const& file : o.certificates) add(all, doctor::look_at_certificates(file));

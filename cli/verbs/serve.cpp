@@ -215,7 +215,8 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_duration(verb, "--task-retention", c.core.task_retention,
                "How long a lost or departed task stays listed");
   add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");
-  add_count(verb, "--queue-capacity", c.core.queue_capacity, "Queued closures of a session");
+  add_count(verb, "--queue-capacity", c.core.queue_capacity,
+            "Queued closures of a session; 0: as many as a session may ask for, 16,777,216");
   add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
   add_count(verb, "--jobs-kept", c.core.finished_jobs_max, "Finished jobs kept for look-up");
   add_count(verb, "--sessions-kept", c.core.ended_sessions_max,

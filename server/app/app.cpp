@@ -329,6 +329,17 @@ void app::stop() {
   turn_.resign();
 }
 
+// 0 is TensorFlow's "infinite", which is as much as there is.
+void lift_limit_of_queues(core::config& c) {
+  if (c.queue_capacity != 0) return;
+  c.queue_capacity = c.queue_capacity_max;
+  spdlog::warn(
+      "queues without a limit of their own max={} why=\"--queue-capacity 0; what waits takes "
+      "memory, "
+      "in the end all there is\"",
+      c.queue_capacity_max);
+}
+
 }  // namespace
 
 void serve(configuration const& c) {
@@ -343,6 +354,7 @@ void serve(configuration const& c) {
   auto answers = ask_sources(c.cluster_sources);
   if (answers.stopped_by) return spdlog::info("stopped signal={}", *answers.stopped_by);
   auto resolved = c;
+  lift_limit_of_queues(resolved.core);
   for (auto& spec : answers.declared) resolved.clusters.push_back(std::move(spec));
 
   app a(resolved, answers.found, manager);

@@ -107,6 +107,16 @@ class Faults(unittest.TestCase):
         self.assertIn("may open 256 files", files[0]["text"])
         self.assertIn("LimitNOFILE=65536", files[0]["fix"])
 
+    def test_names_that_tensorflow_reads_are_told_with_their_flags(self):
+        done = support.run("doctor", "--url", "http://127.0.0.1:9", "--output", "json", env={
+            **support.ENVIRONMENT, "TF_COORDINATOR_SCHEDULE_START_DELAY": "5",
+            "TF_COORDINATOR_IGNORE_TRANSIENT_PS_FAILURES": "3"})
+        settings = judged(done)[1]["settings"]
+        self.assertEqual([f["result"] for f in settings], ["warning", "warning"])
+        self.assertIn("TF_COORDINATOR_SCHEDULE_START_DELAY is set", settings[0]["text"])
+        self.assertIn("--start-delay TIME", settings[0]["fix"])
+        self.assertIn("--transient-dependency-failures N", settings[1]["fix"])
+
     def test_a_grpc_port_that_is_closed_to_us_is_a_problem(self):
         with stand_in(grpc=closed_port()) as url:
             done = support.run("doctor", "--url", url, "--output", "json")

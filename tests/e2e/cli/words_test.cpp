@@ -143,5 +143,15 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
   EXPECT_EQ(c.run({"cancel", id}).out, id + " had ended: CANCELLED\n");
 }
 
+TEST(cli_words_queue, without_a_limit_is_taken_and_told_of) {
+  cluster c;
+  auto& server = c.serve({"--queue-capacity", "0"});
+  auto const f = c.run({"submit", "muster.echo", "1", "--no-wait"});
+  EXPECT_EQ(f.status, 0) << f.err;
+  EXPECT_TRUE(
+      says(server.output() + server.errors(), "queues without a limit of their own max=16777216"))
+      << server.errors();
+}
+
 }  // namespace
 }  // namespace muster::e2e
