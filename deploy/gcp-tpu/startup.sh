@@ -8,7 +8,7 @@
 #
 # The hosts need the muster program and a service account that may read the TPU (tpu.nodes.get). On
 # the server, with the network of the hosts, whose agents cannot send a token:
-#   muster serve --cluster 'training:worker=4' --grpc 0.0.0.0:8476 --data-dir /var/lib/muster \
+#   muster serve --cluster 'training:worker=4' --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data \
 #     --agents-from 10.128.0.0/9
 set -euo pipefail
 

@@ -125,6 +125,8 @@ TEST_F(attention_rules, failed_jobs_are_named_or_counted) {
   EXPECT_EQ(one.detail, "no such file");
   EXPECT_EQ(one.link, "/jobs/job_0000000000000009?state=ENDED_BADLY");
   EXPECT_EQ(one.command, "muster retry job_0000000000000009");
+  pool().failed.newest.front().error->kind = core::failure_kind::input;
+  EXPECT_EQ(only().command, "muster explain job_0000000000000009") << "again it would fail as well";
   for (std::uint64_t n = 1; n < 4; ++n)
     pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(10 * n)));
   pool().failed.count = 30;
@@ -155,7 +157,7 @@ TEST_F(attention_rules, a_function_that_nobody_has_is_named) {
   f.queued = 2;
   pool().unserved = {f};
   EXPECT_EQ(only().title, "2 closures of trian queued, no worker has it");
-  EXPECT_EQ(only().detail, "no worker has ever had it: is its name right?");
+  EXPECT_EQ(only().detail, "no worker has had it since the server began: is its name right?");
   pool().unserved[0].ever_had = true;
   EXPECT_EQ(only().detail, "the workers that had it have gone");
 }

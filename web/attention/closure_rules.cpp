@@ -91,7 +91,9 @@ void failed_jobs(pool_facts const& p, attention_items& out) {
     item.count = j.counts.failed;
     item.link =
         page_link("/jobs/" + core::text(j.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
-    item.command = "muster retry " + core::text(j.id);
+    // With the same arguments what could not be read would fail again.
+    bool const again = !j.error || j.error->kind != core::failure_kind::input;
+    item.command = (again ? "muster retry " : "muster explain ") + core::text(j.id);
     out.push_back(std::move(item));
   }
 }
@@ -119,7 +121,7 @@ void without_worker(pool_facts const& p, attention_facts const& f, attention_ite
     item.count = fn.queued;
     item.title = plural(fn.queued, "closure") + " of " + fn.name + " queued, no worker has it";
     item.detail = fn.ever_had ? "the workers that had it have gone"
-                              : "no worker has ever had it: is its name right?";
+                              : "no worker has had it since the server began: is its name right?";
     item.since = p.waits_since;
     item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
     out.push_back(std::move(item));

@@ -77,7 +77,8 @@ std::string explainer::without_worker(slot c) const {
   auto const connected =
       roster_.tasks.count(task_state::connected) + roster_.tasks.count(task_state::late);
   if (step_.stopping) return "the server is shutting down.";
-  auto const never_had = "has ever had the function '" + f.name + "'.";
+  // A server that took over knows nothing of what workers had before.
+  auto const never_had = "has had the function '" + f.name + "' since this server began.";
   if (connected == 0) return "no worker is connected" + (f.ever_had ? "." : ", none " + never_had);
   if (!f.ever_had) return "no worker " + never_had + " Is its name right?";
   if (auto const without = not_serving(function); f.workers == 0 && !without.empty())

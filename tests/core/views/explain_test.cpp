@@ -13,10 +13,12 @@ TEST(explain, queued_without_any_worker) {
   auto const job = c.open({"f"});
   c.wait(1'500ms);
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 1500 ms: no worker is connected, none has ever had the function 'f'.");
+            "QUEUED for 1500 ms: no worker is connected, none has had the function 'f' since this "
+            "server began.");
   c.wait(10s);
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 11 s: no worker is connected, none has ever had the function 'f'.");
+            "QUEUED for 11 s: no worker is connected, none has had the function 'f' since this "
+            "server began.");
 }
 
 TEST(explain, queued_without_a_worker_that_has_the_function) {
@@ -24,10 +26,12 @@ TEST(explain, queued_without_a_worker_that_has_the_function) {
   c.attach({.functions = {"g"}});
   auto const job = c.open({"f"});
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: no worker has ever had the function 'f'. Is its name right?");
+            "QUEUED for 0 ms: no worker has had the function 'f' since this server began. Is its "
+            "name right?");
   c.attach({.functions = {"g"}});
   EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: no worker has ever had the function 'f'. Is its name right?");
+            "QUEUED for 0 ms: no worker has had the function 'f' since this server began. Is its "
+            "name right?");
 }
 
 TEST(explain, queued_after_the_last_worker_with_the_function_has_gone) {
