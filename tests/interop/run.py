@@ -7,6 +7,7 @@ it names nobody who is missing at registration, it serves one run only, and it k
 """
 import argparse
 import collections
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -23,6 +24,7 @@ FAMILIES = {
     'tensorflow': tensorflow.SCENARIOS,
 }
 TAIL_LINES = 30
+RUNNING = set()
 
 
 def words():
@@ -32,6 +34,8 @@ def words():
     parser.add_argument('--muster', type=pathlib.Path, help='the binary under test')
     parser.add_argument('--server', choices=['muster', 'reference'], default='muster')
     parser.add_argument('--scenario', action='append', help='only this one; repeatable')
+    parser.add_argument('--at-a-time', type=int, default=2,
+                        help='scenarios: they mostly wait')
     parser.add_argument('names', nargs='+', metavar='NAME', help='jax-0.9.2, …')
     given = parser.parse_args()
     if given.server == 'muster' and not given.muster:
@@ -69,6 +73,7 @@ def perform(given, name, scenario):
     _, version = parts(name)
     began = time.monotonic()
     trial = Trial(Settings(python, version, muster), folder, scenario.seconds)
+    RUNNING.add(trial)
     outcome, said = 'PASS', ''
     try:
         scenario.run(trial)
@@ -82,6 +87,7 @@ def perform(given, name, scenario):
         outcome, said = 'FAIL', '\n'.join([said, *tails(trial)])
     finally:
         trial.close()
+        RUNNING.discard(trial)
     return outcome, time.monotonic() - began, said
 
 
@@ -97,14 +103,30 @@ def report(name, scenario, outcome, seconds, said):
         print('    ' + said.replace('\n', '\n    '), flush=True)
 
 
+def perform_all(given):
+    """Two at a time, each told of as it ends. Processes end with the thread that started them (see
+    driver/process.py): the threads stay until all trials are over."""
+    count = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(given.at_a_time) as pool:
+        tried = {pool.submit(perform, given, name, scenario): (name, scenario)
+                 for name, scenario in selected(given)}
+        try:
+            for trial in concurrent.futures.as_completed(tried):
+                outcome, seconds, said = trial.result()
+                report(*tried[trial], outcome, seconds, said)
+                count[outcome] += 1
+        except SystemExit:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for trial in list(RUNNING):
+                trial.close()
+            raise
+    return count
+
+
 def main():
     given = words()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that trials are closed
-    count = collections.Counter()
-    for name, scenario in selected(given):
-        outcome, seconds, said = perform(given, name, scenario)
-        report(name, scenario, outcome, seconds, said)
-        count[outcome] += 1
+    count = perform_all(given)
     skipped = f', {count["SKIP"]} skipped' if count['SKIP'] else ''
     print(f'{count["PASS"]} passed, {count["FAIL"]} failed{skipped}')
     sys.exit(1 if count['FAIL'] or not count else 0)

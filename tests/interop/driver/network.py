@@ -4,15 +4,20 @@ Needs the right to make namespaces (root, as a rule) and the `ip` program.
 """
 import os
 import subprocess
+import threading
 
 from driver.deadline import CannotRun, Failure
 
 
 class Network:
     """Names and addresses from the process id, as in tests/e2e: tests run side by side. Each has a
-    subnet of its own, four addresses of the range that is kept for tests, 198.18.0.0/15."""
+    subnet of its own, four addresses of the range that is kept for tests, 198.18.0.0/15. A process
+    has one at a time: another one waits for its end."""
+    _only = threading.Lock()
 
     def __init__(self):
+        self._only.acquire()
+        self._closing = threading.Lock()
         pid = os.getpid()
         offset = pid % (1 << 15) * 4
         subnet = f'198.{18 + offset // 65536}.{offset // 256 % 256}'
@@ -49,8 +54,12 @@ class Network:
         self._set_far_end('up')
 
     def close(self):
+        """Once or more often."""
+        if not self._closing.acquire(blocking=False):
+            return
         self._ip(f'link del {self._near}')
         self._ip(f'netns del {self._name}')
+        self._only.release()
 
     def _set_far_end(self, state):
         problem = self._ip(f'-n {self._name} link set {self._far} {state}')
