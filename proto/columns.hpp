@@ -1,5 +1,5 @@
-// Columns of what few entries have: the encoding, left out while every entry is JSON and else as
-// long as the others, and messages that name the position they belong to.
+// Columns of what few entries have: the encoding, or a number, left out while every entry is JSON,
+// or has none, and else as long as the others; and messages that name the position they belong to.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -15,6 +15,14 @@ inline void add_encoding(google::protobuf::RepeatedField<int>& column, int posit
   if (!bytes && column.empty()) return;
   while (column.size() < position) column.Add(v1::JSON);
   column.Add(bytes ? v1::BYTES : v1::JSON);
+}
+
+/// The same for a number, which is 0 for entries that have none.
+inline void add_sparse(google::protobuf::RepeatedField<std::uint32_t>& column, int position,
+                       std::uint32_t value) {
+  if (value == 0 && column.empty()) return;
+  while (column.size() < position) column.Add(0);
+  column.Add(value);
 }
 
 inline bool is_bytes(google::protobuf::RepeatedField<int> const& column, int position) {

@@ -93,6 +93,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_max_worker_failures(o.max_worker_failures);
     open.set_unlimited_worker_failures(o.unlimited_worker_failures);
     open.set_require_function(o.require_function);
+    open.set_num_workers(o.num_workers);
   }
 
   // All below REQUIRE the mutex, except that async_when takes it.

@@ -36,7 +36,7 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
-  std::uint32_t workers = 0;         // connected ones, as the server said last
+  std::uint32_t workers = 0;         // that its job has, as the server says
   per_worker_store* kept = nullptr;  // null: nothing to do with PerWorkerValues
   std::uint64_t builds = 0;          // handle of the value that it makes; 0: none
   std::vector<std::uint64_t> uses;   // handles of the values in its arguments

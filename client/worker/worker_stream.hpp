@@ -77,8 +77,9 @@ class worker_stream final : stream_side {
   std::string take_closures(v1::ServerMessage& message);
   std::shared_ptr<job> make_job(v1::ServerMessage& message, int position,
                                 v1::PerWorker const* values);
-  void run_quick(registered_function const& f, std::uint64_t closure, std::uint32_t attempt,
-                 value_view args);
+  void run_quick(registered_function const& f, v1::ServerMessage const& message, int position);
+  /// What the function of this position is told as the number of workers.
+  std::uint32_t workers_of(v1::ServerMessage const& message, int position) const;
   void take_stops(v1::ServerMessage const& message);
   void take_recalls(v1::ServerMessage const& message);
   void take_acknowledgement(std::uint64_t count);
@@ -105,7 +106,7 @@ class worker_stream final : stream_side {
   std::string const server_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
-  std::uint32_t workers_ = 0;                        // connected ones, as the server said last
+  std::uint32_t workers_ = 0;                        // of its job, as the server said last
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;

@@ -107,7 +107,8 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
   if (worker_.held.size() + static_cast<std::size_t>(n) > identity_->credits)
     return "more closures than credits";
   if (m.attempt_size() != n || m.function_size() != n || m.args_size() != n ||
-      (m.encoding_size() != 0 && m.encoding_size() != n))
+      (m.encoding_size() != 0 && m.encoding_size() != n) ||
+      (m.num_workers_size() != 0 && m.num_workers_size() != n))
     return "columns of unequal length";
   if (m.workers() != 0) workers_ = m.workers();
   proto::sparse_column per_worker(m.per_worker());
@@ -130,7 +131,7 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     }
     if (f.quick && !values) {
       if (quick_.empty()) quick_since = std::chrono::steady_clock::now();
-      run_quick(f, m.closure(i), m.attempt(i), {m.args(i), encoding_at(m.encoding(), i)});
+      run_quick(f, m, i);
       continue;
     }
     auto j = make_job(m, i, values);
@@ -178,6 +179,10 @@ void worker_stream::report_started() {
     starts_.call_at(now + held_closures::worth_reporting, [this] { report_started(); });
 }
 
+std::uint32_t worker_stream::workers_of(v1::ServerMessage const& m, int i) const {
+  return m.num_workers_size() == 0 || m.num_workers(i) == 0 ? workers_ : m.num_workers(i);
+}
+
 std::shared_ptr<job> worker_stream::make_job(v1::ServerMessage& m, int i,
                                              v1::PerWorker const* values) {
   auto j = std::make_shared<job>();
@@ -185,7 +190,7 @@ std::shared_ptr<job> worker_stream::make_job(v1::ServerMessage& m, int i,
   j->attempt = m.attempt(i);
   j->function = &worker_.functions[m.function(i)];
   j->worker = identity_;
-  j->workers = workers_;
+  j->workers = workers_of(m, i);
   j->args = {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)};
   if (values) {
     j->kept = &worker_.values;
@@ -195,18 +200,19 @@ std::shared_ptr<job> worker_stream::make_job(v1::ServerMessage& m, int i,
   return j;
 }
 
-void worker_stream::run_quick(registered_function const& f, std::uint64_t closure,
-                              std::uint32_t attempt, value_view args) {
-  report_buffer::origin const of{closure, attempt};
+void worker_stream::run_quick(registered_function const& f, v1::ServerMessage const& m, int i) {
+  report_buffer::origin const of{m.closure(i), m.attempt(i)};
   closure_reporter reporter(worker_.reports, of);
-  context c(*identity_, closure, attempt, {}, &reporter);
+  context c(*identity_, m.closure(i), m.attempt(i), {}, &reporter);
+  c.surround(workers_of(m, i), nullptr);
   quick_result_.bytes.clear();
   quick_result_.encoding = encoding::json;
-  bool const ok = call_function(f, c, args, quick_result_, quick_failure_);
+  bool const ok =
+      call_function(f, c, {m.args(i), encoding_at(m.encoding(), i)}, quick_result_, quick_failure_);
   worker_.reports.finish(of, out_);
-  auto& m = answer(closure, attempt, {quick_result_.bytes, quick_result_.encoding},
-                   ok ? nullptr : &quick_failure_, {});
-  quick_.emplace_back(&m, m.closure_size() - 1);
+  auto& to = answer(m.closure(i), m.attempt(i), {quick_result_.bytes, quick_result_.encoding},
+                    ok ? nullptr : &quick_failure_, {});
+  quick_.emplace_back(&to, to.closure_size() - 1);
 }
 
 void worker_stream::take_recalls(v1::ServerMessage const& m) {

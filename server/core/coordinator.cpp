@@ -189,6 +189,14 @@ std::uint32_t coordinator::connected_workers() const {
   return static_cast<std::uint32_t>(state_->roster.all().size());
 }
 
+std::uint32_t coordinator::tasks_of(std::string const& job) const {
+  return state_->roster.tasks.tasks_of(job);
+}
+
+std::uint64_t coordinator::tasks_version() const {
+  return state_->roster.tasks.version();
+}
+
 bool coordinator::has_room(session_id id) const {
   auto* s = state_->sessions.find(id);
   return s && !s->full;

@@ -87,6 +87,10 @@ class coordinator {
   std::string_view function_name(function_id f) const;
 
   std::uint32_t connected_workers() const;
+  /// How many tasks a job has, whoever is connected; see registry. Another version: it may have
+  /// changed.
+  std::uint32_t tasks_of(std::string const& job) const;
+  std::uint64_t tasks_version() const;
 
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;

@@ -50,8 +50,8 @@ struct coordinator::state {
   value_keeping keeping{step, closures, sessions, values, texts, flow};
   closure_life life{step, closures, places,   book,     scheduler, roster, builds, sessions,
                     rows, values,   watchdog, stateful, activity,  flow,   keeping};
-  build_orders building{step,     closures, book,  scheduler, roster, builds,
-                        sessions, builders, texts, flow,      life};
+  build_orders building{step,     closures, book,     scheduler, roster, builds,
+                        sessions, builders, stateful, texts,     flow,   life};
   closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
                         values, stateful, texts, flow,      keeping, life};
   version_watch versions{step, closures, book, scheduler, roster, life};

@@ -106,6 +106,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_submitted_by(s.submitted_by);
   into.set_retry_of(raw(s.retry_of));
   into.set_require_function(s.require_function);
+  into.set_num_workers(s.num_workers);
   into.set_state(static_cast<std::uint32_t>(f.state));
   into.set_sealed(f.sealed);
   into.set_stopping(f.stopping);
@@ -143,6 +144,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   s.submitted_by = w.submitted_by();
   s.retry_of = core::session_id{w.retry_of()};
   s.require_function = w.require_function();
+  s.num_workers = w.num_workers();
   s.durable = true;
   f.state = static_cast<core::job_state>(w.state());
   f.sealed = w.sealed();

@@ -39,6 +39,7 @@ job_fact some_job() {
   s.metadata = "{}";
   s.retry_of = session_id{3};
   s.require_function = true;
+  s.num_workers = 3;
   s.durable = true;
   f.state = job_state::failed;
   f.sealed = f.stopping = f.user_cancelled = true;

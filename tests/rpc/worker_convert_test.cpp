@@ -208,6 +208,19 @@ TEST(worker_convert, writes_the_encoding_column_from_the_first_bytes_on) {
   EXPECT_EQ(m->message.encoding(2), v1::JSON);
 }
 
+TEST(worker_convert, a_number_of_workers_is_a_column_only_where_one_is_declared) {
+  core::assignment plain, declared;
+  plain.args = declared.args = core::blob("[]");
+  declared.num_workers = 4;
+  proto::outbox<v1::ServerMessage> out;
+  to_wire(plain, 0, true, out);
+  EXPECT_EQ(out.tail().num_workers_size(), 0);
+  to_wire(declared, 0, true, out);
+  to_wire(plain, 0, true, out);
+  auto const& column = out.tail().num_workers();
+  EXPECT_EQ(std::vector(column.begin(), column.end()), (std::vector<std::uint32_t>{0, 4, 0}));
+}
+
 core::assignment in_bytes() {
   core::assignment a;
   a.closure = core::closure_id{7};

@@ -42,6 +42,33 @@ TEST(worker_stream, gets_closures_and_answers_them) {
   EXPECT_EQ(outcomes[0].failure_size(), 0);
 }
 
+TEST(worker_stream, is_told_how_many_tasks_its_job_has) {
+  test_server server;
+  auto hello = make_hello(), other = make_hello({"f"}, 1, 16, 8);
+  hello.set_index(2);
+  other.set_job("ps");
+  hand_worker worker(server.address(), hello), ps(server.address(), other);
+  hand_session session(server.address(), {});
+  session.schedule(1, 1);
+  auto const given = worker.read_closures();
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->workers(), 3u);
+  EXPECT_EQ(given->num_workers_size(), 0);
+}
+
+TEST(worker_stream, is_told_the_number_that_a_session_declares) {
+  test_server server;
+  hand_worker worker(server.address(), make_hello());
+  v1::Open open;
+  open.set_num_workers(5);
+  hand_session session(server.address(), open);
+  session.schedule(1, 1);
+  auto const given = worker.read_closures();
+  ASSERT_TRUE(given);
+  ASSERT_EQ(given->num_workers_size(), 1);
+  EXPECT_EQ(given->num_workers(0), 5u);
+}
+
 TEST(worker_stream, holds_no_more_than_its_credits) {
   test_server server;
   hand_session session(server.address(), {});

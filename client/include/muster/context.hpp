@@ -66,7 +66,10 @@ class context {
   std::uint32_t index() const noexcept { return worker_->index; }
   std::string const& server_version() const noexcept { return worker_->server_version; }
 
-  /// Connected workers when this closure was sent; with index() what sharding needs.
+  /// How many workers the task's job has, whoever is connected just now; with index() what sharding
+  /// needs. As the coordinator has declared it (coordinator_options::num_workers), else as the
+  /// cluster's declaration says, else the highest index that the server knows of and one. A
+  /// PerWorkerValue that is built again on its task is told the same number.
   std::uint32_t num_workers() const noexcept { return workers_; }
   /// Null when the closure has nothing to do with PerWorkerValues. For the library.
   per_worker_link const* per_worker() const noexcept { return link_; }

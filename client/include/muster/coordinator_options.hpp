@@ -31,6 +31,10 @@ struct coordinator_options {
   bool unlimited_worker_failures = false;
   /// Closures whose function no connected worker has fail at once.
   bool require_function = false;
+  /// How many workers each job has that holds no state: what functions are told as
+  /// context::num_workers, whoever is connected. 0: the cluster's declaration, else the highest
+  /// index and one.
+  std::uint32_t num_workers = 0;
   /// Share of the workers beside the weights of others that have work: 1 to 1000.
   std::uint32_t weight = 1;
 

@@ -28,6 +28,10 @@ struct session_options {
   bool unlimited_worker_failures = false;
   /// Closures whose function no connected worker has fail at once.
   bool require_function = false;
+  /// How many workers each job has that holds no state: what functions are told as
+  /// context::num_workers, whoever is connected. 0: the cluster's declaration, else the highest
+  /// index and one.
+  std::uint32_t num_workers = 0;
 
   /// What may wait here to be sent. Full: schedule blocks, try_schedule refuses.
   std::size_t pending_max = 65'536;

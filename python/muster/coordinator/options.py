@@ -28,6 +28,10 @@ class CoordinatorOptions:
     until it ends; one that has lost three runs alone on its worker, and is named in the log."""
     require_function: bool = False
     """Closures fail at once while no connected worker has this Python version."""
+    num_workers: int = 0
+    """How many workers each job has: what functions see as ``muster.context().num_workers``, whoever
+    is connected. Values and datasets per worker are built on the tasks below it. 0: as the cluster
+    is declared, else the highest index and one."""
     weight: int = 1
     """Share of the workers beside the weights of others that have work: 1 to 1000."""
     session_grace: float = 0.0
@@ -64,6 +68,7 @@ class CoordinatorOptions:
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
             "max_worker_failures": self.max_worker_failures,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
+            "num_workers": self.num_workers,
             "require_function": self.require_function,
             "session_grace_ms": int(self.session_grace * 1000),
             **({} if self.durable is None else {"durable": self.durable})}).open
@@ -124,6 +129,7 @@ class CoordinatorWords(TypedDict, total=False):
     continue_on_error: bool
     queue_capacity: int
     max_worker_failures: int
+    num_workers: int
     require_function: bool
     weight: int
     session_grace: float

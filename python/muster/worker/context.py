@@ -28,7 +28,9 @@ class Context:
 
     Attributes: ``closure``, its number at the server; ``attempt``, 1 at first, more after its worker
     was lost; ``job`` and ``index`` of the task that runs it, as ``"worker"`` and 3; ``num_workers``,
-    connected ones when it was sent (with ``index`` what sharding needs); ``server_version``.
+    how many that job has, whoever is connected (with ``index`` what sharding needs): as the
+    coordinator (``num_workers=``) or the cluster has declared, else the highest index and one;
+    ``server_version``.
     """
 
     __slots__ = ("closure", "attempt", "job", "index", "num_workers", "server_version", "_stop",

@@ -34,7 +34,7 @@ class Job:
     """One closure that is held here."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
-                 "began", "reported", "waits", "told")
+                 "began", "reported", "waits", "told", "num_workers")
 
     def __init__(self, closure: int, attempt: int, function: int, args: Data,
                  encoding: int) -> None:
@@ -45,6 +45,7 @@ class Job:
         self.encoding = encoding
         self.beside = NOTHING
         self.builds = 0
+        self.num_workers = 0
         self.stop = threading.Event()
         self.began = 0.0
         self.reported = False
@@ -101,6 +102,8 @@ class Runner:
             job.builds = per_worker.builds
             if job.encoding == BYTES and per_worker.uses:
                 job.beside = Beside(uses=per_worker.uses)
+        for job, declared in zip(jobs, m.num_workers):
+            job.num_workers = declared
         for inputs in m.inputs:
             job = jobs[inputs.position]
             job.beside = job.beside._replace(inputs=list(zip(inputs.value, inputs.form)))
@@ -258,8 +261,8 @@ class Runner:
 
     def _run(self, job: Job) -> None:
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
-                                   self._workers, self._identity[2], job.stop, self._reports,
-                                   self, job)
+                                   job.num_workers or self._workers, self._identity[2], job.stop,
+                                   self._reports, self, job)
         try:
             try:
                 if job.attempt > 1:

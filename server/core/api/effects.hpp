@@ -33,7 +33,8 @@ struct assignment {
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
   std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
-  per_worker_id builds{};  // keep the output under this handle instead of sending it
+  per_worker_id builds{};         // keep the output under this handle instead of sending it
+  std::uint32_t num_workers = 0;  // what the function is told; 0: coordinator::tasks_of its job
 
   bool operator==(assignment const&) const = default;
 };

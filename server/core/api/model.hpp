@@ -105,8 +105,9 @@ struct session_spec {
   std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default
   bool unlimited_worker_failures = false;
-  std::uint32_t weight = 1;  // share of the workers beside other sessions' weights, 1 to 1000
-  duration deadline{};       // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
+  std::uint32_t num_workers = 0;  // of each job without state, as declared; 0: tasks_of
+  std::uint32_t weight = 1;       // share of the workers beside other sessions' weights, 1 to 1000
+  duration deadline{};  // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;    // a second open with the same key returns the first session
   std::string metadata;           // JSON object text, returned as it came
   std::string submitted_by;       // id of a token; empty: nobody was asked. Keys are apart by it

@@ -74,8 +74,42 @@ void build_orders::release_per_worker(session const& s, std::vector<std::uint64_
   }
 }
 
+std::uint32_t build_orders::declared_for(per_worker_entry const& v) const {
+  auto const* owner = sessions_.find(v.owner);
+  return owner ? owner->spec.num_workers : 0;
+}
+
+bool build_orders::builds_it(task_row const& t, per_worker_entry const& v) const {
+  if (stateful_.holds_state(t.job))
+    return v.named.contains({t.job, t.index}) || v.named.contains({t.job, -1});
+  auto const declared = declared_for(v);
+  return declared == 0 || t.index < std::int64_t{declared};
+}
+
+std::int64_t build_orders::reckoned_with(std::string const& job) const {
+  std::int64_t n = roster_.tasks.declared(job);
+  for (auto const& [id, s] : sessions_.all())
+    if (!s->terminal() && !s->closed && !stateful_.holds_state(job))
+      n = std::max<std::int64_t>(n, s->spec.num_workers);
+  for (auto const& [id, v] : builds_.all()) n = std::max(n, v.highest(job) + 1);
+  return n;
+}
+
+// Here or there, as closures have named it.
+void build_orders::expect_named() {
+  for (auto const id : builds_.take_named()) {
+    auto* v = builds_.find(id);
+    if (!v) continue;
+    for (auto const& [stream, w] : roster_.all()) {
+      auto const part = v->components.find({w->task->job, w->task->index});
+      if (part == v->components.end() || part->second.stream != stream) expect_component(*w, *v);
+    }
+  }
+}
+
 // A worker without the function gets no component: what needs the value runs elsewhere.
 void build_orders::expect_component(worker& w, per_worker_entry& v) {
+  if (!builds_it(*w.task, v)) return;
   auto const& has = w.task->functions;
   if (std::find(has.begin(), has.end(), v.function) == has.end()) return;
   auto& part = v.components[{w.task->job, w.task->index}];
@@ -100,10 +134,13 @@ void build_orders::expect_components(worker& w) {
   for (auto& [id, v] : builds_.all())
     if (!v.released || v.users > 0) expect_component(w, v);
   for (auto const id : w.task->spec.per_worker)
-    if (auto const* v = builds_.find(id); !v) step_.fx.drop_requests.push_back({w.stream, id});
+    if (auto const* v = builds_.find(id);
+        !v || !v->components.contains({w.task->job, w.task->index}))
+      step_.fx.drop_requests.push_back({w.stream, id});
 }
 
 void build_orders::send_builds() {
+  expect_named();
   for (auto const stream : builds_.take_waiting()) {
     auto* w = roster_.find(stream);
     if (!w || !w->open()) continue;  // away: all of it comes again with its return
@@ -146,7 +183,11 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
       book_.create(builders_.number, spec, scheduler_.lane_for(builders_.number, spec), step_.now);
   auto const first = static_cast<std::uint32_t>(step_.fx.assignments.size());
   life_.assign(at, c);
+  if (part.num_workers == 0)
+    part.num_workers =
+        at.by_name_only || declared_for(v) == 0 ? roster_.tasks.tasks_of(at.job) : declared_for(v);
   step_.fx.assignments.back().builds = v.id;
+  step_.fx.assignments.back().num_workers = part.num_workers;
   step_.fx.dispatches.push_back({w.stream, first, 1});
   part.build = closures_.id_of(c);
 }

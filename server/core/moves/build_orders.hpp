@@ -15,6 +15,7 @@
 #include "server/core/moves/session_flow.hpp"
 #include "server/core/moves/step_frame.hpp"
 #include "server/core/per_worker/component_builds.hpp"
+#include "server/core/policies/stateful_tasks.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
 #include "server/core/sessions/session_table.hpp"
@@ -26,8 +27,8 @@ class build_orders {
  public:
   build_orders(step_frame& step, closure_table& closures, closure_book& book,
                core::scheduler& scheduler, worker_roster& roster, component_builds& builds,
-               session_table& sessions, session& builders, release_texts& texts, session_flow& flow,
-               closure_life& life)
+               session_table& sessions, session& builders, stateful_tasks& stateful,
+               release_texts& texts, session_flow& flow, closure_life& life)
       : step_(step),
         closures_(closures),
         book_(book),
@@ -36,6 +37,7 @@ class build_orders {
         builds_(builds),
         sessions_(sessions),
         builders_(builders),
+        stateful_(stateful),
         texts_(texts),
         flow_(flow),
         life_(life) {}
@@ -47,11 +49,18 @@ class build_orders {
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
   void expect_components(worker& w);
   void send_builds();
+  /// As many tasks of the job as a declaration, a session or a value counts by index: a worker that
+  /// comes without one takes a lost one's place there.
+  std::int64_t reckoned_with(std::string const& job) const;
   /// The build did not come to its end; tried again where its worker is or comes back.
   void go_on_building(worker const& w, slot c);
 
  private:
+  /// Whether the task is one of those that build the value.
+  bool builds_it(task_row const& t, per_worker_entry const& v) const;
+  std::uint32_t declared_for(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
+  void expect_named();
   void send_build(worker& w, per_worker_entry& v);
 
   step_frame& step_;
@@ -62,6 +71,7 @@ class build_orders {
   component_builds& builds_;
   session_table& sessions_;
   session& builders_;
+  stateful_tasks& stateful_;
   release_texts& texts_;
   session_flow& flow_;
   closure_life& life_;

@@ -132,6 +132,9 @@ status closure_intake::valid(session_spec const& spec) const {
   if (spec.max_worker_failures > worker_failures_max)
     return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
                ", the limit is " + std::to_string(worker_failures_max));
+  if (spec.num_workers > step_.config.tasks_max)
+    return bad("num_workers: " + std::to_string(spec.num_workers) + ", the limit is " +
+               std::to_string(step_.config.tasks_max));
   if (spec.durable.value_or(false) && spec.delivery == delivery::stream)
     return bad(
         "durable: this stream's outcomes are gone when its client has them; one that holds values "

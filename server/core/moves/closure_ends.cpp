@@ -272,7 +272,12 @@ void closure_life::release(per_worker_entry& v) {
 }
 
 void closure_life::use_per_worker(closure_extras const& x) {
-  for (auto const id : x.per_worker) ++builds_.find(id)->users;
+  bool const by_name = !x.per_worker.empty() && stateful_.holds_state(x.options.task_job);
+  for (auto const id : x.per_worker) {
+    auto& v = *builds_.find(id);
+    ++v.users;
+    if (by_name) builds_.name(v, {x.options.task_job, x.options.task_index});
+  }
 }
 
 void closure_life::unuse_per_worker(closure_extras const& x) {

@@ -53,6 +53,7 @@ void closure_life::assign(seat& w, slot c) {
   a.attempt = r.attempt;
   a.function = book_.functions.served(r.function);
   a.args = r.args;
+  if (!w.by_name_only) a.num_workers = sessions_.of(r.owner).spec.num_workers;
   if (r.details && r.details->extras) {
     a.inputs = r.details->inputs;
     if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;

@@ -30,7 +30,8 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     ids.push_back(*id);
     book_.functions[*id].ever_had = true;
   }
-  auto const row = roster_.tasks.admit(step_.now, spec);
+  auto const row = roster_.tasks.admit(
+      step_.now, spec, [this](std::string const& job) { return building_.reckoned_with(job); });
   if (!row) return refuse(row.error());
   auto& t = **row;
 

@@ -6,6 +6,9 @@
 //            ▲                                                     │ worker lost
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
+// Tasks that hold state build those that a closure for them names. A component is told the same
+// number of workers each time it is built.
+//
 // A builder's failure that is borne leaves it NOT_READY: it is built again after a pause.
 // The values themselves never come here; workers drop theirs when they are told or end. Builds that
 // are to be sent wait here by stream. Knows no worker but by task and stream. Owned by the
@@ -13,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,6 +38,7 @@ struct per_worker_component {
   value_state state = value_state::not_ready;
   std::optional<failure> error;   // READY and failed, why it was aborted, or why it is built again
   closure_id build{};             // while it is sent
+  std::uint32_t num_workers = 0;  // what its builder is told; 0: it was not built yet
   std::uint32_t losses = 0;       // workers that died while they built it, in a row
   core::incarnation suspect{};    // lost while it built it; it has died if another one comes
   std::uint32_t built_again = 0;  // failures that were borne, since it was built last
@@ -54,6 +59,16 @@ struct per_worker_entry {
   std::uint64_t users = 0;  // unfinished closures that need it
   /// By task; at most as many as the registry has rows.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
+  /// Tasks with state whose closures name it; index -1: all of the job, also in place of more than
+  /// named_max.
+  std::set<std::pair<std::string, std::int64_t>> named;
+  static constexpr std::size_t named_max = 1'024;
+
+  /// The highest index of the job that has a component; -1: none.
+  std::int64_t highest(std::string const& job) const {
+    auto it = components.upper_bound({job, std::numeric_limits<std::int64_t>::max()});
+    return it == components.begin() || (--it)->first.first != job ? -1 : it->first.second;
+  }
 };
 
 class component_builds {
@@ -110,7 +125,14 @@ class component_builds {
   }
   /// Streams with something to build are looked at in the next dispatch.
   void look_at(stream_id s) { waiting_.push_back(s); }
-  bool any_waits() const { return !waiting_.empty(); }
+  bool any_waits() const { return !waiting_.empty() || !named_.empty(); }
+  /// The value is wanted on a task that holds state.
+  void name(per_worker_entry& v, std::pair<std::string, std::int64_t> task) {
+    if (v.named.size() >= per_worker_entry::named_max) task.second = -1;
+    if (v.named.insert(std::move(task)).second) named_.push_back(v.id);
+  }
+  /// Values that were named since.
+  std::vector<per_worker_id> take_named() { return std::exchange(named_, {}); }
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
   /// Not before that time.
   void build_again(time_point at, stream_id s, per_worker_id v) { again_.insert({at, s, v}); }
@@ -175,7 +197,7 @@ class component_builds {
   }
   template <class Archive>
   void walk(Archive& a) {
-    a(entries_, to_build_, again_, waiting_);
+    a(entries_, to_build_, again_, waiting_, named_);
   }
 
  private:
@@ -190,6 +212,7 @@ class component_builds {
   std::map<stream_id, std::vector<per_worker_id>> to_build_;
   std::set<delayed> again_;
   std::vector<stream_id> waiting_;
+  std::vector<per_worker_id> named_;
   server_wide& wide_;
 };
 

@@ -2,6 +2,7 @@
 #include "server/core/workers/registry.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.hpp"
@@ -28,6 +29,31 @@ std::int64_t registry::lowest_free(std::string const& job) {
   return hint;
 }
 
+std::int64_t registry::next_index(std::string const& job, reckoned const& with) {
+  auto const free = lowest_free(job);
+  if (count(task_state::error) == 0) return free;
+  auto const end = std::min(free, with(job));
+  for (auto it = rows_.lower_bound(key{job, 0}); it != rows_.end(); ++it) {
+    auto const& t = *it->second;
+    if (t.job != job || t.index >= end) break;
+    if (t.state == task_state::error) return t.index;
+  }
+  return free;
+}
+
+std::uint32_t registry::declared(std::string_view job) const {
+  for (auto const& [name, tasks] : config_.declared_jobs)
+    if (name == job) return tasks;
+  return 0;
+}
+
+std::uint32_t registry::tasks_of(std::string const& job) const {
+  auto const known = declared(job);
+  auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
+  if (it == rows_.begin() || (--it)->first.first != job) return known;
+  return std::max(known, static_cast<std::uint32_t>(it->first.second + 1));
+}
+
 bool registry::make_room() {
   if (rows_.size() < config_.tasks_max) return true;
   task_row* oldest = nullptr;
@@ -37,7 +63,7 @@ bool registry::make_room() {
   return oldest != nullptr;
 }
 
-result<task_row*> registry::admit(time_point now, worker_spec const& spec) {
+result<task_row*> registry::admit(time_point now, worker_spec const& spec, reckoned const& with) {
   task_row* t = nullptr;
   if (spec.index >= 0) {
     t = find(spec.job, spec.index);
@@ -45,7 +71,7 @@ result<task_row*> registry::admit(time_point now, worker_spec const& spec) {
              it != by_incarnation_.end() && it->second->job == spec.job) {
     t = it->second;
   }
-  auto const index = t ? t->index : spec.index >= 0 ? spec.index : lowest_free(spec.job);
+  auto const index = t ? t->index : spec.index >= 0 ? spec.index : next_index(spec.job, with);
   if (!t) t = find(spec.job, index);
   if (t) return t;
 
@@ -60,6 +86,7 @@ result<task_row*> registry::admit(time_point now, worker_spec const& spec) {
   t->state = task_state::disconnected;
   t->since = now;
   rows_.emplace(key{t->job, index}, std::move(row));
+  ++version_;
   ++counts_[static_cast<std::size_t>(t->state)];
   return t;
 }
@@ -110,6 +137,7 @@ void registry::erase(task_row& t) {
   --counts_[static_cast<std::size_t>(t.state)];
   given_up_ -= t.given_up;
   forgot_ = true;
+  ++version_;
   rows_.erase(key{t.job, t.index});
 }
 

@@ -69,9 +69,12 @@ class registry {
   /// `wide` outlives it.
   registry(config const& c, server_wide& wide) : config_(c), wide_(wide) {}
 
-  /// The row for a worker that attaches: by index, by incarnation, or the lowest free index.
-  /// Errors: RESOURCE_EXHAUSTED when every row is of a present task.
-  result<task_row*> admit(time_point now, worker_spec const& spec);
+  /// How many tasks of a job somebody reckons with by index.
+  using reckoned = std::function<std::int64_t(std::string const& job)>;
+  /// The row for a worker that attaches: by index, by incarnation, or the lowest free index. The
+  /// index of a lost task is free if it is below what is reckoned with: there a number must not
+  /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
+  result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
   void arrived(time_point now, task_row& t, worker_spec spec);
   void left(time_point now, task_row& t, task_state state, std::string why);
   /// Its connection broke and it may come back: LATE. REQUIRES: present.
@@ -96,6 +99,13 @@ class registry {
   /// Rows that are given up.
   std::uint32_t given_up() const { return given_up_; }
 
+  /// How many tasks the job has, whoever is present: as config::declared_jobs says, and at least up
+  /// to the highest index of a row.
+  std::uint32_t tasks_of(std::string const& job) const;
+  std::uint32_t declared(std::string_view job) const;
+  /// Another one: tasks_of may have changed.
+  std::uint64_t version() const { return version_; }
+
   task_row* find(std::string_view job, std::int64_t index);
   task_row const* find(std::string_view job, std::int64_t index) const;
 
@@ -108,7 +118,7 @@ class registry {
     std::vector<std::pair<incarnation, key>> newest;
     for (auto const& [i, t] : by_incarnation_) newest.emplace_back(i, key{t->job, t->index});
     std::sort(newest.begin(), newest.end());
-    a(rows_, newest, free_hint_, next_sweep_, given_up_, forgot_);
+    a(rows_, newest, free_hint_, next_sweep_, given_up_, forgot_, version_);
     for (auto& n : counts_) a(n);
     if constexpr (Archive::loading) {
       by_incarnation_.clear();
@@ -122,6 +132,7 @@ class registry {
   void forget_incarnation(task_row const& t);
   bool make_room();
   std::int64_t lowest_free(std::string const& job);
+  std::int64_t next_index(std::string const& job, reckoned const& with);
 
   config const& config_;
   server_wide& wide_;
@@ -132,6 +143,7 @@ class registry {
   time_point next_sweep_ = never;
   std::uint32_t given_up_ = 0;
   bool forgot_ = false;
+  std::uint64_t version_ = 1;  // counts rows that came or went
 };
 
 }  // namespace muster::core

@@ -206,6 +206,7 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.max_worker_failures = o.max_worker_failures();
   spec.unlimited_worker_failures = o.unlimited_worker_failures();
   spec.require_function = o.require_function();
+  spec.num_workers = o.num_workers();
   spec.delivery = o.hold_values() ? core::delivery::held : core::delivery::stream;
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();

@@ -235,6 +235,7 @@ void to_wire(core::assignment const& a, std::uint32_t function_number, bool inpu
     if (a.inputs) add_inputs(a, position, m);
   }
   proto::add_encoding(*m.mutable_encoding(), position, in_bytes);
+  proto::add_sparse(*m.mutable_num_workers(), position, a.num_workers);
   if (a.builds == core::per_worker_id{} && (!a.extras || a.extras->per_worker.empty())) return;
   auto& p = *m.add_per_worker();
   p.set_position(static_cast<std::uint32_t>(position));

@@ -179,6 +179,7 @@ void worker_session::connection_lost() {
 }
 
 void worker_session::on_welcome(core::welcome const& w) {
+  job_ = w.job;
   task_ = std::make_shared<std::string const>(w.job + ":" + std::to_string(w.index));
   spdlog::info("worker attached task={} credits={} peer={}", *task_, w.credits,
                call_.context().peer());
@@ -202,9 +203,11 @@ void worker_session::on_welcome(core::welcome const& w) {
 
 void worker_session::on_dispatch(std::span<core::assignment const> batch) {
   outstanding_ += batch.size();
-  if (auto const now = hub_->state().connected_workers(); now != workers_told_) {
-    out_.tail().set_workers(now);
-    workers_told_ = now;
+  auto const& state = hub_->state();
+  if (auto const version = state.tasks_version(); version != tasks_version_) {
+    tasks_version_ = version;
+    if (auto const now = state.tasks_of(job_); now != workers_told_)
+      out_.tail().set_workers(workers_told_ = now);
   }
   for (auto const& a : batch)
     to_wire(a, numbers_[core::raw(a.function)], inputs_beside_bytes_, out_);

@@ -72,8 +72,10 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
 
   core::worker_results results_;
 
-  bool half_closed_ = false;  // the input ended; whether in order, finished() learns
-  bool leave_asked_ = false;  // the worker has said that it wants to go
+  bool half_closed_ = false;         // the input ended; whether in order, finished() learns
+  bool leave_asked_ = false;         // the worker has said that it wants to go
+  std::string job_;                  // of its task
+  std::uint64_t tasks_version_ = 0;  // of the number that it was told
   std::uint32_t workers_told_ = 0;
   std::size_t outstanding_ = 0;  // closures sent and not answered
 

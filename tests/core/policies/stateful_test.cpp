@@ -156,6 +156,81 @@ TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
   EXPECT_EQ(c.held(q).size(), 1u);
 }
 
+// PerWorkerValues.
+struct stateful_values : stateful {
+  static joining building(joining w) {
+    w.functions = {"f", "make"};
+    w.credits = 4;
+    return w;
+  }
+  per_worker_id create(session_id owner) {
+    create_per_worker e;
+    e.function = c.function("make");
+    e.args = blob("[]");
+    e.owner = owner;
+    return std::get<per_worker_reply>(c.reply_to_event(std::move(e)).body).id;
+  }
+  std::vector<std::string> built_on(per_worker_id v) const {
+    std::vector<std::string> all;
+    auto const view = c.core.per_worker(v).value();
+    for (auto const& part : view.components)
+      all.push_back(part.job + ":" + std::to_string(part.index));
+    return all;
+  }
+  void use(session_id s, per_worker_id v, std::string job, std::int64_t index) {
+    auto specs = c.specs({"f"});
+    auto x = std::make_shared<closure_extras>(closure_extras{{}, {}, {v}});
+    x->options.task_job = std::move(job);
+    x->options.task_index = index;
+    specs[0].extras = x;
+    c.step(core::schedule{{}, s, std::move(specs), 0});
+  }
+};
+
+TEST_F(stateful_values, are_not_built_there_and_the_session_does_not_rely_on_it) {
+  auto const p = c.attach(building(ps(1)));
+  c.attach(building({}));
+  auto const s = c.open({}, holding_values()).id;
+  auto const v = create(s);
+  c.attach(building(ps(2, 1)));
+  EXPECT_EQ(built_on(v), names({"worker:0"}));
+  c.leave(p);
+  EXPECT_TRUE(c.noticed(s).empty());
+}
+
+TEST_F(stateful_values, are_built_where_a_closure_names_them) {
+  auto const p = c.attach(building(ps(1)));
+  c.attach(building(ps(2, 1)));
+  auto const s = c.open({}, holding_values()).id;
+  auto const v = create(s);
+  EXPECT_TRUE(built_on(v).empty());
+  use(s, v, "ps", 0);
+  EXPECT_EQ(built_on(v), names({"ps:0"}));
+  ASSERT_EQ(c.held(p).size(), 1u) << "the build";
+  c.succeed(p, c.held(p)[0], "null");
+  ASSERT_EQ(c.held(p).size(), 1u) << "what needs it";
+  c.leave(p);
+  expect_lost(s, "left");
+}
+
+TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_later) {
+  c.attach(building(ps(1)));
+  auto const s = c.open({}, holding_values()).id;
+  auto const v = create(s);
+  use(s, v, "ps", -1);
+  c.attach(building(ps(2, 1)));
+  EXPECT_EQ(built_on(v), names({"ps:0", "ps:1"}));
+}
+
+TEST_F(stateful_values, that_it_kept_and_nobody_names_are_dropped) {
+  c.attach(building({}));
+  auto const v = create(c.open({}, holding_values()).id);
+  auto back = building(ps(1));
+  back.per_worker = {v};
+  auto const p = c.attach(back);
+  EXPECT_EQ(c.fx().drop_requests, (std::vector{drop_request{p, v}}));
+}
+
 TEST_F(stateful, without_such_jobs_all_is_as_for_other_workers) {
   config none;
   none.stateful_jobs.clear();

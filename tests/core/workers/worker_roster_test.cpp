@@ -19,7 +19,7 @@ struct roster_test : testing::Test {
     worker_spec spec;
     spec.index = index;
     spec.incarnation = incarnation{stream};
-    auto& row = **roster.tasks.admit(t0, spec);
+    auto& row = **roster.tasks.admit(t0, spec, [](auto const&) { return 0; });
     auto& w = roster.add(stream_id{stream}, row);
     w.counted = true;
     roster.tasks.arrived(t0, row, spec);
