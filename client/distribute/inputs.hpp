@@ -23,6 +23,9 @@ inputs resolve_inputs(strategy const& s, distribute_options const& o);
 /// `given`, or else the variable MUSTER_COORDINATOR; empty when there is neither.
 std::string server_of_environment(std::string const& given);
 
+/// One line of JSON for a log; of a large one how large it is.
+std::string text_of(session_config const& c);
+
 /// The thread's server, started; it is made if there is none. `c.cluster` is the whole cluster.
 /// Errors: cluster_error, invalid, names what differs from the one that runs.
 std::shared_ptr<standard_server> server_of_this_thread(standard_server_config c,

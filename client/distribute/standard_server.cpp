@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "client/distribute/inputs.hpp"
+#include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
 #include "muster/cluster_rules.hpp"
@@ -65,7 +66,14 @@ class worker_server : public standard_server {
 // Stands for a server that somebody else runs.
 class waiting_server : public standard_server {
  public:
-  void start() override {}
+  explicit waiting_server(std::string target) : target_(std::move(target)) {}
+
+  void start() override {
+    if (!started_.exchange(true))
+      log(log_level::info, "standard server " + target_ +
+                               ": the environment is google, so the task's own server is used "
+                               "and none is started");
+  }
   void join() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopped_; });
@@ -77,6 +85,8 @@ class waiting_server : public standard_server {
   }
 
  private:
+  std::string const target_;
+  std::atomic<bool> started_ = false;
   std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
   bool stopped_ = false;
@@ -120,7 +130,7 @@ std::string standard_server_config::target() const {
 standard_server_factory worker_servers(worker_server_options options) {
   return [o = std::move(options)](
              standard_server_config const& c) -> std::shared_ptr<standard_server> {
-    if (c.environment == "google") return std::make_shared<waiting_server>();
+    if (c.environment == "google") return std::make_shared<waiting_server>(c.target());
     auto const& address = c.cluster.task_address(c.task_type, c.task_id);
     worker_options w;
     w.servers = {server_named(o, c)};
@@ -148,6 +158,8 @@ std::shared_ptr<standard_server> distribute::server_of_this_thread(
   auto seen = c;
   seen.cluster = split_for_evaluator(c.cluster, c.task_type);
   auto server = make(seen);
+  log(log_level::info,
+      "standard server " + seen.target() + " starts, configuration " + text_of(seen.session));
   server->start();
   mine = kept{std::move(c), server};
   return server;

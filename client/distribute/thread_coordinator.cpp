@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/log.hpp"
+
 namespace muster {
 namespace {
 
@@ -20,7 +22,7 @@ struct member {
 bool is_end_of_data(std::exception_ptr const& e) {
   try {
     std::rethrow_exception(e);
-  } catch (std::out_of_range const&) {
+  } catch (end_of_data const&) {
     return true;
   } catch (...) {
     return false;
@@ -33,21 +35,24 @@ bool is_end_of_data(std::exception_ptr const& e) {
 struct thread_coordinator::state {
   explicit state(options o) : settings(o) {}
 
-  void request_stop(std::exception_ptr e) {
+  void request_stop(std::exception_ptr e, std::string_view by = {}) {
+    bool const clean = e && settings.end_of_data_is_clean && is_end_of_data(e);
+    if (clean)
+      log(log_level::info,
+          std::string(by) + " has come to the end of the data; the others are asked to stop");
     {
       std::lock_guard lock(mutex);
-      bool const clean = e && settings.end_of_data_is_clean && is_end_of_data(e);
       if (!error && e && !clean && !stopping) error = std::move(e);
       stopping = true;
     }
     changed.notify_all();
     stop.request_stop();
   }
-  void run(std::function<void()> const& f) {
+  void run(std::string_view name, std::function<void()> const& f) {
     try {
       f();
     } catch (...) {
-      request_stop(std::current_exception());
+      request_stop(std::current_exception(), name);
     }
   }
   bool all_done() const {
@@ -82,7 +87,7 @@ void thread_coordinator::start(std::string name, std::function<void()> f) {
   auto& m = *state_->members.emplace_back(std::make_unique<member>());
   m.name = std::move(name);
   m.thread = std::thread([s = state_, &m, f = std::move(f)]() mutable {
-    s->run(f);
+    s->run(m.name, f);
     f = {};  // what it owns is gone before join returns
     std::lock_guard done_lock(s->mutex);
     m.done = true;
@@ -91,7 +96,7 @@ void thread_coordinator::start(std::string name, std::function<void()> f) {
 }
 
 void thread_coordinator::stop_on_exception(std::function<void()> const& f) {
-  state_->run(f);
+  state_->run("the function", f);
 }
 
 void thread_coordinator::request_stop(std::exception_ptr error) {

@@ -2,6 +2,7 @@
 #include "muster/worker_context.hpp"
 
 #include "client/distribute/inputs.hpp"
+#include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/strategy.hpp"
 
@@ -46,7 +47,12 @@ bool worker_context::distributed_mode() const {
 }
 
 void worker_context::wait_for_others() {
-  if (options_.barrier) options_.barrier->wait(options_.participant, options_.barrier_timeout);
+  if (options_.barrier)
+    return options_.barrier->wait(options_.participant, options_.barrier_timeout);
+  if (num_workers_ > 1 && distributed_mode() && !warned_.exchange(true))
+    log(log_level::warning,
+        "wait_for_others() waits for nobody: " + describe() +
+            " is a process of its own, without a barrier; a coordination_agent has one");
 }
 
 bool worker_context::should_init() const {

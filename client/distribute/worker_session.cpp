@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "base/backoff.hpp"
+#include "client/distribute/inputs.hpp"
+#include "client/log.hpp"
 #include "muster/cluster_error.hpp"
 
 namespace muster {
@@ -36,7 +38,14 @@ std::unique_ptr<worker_session> session_creator::create() const {
   using clock = std::chrono::steady_clock;
   check(checkpoint, scaffold);
   auto const end = clock::now() + max_wait;
-  auto session = std::make_unique<worker_session>(server, task, config);
+  auto to = server;
+  to.connect_timeout = max_wait;  // a server that comes later is waited for like the chief
+  log(log_level::info, "session of " + (to.name.empty() ? "a worker function" : to.name) + ": " +
+                           (role == kind::chief ? "the chief's, which prepares the job"
+                                                : "waits until the chief has prepared the job") +
+                           ", master '" + master + "', configuration " +
+                           distribute::text_of(config));
+  auto session = std::make_unique<worker_session>(std::move(to), task, config);
   session->coordinator().wait_open();
   if (role == kind::chief) {
     prepare(*session, checkpoint, scaffold);

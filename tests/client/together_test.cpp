@@ -5,8 +5,12 @@
 #include <atomic>
 #include <future>
 #include <latch>
+#include <string>
 #include <thread>
+#include <tuple>
+#include <vector>
 
+#include "muster/log.hpp"
 #include "muster/session_config.hpp"
 #include "muster/thread_coordinator.hpp"
 #include "muster/worker_barrier.hpp"
@@ -60,15 +64,26 @@ TEST(worker_barriers, are_aborted) {
 TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
   thread_coordinator t;
   std::latch stopped(1);
-  t.start("reader", [] { throw std::out_of_range("the end"); });
+  std::vector<std::string> lines;
+  set_log([&](log_level, std::string_view line) { lines.emplace_back(line); });
+  t.start("reader", [] { throw end_of_data(); });
   t.start("other", [&, token = t.stop_token()] {
     std::stop_callback const on_stop(token, [&] { stopped.count_down(); });
     stopped.wait();
   });
   EXPECT_EQ(raised_by([&] { t.join(); }), "");
+  set_log({});
+  EXPECT_EQ(lines, std::vector<std::string>{"reader has come to the end of the data; the others "
+                                            "are asked to stop"});
   thread_coordinator strict({.end_of_data_is_clean = false});
-  strict.start("reader", [] { throw std::out_of_range("the end"); });
+  strict.start("reader", [] { throw end_of_data("the end"); });
   EXPECT_EQ(raised_by([&] { strict.join(); }), "the end");
+}
+
+TEST(thread_coordinators, a_mistake_with_an_index_is_an_error) {
+  thread_coordinator t;
+  t.start("reader", [] { std::ignore = std::vector<int>().at(3); });
+  EXPECT_NE(raised_by([&] { t.join(); }), "");
 }
 
 TEST(thread_coordinators, who_does_not_stop_is_left_behind_and_named) {

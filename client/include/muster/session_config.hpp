@@ -1,4 +1,5 @@
-// Settings that a strategy makes for a session or a server. A value.
+// Settings that a strategy makes for a session or a server. They are merged, carried and logged;
+// what they mean is for the strategy's own code. A value.
 #pragma once
 
 #include <boost/json.hpp>

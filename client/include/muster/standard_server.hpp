@@ -34,6 +34,8 @@ struct standard_server_config {
   cluster_spec cluster;
   std::string task_type;
   int task_id = 0;
+  /// For factories that know what to do with it: worker_servers() does not look at it, since a
+  /// worker has neither devices to filter nor settings of TensorFlow.
   session_config session{};
   std::string rpc_layer{};
   std::string environment{};  // "google": the task's server is there already

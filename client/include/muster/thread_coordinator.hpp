@@ -11,6 +11,8 @@
 #include <stop_token>
 #include <string>
 
+#include "muster/end_of_data.hpp"
+
 namespace muster {
 
 class thread_coordinator {
@@ -18,7 +20,8 @@ class thread_coordinator {
   struct options {
     /// How long join waits for threads once they were asked to stop.
     std::chrono::milliseconds grace = std::chrono::seconds(120);
-    /// std::out_of_range, the end of the data, stops without being an error.
+    /// muster::end_of_data asks the others to stop without being an error; a line of the log says
+    /// which thread threw it.
     bool end_of_data_is_clean = true;
   };
 

@@ -7,6 +7,7 @@
 // stop_requested may be called from any thread as long as the call lasts.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -52,8 +53,10 @@ class worker_context {
   int num_workers() const { return num_workers_; }
 
   bool has_barrier() const { return options_.barrier != nullptr; }
-  /// Until all chiefs and workers have come. Without a barrier it returns at once. Errors:
-  /// barrier_error, also when another one has failed or has returned.
+  /// Until all chiefs and workers have come. Without a barrier, where each task is a process of its
+  /// own or runs alone, it returns at once as TensorFlow's does; the first time, if there are
+  /// others, a line of the log says so. Errors: barrier_error, also when another one has failed or
+  /// has returned.
   void wait_for_others();
   /// Another task has failed: it is time to return.
   bool stop_requested() const { return options_.stop.stop_requested(); }
@@ -85,6 +88,7 @@ class worker_context {
   std::string master_target_;
   bool is_chief_ = false;
   int num_workers_ = 0;
+  std::atomic<bool> warned_ = false;
 };
 
 /// Of the worker function that this thread runs; null outside of one.

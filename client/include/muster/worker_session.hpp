@@ -55,10 +55,13 @@ struct session_creator {
   muster::checkpoint checkpoint{};  // only the chief looks at it
   coordinator_options server{};
   closure_options task{};
+  /// For the server, whatever server.connect_timeout says, and for the chief, both together.
   std::chrono::milliseconds max_wait{7'200'000};
 
-  /// Connects, then as its kind says. Errors: cluster_error: a checkpoint of both kinds, without
-  /// `restore`, or (missing) a file that restore did not take; unavailable_error (no server),
+  /// Connects, then as its kind says; who does what with which configuration is a line of the log.
+  /// Errors: cluster_error: a checkpoint of both kinds, without
+  /// `restore`, or (missing) a file that restore did not take; unavailable_error (no server within
+  /// max_wait),
   /// whatever init, ready and restore throw, wait_timeout: not ready within max_wait.
   std::unique_ptr<worker_session> create() const;
 };

@@ -201,11 +201,35 @@ TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
     run_distribute_coordinator([] {}, test_strategy({}), o);
   }).join();
   set_log({});
-  ASSERT_GE(lines.size(), 2u);
+  ASSERT_GE(lines.size(), 3u);
   EXPECT_EQ(lines.at(0), "distribute coordinator: mode independent_worker, cluster " +
                              task("worker", 0).cluster->to_json() +
                              ", task worker:0, rpc layer grpc, environment none");
-  EXPECT_EQ(lines.at(1), "distribute coordinator: local, there is no cluster");
+  EXPECT_TRUE(lines.at(1).starts_with("standard server grpc://")) << lines.at(1);
+  EXPECT_NE(lines.at(1).find(" starts, configuration {"), std::string::npos) << lines.at(1);
+  EXPECT_EQ(lines.at(2), "distribute coordinator: local, there is no cluster");
+}
+
+// The original returns without a word.
+TEST_F(distribute_config, waiting_for_others_without_a_barrier_is_said_once) {
+  std::vector<std::string> warnings;
+  std::mutex mutex;
+  set_log([&](log_level level, std::string_view line) {
+    std::lock_guard const lock(mutex);
+    if (level == log_level::warning) warnings.emplace_back(line);
+  });
+  std::thread([this] {
+    run_distribute_coordinator(
+        [] {
+          current_worker_context()->wait_for_others();
+          current_worker_context()->wait_for_others();
+        },
+        test_strategy({.between_graph = true}), task("worker", 0));
+  }).join();
+  set_log({});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(warnings[0].starts_with("wait_for_others() waits for nobody: [cluster_spec: "))
+      << warnings[0];
 }
 
 TEST_F(distribute_config, test_session_config_in_std_server) {

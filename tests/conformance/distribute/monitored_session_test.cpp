@@ -1,8 +1,10 @@
 // Sessions over a real server: variables live on a ps, the chief initialises them, the others wait
 // for that, and each task's own server runs what its session schedules.
 #include <atomic>
+#include <future>
 
 #include "muster/cluster_error.hpp"
+#include "muster/log.hpp"
 #include "tests/conformance/distribute/fixture.hpp"
 #include "tests/rpc/test_server.hpp"
 
@@ -124,6 +126,46 @@ TEST_F(distribute_sessions, who_waits_for_the_chief_gives_up_after_the_longest_w
   }
   EXPECT_GE(asked, 2) << "it asks again and again";
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
+}
+
+TEST_F(distribute_sessions, the_server_is_waited_for_as_long_as_the_chief) {
+  auto const port = server.port();
+  server.stop();
+  session_creator c;
+  c.server.server = server.address();
+  c.server.connect_timeout = std::chrono::milliseconds(1);
+  c.max_wait = std::chrono::milliseconds(300);
+  EXPECT_THROW(c.create(), unavailable_error);
+  c.max_wait = std::chrono::minutes(1);
+  auto session = std::async(std::launch::async, [&] { return c.create(); });
+  EXPECT_EQ(session.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  test_server_options same_port;
+  same_port.port = port;
+  test_server later(same_port);
+  EXPECT_TRUE(session.get()->coordinator().done());
+}
+
+TEST_F(distribute_sessions, its_kind_and_its_configuration_are_a_line_of_the_log) {
+  std::vector<std::string> lines;
+  std::mutex mutex;
+  set_log([&](log_level, std::string_view line) {
+    std::lock_guard const lock(mutex);
+    if (line.starts_with("session of")) lines.emplace_back(line);
+  });
+  session_creator c;
+  c.server.server = server.address();
+  c.master = "grpc://a:1";
+  c.config = {{{"x", 1}}, {"/job:ps"}, {}};
+  c.create();
+  c.role = session_creator::kind::waiting;
+  c.server.name = "worker:1";
+  c.create();
+  set_log({});
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "session of a worker function: the chief's, which prepares the job, master "
+                       "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}",
+                       "session of worker:1: waits until the chief has prepared the job, master "
+                       "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}"}));
 }
 
 TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {
