@@ -29,3 +29,23 @@ def initialize(**more: Any) -> None:
     import jax
 
     jax.distributed.initialize(**found)
+
+
+def renew_preemption_sync() -> None:
+    """Lets this process hear preemption notices again (``reached_preemption_sync_point``) after its
+    connection to the server was lost: JAX's own wait for a notice ends with the connection, and is
+    never made again. All processes whose wait is gone need it; Muster's event ``notice_unheard``
+    names them. SIGTERM has its default meaning for a moment meanwhile. Raises RuntimeError:
+    jax.distributed is not initialized, or without ``jax_enable_preemption_service``."""
+    from jax._src import distributed
+
+    state = distributed.global_state
+    if state.client is None:
+        raise RuntimeError("jax.distributed is not initialized")
+    old, state.preemption_sync_manager = state.preemption_sync_manager, None
+    if old is None:
+        raise RuntimeError("there was no preemption sync: jax_enable_preemption_service is off")
+    if hasattr(old, "shutdown"):
+        old.shutdown()
+    del old  # its end sets SIGTERM back, so it comes before the new one
+    state.initialize_preemption_sync_manager()

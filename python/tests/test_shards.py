@@ -32,7 +32,7 @@ def shards(c: muster.ClusterCoordinator, iterator: Any, workers: int = 3) -> lis
 def test_other_jobs_do_not_count_and_build_nothing(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
-    ps = cluster.add("--job", "ps")
+    cluster.add("--processes", "1", "--job", "ps")
     c = cluster.coordinator()
     assert shards(c, iter(c.create_per_worker_dataset(shard)), 2) == list(range(12))
     assert c.options(task="ps:0").schedule(where).fetch(20) == ("ps", 1)
@@ -47,7 +47,7 @@ def test_a_declared_number_holds_however_late_workers_come(make_cluster: MakeClu
     iterator = iter(c.create_per_worker_dataset(shard))
     read = []
     for i in range(3):
-        cluster.add()
+        cluster.add("--processes", "1")
         on = c.options(task=f"worker:{i}")
         assert on.schedule(where).fetch(20) == ("worker", 3)
         read += on.schedule(rest, (iterator,)).fetch(20)
@@ -57,11 +57,11 @@ def test_a_declared_number_holds_however_late_workers_come(make_cluster: MakeClu
 def test_who_follows_a_lost_one_has_its_shard(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     for _ in range(3):
-        cluster.add()
+        cluster.add("--processes", "1")
     c = cluster.coordinator()
     iterator = iter(c.create_per_worker_dataset(shard))
     assert c.options(task="worker:1").schedule(next, (iterator,)).fetch(20) == 1
     cluster.workers[1].kill()
     until(lambda: cluster.server.tasks()[1]["state"] == "ERROR", "it is lost")
-    cluster.add()
+    cluster.add("--processes", "1")
     assert shards(c, iterator) == list(range(12))

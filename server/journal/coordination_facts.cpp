@@ -121,7 +121,8 @@ coordination::task_fact decoded(coordination::task_index t, wire::Task const& w)
           core::incarnation{w.incarnation()},
           w.has_error() ? decoded(w.error()) : nullptr,
           time(w.registered_at()),
-          time(w.grace_until())};
+          time(w.grace_until()),
+          w.hears_notices()};
 }
 
 coordination::key_fact decoded(std::string key, wire::Key const& w) {
@@ -180,6 +181,7 @@ struct encoder {
     if (f.error) encode(*f.error, *w.mutable_error());
     w.set_registered_at(us(f.registered_at));
     w.set_grace_until(us(f.grace_until));
+    w.set_hears_notices(f.hears_notices);
     into.push_back({change::kind::put, task_key(cluster, f.task), w.SerializeAsString()});
   }
 

@@ -34,7 +34,7 @@ std::string text_of(task_fact const& f) {
   out << "task " << f.task << " state=" << static_cast<int>(f.state) << f.recoverable << f.casualty
       << f.ever_connected << " as=" << raw(f.incarnation) << " error=" << text_of(f.error)
       << " since=" << f.registered_at.time_since_epoch().count()
-      << " grace=" << f.grace_until.time_since_epoch().count();
+      << " grace=" << f.grace_until.time_since_epoch().count() << " hears=" << f.hears_notices;
   return out.str();
 }
 

@@ -62,7 +62,7 @@ cluster_fact some_cluster() {
 std::vector<fact> some_facts() {
   std::vector<fact> all = {{"train", some_cluster()}};
   all.push_back({"train", task_fact{2, agent_state::error, true, true, true, core::incarnation{7},
-                                    some_fault(), at, at + 3s}});
+                                    some_fault(), at, at + 3s, true}});
   all.push_back(
       {"train",
        task_fact{

@@ -308,6 +308,22 @@ TEST_F(attention_rules, a_barrier_that_waits_for_somebody) {
   EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
 }
 
+TEST_F(attention_rules, agents_that_hear_no_preemption_notice) {
+  auto& u = facts.agents[0].unheard;
+  u = {2, {"/job:worker/task:0", "/job:worker/task:1"}, now - 20s, false};
+  auto const i = only();
+  EXPECT_EQ(i.rule, "notice-unheard");
+  EXPECT_EQ(i.severity, attention_severity::warning);
+  EXPECT_EQ(i.title, "2 tasks of cluster train hear no preemption notice any more");
+  EXPECT_TRUE(i.detail.starts_with("/job:worker/task:0, /job:worker/task:1; ")) << i.detail;
+  EXPECT_EQ(i.since, now - 20s);
+  u = {1, {"/job:worker/task:1"}, now, true};
+  EXPECT_EQ(
+      only().title,
+      "/job:worker/task:1 of cluster train hears nothing of the preemption notice that is set");
+  EXPECT_EQ(only().severity, attention_severity::error);
+}
+
 TEST(shell_word, is_one_word_whatever_is_in_it) {
   EXPECT_EQ(shell_word("step_12"), "step_12");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");

@@ -108,6 +108,24 @@ void late_agents(agents_facts const& a, attention_facts const& f, attention_item
   out.push_back(std::move(item));
 }
 
+void unheard_notices(agents_facts const& a, attention_items& out) {
+  auto const& u = a.unheard;
+  if (u.count == 0) return;
+  auto const& cluster = a.view.spec.name;
+  attention_item item{.rule = "notice-unheard", .subject = cluster, .count = u.count};
+  if (!u.notice_is_set) item.severity = attention_severity::warning;
+  item.title = (u.count == 1 ? u.first[0] + " of cluster " + cluster + " hears"
+                             : plural(u.count, "task") + " of cluster " + cluster + " hear") +
+               (u.notice_is_set ? " nothing of the preemption notice that is set"
+                                : " no preemption notice any more");
+  item.detail = (u.count > 1 ? some_of(u.first, u.count) + "; " : "") +
+                "the wait for it was lost with a connection or an earlier server, and JAX does not "
+                "wait again: muster.jax.renew_preemption_sync() does";
+  item.since = u.since;
+  item.link = page_link("/tasks", {{"cluster", cluster}});
+  out.push_back(std::move(item));
+}
+
 void stuck_barriers(agents_facts const& a, attention_items& out) {
   for (auto const& [cluster, b] : a.stuck) {
     attention_item item{.rule = "barrier-stuck", .subject = cluster + "/" + b.id};

@@ -41,6 +41,7 @@ std::vector<attention_item> attention(attention_facts const& f) {
     agents_in_error(a, items);
     missing_agents(a, f, items);
     stuck_barriers(a, items);
+    unheard_notices(a, items);
     late_agents(a, f, items);
   }
   std::stable_sort(items.begin(), items.end(), [](auto const& a, auto const& b) {

@@ -65,6 +65,7 @@ struct agents_facts {
   coordination::cluster_view view;
   std::vector<coordination::agent_view> troubled;  ///< missing, late or in error; the first
   std::vector<stuck_barrier> stuck;
+  coordination::unheard_notices unheard;
 };
 
 /// What is written to --data-dir.
@@ -107,5 +108,6 @@ void missing_agents(agents_facts const& a, attention_facts const& f, attention_i
 void agents_in_error(agents_facts const& a, attention_items& out);
 void late_agents(agents_facts const& a, attention_facts const& f, attention_items& out);
 void stuck_barriers(agents_facts const& a, attention_items& out);
+void unheard_notices(agents_facts const& a, attention_items& out);
 
 }  // namespace muster::web

@@ -146,6 +146,7 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   agents_facts a;
   a.view = all.view(c, now);
   copy_stuck(all.current(c), now, a);
+  a.unheard = all.current(c).notices_unheard();
   return a;
 }
 

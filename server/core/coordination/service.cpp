@@ -31,6 +31,7 @@ service::service(cluster_spec const& spec, limits const& l, generation g)
       devices_(spec.size()),
       polls_(spec.size()),
       closed_(spec.size()),
+      notices_(spec.size()),
       wording_(spec_, roster_) {}
 
 void service::begin(time_point now, effects& fx) {
@@ -125,6 +126,7 @@ void service::withdraw(call_id call, waiting_call const& w) {
       step_out(barriers_.at(w.barrier()), w.task);
       return barriers_.undo_if_void(w.barrier(), now_);
     case wait_kind::key:
+      if (is_notice(store_.awaited(w.key()))) listened(w, false);
       return store_.withdraw(w.key(), call);
     case wait_kind::poll:
       polls_.take(w.task);
@@ -184,11 +186,13 @@ void service::tick(time_point now, effects& fx) {
   while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
   while (calls_.next_deadline() <= now) answer_early(calls_.first());
   if (watches_.due() <= now) flush_watches();
+  if (notices_.due() <= now) tell_deaf();
 }
 
 time_point service::next_deadline() const {
   if (stopped_) return never;
-  auto next = std::min({barriers_.next_due(), calls_.next_deadline(), watches_.due()});
+  auto next =
+      std::min({barriers_.next_due(), calls_.next_deadline(), watches_.due(), notices_.due()});
   if (closed_.oldest() != never) next = std::min(next, closed_.oldest() + spec_.connection_grace);
   if (roster_.connected() > 0) {
     auto const oldest = roster_.oldest_heartbeat() + spec_.heartbeat_timeout;
@@ -240,6 +244,7 @@ void service::on(insert_key_value& r) {
     return refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
   answer(r.from.call, std::monostate{});
   wake(key);
+  if (is_notice(key)) notice_set();
 }
 
 void service::wake(std::string const& key) {
@@ -248,7 +253,8 @@ void service::wake(std::string const& key) {
   if (waiters.empty()) return;
   auto const value = store_.find(key)->value;
   for (auto& [call, w] : waiters) {
-    calls_.take(call);
+    auto const waited = calls_.take(call);
+    if (is_notice(key)) listened(waited, true);
     answer(call, key_value(w.asked.empty() ? key : std::move(w.asked), value));
   }
 }
@@ -269,6 +275,7 @@ void service::on(get_key_value& r) {
   key_value_store::waiter w{key == r.key ? std::string() : std::move(r.key), std::move(r.peer)};
   auto const id = store_.wait(key, r.from.call, std::move(w));
   park(r.from, wait_kind::key, t, raw(id));
+  if (is_notice(key)) listen(t);
 }
 
 void service::on(increment_key_value& r) {

@@ -25,6 +25,7 @@
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 #include "server/core/coordination/generation_views.hpp"
+#include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
 #include "server/core/coordination/tasks/closed_connections.hpp"
 #include "server/core/coordination/wording.hpp"
@@ -87,6 +88,7 @@ class service {
   }
 
   generation_view view(time_point now) const;
+  unheard_notices notices_unheard() const;
   /// Of its tasks, barriers and keys.
   generation_views views() const {
     return {generation_.number, spec_, roster_, barriers_, store_, calls_, devices_};
@@ -99,7 +101,7 @@ class service {
   template <class Archive>
   void walk(Archive& a) {
     a(roster_, barriers_, store_, calls_, watches_, alive_, devices_, failures_, polls_, closed_,
-      started_, ended_, next_check_, stopped_);
+      notices_, started_, ended_, next_check_, stopped_);
   }
 
  private:
@@ -195,6 +197,15 @@ class service {
   std::shared_ptr<task_states const> snapshot(std::size_t list);
   void flush_watches();
 
+  // service_notices.cpp: who hears of a preemption
+  static bool is_notice(std::string_view key);
+  void listen(task_index t);
+  void listened(waiting_call const& w, bool told);
+  void do_not_listen(task_index t);
+  void check_hearing(task_index t);
+  void tell_deaf();
+  void notice_set();
+
   // service_barriers.cpp: how tasks meet
   void enter(caller const& from, arrival a, task_ref const& who, std::string const& stranger = {},
              core::incarnation i = {});
@@ -232,6 +243,7 @@ class service {
   failure_record failures_;
   error_polls polls_;
   closed_connections closed_;
+  notice_listeners notices_;
   wording wording_;
 
   time_point started_{};

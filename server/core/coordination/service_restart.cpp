@@ -66,7 +66,10 @@ void service::restore(restored_cluster const& r, time_point now) {
   if (c.failed) failures_.fail();
   if (c.broadcast) failures_.tell_everybody(c.broadcast);
   for (auto const& t : r.tasks)
-    if (t.task < roster_.size()) roster_.restore(t, now);
+    if (t.task < roster_.size()) {
+      roster_.restore(t, now);
+      if (t.hears_notices && t.state == agent_state::connected) notices_.restore(t.task);
+    }
   for (auto const& k : r.keys)
     if (k.value) store_.restore(k.key, *k.value, k.changed);
   for (auto const& b : r.barriers) barriers_.restore(b);

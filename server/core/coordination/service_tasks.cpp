@@ -62,6 +62,7 @@ void service::reconnect(register_task const& r) {
     leave_barriers({{t, task_fault(t, code::aborted, task_name(t) + " has registered again")}});
   if (a.incarnation != r.incarnation) {
     forget_asked(t);
+    do_not_listen(t);
     roster_.replace(t, r.incarnation, now_);
     polls_.set_told(t, false);
     watches_.note_change(now_);
@@ -87,6 +88,7 @@ void service::connect(task_index t, core::incarnation i) {
   // Who comes back from an error lives on in a generation that has failed: that was before its
   // time.
   bool const came_back = roster_[t].state == agent_state::error;
+  if (roster_[t].incarnation != i) do_not_listen(t);
   roster_.connect(t, i, now_);
   polls_.set_told(t, came_back && failures_.broadcast());
   if (!failures_.failed()) ended_ = {};
@@ -114,6 +116,10 @@ void service::on(heartbeat& r) {
   }
   if (a.incarnation == r.incarnation) {
     roster_.beat(t, now_);
+    // Its connection may be another one since a break, or since the server began again.
+    if (!r.from.peer.empty() && a.peer != r.from.peer)
+      roster_.identify(t, r.incarnation, r.from.peer);
+    check_hearing(t);
     // Whoever does not poll, or not any more, must hear of the failure all the same.
     if (auto const& told = failures_.broadcast(); told && !polls_.told(t))
       return answer(r.from.call, heartbeat_fault(*told, without_poll(t)));
@@ -187,6 +193,7 @@ void service::blame(task_index t, std::string const& message) {
 // False: it had an error already.
 bool service::mark_error(task_index t, fault_ptr const& f) {
   if (!roster_.fail(t, f, failures_.is_casualty(t))) return false;
+  do_not_listen(t);
   watches_.note_change(now_);
   return true;
 }
@@ -294,6 +301,7 @@ void service::on(poll_for_error& r) {
 
 void service::on(shutdown_task& r) {
   auto const t = r.task.index;
+  if (t != no_task) do_not_listen(t);  // it takes its wait back as it leaves
   if (t != no_task && spec_.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
     return enter_shutdown(r.from, t);
   leave(r.from, r.task);
@@ -319,6 +327,7 @@ void service::disconnect(std::vector<task_index> const& leavers, bool quietly) {
   std::vector<task_error> left;
   for (auto const t : leavers) {
     if (!roster_.disconnect(t, now_ + spec_.heartbeat_timeout)) continue;
+    do_not_listen(t);
     left.push_back({t, nullptr});
     watches_.note_change(now_);
   }

@@ -42,6 +42,10 @@ std::string wording::ranges(std::vector<task_index> const& tasks, std::size_t by
   return text;
 }
 
+std::string wording::names(std::vector<task_index> const& tasks) const {
+  return ranges(tasks, 1'000);
+}
+
 std::string wording::described(task_index t, time_point now) const {
   auto const& a = roster_[t];
   auto const name = spec_.task_name(t);

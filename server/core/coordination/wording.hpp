@@ -18,6 +18,8 @@ class wording {
 
   /// "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
   std::string described(task_index t, time_point now) const;
+  /// "/job:worker/task:0-2,7", as many as fit into a kilobyte, and how many more there are.
+  std::string names(std::vector<task_index> const& tasks) const;
   /// A line each as above, for the first twenty, and how many more there are.
   std::string lines(std::vector<task_index> const& tasks, time_point now) const;
   /// "Missing 2: …". REQUIRES: the barrier runs.

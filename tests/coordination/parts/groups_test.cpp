@@ -1,6 +1,7 @@
 // Watches, sets that ask who is alive, and the exchange of devices, each by itself.
 #include "server/core/coordination/groups/alive_groups.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
+#include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
 #include "tests/coordination/parts/saving.hpp"
 
@@ -64,6 +65,18 @@ TEST(task_watches, is_saved_whole) {
   EXPECT_TRUE(fresh.just_told(0, 3, start));
   EXPECT_EQ(fresh.due(), watches.due());
   EXPECT_EQ(fresh.waiting(), 1u);
+}
+
+TEST(notice_listeners, are_the_same_after_they_were_saved_and_loaded) {
+  notice_listeners n(3), fresh(3);
+  n.waits(0);
+  n.waits(1);
+  n.over(1, false);
+  n.turn_deaf(1, time_point(std::chrono::seconds(5)));
+  expect_saved_whole(n, fresh);
+  EXPECT_EQ(fresh.take_untold(), std::vector<task_index>{1});
+  EXPECT_EQ(fresh.deaf(), std::vector<task_index>{1});
+  EXPECT_EQ(fresh.since(), time_point(std::chrono::seconds(5)));
 }
 
 TEST(alive_groups, is_complete_when_every_connected_task_has_asked) {

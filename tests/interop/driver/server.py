@@ -42,14 +42,35 @@ class Server:
     def await_polls(self, cluster, count, deadline):
         """Until so many agents wait to be told of errors: only then is a closed connection theirs.
         jaxlib's service does not say."""
-        url = f'http://{self.http}/api/v1/clusters/{cluster}'
-        while self.http:
-            with DIRECT.open(url, timeout=10) as response:
-                polls = json.load(response)['generation']['parked_calls']['polls']
-            if polls >= count:
-                return
+        self._await_calls(cluster, 'polls', count, deadline)
+
+    def await_waits(self, cluster, count, deadline):
+        """Until so many wait for keys."""
+        self._await_calls(cluster, 'key_waits', count, deadline)
+
+    def _await_calls(self, cluster, kind, count, deadline):
+        if self.http:
+            self._until(f'/api/v1/clusters/{cluster}', deadline, f'{count} agents have {kind}',
+                        lambda told: told['generation']['parked_calls'][kind] >= count)
+
+    def await_event(self, kind, deadline):
+        """The first of this kind that is known."""
+        told = self._until('/api/v1/events?limit=1000', deadline, f'there is an event {kind}',
+                           lambda told: any(e['kind'] == kind for e in told['events']))
+        return next(e for e in told['events'] if e['kind'] == kind)
+
+    def await_attention(self, rule, there, deadline):
+        self._until('/api/v1/attention', deadline, f'{rule} is {"" if there else "not "}there',
+                    lambda told: any(i['rule'] == rule for i in told['items']) == there)
+
+    def _until(self, path, deadline, what, holds):
+        while True:
+            with DIRECT.open(f'http://{self.http}{path}', timeout=10) as response:
+                told = json.load(response)
+            if holds(told):
+                return told
             if deadline.passed():
-                raise Failure(f'{polls} of {count} agents polled for errors in time')
+                raise Failure(f'not in time: {what}; {path} says {told}')
             time.sleep(0.02)
 
     def kill_supervised(self, away_seconds):

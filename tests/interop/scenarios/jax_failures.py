@@ -136,6 +136,28 @@ def killed_after_the_server(trial):
     check(took < limit, f'the others ended after {took:.1f} s, not within {limit} s')
 
 
+def notice_unheard(trial):
+    """JAX's wait for a preemption notice ends with the server and is not made again. Muster names
+    those who hear nothing any more, and once they have made their preemption sync anew a notice
+    stops all of them after the same step."""
+    trial.serve_supervised(tasks=TASKS, heartbeat_timeout=HEARTBEAT_TIMEOUT)
+    processes = start_all(trial, 'preemption.py')
+    same_for_all(trial, processes, 'begun', True)
+    trial.server.await_waits('interop', TASKS, trial.deadline)
+    trial.server.kill_supervised(0)
+    unheard = trial.server.await_event('notice_unheard', trial.deadline)
+    check('hear no preemption notice any more' in unheard['text'], unheard['text'])
+    trial.server.await_attention('notice-unheard', True, trial.deadline)
+    for process in processes:
+        process.send(signal.SIGUSR1)
+    same_for_all(trial, processes, 'renewed', True)
+    trial.server.await_attention('notice-unheard', False, trial.deadline)
+    processes[1].send(signal.SIGTERM)
+    stopped = processes[0].event('stopped_after', trial.deadline)
+    same_for_all(trial, processes[1:], 'stopped_after', stopped)
+    trial.all_succeed(processes)
+
+
 def stopped_for_a_while(trial):
     """A process that stands still for 20 s keeps its connection, and is not blamed."""
     trial.serve(tasks=TASKS)
@@ -226,6 +248,7 @@ SCENARIOS = [
     Scenario(leader_killed, reference=False),
     Scenario(leader_killed_haproxy, reference=False),
     Scenario(killed_after_the_server, reference=False),
+    Scenario(notice_unheard, reference=False),
     Scenario(stopped_for_a_while, since=(0, 10), reference=False),
     Scenario(cut_off_for_a_while),
     Scenario(never_there, reference=False),

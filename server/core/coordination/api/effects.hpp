@@ -64,6 +64,7 @@ enum class remark_kind : std::uint8_t {
   barrier_failed,
   barriers_failed,  ///< more of them at the same moment than are told one by one
   barrier_stuck,    ///< somebody has been waiting there for long
+  notice_unheard,   ///< tasks that do not hear of a preemption any more
 };
 std::string_view name(remark_kind);  // "barrier_failed"
 

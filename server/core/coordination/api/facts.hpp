@@ -48,7 +48,8 @@ struct task_fact {
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};  ///< heartbeats after leaving are no error until then
+  time_point grace_until{};    ///< heartbeats after leaving are no error until then
+  bool hears_notices = false;  ///< it has waited for the notice of a preemption
 };
 
 /// Without a value the key is gone.

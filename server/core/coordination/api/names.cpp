@@ -19,10 +19,10 @@ std::string_view name(barrier_state s) {
 }
 
 std::string_view name(remark_kind k) {
-  return named<remark_kind::barrier_stuck>(
+  return named<remark_kind::notice_unheard>(
       {"generation_started", "generation_failed", "generation_ended", "cluster_ready",
        "cluster_changed", "task_error", "task_restarted", "task_left", "barrier_failed",
-       "barriers_failed", "barrier_stuck"},
+       "barriers_failed", "barrier_stuck", "notice_unheard"},
       k);
 }
 

@@ -163,6 +163,16 @@ struct straggler_view {
   std::vector<host> hosts;        ///< the same
 };
 
+/// Tasks that live and do not hear of a preemption any more.
+struct unheard_notices {
+  static constexpr std::size_t first_max = 3;
+
+  std::size_t count = 0;
+  std::vector<std::string> first;  ///< names of the first of them
+  time_point since = never;        ///< the first was found out
+  bool notice_is_set = false;
+};
+
 struct cluster_view {
   cluster_spec spec;
   std::optional<cluster_spec> next;  ///< declared since; the next generation has it

@@ -69,6 +69,10 @@ class task_roster {
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true) && !is_untold(t)) changed_.note(t);
   }
+  /// It waits for the notice of a preemption, or has; until it leaves or is another process.
+  void note_hears(task_index t, bool on) {
+    if (std::exchange(tasks_[t].hears_notices, on) != on && !is_untold(t)) changed_.note(t);
+  }
   /// It waits for the others to register under this incarnation; none: it does not, or no longer.
   void await(task_index t, std::optional<core::incarnation> i) { tasks_[t].registering = i; }
   /// From any state.

@@ -1,0 +1,107 @@
+// Who hears of a preemption. Each JAX process waits for the key of the notice as long as it lives,
+// and makes that wait once: where it ends with a connection the process lives on and hears nothing.
+//
+//   never ──waits──► listens ──the notice is set──► told
+//                     ▲   │ the wait is over, or the server began again
+//                     │   ▼
+//                     └─ lost ──beats: it lives──► deaf ──waits──► listens
+//
+// From every state a task that leaves, fails or is replaced goes back to `never`. Owned by
+// `service`; knows no other part. Pure; engine thread only.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/time.hpp"
+#include "server/core/coordination/api/fault.hpp"
+
+namespace muster::core::coordination {
+
+class notice_listeners {
+ public:
+  /// Tasks that turn deaf within this time are told of as one.
+  static constexpr duration together = std::chrono::seconds(5);
+
+  explicit notice_listeners(task_index tasks) : tasks_(tasks) {}
+
+  /// A call of the task waits for the notice.
+  void waits(task_index t) {
+    ++tasks_[t].calls;
+    set(t, state::listens);
+  }
+  /// Such a call is over; `told`: it was answered with the notice. REQUIRES: it waited.
+  void over(task_index t, bool told) {
+    auto& a = tasks_[t];
+    if (a.calls > 0 && --a.calls > 0) return;
+    if (a.is == state::listens) set(t, told ? state::told : state::lost);
+  }
+  /// It listened before the server began again.
+  void restore(task_index t) { set(t, state::lost); }
+  void forget(task_index t) {
+    tasks_[t].calls = 0;
+    set(t, state::never);
+  }
+
+  bool is_lost(task_index t) const { return tasks_[t].is == state::lost; }
+  /// A lost one that lives.
+  void turn_deaf(task_index t, time_point now) {
+    set(t, state::deaf);
+    if (deaf_ == 1) since_ = now;
+    untold_.push_back(t);
+    if (due_ == never) due_ = now + together;
+  }
+  /// When those that turned deaf lately are to be told of; ascending.
+  time_point due() const { return due_; }
+  std::vector<task_index> take_untold() {
+    due_ = never;
+    auto all = std::exchange(untold_, {});
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    std::erase_if(all, [this](task_index t) { return tasks_[t].is != state::deaf; });
+    return all;
+  }
+  /// All who do not hear: deaf, or lost and not heard of since. Ascending.
+  std::vector<task_index> unheard() const {
+    std::vector<task_index> all;
+    for (task_index t = 0; t < tasks_.size(); ++t)
+      if (tasks_[t].is == state::deaf || tasks_[t].is == state::lost) all.push_back(t);
+    return all;
+  }
+  std::vector<task_index> deaf() const {
+    std::vector<task_index> all;
+    for (task_index t = 0; deaf_ > 0 && t < tasks_.size(); ++t)
+      if (tasks_[t].is == state::deaf) all.push_back(t);
+    return all;
+  }
+  /// Of the oldest deaf ones; counts only while there are some.
+  time_point since() const { return since_; }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(tasks_, untold_, deaf_, due_, since_);
+  }
+
+ private:
+  enum class state : std::uint8_t { never, listens, told, lost, deaf };
+  struct task {
+    state is = state::never;
+    std::uint32_t calls = 0;
+  };
+  void set(task_index t, state to) {
+    deaf_ += to == state::deaf;
+    deaf_ -= tasks_[t].is == state::deaf;
+    tasks_[t].is = to;
+  }
+
+  std::vector<task> tasks_;
+  std::vector<task_index> untold_;  // at most once a beat of each
+  std::size_t deaf_ = 0;
+  time_point due_ = never;
+  time_point since_{};
+};
+
+}  // namespace muster::core::coordination

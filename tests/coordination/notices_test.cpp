@@ -1,0 +1,143 @@
+// Who hears of a preemption: JAX's processes wait for one key as long as they live, and never again
+// once that wait was lost.
+#include "tests/coordination/fixture.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr auto notice = "RECEIVED_PREEMPTION_NOTICE";
+constexpr auto deaf_of_one =
+    "/job:worker/task:1 hears no preemption notice any more: the wait for it ended with a "
+    "connection, or with the server before. JAX does not wait again by itself; "
+    "muster.jax.renew_preemption_sync() in each of them does";
+
+struct notices : testing::Test {
+  scene s{{.tasks = 3}};
+
+  notices() { s.enlist_all(); }
+
+  call_id listen(task_index t) {
+    return s.ask(get_key_value{{}, notice, true, core::incarnation{100 + t}, {}});
+  }
+  void listen_all() {
+    for (task_index t = 0; t < 3; ++t) listen(t);
+  }
+  std::vector<std::string> told() const {
+    std::vector<std::string> all;
+    for (auto const& r : s.remarks(remark_kind::notice_unheard)) all.push_back(r.text);
+    return all;
+  }
+  std::vector<std::string> unheard() const { return s.current().notices_unheard().first; }
+};
+using texts = std::vector<std::string>;
+
+TEST_F(notices, who_beats_on_without_its_wait_hears_nothing_any_more) {
+  listen(0);
+  auto const wait = listen(1);
+  s.gone(wait);
+  EXPECT_TRUE(unheard().empty()) << "it may be leaving";
+  s.beat(1);
+  EXPECT_EQ(unheard(), texts{"/job:worker/task:1"});
+  EXPECT_TRUE(told().empty()) << "others may follow";
+  s.advance(notice_listeners::together);
+  EXPECT_EQ(told(), texts{deaf_of_one});
+  s.beat(1);
+  s.advance(notice_listeners::together);
+  EXPECT_EQ(told().size(), 1u) << "once";
+}
+
+TEST_F(notices, a_restart_loses_every_wait_and_those_who_live_are_told_of_as_one) {
+  listen_all();
+  s.restart();
+  EXPECT_TRUE(unheard().empty()) << "nobody was heard of yet";
+  s.beat_all();
+  EXPECT_EQ(s.current().notices_unheard().count, 3u);
+  s.advance(notice_listeners::together);
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_TRUE(told()[0].starts_with("/job:worker/task:0-2 hear no preemption notice any more"))
+      << told()[0];
+}
+
+TEST_F(notices, who_waits_again_hears_again) {
+  s.gone(listen(1));
+  s.beat(1);
+  listen(1);
+  EXPECT_TRUE(unheard().empty());
+  s.beat(1);
+  s.advance(notice_listeners::together);
+  EXPECT_TRUE(told().empty());
+  s.set(notice, "now");
+  EXPECT_TRUE(told().empty());
+}
+
+TEST_F(notices, a_second_wait_of_the_same_task_does_for_the_first) {
+  auto const first = listen(1);
+  listen(1);
+  s.gone(first);
+  s.beat(1);
+  EXPECT_TRUE(unheard().empty());
+}
+
+TEST_F(notices, who_does_not_hear_is_named_again_when_a_notice_is_set) {
+  listen_all();
+  s.gone(listen(2));
+  s.restart();
+  listen(0);
+  s.set(notice, "now");
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_TRUE(
+      told()[0].starts_with("a preemption notice was set, and /job:worker/task:1-2 do not "
+                            "hear it"))
+      << told()[0];
+  EXPECT_EQ(s.remarks(remark_kind::notice_unheard)[0].severity, severity::error);
+}
+
+TEST_F(notices, who_was_told_need_not_wait) {
+  listen_all();
+  s.set(notice, "now");
+  s.beat_all();
+  s.restart();
+  s.beat_all();
+  s.advance(notice_listeners::together);
+  EXPECT_TRUE(unheard().empty());
+  EXPECT_TRUE(told().empty());
+}
+
+TEST_F(notices, who_leaves_takes_its_wait_back_in_order) {
+  s.gone(listen(1));
+  s.leave(1);
+  s.beat(1);
+  s.advance(notice_listeners::together);
+  EXPECT_TRUE(told().empty());
+}
+
+TEST_F(notices, who_fails_is_not_named) {
+  s.gone(listen(1));
+  s.beat(1);
+  s.report(1, code::internal, "broken");
+  s.advance(notice_listeners::together);
+  EXPECT_TRUE(told().empty());
+  EXPECT_TRUE(unheard().empty());
+}
+
+TEST_F(notices, waits_for_other_keys_and_of_nobody_known_do_not_count) {
+  s.gone(s.ask(get_key_value{{}, "other", true, core::incarnation{101}, {}}));
+  s.gone(s.ask(get_key_value{{}, notice, true, core::incarnation{7}, {}}));
+  s.beat_all();
+  s.advance(notice_listeners::together);
+  EXPECT_TRUE(told().empty());
+}
+
+// TensorFlow's dialect names nobody in such a call: its address does, also after a restart.
+TEST_F(notices, the_address_of_a_heartbeat_is_known_after_a_restart) {
+  listen_all();
+  s.restart();
+  s.peer_of_caller = "10.0.0.1:7";
+  s.beat(1);
+  EXPECT_EQ(unheard(), texts{"/job:worker/task:1"});
+  s.ask(get_key_value{{}, notice, true, {}, {}});
+  EXPECT_TRUE(unheard().empty());
+}
+
+}  // namespace
+}  // namespace muster::core::coordination
