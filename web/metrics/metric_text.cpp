@@ -72,6 +72,7 @@ metric_text& metric_text::histogram(std::string_view name, std::string_view help
   std::uint64_t up_to = 0;
   for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
     up_to += h.in(n);
+    if (n % core::histogram::an_octave != 0) continue;  // readers know whole octaves
     char digits[40];
     auto const end =
         std::to_chars(digits, digits + sizeof digits, seconds(core::histogram::limit(n))).ptr;

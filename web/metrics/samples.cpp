@@ -2,7 +2,6 @@
 #include "web/metrics/samples.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.hpp"
 
@@ -30,24 +29,21 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
 }
 
 double percentile_between(core::histogram const& then, core::histogram const& now, double p) {
+  using core::histogram;
   // A cluster that was deleted takes its counts with it.
-  auto const in = [&](std::size_t n) {
-    return static_cast<double>(now.in(n)-std::min(then.in(n), now.in(n)));
-  };
-  double all = 0;
-  for (std::size_t n = 0; n <= core::histogram::buckets; ++n) all += in(n);
+  auto const in = [&](std::size_t n) { return now.in(n)-std::min(then.in(n), now.in(n)); };
+  std::uint64_t all = 0;
+  for (std::size_t n = 0; n <= histogram::buckets; ++n) all += in(n);
   if (all == 0) return 0;
-  auto rest = all * p;
-  for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
-    if (in(n) == 0 || rest > in(n)) {
-      rest -= in(n);
-      continue;
-    }
-    auto const share = rest / in(n);
-    auto const end = in_ms(core::histogram::limit(n));
-    return n == 0 ? end * share : end / 4 * std::pow(4.0, share);
-  }
-  return in_ms(core::histogram::limit(core::histogram::buckets - 1));
+  auto rest = static_cast<double>(all) * p;
+  std::size_t at = 0;
+  for (; at < histogram::buckets; rest -= static_cast<double>(in(at)), ++at)
+    if (in(at) > 0 && rest <= static_cast<double>(in(at))) break;
+  auto const mean = (now.sum_in(at) - then.sum_in(at)) /
+                    static_cast<std::int64_t>(std::max<std::uint64_t>(1, in(at)));
+  auto const least = at == 0 ? core::duration{} : histogram::limit(at - 1);
+  auto const most = at == histogram::buckets ? core::duration::max() : histogram::limit(at);
+  return in_ms(std::clamp(mean, least, most));
 }
 
 void sample_history::series::add(counters const& c, closure_times const& t) {

@@ -14,45 +14,71 @@
 
 namespace muster::core {
 
-/// Counts durations in buckets of a factor of four, 64 µs to about 19 hours, and beyond.
+/// Counts durations in buckets, four an octave, from 64 µs to about 19 hours, and beyond. Each
+/// bucket knows the sum of its durations: their mean lies between the least and the greatest of
+/// them, so that what is told of a few is never more, or less, than was seen.
 class histogram {
  public:
-  static constexpr std::size_t buckets = 16;  // and one for what is longer
+  static constexpr std::size_t an_octave = 4;
+  static constexpr std::size_t buckets = 1 + 30 * an_octave;  // and one for what is longer
 
-  /// The upper end of a bucket, itself included. REQUIRES: n < buckets.
-  static constexpr duration limit(std::size_t n) { return duration(std::int64_t{64} << (2 * n)); }
+  /// The upper end of a bucket, itself included; of each an_octave-th, from the first on, twice
+  /// that of the one before. REQUIRES: n < buckets.
+  static constexpr duration limit(std::size_t n) {
+    if (n == 0) return duration(64);
+    auto const octave = (n - 1) / an_octave, part = (n - 1) % an_octave;
+    return duration(static_cast<std::int64_t>(an_octave + 1 + part) << (4 + octave));
+  }
 
   void add(duration d) {
     auto const us = std::max<std::int64_t>(0, d.count());
-    auto const bits = std::bit_width(static_cast<std::uint64_t>(us > 0 ? us - 1 : 0));  // of us - 1
-    auto const n = bits <= 6 ? 0 : (static_cast<std::size_t>(bits) - 6 + 1) / 2;
-    ++counts_[std::min(n, buckets)];
-    ++count_;
-    sum_ += duration(us);
+    auto& b = buckets_[bucket_of(static_cast<std::uint64_t>(us))];
+    ++b.count;
+    b.sum += duration(us);
   }
 
   histogram& operator+=(histogram const& o) {
-    for (std::size_t n = 0; n <= buckets; ++n) counts_[n] += o.counts_[n];
-    count_ += o.count_;
-    sum_ += o.sum_;
+    for (std::size_t n = 0; n <= buckets; ++n) {
+      buckets_[n].count += o.buckets_[n].count;
+      buckets_[n].sum += o.buckets_[n].sum;
+    }
     return *this;
   }
 
   /// Of one bucket alone; `buckets` for what is longer than all limits.
-  std::uint64_t in(std::size_t n) const { return counts_[n]; }
-  std::uint64_t count() const { return count_; }
-  duration sum() const { return sum_; }
+  std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
+  duration sum_in(std::size_t n) const { return buckets_[n].sum; }
+  std::uint64_t count() const {
+    std::uint64_t all = 0;
+    for (auto const& b : buckets_) all += b.count;
+    return all;
+  }
+  duration sum() const {
+    duration all{};
+    for (auto const& b : buckets_) all += b.sum;
+    return all;
+  }
 
   template <class Archive>
   void walk(Archive& a) {
-    for (auto& n : counts_) a(n);
-    a(count_, sum_);
+    for (auto& b : buckets_) a(b.count, b.sum);
   }
 
  private:
-  std::array<std::uint64_t, buckets + 1> counts_{};
-  std::uint64_t count_ = 0;
-  duration sum_{};
+  struct bucket {
+    std::uint64_t count = 0;
+    duration sum{};
+  };
+
+  // The octave of us - 1, and its next two bits.
+  static std::size_t bucket_of(std::uint64_t us) {
+    if (us <= 64) return 0;
+    auto const bits = static_cast<std::size_t>(std::bit_width(us - 1));
+    auto const n = 1 + (bits - 7) * an_octave + ((us - 1) >> (bits - 3)) % an_octave;
+    return std::min(n, buckets);
+  }
+
+  std::array<bucket, buckets + 1> buckets_{};
 };
 
 struct closure_metrics {

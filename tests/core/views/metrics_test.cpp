@@ -24,7 +24,9 @@ TEST(histogram, a_limit_belongs_to_its_bucket_and_what_is_longer_to_the_next) {
     EXPECT_EQ(filled(h), (buckets{{n, 1}, {n + 1, 1}}));
   }
   EXPECT_EQ(histogram::limit(0), 64us);
-  EXPECT_EQ(histogram::limit(7), 1'048'576us);
+  EXPECT_EQ(histogram::limit(1), 80us);
+  EXPECT_EQ(histogram::limit(14 * histogram::an_octave), 1'048'576us);
+  EXPECT_EQ(histogram::limit(histogram::buckets - 1), 64us * (1 << 30));
 }
 
 TEST(histogram, nothing_and_less_than_nothing_are_in_the_first) {
@@ -36,6 +38,17 @@ TEST(histogram, nothing_and_less_than_nothing_are_in_the_first) {
   EXPECT_EQ(h.count(), 3u);
 }
 
+TEST(histogram, a_bucket_has_the_sum_of_what_is_in_it) {
+  histogram h, more;
+  h.add(300s);
+  h.add(306s);
+  more.add(301s);
+  h += more;
+  ASSERT_EQ(filled(h).size(), 1u);
+  EXPECT_EQ(h.sum_in(filled(h)[0].first), 907s);
+  EXPECT_EQ(h.sum(), 907s);
+}
+
 TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
   cluster c;
   auto const job = c.open({"f"});
@@ -45,7 +58,7 @@ TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
   c.succeed(w, job[0]);
   auto const& m = c.core.metrics();
   EXPECT_EQ(m.queue_wait.sum(), 2s);
-  EXPECT_EQ(filled(m.queue_wait), (buckets{{8, 1}}));
+  EXPECT_EQ(filled(m.queue_wait), (buckets{{60, 1}}));
   EXPECT_EQ(m.execution.sum(), 300ms);
   EXPECT_EQ(m.total.sum(), 2300ms);
   EXPECT_EQ(m.total.count(), 1u);

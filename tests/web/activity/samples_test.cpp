@@ -77,13 +77,29 @@ TEST_F(samples, times_are_those_of_the_step) {
   for (int i = 0; i < 2; ++i) t.run.add(3s);
   after(1s);
   auto const p50 = column("5m", "run_p50_ms").at(0), p99 = column("5m", "run_p99_ms").at(0);
-  EXPECT_GT(p50, 0.064);
-  EXPECT_LE(p50, 0.256);
-  EXPECT_GT(p99, 1'048);
-  EXPECT_LE(p99, 4'195);
+  EXPECT_FLOAT_EQ(static_cast<float>(p50), 0.2f);
+  EXPECT_EQ(p99, 3'000);
   EXPECT_EQ(column("5m", "wait_p50_ms").at(0), 0) << "nothing began to run";
   after(1s);
   EXPECT_EQ(column("5m", "run_p99_ms").at(1), 0);
+}
+
+TEST_F(samples, a_percentile_is_never_more_than_was_seen_nor_less) {
+  after(0s);
+  t.run.add(306s);
+  after(1s);
+  EXPECT_EQ(column("5m", "run_p50_ms").at(0), 306'000) << "the only one";
+  EXPECT_EQ(column("5m", "run_p99_ms").at(0), 306'000);
+  t.run.add(301s);
+  t.run.add(303s);
+  after(1s);
+  for (auto const* p : {"run_p50_ms", "run_p99_ms"}) {
+    EXPECT_GE(column("5m", p).at(1), 301'000);
+    EXPECT_LE(column("5m", p).at(1), 303'000);
+  }
+  t.run.add(100h);
+  after(1s);
+  EXPECT_EQ(column("5m", "run_p99_ms").at(2), 360'000'000) << "beyond all buckets";
 }
 
 TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {

@@ -25,6 +25,7 @@ interface Shown {
   title: string;
   unit: string;
   rows: readonly Row[];
+  times?: boolean; // in ms: each value has a unit of its own
   text(value: number): string;
 }
 
@@ -52,8 +53,9 @@ const CHARTS: readonly Shown[] = [
   {
     id: 'latency',
     title: 'Latency',
-    unit: 'ms',
+    unit: '',
     text: age,
+    times: true,
     rows: [
       { column: 'wait_p50_ms', token: 'k4', word: 'wait p50', filled: false },
       { column: 'wait_p99_ms', token: 'k4', word: 'p99', filled: false, dashed: true },
@@ -112,11 +114,11 @@ function One({ chart, span, points, missing }: { chart: Shown; span: Span; point
   return (
     <div id={chart.id}>
       <h3>
-        {chart.title} <span class="note">{chart.unit}</span>
+        {chart.title} {chart.unit && <span class="note">{chart.unit}</span>}
       </h3>
       <Readout chart={chart} points={points} at={at.value} />
       <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
-        {data && <Drawn lines={chart.rows} data={data} end={end} span={SPAN_S[span]} onCursor={(n) => (at.value = n)} />}
+        {data && <Drawn lines={chart.rows} data={data} end={end} span={SPAN_S[span]} times={chart.times} onCursor={(n) => (at.value = n)} />}
         {missing && !points && <p class="calm">The server keeps no samples of this.</p>}
       </div>
     </div>
@@ -146,5 +148,5 @@ function sentence(chart: Shown, span: Span, values: readonly (readonly (number |
     const { last, most } = extremes(values[n]!);
     return `${word} ${last === null ? 'unknown' : chart.text(last)} now, at most ${chart.text(most)}`;
   });
-  return `${chart.title} over ${SPAN_WORDS[span]} in ${chart.unit}: ${facts.join('; ')}.`;
+  return `${chart.title} over ${SPAN_WORDS[span]}${chart.unit && ` in ${chart.unit}`}: ${facts.join('; ')}.`;
 }

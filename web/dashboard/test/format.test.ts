@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, bytes, count, outOf, percent, plural, short, some, span, tick } from '../src/model/format';
+import { age, bytes, count, outOf, percent, plural, short, some, span, tick, TIME_STEPS, timeTick } from '../src/model/format';
 
 const table = (name: string, of: (n: number) => string, cases: [number, string][]) =>
   test(name, () => {
@@ -65,4 +65,11 @@ test('not all are all', () => {
   assert.equal(outOf(49_999, 50_000), '49,999 of 50,000');
   assert.equal(outOf(50_000, 50_000), '50.0 k of 50.0 k');
   assert.equal(outOf(1200, 98_000), '1,200 of 98.0 k');
+});
+
+table('timeTick', timeTick, [[0, '0'], [5, '5 ms'], [500, '500 ms'], [2000, '2 s'], [30_000, '30 s'], [306_000, '5.1 min'], [1_020_000, '17 min'], [7_200_000, '2 h']]);
+
+test('steps of a time axis are whole in the unit that they are told in', () => {
+  for (const step of TIME_STEPS) for (const n of [1, 3]) assert.match(timeTick(step * n), /^\d+(\.5)? (ms|s|min|h)$/, String(step * n));
+  assert.deepEqual([...TIME_STEPS].sort((a, b) => a - b), TIME_STEPS);
 });

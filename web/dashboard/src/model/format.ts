@@ -32,6 +32,20 @@ export function tick(n: number): string {
   return String(Math.round((n / (size as number)) * 100) / 100) + unit;
 }
 
+// Chart ticks of a length of time: "0", "200 ms", "30 s", "17 min", "3 h".
+export function timeTick(ms: number): string {
+  const [unit, size] = ms >= 3_600_000 ? ['h', 3_600_000] : ms >= 60_000 ? ['min', 60_000] : ms >= 1000 ? ['s', 1000] : ['ms', 1];
+  return ms === 0 ? '0' : `${Math.round((ms / (size as number)) * 10) / 10} ${unit}`;
+}
+
+// The steps of such an axis, in ms: whole ones of each unit.
+export const TIME_STEPS: readonly number[] = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30].map((s) => s * 1000),
+  ...[1, 2, 5, 10, 20, 30].map((min) => min * 60_000),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].map((h) => h * 3_600_000),
+];
+
 // One decimal, rounded down: 100% is said only of what is complete.
 export function percent(part: number, whole: number): string {
   if (!(whole > 0)) return NONE;

@@ -4,7 +4,7 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { clock, tick } from '../model/format';
+import { clock, tick, TIME_STEPS, timeTick } from '../model/format';
 import { color, repaint } from '../theme';
 
 export const HEIGHT = 196;
@@ -22,6 +22,7 @@ export interface ChartProps {
   data: uPlot.AlignedData;
   end: number; // seconds
   span: number;
+  times?: boolean; // the values are ms; for the life of the chart
   onCursor(at: number | null): void;
 }
 
@@ -29,7 +30,7 @@ function translucent(ink: string): string {
   return ink.replace('rgb(', 'rgba(').replace(')', ', 0.13)');
 }
 
-function options(lines: readonly Line[], width: number, window: { current: [number, number] }, onCursor: (at: number | null) => void): uPlot.Options {
+function options(lines: readonly Line[], width: number, window: { current: [number, number] }, times: boolean, onCursor: (at: number | null) => void): uPlot.Options {
   const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };
   const grid = { stroke: () => color('line'), width: 1 };
   return {
@@ -44,7 +45,7 @@ function options(lines: readonly Line[], width: number, window: { current: [numb
     },
     axes: [
       { ...axis, grid, space: 70, size: 26, values: (_, splits) => splits.map((s) => clock(s * 1000).slice(0, 5)), incrs: [60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600] },
-      { ...axis, grid, space: 36, size: 44, values: (_, splits) => splits.map(tick), incrs: STEPS },
+      { ...axis, grid, space: 36, size: times ? 50 : 44, values: (_, splits) => splits.map(times ? timeTick : tick), incrs: times ? [...TIME_STEPS] : STEPS },
     ],
     series: [
       {},
@@ -60,7 +61,7 @@ function options(lines: readonly Line[], width: number, window: { current: [numb
   };
 }
 
-export function Chart({ lines, data, end, span, onCursor }: ChartProps) {
+export function Chart({ lines, data, end, span, times = false, onCursor }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const window = useRef<[number, number]>([end - span, end]);
@@ -68,7 +69,7 @@ export function Chart({ lines, data, end, span, onCursor }: ChartProps) {
 
   useEffect(() => {
     const element = box.current!;
-    const plot = new uPlot(options(lines, element.clientWidth || 300, window, onCursor), data, element);
+    const plot = new uPlot(options(lines, element.clientWidth || 300, window, times, onCursor), data, element);
     chart.current = plot;
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: HEIGHT });
