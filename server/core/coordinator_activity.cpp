@@ -16,7 +16,8 @@ constexpr std::size_t running_lanes_a_look = 2'000;
 template <class Rows>
 void name_functions(coordinator const& c, Rows const& rows, activity_names& names) {
   std::set<function_id> seen;
-  for (auto const& r : rows) seen.insert(r.function);
+  for (auto const& r : rows)
+    if (r.function != several_functions) seen.insert(r.function);
   for (auto const f : seen) names.functions.emplace_back(f, c.function_name(f));
 }
 
@@ -30,8 +31,9 @@ void add_running(std::map<std::pair<std::uint32_t, time_point>, minute_view>& mi
     auto const begin = std::chrono::floor<std::chrono::minutes>(at);
     auto const until = std::min(now, time_point(begin + minute));
     if (begin <= f.to && begin + minute > f.from) {
-      auto& m = minutes[{lane, begin}];
-      if (m.busy < until - at) m.function = r.function;
+      auto const [known, fresh] = minutes.try_emplace({lane, begin});
+      auto& m = known->second;
+      m.function = fresh || m.function == r.function ? r.function : several_functions;
       m.lane = lane;
       m.begin = begin;
       m.busy += until - at;

@@ -102,14 +102,15 @@ class stream_writer {
         "of a sum: what its closures took together");
     m.list(
         "function", bars, [this](bar b) { return place(b.function); },
-        "position in functions; of a sum, the one that took most of its time");
+        "position in functions; beyond them: a sum of several functions");
     m.list(
         "state", bars, [](bar b) { return state_number{b.state}; },
         "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; of a sum 1 when one has "
         "failed");
     m.list(
         "count", bars, [](bar b) { return b.count; },
-        "1 or, of those of less than 1 ms, how many the task ended within 100 ms");
+        "1 or, of those of less than 1 ms, how many of the function the task ended within "
+        "100 ms");
     m.list("failed", bars, [](bar b) { return b.failed; });
     m.list(
         "closure", bars, [](bar b) { return text_or_none(b.closure); }, "empty: a sum");
@@ -136,7 +137,9 @@ class stream_writer {
         "count", all, [](row r) { return r.count; }, "that ended in the minute");
     m.list("failed", all, [](row r) { return r.failed; });
     m.list("busy_ms", all, [](row r) { return r.busy; });
-    m.list("function", all, [this](row r) { return place(r.function); });
+    m.list(
+        "function", all, [this](row r) { return place(r.function); },
+        "position in functions; beyond them: several functions");
   }
 
   stream_answer const& a_;

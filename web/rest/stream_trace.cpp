@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
+constexpr std::string_view several = "several functions";
 
 // Sends the pages that `page` puts into the trace, until it says that there are no more.
 class trace_stream {
@@ -94,7 +95,7 @@ class bars_trace final : public trace_stream {
       tasks.emplace(lane.lane, lane.job + ":" + std::to_string(lane.index));
     for (auto const& b : l.page.bars) {
       trace_json::span s;
-      s.name = functions.at(b.function);
+      s.name = b.function == core::several_functions ? several : functions.at(b.function);
       s.category = b.closure == core::closure_id{} ? "sum" : "closure";
       s.started = b.started;
       s.lasted = b.lasted;

@@ -93,16 +93,34 @@ void activity_log::add(worker_number w, execution const& e) {
     auto& m = minute_at(l, at);
     auto const until = std::min(e.ended, time_point((m.number + std::int64_t{1}) * minute_long));
     m.busy += until - at;
-    vote(m.function, m.lead, raw(e.function), until - at);
+    m.note(raw(e.function));
     at = until;
   }
   auto& last = minute_at(l, e.ended);
   ++last.count;
   last.failed += bad;
+  last.note(raw(e.function));
 }
 
 void activity_log::begin_sum(seat& s, function_id f, time_point started, time_point now) {
   fold(s);
+  open_sum(s, f, started, now);
+}
+
+void activity_log::turn_to_sum(seat& s, function_id f, time_point started, time_point now) {
+  auto const of = [&](function_id wanted) {
+    return std::find_if(s.sums.begin(), s.sums.begin() + s.open,
+                        [&](bar const* b) { return b->function == raw(wanted); });
+  };
+  auto at = of(f);
+  if (at == s.sums.begin() + s.open && s.open >= sums_max) at = of(f = several_functions);
+  if (at == s.sums.begin() + s.open) return open_sum(s, f, started, now);
+  s.sum = *at;
+  s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
+}
+
+// The bar first: the chunk that makes room for it may take the seat's other sums with it.
+void activity_log::open_sum(seat& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);
   b = {};
@@ -111,22 +129,25 @@ void activity_log::begin_sum(seat& s, function_id f, time_point started, time_po
   b.sum = 1;
   b.lane = s.at->number;
   b.function = raw(f);
+  if (s.open == 0) s.number = next_ - 1;
   s.until = until;
-  s.sum = &b;
-  s.lead = {};
+  s.sums[s.open++] = s.sum = &b;
   s.begin = started;
-  s.number = next_ - 1;
 }
 
 void activity_log::fold(seat& s) {
   if (!s.sum) return;
-  auto const& b = *std::exchange(s.sum, nullptr);
   auto& m = minute_at(*s.at, s.until - sum_span);
+  for (std::size_t i = 0; i < s.open; ++i) {
+    auto const& b = *s.sums[i];
+    m.count += static_cast<std::uint32_t>(b.closure);
+    m.failed += static_cast<std::uint32_t>(b.closure >> 32);
+    m.busy += duration(b.job);
+    m.note(b.function);
+  }
+  s.sum = nullptr;
+  s.open = 0;
   s.until = {};
-  m.count += static_cast<std::uint32_t>(b.closure);
-  m.failed += static_cast<std::uint32_t>(b.closure >> 32);
-  m.busy += duration(b.job);
-  vote(m.function, m.lead, b.function, duration(b.job));
 }
 
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {

@@ -1,15 +1,16 @@
 // What workers did lately: a bar for each execution of a millisecond and more, the shorter ones as
-// sums of a lane and 100 ms, and of each lane its last hour by minutes. A lane is a task: its
-// workers come and go.
+// sums of a lane, a function and 100 ms, and of each lane its last hour by minutes. A lane is a
+// task: its workers come and go.
 //
-//   ended ──short──► the seat's open sum, a bar that grows ──next 100 ms──► the lane's minutes
-//         └─long───► a bar of its own ──────────────────────────────────► the lane's minutes
+//   ended ──short──► an open sum of the seat, a bar that grows ──next 100 ms──► the lane's minutes
+//         └─long───► a bar of its own ─────────────────────────────────────► the lane's minutes
 //
 // Bars are numbered in the order in which they were begun and live in chunks; a reader goes on at a
 // number. Those begun in the current 100 ms may still grow and are not shown yet.
 //
-// Short closures come by millions a second: for one, its seat and its sum are added to, and nothing
-// is looked up or allocated.
+// Short closures come by millions a second: for one of the same function as the one before, its
+// seat and its sum are added to, and nothing is looked up or allocated. A seat has sums of four
+// functions at one time; what others do is one more, of several functions.
 //
 // Owned by the coordinator; engine thread only. Limits: bars of the last hour, as far as they fit
 // into config::activity_bytes_max in the whole server (then the oldest chunk of this cluster goes,
@@ -26,6 +27,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/activity.hpp"
@@ -52,6 +54,7 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
+  static constexpr std::size_t sums_max = 4;  // of one function each, of a seat at one time
   static constexpr std::uint32_t bars_a_chunk = 4096;
   static constexpr std::size_t bar_bytes = 32;
   static constexpr std::size_t chunk_bytes = bars_a_chunk * bar_bytes;
@@ -91,10 +94,12 @@ class activity_log {
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
-      for (std::uint32_t i = 0; i < c.used; ++i) f(function_id{c.bars[i].function});
+      for (std::uint32_t i = 0; i < c.used; ++i)
+        if (function_id const of{c.bars[i].function}; of != several_functions) f(of);
     for (auto const& [key, l] : lanes_)
       if (l.minutes)
-        for (auto const& m : *l.minutes) f(function_id{m.function});
+        for (auto const& m : *l.minutes)
+          if (function_id const of{m.function}; m.ran && of != several_functions) f(of);
   }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
@@ -136,9 +141,13 @@ class activity_log {
     std::uint32_t number = 0;  // since the epoch
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
-    std::uint32_t function = 0;  // by majority of time, and by how much
-    duration lead{};
+    std::uint32_t function = 0;  // several_functions among them
+    bool ran = false;            // something did: the function is known
     duration busy{};
+
+    void note(std::uint32_t f) {
+      function = !std::exchange(ran, true) || function == f ? f : raw(several_functions);
+    }
   };
 
   struct lane {
@@ -157,28 +166,24 @@ class activity_log {
 
   /// Of a worker, by its number.
   struct seat {
-    time_point until{};  // when its sum ends; epoch: it has none
-    bar* sum = nullptr;
-    duration lead{};           // of the sum's function over all others
-    time_point begin{};        // of the sum
+    time_point until{};        // when its sums end; epoch: it has none
+    bar* sum = nullptr;        // the one that was added to last, and…
+    time_point begin{};        // …its begin
     lane* at = nullptr;        // null: not open
-    std::uint64_t number = 0;  // of the sum
+    std::uint64_t number = 0;  // of the first of…
+    std::array<bar*, sums_max + 1> sums{};
+    std::size_t open = 0;  // …so many; the last may be of several functions
   };
 
   void load(std::vector<std::uint32_t> const& seated);
-  static void vote(std::uint32_t& function, duration& lead, std::uint32_t f, duration d) {
-    if (function == f)
-      lead += d;
-    else if (lead >= d)
-      lead -= d;
-    else
-      function = f, lead = d - lead;
-  }
   bar& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
   void drop_oldest_chunk();
   void begin_sum(seat& s, function_id f, time_point started, time_point now);
-  /// The sum is over: its minute takes it.
+  /// Another function than before, in the same span.
+  void turn_to_sum(seat& s, function_id f, time_point started, time_point now);
+  void open_sum(seat& s, function_id f, time_point started, time_point now);
+  /// The sums are over: their minute takes them.
   void fold(seat& s);
   minute& minute_at(lane& l, time_point t);
   void forget_lanes(time_point now);
@@ -215,12 +220,14 @@ class activity_log {
   auto const took = now - started;
   if (took >= short_below) return false;
   auto& s = seats_[raw(w)];
-  if (now >= s.until) begin_sum(s, f, started, now);
+  if (now >= s.until)
+    begin_sum(s, f, started, now);
+  else if (s.sum->function != raw(f))
+    turn_to_sum(s, f, started, now);
   auto& b = *s.sum;
   b.closure += 1 | std::uint64_t{failed} << 32;
   b.job += static_cast<std::uint32_t>(took.count());
   b.lasted = static_cast<std::uint32_t>((now - s.begin).count());
-  vote(b.function, s.lead, raw(f), took);
   return true;
 }
 

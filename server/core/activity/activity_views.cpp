@@ -119,11 +119,12 @@ std::vector<minute_view> activity_log::minutes_of(lane const& l, seat const* gro
       v.failed = m.failed;
       v.busy = m.busy;
     }
-  if (growing) {
-    auto const sum = view_of(*growing->sum);
+  for (std::size_t i = 0; growing && i < growing->open; ++i) {
+    auto const sum = view_of(*growing->sums[i]);
     auto const since = (growing->until - sum_span).time_since_epoch();
     auto& v = of(static_cast<std::uint32_t>(since / std::chrono::minutes(1)));
-    if (sum.busy >= v.busy) v.function = sum.function;
+    bool const first = v.count == 0 && v.busy == duration{};
+    v.function = first || v.function == sum.function ? sum.function : several_functions;
     v.count += sum.count;
     v.failed += sum.failed;
     v.busy += sum.busy;

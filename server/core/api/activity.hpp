@@ -15,6 +15,9 @@ namespace muster::core {
 /// How one execution ended; LOST with its worker.
 enum class bar_state : std::uint8_t { succeeded, failed, cancelled, lost };
 
+/// Of what several functions did together, of which none is told alone.
+inline constexpr function_id several_functions{~std::uint32_t{0}};
+
 /// One execution that has ended.
 struct execution {
   closure_id closure{};
@@ -33,10 +36,10 @@ struct lane_view {
   std::uint32_t slots = 0;  // most that a worker of it has had
 };
 
-/// One execution, or the short ones of a lane within activity_log::sum_span.
+/// One execution, or the short ones of a function on a lane within activity_log::sum_span.
 struct bar_view {
   std::uint32_t lane = 0;
-  function_id function{};  // of a sum: that took most of its time, if any took half of it
+  function_id function{};  // of a sum: that all of it are of, or several_functions
   bar_state state{};       // of a sum: FAILED when one has
   time_point started{};
   duration lasted{};        // of a sum: from the first start to the last end
@@ -59,7 +62,7 @@ struct running_view {
 /// What a lane did in a minute.
 struct minute_view {
   std::uint32_t lane = 0;
-  function_id function{};
+  function_id function{};  // the only one that ran then, or several_functions
   time_point begin{};
   std::uint32_t count = 0;  // that ended then
   std::uint32_t failed = 0;

@@ -66,7 +66,7 @@ TEST_F(activity_log_test, what_lasts_for_weeks_keeps_its_length_to_a_thousandth)
   EXPECT_LE(lasted, 24h * 40);
 }
 
-TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_and_100_ms) {
+TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_a_function_and_100_ms) {
   log.open(w2, "worker", 1, t0);
   for (int i = 1; i <= 10; ++i) {
     add(w1, t0 + i * 1ms, 300us, i < 8 ? f : g, i == 3 ? bar_state::failed : bar_state::succeeded);
@@ -74,25 +74,54 @@ TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_and_100_ms) {
   }
   add(w1, t0 + 100ms, 300us);  // of the next
   auto const bars = all(t0 + 1s);
-  ASSERT_EQ(bars.size(), 3u);
-  EXPECT_EQ(bars[0].count, 10u);
+  ASSERT_EQ(bars.size(), 4u);
+  EXPECT_EQ(bars[0].count, 7u);
   EXPECT_EQ(bars[0].failed, 1u);
   EXPECT_EQ(bars[0].state, bar_state::failed);
   EXPECT_EQ(bars[0].function, f);
   EXPECT_EQ(bars[0].started, t0 + 700us);
-  EXPECT_EQ(bars[0].lasted, 9300us);
-  EXPECT_EQ(bars[0].busy, 3ms);
+  EXPECT_EQ(bars[0].lasted, 6300us);
+  EXPECT_EQ(bars[0].busy, 2100us);
   EXPECT_EQ(bars[0].closure, closure_id{});
   EXPECT_EQ(bars[1].lane, 2u);
   EXPECT_EQ(bars[1].busy, 1ms);
-  EXPECT_EQ(bars[2].count, 1u);
-  EXPECT_EQ(bars[2].started, t0 + 99'700us);
+  EXPECT_EQ(bars[2].function, g);
+  EXPECT_EQ(bars[2].count, 3u);
+  EXPECT_EQ(bars[2].failed, 0u);
+  EXPECT_EQ(bars[2].started, t0 + 7700us);
+  EXPECT_EQ(bars[2].lasted, 2300us);
+  EXPECT_EQ(bars[3].count, 1u);
+  EXPECT_EQ(bars[3].started, t0 + 99'700us);
 }
 
-TEST_F(activity_log_test, the_function_of_a_sum_took_most_of_its_time_not_most_of_its_closures) {
-  for (int i = 0; i < 9; ++i) add(w1, t0 + i * 1ms, 50us, f);
-  add(w1, t0 + 10ms, 900us, g);
-  EXPECT_EQ(all(t0 + 1s).at(0).function, g);
+TEST_F(activity_log_test, functions_that_take_turns_are_counted_each_for_itself) {
+  for (int i = 0; i < 30; ++i) add(w1, t0 + i * 1ms, 50us, i % 10 == 0 ? g : f);
+  auto const bars = all(t0 + 1s);
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_EQ(bars[0].function, g);
+  EXPECT_EQ(bars[0].count, 3u);
+  EXPECT_EQ(bars[0].started, t0 - 50us);
+  EXPECT_EQ(bars[0].lasted, 20'050us) << "up to its last one, whatever came between";
+  EXPECT_EQ(bars[1].function, f);
+  EXPECT_EQ(bars[1].count, 27u);
+}
+
+TEST_F(activity_log_test, beyond_four_functions_a_sum_is_of_several) {
+  for (int round = 0; round < 3; ++round)
+    for (std::uint32_t n = 0; n < 7; ++n) add(w1, t0 + 1ms, 10us, function_id{n});
+  auto const bars = all(t0 + 1s);
+  ASSERT_EQ(bars.size(), activity_log::sums_max + 1);
+  for (std::uint32_t n = 0; n < activity_log::sums_max; ++n) {
+    EXPECT_EQ(bars[n].function, function_id{n});
+    EXPECT_EQ(bars[n].count, 3u);
+  }
+  EXPECT_EQ(bars.back().function, several_functions);
+  EXPECT_EQ(bars.back().count, 9u);
+  log.for_each_function([](function_id of) { EXPECT_LT(raw(of), 4u); });
+  EXPECT_EQ(minutes().at(0).count, 21u) << "while they grow";
+  add(w1, t0 + 200ms, 10us);
+  EXPECT_EQ(minutes().at(0).count, 22u) << "and after";
+  EXPECT_EQ(minutes().at(0).function, several_functions);
 }
 
 TEST_F(activity_log_test, what_may_still_grow_is_not_shown) {
@@ -177,6 +206,21 @@ TEST_F(activity_log_test, a_sum_that_grows_may_lose_its_bar) {
   EXPECT_EQ(minutes({.lanes = {{"worker", 0}}}).at(0).busy, 30us);
 }
 
+TEST_F(activity_log_test, the_bar_of_another_function_may_take_the_chunk_of_the_first) {
+  limits.activity_bytes_max = activity_log::chunk_bytes;
+  add(w1, t0 + 1ms, 10us, f);
+  log.open(w2, "worker", 1, t0);
+  for (std::uint32_t i = 1; i < 2 * activity_log::bars_a_chunk; ++i) add(w2, t0 + 1ms, 1ms);
+  add(w1, t0 + 2ms, 20us, g);  // the first of the third chunk
+  EXPECT_EQ(log.invalid(), "");
+  add(w1, t0 + 3ms, 30us, f);
+  auto const bars = all(t0 + 1s, {.lanes = {{"worker", 0}}});
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_EQ(bars[0].function, g);
+  EXPECT_EQ(bars[1].busy, 30us);
+  EXPECT_EQ(minutes({.lanes = {{"worker", 0}}}).at(0).busy, 60us);
+}
+
 TEST_F(activity_log_test, clusters_share_the_bytes_and_each_keeps_its_two_newest_chunks) {
   limits.activity_bytes_max = 3 * activity_log::chunk_bytes;
   {
@@ -209,7 +253,7 @@ TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
   EXPECT_EQ(all.front().begin, t0 + 30min);
   EXPECT_EQ(all.front().count, 2u);
   EXPECT_EQ(all.front().busy, 250'500us);
-  EXPECT_EQ(all.front().function, g);
+  EXPECT_EQ(all.front().function, several_functions);
   EXPECT_EQ(all.front().failed, 0u);
   EXPECT_EQ(all[10].failed, 1u) << "a short one";
   EXPECT_EQ(all.back().begin, t0 + 89min);
