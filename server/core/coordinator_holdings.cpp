@@ -83,8 +83,8 @@ page<value_holder, session_id> coordinator::value_holders(session_id after) cons
     auto const& s = *it->second;
     auto const& h = st.values.of(s.number);
     if (h.live == 0) continue;
-    out.items.push_back(
-        {s.id, s.spec.name, s.streaming(), s.state, h.live, h.bytes, h.spilled_bytes});
+    out.items.push_back({s.id, s.spec.name, s.streaming(), s.state, h.live, h.bytes,
+                         h.spilled_bytes, h.blob_bytes});
   }
   return out;
 }

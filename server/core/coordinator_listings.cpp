@@ -184,30 +184,31 @@ result<closure_look> coordinator::look(closure_query const& q, closure_cursor fr
     return out;
   }
   if (from.part == closure_cursor::records) {
-    bool const done = walk_records(
-        st.closures, list, owner, from.at,
-        [&](slot at, closure_record const& r) -> std::optional<std::size_t> {
-          if (st.sessions.of(r.owner).id == session_id{}) return 0;  // the core's own
-          ++out.looked_at;
-          candidate c;
-          c.id = st.closures.id_of(at);
-          c.state = r.state;
-          c.function = r.function;
-          c.place = r.place;
-          c.index = s ? r.order : at;
-          c.created = r.created;
-          if (has_run(r)) c.started = r.started;
-          c.finished = r.finished;
-          if (ended_badly_states & bit(r.state)) c.failed = &r.details->failure;
-          c.value =
-              r.where == value_place::gone ? value_state::aborted : value_of(r.state, c.failed);
-          c.where = where_is(r);
-          if (q.order == listing_order::by_size)
-            c.bytes = r.where == value_place::disk ? st.values.bytes_away(c.id) : r.value.size();
-          auto const cost = wanted.look_at(c);
-          if (out.in_order && wanted.full()) return std::nullopt;
-          return cost;
-        });
+    bool const done =
+        walk_records(st.closures, list, owner, from.at,
+                     [&](slot at, closure_record const& r) -> std::optional<std::size_t> {
+                       if (st.sessions.of(r.owner).id == session_id{}) return 0;  // the core's own
+                       ++out.looked_at;
+                       candidate c;
+                       c.id = st.closures.id_of(at);
+                       c.state = r.state;
+                       c.function = r.function;
+                       c.place = r.place;
+                       c.index = s ? r.order : at;
+                       c.created = r.created;
+                       if (has_run(r)) c.started = r.started;
+                       c.finished = r.finished;
+                       if (ended_badly_states & bit(r.state)) c.failed = &r.details->failure;
+                       c.value = r.where == value_place::gone ? value_state::aborted
+                                                              : value_of(r.state, c.failed);
+                       c.where = where_is(r);
+                       if (q.order == listing_order::by_size)
+                         c.bytes = r.where == value_place::disk ? st.values.bytes_away(c.id)
+                                                                : size_of_value(r.value);
+                       auto const cost = wanted.look_at(c);
+                       if (out.in_order && wanted.full()) return std::nullopt;
+                       return cost;
+                     });
     if (done) from = {s && !job && q.rows ? closure_cursor::rows : closure_cursor::end, 0};
   } else if (from.part != closure_cursor::end) {
     auto const part = from.part == closure_cursor::rows ? ended_rows::newest : ended_rows::failures;

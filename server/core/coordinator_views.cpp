@@ -48,7 +48,7 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.lease_until = s.lease_until;
   v.held = s.held.size;
   v.values = h.live;
-  v.value_bytes = h.bytes + h.spilled_bytes;
+  v.value_bytes = h.bytes + h.spilled_bytes + h.blob_bytes;
   v.client = s.client;
   v.retry_of = s.spec.retry_of;
   v.durable = s.durable;
@@ -226,7 +226,7 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
     auto value = st.keeping.value_of(c);
     v.value = value.value;
     v.data = value.data;
-    v.value_bytes = value.data.size();
+    v.value_bytes = size_of_value(value.data);
     v.spilled = r.where == value_place::disk;
     if (v.spilled) v.value_bytes = st.values.bytes_away(id);
     if (r.where == value_place::gone) {

@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 
+#include "server/core/api/blob_name.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/blobs/blob_table.hpp"
 #include "server/hub/blob_files.hpp"
@@ -123,10 +124,7 @@ class blob_store {
   std::thread thread_;
 };
 
-/// Whether a value's text may name one.
-inline bool names_blob(std::string_view value) {
-  return value.size() > 64 && value.starts_with(R"({"$blob":")");
-}
+using core::names_blob;
 /// The blob that a value's text names, 32 bytes; empty: none.
 std::string blob_named_by(std::string_view value);
 

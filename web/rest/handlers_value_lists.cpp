@@ -13,6 +13,7 @@ namespace muster::web {
 
 namespace {
 
+constexpr std::string_view value_size = "of the whole value: of the blob, where it is one";
 constexpr std::uint64_t holders_default = 20, preview_default = 4096, preview_max = 65'536;
 
 constexpr std::string_view places[] = {"memory", "disk", "released", "none"};
@@ -34,7 +35,7 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m("index", c.index);
   m("status", c.value);
   place_member(m, c);
-  m("bytes", c.value_bytes);
+  m("bytes", c.value_bytes, value_size);
   m("created_ms", c.created);
   m("finished_ms", c.finished);
   m.some("released", c.released, "why");
@@ -83,6 +84,7 @@ void holder_members(member_list const& m, core::value_holder const& h) {
   m("values", h.values);
   m("value_bytes", h.bytes, "in memory");
   m("spilled_bytes", h.spilled_bytes, "on the disk");
+  m("blob_bytes", h.blob_bytes, "of the blobs that its values name, once for each value");
 }
 
 void holders_members(member_list const& m, std::vector<core::value_holder> const& all) {
@@ -96,8 +98,8 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   std::string const cluster(query.text("cluster"));
   std::vector<core::value_holder> all;
   auto const more = [](auto const& a, auto const& b) {
-    return std::pair(a.bytes + a.spilled_bytes, b.job) >
-           std::pair(b.bytes + b.spilled_bytes, a.job);
+    auto const held = [](auto const& h) { return h.bytes + h.spilled_bytes + h.blob_bytes; };
+    return std::pair(held(a), b.job) > std::pair(held(b), a.job);
   };
   core::session_id after{};
   for (;;) {
@@ -126,7 +128,7 @@ void preview_members(member_list const& m, core::closure_view const& c, std::siz
   m("id", value_id{c.id});
   m("status", c.value);
   place_member(m, c);
-  m("bytes", c.value_bytes, "of the whole value");
+  m("bytes", c.value_bytes, value_size);
   auto const here = m.when(core::whereabouts(c) == core::value_whereabouts::memory);
   here.word("encoding", json ? "json" : "bytes", {"json", "bytes"});
   here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),

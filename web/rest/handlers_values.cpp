@@ -18,7 +18,7 @@ void value_members(member_list const& m, core::closure_view const& c) {
   auto const made = m.when(c.state == core::closure_state::succeeded);
   made.when(!c.spilled && c.released.empty())
       .word("content_type", content_type(c.data), {"application/json", "application/octet-stream"});
-  made("size", c.value_bytes);
+  made("size", c.value_bytes, "in bytes: of the blob, where it is one");
   made.some("spilled", c.spilled);
   made.some("released", c.released);
   m.when(!c.attempts.empty())("worker", c.attempts.empty()

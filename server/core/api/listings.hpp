@@ -125,6 +125,7 @@ struct value_holder {
   bool streaming = false;
   job_state state{};
   std::uint64_t values = 0, bytes = 0, spilled_bytes = 0;
+  std::uint64_t blob_bytes = 0;  // of the blobs that values name
 };
 
 /// What a worker holds.

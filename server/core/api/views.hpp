@@ -47,7 +47,7 @@ struct job_view {
   bool detached = false;           // of a holding one: finishes its work without its client
   time_point lease_until = never;  // of a holding one without its client: kept until then
   std::uint64_t held = 0;          // of a holding one: records that stay
-  std::uint64_t values = 0;        // that are kept, and their bytes, in memory and on the disk
+  std::uint64_t values = 0;        // that are kept, and their bytes, wherever they are
   std::uint64_t value_bytes = 0;
   std::string client{};    // of a stream: who has it, or had it last; empty: not known
   session_id retry_of{};   // none: it is not a retry
@@ -89,11 +89,11 @@ struct closure_view {
   std::uint64_t dependents_more = 0;      // and how many others
   std::vector<per_worker_id> per_worker;  // that the arguments name
   blob args;
-  blob data;  // when succeeded, unless…
-  std::uint64_t value_bytes = 0;
-  bool spilled = false;          // …it is on the disk: wait for the value to have it
-  std::string released;          // …it was released: why
-  std::optional<failure> error;  // when failed or cancelled
+  blob data;                      // when succeeded, unless…
+  std::uint64_t value_bytes = 0;  // of the blob, where `data` names one
+  bool spilled = false;           // …it is on the disk: wait for the value to have it
+  std::string released;           // …it was released: why
+  std::optional<failure> error;   // when failed or cancelled
   std::vector<attempt_view> attempts;
   time_point created{};
   time_point finished{};  // epoch: not yet

@@ -33,11 +33,12 @@ void value_store::keep(slot c) {
   auto& h = holders_[r.owner];
   ++held_;
   h.bytes += r.value.size();
+  h.blob_bytes += named_blob_bytes(r.value.view());
   add_bytes(r.value.size());
   if (r.state != closure_state::succeeded) return;
   ++h.live;
   auto const id = records_.id_of(c);
-  if (config_.spill && r.value.size() >= config_.spill_value_bytes_min) {
+  if (may_go(r)) {
     in_memory_.push(id);
     in_memory_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::memory); });
   }
@@ -60,6 +61,7 @@ void value_store::let_go(slot c) {
       [[fallthrough]];
     case value_place::memory:
       h.bytes -= r.value.size();
+      h.blob_bytes -= named_blob_bytes(r.value.view());
       take_bytes(r.value.size());
       break;
     case value_place::disk: {
@@ -278,8 +280,7 @@ void value_store::forget_oldest_arguments() {
 }
 
 bool value_store::may_be_lost(closure_record const& r) const {
-  return config_.spill && r.state == closure_state::succeeded && !r.released &&
-         r.value.size() >= config_.spill_value_bytes_min;
+  return r.state == closure_state::succeeded && !r.released && may_go(r);
 }
 
 // What was released by age or number, or by its client, is not made again: that was the wish.
@@ -320,6 +321,7 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     r.value = *value;
     gone_.erase(id);
     h.bytes += r.value.size();
+    h.blob_bytes += named_blob_bytes(r.value.view());
     add_bytes(r.value.size());
     in_memory_.push(id);
     ++h.live;
@@ -338,7 +340,7 @@ bool value_store::repeats(std::map<session_id, std::uint64_t> const& expected) c
 
 std::string value_store::invalid() const {
   struct book {
-    std::uint64_t memory = 0, disk = 0, live = 0;
+    std::uint64_t memory = 0, disk = 0, live = 0, blobs = 0;
   };
   std::map<session_number, book> books;
   std::uint64_t for_retry = 0, arguments = 0, memory = 0, writing = 0, on_disk = 0, disk = 0,
@@ -349,6 +351,7 @@ std::string value_store::invalid() const {
     auto& b = books[r.owner];
     (r.state == closure_state::succeeded ? arguments : for_retry) += r.args.size();
     b.memory += r.value.size(), memory += r.value.size();
+    b.blobs += named_blob_bytes(r.value.view());
     b.live += r.state == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) return;
     auto const id = records_.id_of(c);
@@ -383,7 +386,8 @@ std::string value_store::invalid() const {
     return "a value waits to be read and its turn has come";
   holders_.for_each([&](session_number n, holder const& h) {
     auto const& b = books[n];
-    if (b.memory != h.bytes || b.disk != h.spilled_bytes || b.live != h.live)
+    if (b.memory != h.bytes || b.disk != h.spilled_bytes || b.live != h.live ||
+        b.blobs != h.blob_bytes)
       wrong = "a session counts other values than it has";
   });
   return wrong;

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/blob_name.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/api/effects.hpp"
 #include "server/core/common/numbered.hpp"
@@ -43,6 +44,7 @@ class value_store {
     std::uint64_t live = 0;           // values, neither released nor dropped
     std::uint64_t bytes = 0;          // in memory
     std::uint64_t spilled_bytes = 0;  // on the disk
+    std::uint64_t blob_bytes = 0;     // of the blobs that values name, each as often as it is named
     std::vector<closure_id> with_arguments{};  // ended without a value, kept for a retry
     std::uint64_t retry_turn = 0;              // in retry_order_; 0: none are kept
     bool arguments_gone = false;               // some were to be kept and are not any more
@@ -169,6 +171,12 @@ class value_store {
   }
 
  private:
+  /// It may be written to the disk, and is dropped when there is no room. Names of blobs stay: they
+  /// are short, and the blob lies elsewhere.
+  bool may_go(closure_record const& r) const {
+    return config_.spill && r.value.size() >= config_.spill_value_bytes_min &&
+           !names_blob(r.value.view());
+  }
   bool is_at(closure_id id, value_place where) const;
   void forget_oldest_arguments();
   void send_reads();

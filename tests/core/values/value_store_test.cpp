@@ -43,6 +43,37 @@ struct store_test : testing::Test {
   }
 };
 
+std::string blob_of(std::uint64_t bytes) {
+  return R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":)" + std::to_string(bytes) + "}";
+}
+
+TEST(value_names, a_blob_is_as_large_as_its_bytes_and_anything_else_as_its_text) {
+  auto const size = [](std::string const& text) { return size_of_value(blob(text)); };
+  EXPECT_EQ(size(blob_of(12'000'009)), 12'000'009u);
+  EXPECT_EQ(size(blob_of(0)), blob_of(0).size());
+  EXPECT_EQ(size("[1,2]"), 5u);
+  auto const unsized = R"({"$blob":")" + std::string(64, 'a') + "\"}";
+  EXPECT_EQ(size(unsized), unsized.size());
+  auto const absurd = blob_of(std::uint64_t{1} << 60);
+  EXPECT_EQ(size(absurd), absurd.size()) << "not believed";
+  auto const cut = blob_of(7).substr(0, 80);
+  EXPECT_EQ(size(cut), cut.size());
+}
+
+TEST_F(store_test, blobs_that_values_name_are_counted_and_their_names_stay_in_memory) {
+  auto const a = ended(job, blob_of(5'000)), b = ended(job, blob_of(70));
+  EXPECT_EQ(store.of(job).blob_bytes, 5'070u);
+  EXPECT_EQ(store.of(job).bytes, blob_of(5'000).size() + blob_of(70).size());
+  EXPECT_EQ(store.invalid(), "");
+  store.write(t0);
+  EXPECT_TRUE(store.take_moves().empty()) << "though there is more than is to stay";
+  EXPECT_FALSE(store.may_be_lost(records[a]));
+  store.let_go(a);
+  EXPECT_EQ(store.of(job).blob_bytes, 70u);
+  store.let_go(b);
+  EXPECT_EQ(store.of(job).blob_bytes, 0u);
+}
+
 TEST_F(store_test, the_oldest_go_to_the_disk_until_the_rest_fits) {
   auto const a = ended(job, "123456"), b = ended(job, "123456"), c = ended(job, "123456");
   store.write(t0);

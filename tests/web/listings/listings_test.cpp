@@ -188,6 +188,34 @@ TEST_F(listings, values_are_listed_with_place_and_size) {
   EXPECT_EQ(number_at(holders, "/holders/0/value_bytes"), 6);
 }
 
+TEST_F(listings, a_value_that_is_a_blob_is_as_large_as_the_blob) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const submit = [&] {
+    return post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo"}]})", 201);
+  };
+  auto const job = submit();
+  w.finish_all(R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":12000009})");
+  auto const other = submit();
+  w.finish_all(std::string(900, '7'));
+  auto const largest = get_json("/api/v1/remote_values?sort=size&order=desc&limit=1");
+  EXPECT_EQ(text_at(largest, "/remote_values/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(number_at(largest, "/remote_values/0/bytes"), 12'000'009);
+  auto const id = text_at(job, "/closures/0/remote_value");
+  EXPECT_EQ(number_at(get_json("/api/v1/remote_values/" + id), "/size"), 12'000'009);
+  auto const preview = get_json("/api/v1/remote_values/" + id + "/preview");
+  EXPECT_EQ(number_at(preview, "/bytes"), 12'000'009);
+  EXPECT_FALSE(preview.at("truncated").as_bool()) << "the name is all there is to show";
+  auto const closure = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
+  EXPECT_EQ(number_at(closure, "/value_bytes"), 12'000'009);
+  auto const holders = get_json("/api/v1/remote_values/holders");
+  EXPECT_EQ(text_at(holders, "/holders/0/job"), text_at(job, "/id"));
+  EXPECT_EQ(number_at(holders, "/holders/0/blob_bytes"), 12'000'009);
+  EXPECT_LT(number_at(holders, "/holders/0/value_bytes"), 100) << "its name";
+  EXPECT_EQ(number_at(holders, "/holders/1/blob_bytes"), 0);
+  EXPECT_EQ(text_at(holders, "/holders/1/job"), text_at(other, "/id"));
+  EXPECT_GT(number_at(get_json("/api/v1/jobs/" + text_at(job, "/id")), "/value_bytes"), 12'000'009);
+}
+
 TEST_F(listings, a_preview_is_the_beginning_of_a_value) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const next = [&] { return text_at(submit(1), "/closures/0/remote_value"); };

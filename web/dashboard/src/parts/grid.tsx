@@ -20,6 +20,7 @@ export interface Column<Row> {
   right?: boolean;
   narrow?: 'hide' | 'long'; // on a telephone: left out, or below the others over two lines
   sort?: string; // its name for the server, if rows can be ordered by it
+  largest?: boolean; // the first click on it asks for the largest
   says?(row: Row): string; // what a long one says, so that rows are lower while none says anything
   cell(row: Row): ComponentChildren;
 }
@@ -141,7 +142,7 @@ function Head<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting 
   const mine = sorting.by === by;
   return (
     <span role="columnheader" class={column.right ? 'right' : ''} aria-sort={!mine ? 'none' : sorting.descending ? 'descending' : 'ascending'}>
-      <button type="button" class="plain" data-testid={`sort-${by}`} onClick={() => sorting.sort(by, mine && !sorting.descending)}>
+      <button type="button" class="plain" data-testid={`sort-${by}`} onClick={() => sorting.sort(by, mine ? !sorting.descending : column.largest === true)}>
         {column.title} <span aria-hidden="true">{!mine ? '↕' : sorting.descending ? '↓' : '↑'}</span>
       </button>
     </span>

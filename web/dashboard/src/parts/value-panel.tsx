@@ -1,7 +1,7 @@
 // The value of a closure: where it is, how large, and how it begins.
 
 import { bytes, count } from '../model/format';
-import { previewText, type Preview } from '../model/rest/preview';
+import { blobIn, previewText, type Preview } from '../model/rest/preview';
 import type { ClosureView } from '../model/rest/views';
 import { useLooked } from '../looked';
 import { api } from '../rest';
@@ -13,11 +13,12 @@ export function ValuePanel({ c }: { c: ClosureView }) {
   const there = c.value_status === 'READY' && c.state === 'SUCCEEDED' && !c.value_released;
   const looked = useLooked<Preview>(there ? api(`remote_values/${encodeURIComponent(id)}/preview`, { bytes: 4096 }) : '', { over: () => true });
   const shown = looked.value ? previewText(looked.value) : null;
+  const blob = looked.value ? blobIn(looked.value) : '';
   const size = looked.value?.bytes ?? c.value_bytes;
   const aside = there && (
     <div class="actions">
       {shown?.text && !shown.truncated && <Copy text={shown.text} what="the value" />}
-      <a class="button" href={api(`remote_values/${encodeURIComponent(id)}/value`)} download={id}>
+      <a class="button" href={api(blob ? `blobs/${blob}` : `remote_values/${encodeURIComponent(id)}/value`)} download={id} data-testid="download">
         Download
       </a>
     </div>
@@ -30,6 +31,7 @@ export function ValuePanel({ c }: { c: ClosureView }) {
         {c.value_released ? `, released: ${c.value_released}` : ''}
       </p>
       {looked.problem && <p class="calm soft">{looked.problem}</p>}
+      {blob && <p class="calm">It lies apart, as a blob: what stands here is its name. Download has its bytes.</p>}
       {shown?.note && <p class="calm">{shown.note}</p>}
       {shown?.text && (
         <pre class="value" tabIndex={0} data-testid="value" aria-label="Value">

@@ -51,7 +51,7 @@ const columns: readonly Column<ValueRow>[] = [
     ),
   },
   { title: 'Place', width: '90px', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : v.place) },
-  { title: 'Size', width: '90px', right: true, sort: 'size', cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
+  { title: 'Size', width: '90px', right: true, sort: 'size', largest: true, cell: (v) => (v.place === 'none' ? <span class="soft">–</span> : bytes(v.bytes)) },
   { title: 'Made', width: '110px', right: true, sort: 'age', cell: (v) => <Ago ms={v.finished_ms || v.created_ms} /> },
   { title: 'Why released', width: 'minmax(120px, 2fr)', narrow: 'long', says: (v) => v.released ?? '', cell: (v) => <bdi class="soft" title={v.released}>{v.released}</bdi> },
 ];
@@ -69,7 +69,7 @@ export function ValuesPage() {
 function Holders() {
   const looked = useLooked<{ holders: Holder[] }>(api('remote_values/holders', { limit: 20, cluster: clusterQuery.value }), { every: 3000 });
   const holders = looked.value?.holders ?? [];
-  const most = Math.max(1, ...holders.map((h) => h.value_bytes + h.spilled_bytes));
+  const most = Math.max(1, ...holders.map(heldBytes));
   const held = store.counters?.remote_values;
   return (
     <Panel id="holders" title="Who holds the most" note="jobs and sessions by the bytes of their values" span={12} aside={held && <span class="note">{plural(held.held, 'value')} in memory, {bytes(held.held_bytes)}</span>}>
@@ -81,10 +81,10 @@ function Holders() {
             <a class="mono clip" href={jobAddress(h.job)} onClick={follow} title={h.job}>
               <bdi>{h.name || h.job}</bdi>
             </a>
-            <Bar parts={[{ kind: 'k0', n: h.value_bytes }, { kind: 'k4', n: h.spilled_bytes }]} total={most} />
+            <Bar parts={[{ kind: 'k0', n: h.value_bytes }, { kind: 'k4', n: h.spilled_bytes }, { kind: 'k2', n: h.blob_bytes ?? 0 }]} total={most} />
             <span>
-              <b>{bytes(h.value_bytes)}</b>
-              {h.spilled_bytes > 0 && ` + ${bytes(h.spilled_bytes)} on disk`} <span class="soft">· {short(h.values)} values{h.streaming ? ' · session' : ''} ·</span>{' '}
+              <b>{bytes(heldBytes(h))}</b>
+              {heldElsewhere(h)} <span class="soft">· {short(h.values)} values{h.streaming ? ' · session' : ''} ·</span>{' '}
               <button type="button" class="plain" onClick={() => filter({ job: h.job, sort: 'size', order: 'desc' })} data-testid="holder-values">
                 show
               </button>
@@ -95,6 +95,14 @@ function Holders() {
       <Blobs />
     </Panel>
   );
+}
+
+const heldBytes = (h: Holder): number => h.value_bytes + h.spilled_bytes + (h.blob_bytes ?? 0);
+
+// What of it is not in memory.
+function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
+  const parts = [...(blob_bytes > 0 ? [`${bytes(blob_bytes)} as blobs`] : []), ...(spilled_bytes > 0 ? [`${bytes(spilled_bytes)} on disk`] : [])];
+  return parts.length > 0 ? `, of it ${parts.join(' and ')}` : '';
 }
 
 // What large arguments and values of Python programs are.

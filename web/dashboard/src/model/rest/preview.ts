@@ -28,6 +28,11 @@ export function previewText(p: Preview): Shown {
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
 }
 
+// The blob that a value names: its content lies under that name, the value says no more than it.
+export function blobIn(p: Preview): string {
+  return /^\{"\$blob":"([0-9a-f]{64})"/.exec(p.encoding === 'json' ? (p.text ?? '') : '')?.[1] ?? '';
+}
+
 function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -155,6 +155,7 @@ export interface Holder {
   value_bytes: number;
   spilled_bytes: number;
 }
+  blob_bytes?: number; // of the blobs that its values name
 
 export interface PerWorkerView {
   id: string;
