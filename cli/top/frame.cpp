@@ -111,10 +111,11 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
     auto const number = [&](std::string_view key) { return agent ? "-" : count(t, key); };
     bool const heard = !field_of(t, "heartbeat_age_ms").is_null();
     auto const age = std::chrono::milliseconds(number_of(t, "heartbeat_age_ms"));
-    rows.add({text_of(t, "job") + ":" + text_of(t, "index"), text_of(t, "state"), number("running"),
-              number("slots"), per_second(agent ? -1 : r.of(t)), number("finished"),
-              number("failed"), heard ? rounded(age) : "never",
-              for_terminal(text_of(t, "host"), 24)});
+    bool const unheard = is_true(t, "unheard") && text_of(t, "state") == "CONNECTED";
+    rows.add({text_of(t, "job") + ":" + text_of(t, "index"),
+              unheard ? "UNHEARD" : text_of(t, "state"), number("running"), number("slots"),
+              per_second(agent ? -1 : r.of(t)), number("finished"), number("failed"),
+              heard ? rounded(age) : "never", for_terminal(text_of(t, "host"), 24)});
   }
   auto lines = printed(rows);
   if (tasks.empty()) lines = {"no task is here; 'muster worker' starts one"};

@@ -1,4 +1,5 @@
 // muster clusters: declare clusters for agents, look at them, forget them.
+#include <algorithm>
 #include <iostream>
 
 #include "cli/actions.hpp"
@@ -21,13 +22,16 @@ struct clusters_options : server_options {
 
 std::string agents_in_short(json::value const& tasks) {
   std::string text;
-  for (auto const* state :
-       {"connected", "late", "error", "missing", "registering", "disconnected"}) {
-    auto const n = number_of(tasks, state);
-    if (n > 0)
-      text +=
-          (text.empty() ? "" : ", ") + with_thousands(static_cast<std::uint64_t>(n)) + " " + state;
-  }
+  auto const add = [&text](std::uint64_t n, std::string_view state) {
+    if (n == 0) return;
+    text += (text.empty() ? "" : ", ") + with_thousands(n) + " " + std::string(state);
+  };
+  // Of those that count as connected some may not have been heard of since a restart.
+  auto const unheard = count_of(tasks, "unheard");
+  add(count_of(tasks, "connected") - std::min(unheard, count_of(tasks, "connected")), "connected");
+  add(unheard, "not heard of since the restart");
+  for (auto const* state : {"late", "error", "missing", "registering", "disconnected"})
+    add(count_of(tasks, state), state);
   return text.empty() ? "none" : text;
 }
 

@@ -48,6 +48,7 @@ std::string remark(json::value const& task) {
   }
   if (auto const late = text_of(task, "late_for"); !late.empty())
     return "others wait for it at barrier " + late;
+  if (is_true(task, "unheard")) return "not heard of since the server's restart";
   auto const waits = texts_of(task, "waiting_for");
   return waits.empty() ? devices(task) : "waits for " + waits;
 }
@@ -55,6 +56,11 @@ std::string remark(json::value const& task) {
 // Agents have no closures: those columns are a worker's.
 std::string count(json::value const& task, std::string_view key) {
   return is_agent(task) ? "-" : text_of(task, key);
+}
+
+// A task that was connected before a restart of the server, and has not been heard of since.
+bool is_unheard(json::value const& task) {
+  return is_true(task, "unheard") && text_of(task, "state") == "CONNECTED";
 }
 
 std::string age(json::value const& task) {
@@ -69,8 +75,9 @@ int run_tasks(tasks_options& o) {
   table rows({"TASK", "STATE", "KIND", right("HEARTBEAT"), "HOST", "VERSION", right("SLOTS"),
               right("RUNNING"), right("FINISHED"), right("FAILED"), "REMARK"});
   for (auto const& task : all)
-    rows.add({text_of(task, "job") + ":" + text_of(task, "index"), text_of(task, "state"),
-              text_of(task, "kind"), age(task), for_terminal(text_of(task, "host"), 24),
+    rows.add({text_of(task, "job") + ":" + text_of(task, "index"),
+              is_unheard(task) ? "UNHEARD" : text_of(task, "state"), text_of(task, "kind"),
+              age(task), for_terminal(text_of(task, "host"), 24),
               for_terminal(text_of(task, "version"), 24), count(task, "slots"),
               count(task, "running"), count(task, "finished"), count(task, "failed"),
               for_terminal(remark(task), 80)});

@@ -30,6 +30,31 @@ TEST(restart, tasks_go_on_beating_under_their_incarnations) {
   EXPECT_EQ(s.code_of(s.beat(1)), code::ok);
 }
 
+TEST(restart, of_whom_nothing_was_heard_since_is_told_apart) {
+  scene s({.tasks = 3});
+  s.enlist(0), s.enlist(1);
+  EXPECT_EQ(s.generation().unheard, 0u);
+  s.enlist(2);
+  s.restart();
+  auto const told = [&](task_index t) { return s.current().views().tasks(s.now(), t, 1).at(0); };
+  EXPECT_EQ(s.generation().unheard, 3u);
+  EXPECT_EQ(s.generation().by_health[static_cast<int>(agent_health::connected)], 3u)
+      << "agents are told the same as ever";
+  EXPECT_TRUE(told(0).unheard);
+  EXPECT_EQ(told(0).last_heartbeat, time_point{}) << "nobody knows";
+  s.barrier("b", 1);
+  EXPECT_EQ(s.current().views().barrier("b")->missing.at(0).last_heartbeat, time_point{});
+  s.beat(0);
+  EXPECT_FALSE(told(0).unheard);
+  EXPECT_EQ(told(0).last_heartbeat, s.now());
+  EXPECT_FALSE(told(1).unheard) << "a call is as good as a heartbeat";
+  EXPECT_EQ(s.generation().unheard, 1u);
+  s.advance(1h);
+  EXPECT_EQ(told(2).health, agent_health::error);
+  EXPECT_TRUE(told(2).unheard) << "and never was";
+  EXPECT_EQ(s.generation().unheard, 0u) << "of the connected ones";
+}
+
 TEST(restart, silence_counts_from_the_return) {
   scene s({.tasks = 1, .spec = {.heartbeat_timeout = 10s}});
   s.enlist(0);

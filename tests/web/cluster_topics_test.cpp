@@ -112,6 +112,20 @@ TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_and_no_rows) {
   EXPECT_TRUE(delta.at("rows").as_object().empty()) << json::serialize(delta);
 }
 
+TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was) {
+  agents a(core_engine());
+  a.join(3);
+  a.beat(2);
+  auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
+  a.report(2, "out of memory");
+  socket s(port());
+  s.receive("hello");
+  s.send(sub("agents"));
+  auto const snap = s.receive("snap", "agents");
+  EXPECT_EQ(snap.at("rows").at("default/worker:2").at("seen"), seen);
+  EXPECT_EQ(text_at(snap, "/ages/default/jobs/worker").at(2), '-') << "an age would move it";
+}
+
 TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
   socket s(port());
   s.receive("hello");

@@ -25,7 +25,7 @@ named those(agents_facts const& a, Is const& is) {
     if (!is(t)) continue;
     if (n.count++ == 0) n.first = &t;
     if (n.names.size() < 3) n.names.push_back(name_of(t));
-    n.since = std::min(n.since, t.last_heartbeat);
+    if (t.last_heartbeat != core::time_point{}) n.since = std::min(n.since, t.last_heartbeat);
   }
   return n;
 }

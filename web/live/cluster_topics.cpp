@@ -131,6 +131,12 @@ std::string cluster_row(coordination::cluster_view const& c, bool main) {
   });
 }
 
+// Its heartbeats have ended, and the age of the last one tells when no more: that stays as it is.
+bool beats_no_more(coordination::agent_view const& a) {
+  return a.health == coordination::agent_health::error ||
+         a.health == coordination::agent_health::disconnected;
+}
+
 std::string who_it_is(named_agent const& n) {
   auto const& a = n.view;
   return object_text([&](member_list const& m) {
@@ -140,6 +146,8 @@ std::string who_it_is(named_agent const& n) {
     m("incarnation", std::to_string(core::raw(a.incarnation)));
     m("address", a.peer);
     m("registered", a.registered_at);
+    m.some("unheard", a.unheard);
+    m.when(beats_no_more(a))("seen", a.last_heartbeat);
     m("devices", a.devices);
     m.some("device_names", a.device_names);
   });
@@ -228,7 +236,8 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
     for (auto const& a : page->first) {
       rows.agents.push_back({a.cluster + "/" + a.view.job, a.view.index, who_it_is(a),
                              how_it_fares(a.view, rows.now)});
-      ages.add(a.cluster, a.view.job, a.view.last_heartbeat, rows.now, a.heartbeat_timeout);
+      auto const seen = beats_no_more(a.view) ? core::time_point{} : a.view.last_heartbeat;
+      ages.add(a.cluster, a.view.job, seen, rows.now, a.heartbeat_timeout);
     }
   }
   rows.ages = ages.json();

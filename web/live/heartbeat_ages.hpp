@@ -4,7 +4,8 @@
 //   {"train":{"unit_ms":2083,"jobs":{"worker":"AAB-C…"}}}
 //
 // By index within the job: the age in units, written as one of A-Z a-z 0-9 + / (0 to 63; more is
-// 63), '-' for one that was never heard of. A unit is a 48th of the heartbeat's time-out.
+// 63), '-' for one that was never heard of, or that beats no more: its row says when it last did. A
+// unit is a 48th of the heartbeat's time-out.
 #pragma once
 
 #include <map>

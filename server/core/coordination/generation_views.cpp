@@ -70,7 +70,8 @@ agent_view generation_views::agent_of(task_index t, late_for const& late, time_p
   v.peer = a.peer;
   v.recoverable = a.recoverable;
   v.registered_at = a.registered_at;
-  v.last_heartbeat = a.last_heartbeat;
+  v.unheard = a.unheard();
+  if (!v.unheard) v.last_heartbeat = a.last_heartbeat;
   v.devices = devices.count(t);
   v.device_names = devices.names(t);
   v.error = a.error;
@@ -138,7 +139,8 @@ barrier_view generation_views::view_of(coordination::barrier const& b, bool with
     if (b.calls[i] != call_id{})
       v.arrived.push_back(spec.task_name(t));
     else
-      v.missing.push_back({t, spec.task_name(t), roster[t].peer, roster[t].heard_of()});
+      v.missing.push_back({t, spec.task_name(t), roster[t].peer,
+                           roster[t].unheard() ? time_point{} : roster[t].heard_of()});
   }
   return v;
 }
@@ -231,10 +233,13 @@ std::vector<key_wait_view> generation_views::key_waits(std::string_view prefix,
   return views;
 }
 
-void generation_views::count(time_point now, std::size_t (&by_health)[6]) const {
+void generation_views::count(time_point now, generation_view& into) const {
   auto const late = late_tasks(now);
-  for (task_index t = 0; t < roster.size(); ++t)
-    ++by_health[static_cast<std::size_t>(health_of(t, late, now))];
+  for (task_index t = 0; t < roster.size(); ++t) {
+    auto const health = health_of(t, late, now);
+    ++into.by_health[static_cast<std::size_t>(health)];
+    into.unheard += health == agent_health::connected && roster[t].unheard();
+  }
 }
 
 }  // namespace muster::core::coordination

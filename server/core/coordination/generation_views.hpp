@@ -24,8 +24,8 @@ class generation_views {
 
   /// By task; `after`: rows to skip. `now` tells ages and who is late.
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit) const;
-  /// How many tasks look how, by agent_health.
-  void count(time_point now, std::size_t (&by_health)[6]) const;
+  /// How many tasks look how, by agent_health, and of how many nothing was heard.
+  void count(time_point now, generation_view& into) const;
   /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
   /// With everyone who arrived and everyone who is missing.

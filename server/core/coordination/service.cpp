@@ -357,7 +357,7 @@ generation_view service::view(time_point now) const {
   v.started = started_;
   v.ended = ended_;
   v.cause = failures_.cause();
-  views().count(now, v.by_health);
+  views().count(now, v);
   v.barriers_running = barriers_.running().size();
   v.barriers_remembered = barriers_.finished().size();
   v.keys = store_.all().size();

@@ -33,7 +33,7 @@ export class MockClusters {
     const n = this.agents;
     const agents = this.empty
       ? { missing: 0, registering: 0, connected: 0, late: 0, error: 0, disconnected: 0 }
-      : { missing: 2, registering: 1, connected: n - 15, late: 3, error: 8, disconnected: 1 };
+      : { missing: 2, registering: 1, connected: n - 15, unheard: 6, late: 3, error: 8, disconnected: 1 };
     return { name, main: name === 'default', address: '127.0.0.1:8476', generation: 1, agents, barriers: this.empty ? 0 : 3, keys: this.empty ? 0 : 48_214, key_waits: this.empty ? 0 : 1003, ...more };
   }
 
@@ -56,8 +56,9 @@ export class MockClusters {
         cluster: 'default', job: n < this.agents - 20 ? 'worker' : LONG, index: n < this.agents - 20 ? n : n - this.agents + 20, state: 'CONNECTED',
         incarnation: String(4_611_686_018_427n * 1000n + BigInt(n * 7919)), address: `10.4.${n >> 8}.${n & 255}:4711`, registered: now - ((n * 37) % 48_000), devices: 8, waits: n % 3 ? ['barrier step_81920'] : ['key RECEIVED_PREEMPTION_NOTICE'],
       };
-      if (n === 41) Object.assign(row, { state: 'ERROR', code: 'UNAVAILABLE', error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.', casualty: false, waits: [], registered: t(140_000) });
+      if (n === 41) Object.assign(row, { state: 'ERROR', code: 'UNAVAILABLE', error: 'Task /job:worker/task:41 heartbeat timeout. This indicates that the task has failed or was preempted.', casualty: false, waits: [], registered: t(140_000), seen: t(43_000) });
       else if (n > 41 && n < 49) Object.assign(row, { state: 'ERROR', code: 'INTERNAL', error: 'Barrier failed because: Task /job:worker/task:41 heartbeat timeout. Barrier Id: step_81919::0', casualty: true, waits: [] });
+      else if (n > 50 && n < 57) Object.assign(row, { unheard: true, waits: [] });
       else if (n > 60 && n < 64) Object.assign(row, { state: 'LATE', late_for: 'step_81920', late_since: t(61_000), waits: [] });
       else if (n === 70 || n === 71) Object.assign(row, { state: 'MISSING', incarnation: '0', address: '', registered: 0, devices: 0, waits: [] });
       else if (n === 72) Object.assign(row, { state: 'REGISTERING' });

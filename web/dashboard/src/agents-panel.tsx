@@ -1,10 +1,11 @@
 // The agents of the picked cluster: victims apart from casualties, who is late, who never came.
 
-import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, type Plight } from './model/agents';
+import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
-import { choose, chosen } from './route';
+import { hasAgents } from './model/map-groups';
+import { address, choose, chosen, follow } from './route';
 import { Panel } from './parts/panel';
 import type { AgentRow, ClusterRow } from './model/protocol';
 import { Mark } from './parts/shape';
@@ -29,10 +30,50 @@ const columns: readonly Column<AgentRow>[] = [
     narrow: 'hide',
     cell: (a) => (a.incarnation === '0' ? <span class="soft">–</span> : <code class="soft" title={a.incarnation}>{shortened(a.incarnation)}</code>),
   },
-  { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : ''}>{a.seen ? age(viewNow() - a.seen) : 'never'}</span> },
+  { title: 'Heartbeat', width: '70px', right: true, cell: (a) => <span title={a.seen ? moment(a.seen) : a.unheard ? 'not since the restart of the server' : ''}>{a.seen ? age(viewNow() - a.seen) : a.unheard ? 'unknown' : 'never'}</span> },
   { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
   { title: 'Waits for, or reason', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (a) => <bdi class={plight(a) === 'victim' ? 'text-error' : 'soft'} title={remark(a)}>{remark(a)}</bdi> },
 ];
+
+const PROBLEMS_SHOWN = 100;
+const clusterColumn: Column<AgentRow> = {
+  title: 'Cluster',
+  width: 'minmax(80px, 1fr)',
+  cell: (a) => (
+    <a class="mono" href={address('/tasks', { cluster: a.cluster })} onClick={follow} tabIndex={-1}>
+      <bdi>{a.cluster}</bdi>
+    </a>
+  ),
+};
+const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(2).filter(({ title }) => title !== 'Incarnation' && title !== 'Devices')];
+
+// Those of all clusters that need a look, as the key numbers count them; nothing while all are well.
+export function AgentProblems() {
+  slow.value;
+  const workers = store.counters?.tasks.total ?? 0;
+  const counted = new Set(store.clusters.all().filter((c) => hasAgents(c, c.main && workers > 0)).map((c) => c.name));
+  const all = listAgents(store.agents.all().filter((a) => counted.has(a.cluster) && troubled(a)), query.value);
+  if (all.length === 0) return null;
+  const rows = all.slice(0, PROBLEMS_SHOWN);
+  return (
+    <Panel id="agent-problems" title="Agents with problems" note={`${count(all.length)} of ${count(store.agents.all().length)} agents`} span={12}>
+      <Grid
+        id="agent-problems"
+        columns={problemColumns}
+        rows={rows}
+        name={(a) => `${a.cluster}/${agentName(a)}`}
+        kind={(a) => (plight(a) === 'victim' ? 'row-error' : '')}
+        data={(a) => ({ 'data-task': agentName(a), 'data-state': plight(a) })}
+        href={(a) => address('/tasks', { cluster: a.cluster, agent: agentName(a) })}
+        chosen={null}
+        choose={() => undefined}
+        least={690}
+        empty=""
+      />
+      {all.length > rows.length && <p class="foot">and {count(all.length - rows.length)} more</p>}
+    </Panel>
+  );
+}
 
 export function Agents() {
   slow.value;
@@ -124,7 +165,8 @@ function Detail({ agent }: { agent: AgentRow }) {
       <span>
         address <bdi>{agent.address || 'never registered'}</bdi>
       </span>
-      {agent.seen > 0 && <span>last heartbeat {clock(agent.seen)}</span>}
+      {agent.seen > 0 && <span data-testid="agent-seen">last heartbeat {clock(agent.seen)}</span>}
+      {agent.unheard && <span>not heard of since the restart of the server</span>}
       {agent.late_for && agent.late_since && <span>others wait since {clock(agent.late_since)}</span>}
       {agent.error && (
         <span class={`reason ${agent.casualty ? '' : 'text-error'}`}>

@@ -1,6 +1,7 @@
 // The clusters of agents of this server, and how each is.
 
 import { age, count, moment } from './model/format';
+import { connectedOf } from './model/map-groups';
 import { slow, store, viewNow } from './page';
 import { Bar } from './parts/bar';
 import { Panel } from './parts/panel';
@@ -24,7 +25,8 @@ export function Clusters() {
 }
 
 function Row({ cluster: c }: { cluster: ClusterRow }) {
-  const { connected, late, error, registering, missing, disconnected } = c.agents;
+  const { late, error, registering, missing, disconnected, unheard = 0 } = c.agents;
+  const connected = connectedOf(c.agents);
   const shape = SHAPES[c.state];
   return (
     <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state}>
@@ -41,7 +43,7 @@ function Row({ cluster: c }: { cluster: ClusterRow }) {
           { kind: 'ready', n: connected },
           { kind: 'late', n: late },
           { kind: 'error', n: error },
-          { kind: 'waiting', n: registering + missing },
+          { kind: 'waiting', n: registering + missing + unheard },
           { kind: 'cancelled', n: disconnected },
         ]}
         total={c.tasks}
@@ -52,6 +54,7 @@ function Row({ cluster: c }: { cluster: ClusterRow }) {
         </span>
         {late > 0 && <span class="text-late">{count(late)} late</span>}
         {error > 0 && <b class="text-error">{count(error)} in error</b>}
+        {unheard > 0 && <span>{count(unheard)} not heard since the restart</span>}
         {missing + registering > 0 && <span>{count(missing + registering)} not here yet</span>}
         {c.barriers > 0 && (
           <a href={address('/barriers', { cluster: c.name })} onClick={follow}>

@@ -68,9 +68,10 @@ function heartbeat({ tasks, heartbeat_age_ms }: Counters): string {
 function TaskStates({ tasks }: { tasks: TaskTotals }) {
   const parts: [Shape, number, string][] = [
     ['error', tasks.error, 'error'],
-    ['disconnected', tasks.gone, 'lost'],
+    ['disconnected', tasks.gone, 'disconnected'],
     ['late', tasks.late, 'late'],
-    ['waiting', tasks.missing, 'not here yet'],
+    ['restarting', tasks.missing, 'not here yet'],
+    ['waiting', tasks.unheard, 'not heard since the restart'],
   ];
   const shown = parts.filter(([, n]) => n > 0);
   if (shown.length === 0) return <>{tasks.total === 0 ? 'none has joined yet' : 'all of them'}</>;

@@ -1,3 +1,4 @@
+import { AgentProblems } from './agents-panel';
 import { Attention } from './attention-panel';
 import { Charts } from './charts';
 import { Clusters } from './clusters-panel';
@@ -32,9 +33,15 @@ export function Overview() {
   );
 }
 
-// A server of agents alone has no closure workers to list; while nobody is here at all the list says what will be there.
+// Agents with problems before all closure workers. A server of agents alone has no closure workers to list; while nobody
+// is here at all the list says what will be there.
 function Workers() {
   slow.value;
   const agents = store.clusters.all().some((c) => c.tasks > 0);
-  return store.tasks.size > 0 || !agents ? <TaskList /> : null;
+  return (
+    <>
+      <AgentProblems />
+      {(store.tasks.size > 0 || !agents) && <TaskList />}
+    </>
+  );
 }

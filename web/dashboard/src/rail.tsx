@@ -1,6 +1,7 @@
 import { session } from './access/session';
 import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
+import { taskTotals } from './model/map-groups';
 import { cluster, paused, slow, store } from './page';
 import { PAGES, railOf, type Path } from './model/pages';
 import { address, follow, page, picked } from './route';
@@ -10,10 +11,9 @@ import { setTheme, theme, THEMES } from './theme';
 function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
-  const errors = (of?.agents.error ?? 0) + (store.counters?.tasks.error ?? 0);
-  if (path === '/tasks' && errors > 0) return <b class="badge is-bad">{short(errors)}</b>;
-  const tasks = (of?.tasks ?? 0) + (store.counters?.tasks.total ?? 0);
-  if (path === '/tasks' && tasks > 0) return <span class="badge">{short(tasks)}</span>;
+  const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
+  if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
+  if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const running = store.counters?.jobs.running ?? 0;
   if (path === '/jobs' && running > 0) return <span class="badge">{short(running)}</span>;
   if (path === '/barriers' && of && of.barriers > 0) return <b class="badge is-late">{short(of.barriers)}</b>;

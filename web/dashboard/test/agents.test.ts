@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { agentName, countPlights, hostOf, listAgents, remark, changedRows, keepSeen, takeAges } from '../src/model/agents';
+import { agentName, countPlights, hostOf, listAgents, plight, remark, changedRows, keepSeen, takeAges, troubled } from '../src/model/agents';
 import { parse, type AgentRow, type AgentsMessage } from '../src/model/protocol';
 
 const snap = parse(readFileSync(new URL('../test/golden/agents_snap.json', import.meta.url), 'utf8')) as AgentsMessage;
@@ -40,6 +40,28 @@ test('one line says what is the matter', () => {
   ]);
 });
 
+test('the last heartbeat of who beats no more is what its row says, at every reload', () => {
+  const rows = { 'c/w:0': { index: 0, registered: 5_000, seen: 7_000, state: 'ERROR' } as AgentRow };
+  for (const now of [100_000, 200_000]) {
+    keepSeen(rows, () => undefined);
+    takeAges({ c: { unit_ms: 100, jobs: { w: '-' } } }, now, (name) => rows[name as 'c/w:0']);
+    assert.equal(rows['c/w:0'].seen, 7_000);
+  }
+});
+
+test('an agent that was not heard of since the restart is neither connected nor dead', () => {
+  const restored: AgentRow = { ...agents[0]!, unheard: true, waits: [] };
+  assert.equal(plight(restored), 'unheard');
+  assert.equal(remark(restored), 'not heard of since the restart of the server');
+  assert.ok(troubled(restored));
+  assert.ok(!troubled(agents[0]!));
+  assert.equal(plight({ ...restored, state: 'LATE' }), 'late');
+  assert.equal(plight({ ...restored, state: 'ERROR' }), 'victim');
+  const rows = { 'c/w:0': { ...restored, seen: undefined } as unknown as AgentRow };
+  keepSeen(rows, () => undefined);
+  assert.equal(rows['c/w:0'].seen, 0, 'nobody knows when');
+});
+
 test('the port is no part of the host', () => {
   assert.equal(hostOf('10.0.0.1:4711'), '10.0.0.1');
   assert.equal(hostOf('[::1]:80'), '[::1]');
@@ -59,7 +81,7 @@ test('a change is about ranges of tasks that are known', () => {
 test('the column of ages says when each was heard of, also for rows that are told anew', () => {
   const rows = new Map([0, 1, 2].map((index) => [`c/w:${index}`, { index, registered: 5_000, seen: -1 } as AgentRow]));
   takeAges({ c: { unit_ms: 100, jobs: { w: 'AB-/' } } }, 10_000, (name) => rows.get(name));
-  assert.deepEqual([...rows.values()].map((row) => row.seen), [10_000, 9_900, 0]);
+  assert.deepEqual([...rows.values()].map((row) => row.seen), [10_000, 9_900, -1], 'without an age it stays');
   const again = { 'c/w:1': { index: 1, registered: 5_000 } as AgentRow, 'c/w:9': { index: 9, registered: 7_000 } as AgentRow };
   keepSeen(again, (name) => rows.get(name));
   assert.equal(again['c/w:1'].seen, 9_900);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agentState, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/model/map-groups';
+import { agentState, CELL_STATES, cellGroups, countStates, keptCellGroups, taskTotals } from '../src/model/map-groups';
 import { mapGroups } from '../src/model/order';
-import { TASK_STATES, type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
+import { type AgentRow, type ClusterRow, type TaskRows } from '../src/model/protocol';
 import { Tasks } from '../src/model/tasks';
 
 const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', registered: 0, seen: 0, devices: 8, waits: [], ...more });
@@ -48,12 +48,27 @@ test('workers and agents of all clusters, or of the chosen one', () => {
 });
 
 test('states of agents are those of the map', () => {
-  const states = [agent('a', 0, { state: 'ERROR', casualty: false }), agent('a', 1, { state: 'ERROR', casualty: true }), agent('a', 2, { state: 'LATE' }), agent('a', 3, { state: 'REGISTERING' })].map((a) => TASK_STATES[agentState(a)]);
-  assert.deepEqual(states, ['ERROR', 'DISCONNECTED', 'LATE', 'REGISTERING']);
+  const states = [agent('a', 0, { state: 'ERROR', casualty: false }), agent('a', 1, { state: 'ERROR', casualty: true }), agent('a', 2, { state: 'LATE' }), agent('a', 3, { state: 'REGISTERING' }), agent('a', 4, { state: 'MISSING' }), agent('a', 5, { unheard: true })].map((a) => CELL_STATES[agentState(a)]);
+  assert.deepEqual(states, ['ERROR', 'ERROR', 'LATE', 'REGISTERING', 'REGISTERING', 'UNHEARD']);
   const tasks = workers(['']);
   const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), [agent('a', 0, { state: 'ERROR' })], [], undefined), undefined);
-  assert.equal(counts[TASK_STATES.indexOf('CONNECTED')], 1);
-  assert.equal(counts[TASK_STATES.indexOf('ERROR')], 1);
+  assert.equal(counts[CELL_STATES.indexOf('CONNECTED')], 1);
+  assert.equal(counts[CELL_STATES.indexOf('ERROR')], 1);
+});
+
+test('the map and the key numbers count alike', () => {
+  const tasks = workers(['', '']);
+  const agents = [
+    agent('train', 0, { state: 'ERROR' }), agent('train', 1, { state: 'ERROR', casualty: true }), agent('train', 2, { state: 'LATE' }), agent('train', 3, { state: 'MISSING' }),
+    agent('train', 4, { state: 'REGISTERING' }), agent('train', 5, { state: 'DISCONNECTED' }), agent('train', 6), agent('train', 7, { unheard: true }),
+  ];
+  const row: ClusterRow = { ...cluster('train', 8), agents: { connected: 2, unheard: 1, registering: 1, missing: 1, disconnected: 1, late: 1, error: 2 } };
+  const clusters = [cluster('default', 0, true), row];
+  const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined), undefined);
+  const drawn = Object.fromEntries(CELL_STATES.map((state, n) => [state, counts[n]]));
+  const totals = taskTotals({ connected: 2, late: 0, error: 0, disconnected: 0, total: 2 }, clusters);
+  assert.deepEqual(drawn, { CONNECTED: totals.connected, REGISTERING: totals.missing, LATE: totals.late, DISCONNECTED: totals.gone, ERROR: totals.error, UNHEARD: totals.unheard });
+  assert.deepEqual(totals, { total: 10, connected: 3, late: 1, error: 2, gone: 1, missing: 2, unheard: 1 });
 });
 
 test('a cluster of agents alone has tasks', () => {

@@ -42,6 +42,8 @@ struct agent_view {
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
+  /// Known from before a restart of the server, and not heard of since.
+  bool unheard = false;
   std::size_t devices = 0;
   std::vector<std::string> device_names;  ///< of the first that have one
   fault_ptr error;
@@ -106,6 +108,7 @@ struct generation_view {
   time_point ended{};    ///< zero: not yet
   std::optional<first_cause> cause;
   std::size_t by_health[6] = {};  ///< tasks, by agent_health
+  std::size_t unheard = 0;        ///< of the connected ones: see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -118,7 +121,7 @@ struct generation_view {
   template <class Archive>
   void walk(Archive& a) {
     a(number, incarnation, state, started, ended, cause, barriers_running, barriers_remembered,
-      keys, key_bytes, parked_polls, parked_key_waits, parked_watches, parked_calls);
+      keys, key_bytes, parked_polls, parked_key_waits, parked_watches, parked_calls, unheard);
     for (auto& n : by_health) a(n);
   }
 };

@@ -35,6 +35,9 @@ struct task : task_fact {
 
   /// The last time that anything came from it; zero: never.
   time_point heard_of() const { return std::max(last_seen, last_heartbeat); }
+  /// Known from before a restart, and nothing has come from it since: `last_heartbeat`, if any, is
+  /// when its silence began to count.
+  bool unheard() const { return ever_connected && last_seen == time_point{}; }
 
   template <class Archive>
   void walk(Archive& a) {

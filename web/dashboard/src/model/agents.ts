@@ -3,16 +3,17 @@
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from '../parts/shape';
 
-export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'registering' | 'disconnected' | 'connected';
+export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'unheard' | 'registering' | 'disconnected' | 'connected';
 
 // The order is the order of the list.
-export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'registering', 'disconnected', 'connected'];
+export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'unheard', 'registering', 'disconnected', 'connected'];
 
 export const PLIGHT_WORDS: Record<Plight, string> = {
   victim: 'Error',
   late: 'Late',
   casualty: 'Casualty',
   missing: 'Missing',
+  unheard: 'Not heard',
   registering: 'Registering',
   disconnected: 'Left',
   connected: 'Connected',
@@ -23,6 +24,7 @@ export const PLIGHT_SHAPES: Record<Plight, Shape> = {
   late: 'late',
   casualty: 'disconnected',
   missing: 'waiting',
+  unheard: 'waiting',
   registering: 'restarting',
   disconnected: 'disconnected',
   connected: 'connected',
@@ -41,9 +43,12 @@ export function plight(agent: AgentRow): Plight {
     case 'DISCONNECTED':
       return 'disconnected';
     default:
-      return 'connected';
+      return agent.unheard ? 'unheard' : 'connected';
   }
 }
+
+// Needs a look: it is not there, or nobody knows whether it is.
+export const troubled = (agent: AgentRow): boolean => !['registering', 'disconnected', 'connected'].includes(plight(agent));
 
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
@@ -70,6 +75,7 @@ export function listAgents(agents: readonly AgentRow[], query = '', only: Plight
 // What there is to say about an agent in one line.
 export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
+  if (plight(agent) === 'unheard') return 'not heard of since the restart of the server';
   if (agent.late_for) return `others wait for it at barrier ${agent.late_for}`;
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
 }
@@ -90,18 +96,18 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// A row that is told anew says nothing of heartbeats: what the column of ages said still holds.
+// A row that is told anew says nothing of heartbeats, as long as there are any: what the column of ages said still holds.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
-  for (const [name, row] of Object.entries(rows)) row.seen = before(name)?.seen ?? row.registered;
+  for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : (before(name)?.seen ?? row.registered);
 }
 
-// One character a task, by index; '-' for one that was never heard of.
+// One character a task, by index; '-' for one that was never heard of, or beats no more: its row says when it did.
 export function takeAges(ages: HeartbeatAges, now: number, row: (name: string) => AgentRow | undefined): void {
   for (const [cluster, of] of Object.entries(ages))
     for (const [job, column] of Object.entries(of.jobs))
       for (let index = 0; index < column.length; ++index) {
         const agent = row(`${cluster}/${job}:${index}`);
         const units = DIGITS.indexOf(column[index]!);
-        if (agent) agent.seen = units < 0 ? 0 : now - units * of.unit_ms;
+        if (agent && units >= 0) agent.seen = now - units * of.unit_ms;
       }
 }

@@ -11,18 +11,24 @@ export interface CellGroup extends MapGroup {
   devices: number;
 }
 
-const STATE_OF: Record<Plight, TaskState> = {
+// The states of cells: those of closure workers, and one that only agents have.
+export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
+export type CellState = TaskState | 'UNHEARD';
+
+// The only place that says which state counts as which: the map, its legend, the key numbers and the rail agree by it.
+// Who has not come yet is on its way for whoever waits; who suffers from another's error is in error as well.
+const STATE_OF: Record<Plight, CellState> = {
   victim: 'ERROR',
   late: 'LATE',
-  casualty: 'DISCONNECTED',
-  missing: 'DISCONNECTED',
+  casualty: 'ERROR',
+  missing: 'REGISTERING',
+  unheard: 'UNHEARD',
   registering: 'REGISTERING',
   disconnected: 'DISCONNECTED',
   connected: 'CONNECTED',
 };
 
-// As closure workers have them: the map has one shape for each.
-export const agentState = (agent: AgentRow): number => TASK_STATES.indexOf(STATE_OF[plight(agent)]);
+export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE_OF[plight(agent)]);
 
 // Of a cluster that closure workers have and no agent ever came to, the agents are nobody's concern: it is declared for
 // its port and its size.
@@ -79,10 +85,10 @@ function clustersWithWorkers(tasks: Tasks, workers: readonly MapGroup[]): Set<st
   return found;
 }
 
-// How many cells there are of each state, in the order of TASK_STATES. Tasks has counted its own: of all clusters that is
+// How many cells there are of each state, in the order of CELL_STATES. Tasks has counted its own: of all clusters that is
 // the answer, without a look at ten thousand rows.
 export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: ClusterRow | undefined): number[] {
-  const counts = of ? new Array<number>(TASK_STATES.length).fill(0) : [...tasks.counts];
+  const counts = of ? new Array<number>(CELL_STATES.length).fill(0) : [...tasks.counts, 0];
   for (const { ids, agents } of groups) {
     for (const agent of agents ?? []) ++counts[agentState(agent)]!;
     if (agents || !of) continue;
@@ -94,6 +100,9 @@ export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: Clus
   return counts;
 }
 
+// Who is known to be there.
+export const connectedOf = (agents: ClusterRow['agents']): number => agents.connected - (agents.unheard ?? 0);
+
 // Who is a task of the server: closure workers and agents of all clusters, by what matters first.
 export interface TaskTotals {
   total: number;
@@ -102,16 +111,18 @@ export interface TaskTotals {
   error: number;
   gone: number;
   missing: number; // not yet here, or on their way
+  unheard: number; // not heard of since a restart of the server
 }
 
 export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {
   const { connected, late, error, disconnected, total } = workers;
-  const sum = { total, connected, late, error, gone: disconnected, missing: Math.max(0, total - connected - late - error - disconnected) };
+  const sum = { total, connected, late, error, gone: disconnected, missing: Math.max(0, total - connected - late - error - disconnected), unheard: 0 };
   for (const cluster of clusters) {
     const { tasks, agents, main } = cluster;
     if (!hasAgents(cluster, main && total > 0)) continue;
     sum.total += tasks;
-    sum.connected += agents.connected;
+    sum.connected += connectedOf(agents);
+    sum.unheard += agents.unheard ?? 0;
     sum.late += agents.late;
     sum.error += agents.error;
     sum.gone += agents.disconnected;

@@ -89,7 +89,7 @@ export interface ClusterRow {
   state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
   generation: number;
   started: number;
-  agents: Record<Lowercase<AgentState>, number>;
+  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // of the connected ones: not heard of since a restart
   barriers: number;
   keys: number;
   key_waits: number;
@@ -117,7 +117,8 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  seen: number; // from the column of ages, to a 48th of the heartbeat's time-out
+  unheard?: boolean; // known from before a restart of the server, and not heard of since
+  seen: number; // of who beats no more; else from the column of ages, to a 48th of the heartbeat's time-out
   devices: number;
   device_names?: string[]; // of the first
 }

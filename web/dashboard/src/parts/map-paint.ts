@@ -2,8 +2,8 @@
 // A cell that needs attention is larger, strong in colour, and stands off by a halo of the surface.
 
 import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
-import { agentState, type CellGroup } from '../model/map-groups';
-import { TASK_STATES, type AgentRow } from '../model/protocol';
+import { agentState, CELL_STATES, type CellGroup } from '../model/map-groups';
+import type { AgentRow } from '../model/protocol';
 import { CONNECTED, type Tasks } from '../model/tasks';
 import { color } from '../theme';
 
@@ -48,7 +48,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   const { map, groups, tasks, focus } = picture;
   pen.clearRect(0, 0, map.width, map.height);
   const paths = SHADES[picture.mode].map(() => new Path2D());
-  const loud: { x: number; y: number; state: number }[] = [];
+  const loud: Cell[] = [];
 
   for (const [group, { ids, agents }] of groups.entries()) {
     const block = map.blocks[group];
@@ -61,15 +61,16 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
       const { x, y } = cellPlace(map, { group, n });
       const state = agent ? agentState(agent) : tasks.stateAt(slot);
       if (state === CONNECTED) paths[shade(picture, slot, agent)]!.rect(x, y, map.cell, map.cell);
-      else loud.push({ x, y, state });
+      else loud.push({ x, y, state, hollow: agent?.casualty === true });
     }
   }
   paths.forEach((path, n) => {
     pen.fillStyle = color(SHADES[picture.mode][n]!);
     pen.fill(path);
   });
-  // Later in the list is worse, and lies on top where halos overlap.
-  loud.sort((a, b) => a.state - b.state);
+  // Later in the list is worse, and lies on top where halos overlap; of whom nothing is known lies below.
+  const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
+  loud.sort((a, b) => rank(a) - rank(b));
   for (const cell of loud) problem(pen, map, cell);
   if (focus && map.blocks[focus.group]) {
     const { x, y } = cellPlace(map, focus);
@@ -79,28 +80,37 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   }
 }
 
-const FILLS = TASK_STATES.map((state) => state.toLowerCase());
+interface Cell {
+  x: number;
+  y: number;
+  state: number;
+  hollow: boolean; // in error through another's: where it began is filled
+}
 
-function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state }: { x: number; y: number; state: number }): void {
+// By state: the tokens of tokens.css.
+const FILLS: Partial<Record<string, string>> = { REGISTERING: 'restarting', UNHEARD: 'waiting' };
+
+function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, hollow }: Cell): void {
   const size = Math.max(map.cell, Math.min(map.cell + 4, 9));
   const off = Math.round((size - map.cell) / 2);
   const left = Math.max(1, Math.min(x - off, map.width - size - 1));
   const top = y - off;
-  const ink = color(FILLS[state]!);
-  const name = TASK_STATES[state];
+  const name = CELL_STATES[state]!;
+  const ink = color(FILLS[name] ?? name.toLowerCase());
+  const open = hollow || name === 'DISCONNECTED';
 
   pen.fillStyle = color('surface');
   pen.fillRect(left - 1, top - 1, size + 2, size + 2);
   pen.fillStyle = ink;
   pen.fillRect(left, top, size, size);
   const inner = Math.max(1, Math.round(size * 0.16));
-  if (name === 'DISCONNECTED') {
+  if (open) {
     pen.fillStyle = color('surface');
     pen.fillRect(left + inner, top + inner, size - 2 * inner, size - 2 * inner);
   }
-  if (size < GLYPH_FROM || name === 'DISCONNECTED') return;
+  if (size < GLYPH_FROM || name === 'DISCONNECTED' || name === 'UNHEARD') return;
 
-  pen.strokeStyle = pen.fillStyle = color('surface');
+  pen.strokeStyle = pen.fillStyle = open ? ink : color('surface');
   pen.lineWidth = Math.max(1.5, size * 0.1);
   const unit = size / 12;
   const at = (px: number, py: number): [number, number] => [left + px * unit, top + py * unit];

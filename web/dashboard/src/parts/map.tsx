@@ -5,15 +5,14 @@ import { useMemo, useRef } from 'preact/hooks';
 import { join } from '../attention-panel';
 import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
-import { countStates, keptCellGroups } from '../model/map-groups';
+import { CELL_STATES, countStates, keptCellGroups, type CellState } from '../model/map-groups';
 import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from '../model/map-layout';
 import { paint, type MapMode } from './map-paint';
 import { AgentFacts, WorkerFacts } from './map-tip';
 import { cluster, fast, groups, selected, slow, store, viewNow } from '../page';
 import { address, choose, go, picked } from '../route';
 import { Panel } from './panel';
-import { TASK_STATES } from '../model/protocol';
-import { Mark, SHAPES, WORDS } from './shape';
+import { Mark, SHAPES, WORDS, type Shape } from './shape';
 import { useSize } from './size';
 import { color, repaint } from '../theme';
 
@@ -208,12 +207,18 @@ function Tip({ at, map, scale }: { at: CellRef; map: Layout; scale: number }) {
 // The picture in words and numbers.
 function sentence(): string {
   const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
-  const parts = TASK_STATES.map((state, n) => `${count(counts[n]!)} ${WORDS[state].toLowerCase()}`);
+  const parts = CELL_STATES.map((state, n) => `${count(counts[n]!)} ${wordOf(state).toLowerCase()}`);
   const total = counts.reduce((sum, n) => sum + n, 0);
   return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same facts.`;
 }
 
-const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED'] as const;
+const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
+
+// In the words of the key numbers, which count the same.
+function wordOf(state: CellState): string {
+  return state === 'UNHEARD' ? 'Not heard since the restart' : state === 'REGISTERING' ? 'Not here yet' : WORDS[state];
+}
+const shapeOf = (state: CellState): Shape => (state === 'UNHEARD' ? 'waiting' : SHAPES[state]);
 
 function Legend() {
   slow.value;
@@ -224,10 +229,11 @@ function Legend() {
     <ul class="legend" data-testid="map-legend">
       {LEGEND.map((state) => {
         if (state === 'CONNECTED' && steps) return steps.map((word, n) => <Step key={word} n={n} word={word} />);
-        const n = counts[TASK_STATES.indexOf(state)]!;
+        const n = counts[CELL_STATES.indexOf(state)]!;
+        if (state === 'UNHEARD' && n === 0) return null;
         return (
           <li key={state} data-state={state}>
-            <Mark shape={SHAPES[state]} /> {WORDS[state]} <b>{count(n)}</b>
+            <Mark shape={shapeOf(state)} /> {wordOf(state)} <b>{count(n)}</b>
           </li>
         );
       })}

@@ -82,7 +82,7 @@ export function TaskList({ wide = false }: { wide?: boolean }) {
   const note = query.value ? `${count(ids.length)} of ${count(total)}` : total > 0 ? 'problems first' : undefined;
   const row = selected.value;
   return (
-    <Panel id="tasks" title={wide ? 'Closure workers' : 'Tasks'} note={note} span={wide ? 12 : 8} aside={query.value && <ClearFilter />}>
+    <Panel id="tasks" title="Closure workers" note={note} span={wide ? 12 : 8} aside={query.value && <ClearFilter />}>
       <Grid
         id="tasks"
         testid="task"
