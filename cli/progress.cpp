@@ -34,6 +34,13 @@ job_counts counts_of(json::value const& job) {
   return {n("blocked") + n("queued"), n("running"), n("succeeded"), n("failed"), n("cancelled")};
 }
 
+std::string state_of(json::value const& job) {
+  auto const state = text_of(job, "state");
+  auto const c = counts_of(job);
+  if (state != "RUNNING" || c.running > 0) return state;
+  return c.waiting > 0 ? "WAITING" : "IDLE";
+}
+
 double progress_text::rate(job_counts const& c, time_point now) {
   while (samples_.size() > 1 && samples_.front().at < now - rate_window) samples_.pop_front();
   samples_.push_back({now, c.finished()});

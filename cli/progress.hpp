@@ -22,6 +22,9 @@ struct job_counts {
   std::uint64_t total() const { return waiting + running + finished(); }
 };
 job_counts counts_of(json::value const& job);
+/// For people: of a job that has not ended RUNNING while something of it runs, else WAITING, or
+/// IDLE when there is nothing to do. Programs have its `state`, with --output json.
+std::string state_of(json::value const& job);
 
 /// Turns states of a job into text. Knows no clock and no terminal.
 class progress_text {

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/waiting_reason.hpp"
@@ -30,7 +31,7 @@ int explain_job(rest& server, explain_options const& o) {
   json::object const out{
       {"id", o.id}, {"state", text_of(job, "state")}, {"closures", std::move(closures)}};
   if (printed_as_json(o.output, out)) return exit_ok;
-  std::cout << o.id << " is " << text_of(job, "state");
+  std::cout << o.id << " is " << state_of(job);
   auto const& error = field_of(job, "error");
   std::cout << (error.is_null() ? std::string() : ": " + in_full(error)) << '\n';
   for (auto const& c : out.at("closures").as_array())

@@ -29,6 +29,12 @@ std::chrono::milliseconds run_time(json::value const& job) {
   return std::chrono::milliseconds(std::max<std::int64_t>(0, end - created));
 }
 
+// "7 not kept": a client had released them before the server was restarted.
+std::string not_kept(json::value const& job) {
+  auto const n = count_of(job, "not_kept");
+  return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept over a restart";
+}
+
 // What a job's line says beside its state: a stream counts generations, and one that holds values
 // may be waiting for its client.
 std::string kind_of(json::value const& job) {
@@ -73,12 +79,12 @@ void print_one(json::value const& job, json::value const& graph) {
   std::cout << "id         " << text_of(job, "id") << '\n';
   if (auto const name = text_of(job, "name"); !name.empty())
     std::cout << "name       " << for_terminal(name) << '\n';
-  std::cout << "state      " << text_of(job, "state") << '\n'
+  std::cout << "state      " << state_of(job) << '\n'
             << "kind       " << kind_of(job) << '\n'
             << "closures   " << with_thousands(c.total()) << ": " << with_thousands(c.succeeded)
             << " succeeded, " << with_thousands(c.failed) << " failed, "
             << with_thousands(c.cancelled) << " cancelled, " << with_thousands(c.running)
-            << " running, " << with_thousands(c.waiting) << " waiting\n"
+            << " running, " << with_thousands(c.waiting) << " waiting" << not_kept(job) << '\n'
             << "put back   " << text_of(job, "put_back") << '\n'
             << "time       " << rounded(run_time(job)) << '\n';
   if (auto const called = called_by(graph); !called.empty())
@@ -92,7 +98,7 @@ void print_list(json::array const& jobs) {
               right("TIME")});
   for (auto const& job : jobs) {
     auto const c = counts_of(job);
-    rows.add({text_of(job, "id"), for_terminal(text_of(job, "name"), 32), text_of(job, "state"),
+    rows.add({text_of(job, "id"), for_terminal(text_of(job, "name"), 32), state_of(job),
               kind_of(job), with_thousands(c.finished()), with_thousands(c.total()),
               with_thousands(c.failed), rounded(run_time(job))});
   }

@@ -134,6 +134,7 @@ class coordinator {
   page<job_view, session_id> jobs(session_id before, std::size_t limit) const;
   /// REST jobs that ended in failure since then; more than `limit` are counted.
   failed_jobs failed_since(time_point since, std::size_t limit) const;
+  failed_sessions sessions_failed_since(time_point since, std::size_t limit) const;
   /// The running ones, the newest ended ones, and those that failed lately; see live_jobs.
   std::vector<job_view> watched_jobs(time_point now) const;
   /// Since when something has waited for a worker, and none has left; never: nothing waits.

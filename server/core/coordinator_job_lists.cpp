@@ -35,6 +35,25 @@ failed_jobs coordinator::failed_since(time_point since, std::size_t limit) const
   return out;
 }
 
+failed_sessions coordinator::sessions_failed_since(time_point since, std::size_t limit) const {
+  std::vector<session const*> failed;
+  for (auto const& [id, s] : state_->sessions.all())
+    if (!s->is_job() && s->last_failed != closure_id{} && s->last_failure >= since)
+      failed.push_back(s.get());
+  std::sort(failed.begin(), failed.end(), [](auto const* a, auto const* b) {
+    return a->last_failure != b->last_failure ? a->last_failure > b->last_failure : a->id > b->id;
+  });
+  failed_sessions out;
+  out.count = failed.size();
+  for (auto const* s : failed) {
+    if (out.newest.size() == limit) break;
+    auto const failed_one = closure(s->last_failed, s->id);
+    out.newest.push_back({state_->view_of(*s), s->last_failed, s->last_failure,
+                          failed_one ? failed_one->error : std::nullopt});
+  }
+  return out;
+}
+
 time_point coordinator::waits_since() const {
   auto first = never;
   for (auto const& [id, s] : state_->sessions.all())

@@ -31,6 +31,7 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.stopping = s.stopping;
   v.on_error = s.spec.on_error;
   v.counts = t.counts;
+  v.not_kept = t.scheduled - std::min<std::uint64_t>(t.scheduled, t.counts.total());
   v.put_back = t.put_back;
   v.retried = t.retried;
   v.weight = s.spec.weight;

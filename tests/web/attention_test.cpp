@@ -136,6 +136,38 @@ TEST_F(attention_rules, failed_jobs_are_named_or_counted) {
   EXPECT_EQ(many.link, "/jobs?state=FAILED");
 }
 
+TEST_F(attention_rules, sessions_of_programs_say_that_something_of_them_failed) {
+  auto const session = [](std::uint64_t id) {
+    auto s = failed_job(id, {});
+    s.state = core::job_state::running;
+    s.client = "ipv4:10.0.0.7:5000";
+    return core::failed_sessions::one{s, core::closure_id{0x1'0000'0001}, now - 9s, s.error};
+  };
+  pool().failed_sessions = {{session(2)}, 1};
+  auto const one = only();
+  EXPECT_EQ(one.rule, "session-failed");
+  EXPECT_EQ(one.severity, attention_severity::warning) << "its program may deal with it";
+  EXPECT_EQ(one.title, "2 closures of session night failed");
+  EXPECT_EQ(one.detail, "of ipv4:10.0.0.7:5000; no such file");
+  EXPECT_EQ(one.since, now - 9s);
+  EXPECT_EQ(one.count, 2u);
+  EXPECT_EQ(one.link, "/jobs/job_0000000000000002?state=ENDED_BADLY");
+  EXPECT_EQ(one.command, "muster explain cl_0000000100000001");
+  pool().failed_sessions.newest[0].session.state = core::job_state::failed;
+  pool().failed_sessions.newest[0].why.reset();
+  auto const ended = only();
+  EXPECT_EQ(ended.severity, attention_severity::error);
+  EXPECT_EQ(ended.title, "Session night failed");
+  EXPECT_EQ(ended.detail, "of ipv4:10.0.0.7:5000; no such file") << "its first error";
+  EXPECT_EQ(ended.command, "muster jobs job_0000000000000002");
+  pool().failed_sessions = {{session(2), session(3)}, 12};
+  pool().failed_sessions.newest[1].session.name.clear();
+  EXPECT_EQ(said(), (std::vector<std::string>{
+                        "session-failed: 2 closures of session night failed",
+                        "session-failed: 2 closures of session job_0000000000000003 failed",
+                        "sessions-failed: closures of 10 more sessions failed within an hour"}));
+}
+
 TEST_F(attention_rules, work_without_a_worker_says_how_to_start_one) {
   pool().overview.closures.queued = 5;
   pool().waits_since = now - 30s;

@@ -27,6 +27,7 @@ std::vector<attention_item> attention(attention_facts const& f) {
   for (auto const& p : f.pools) {
     lost_tasks(p, items);
     failed_jobs(p, items);
+    failed_sessions(p, items);
     without_worker(p, f, items);
     unmet_wishes(p, items);
     impossible_gangs(p, items);

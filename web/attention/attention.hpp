@@ -42,7 +42,7 @@ struct stuck_barrier {
 /// What the rules look at, of one cluster's closures.
 struct pool_facts {
   static constexpr std::size_t tasks_max = 200;
-  static constexpr std::size_t failed_jobs_max = 20;
+  static constexpr std::size_t failed_jobs_max = 20, failed_sessions_max = 3;
   static constexpr std::size_t functions_max = 50;
 
   std::string cluster;  ///< empty: the main one
@@ -50,6 +50,7 @@ struct pool_facts {
   std::vector<core::function_view> unserved;   ///< have closures queued, no worker has them
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
   core::failed_jobs failed;                    ///< of the last hour
+  core::failed_sessions failed_sessions;       ///< the same
   core::time_point waits_since = core::never;  ///< something has, for a worker
   core::wishes_view wishes;
   core::gangs_view gangs;
@@ -95,6 +96,7 @@ using attention_items = std::vector<attention_item>;
 void lost_tasks(pool_facts const& p, attention_items& out);
 void late_tasks(pool_facts const& p, attention_facts const& f, attention_items& out);
 void failed_jobs(pool_facts const& p, attention_items& out);
+void failed_sessions(pool_facts const& p, attention_items& out);
 void without_worker(pool_facts const& p, attention_facts const& f, attention_items& out);
 void unmet_wishes(pool_facts const& p, attention_items& out);
 void impossible_gangs(pool_facts const& p, attention_items& out);

@@ -98,6 +98,37 @@ void failed_jobs(pool_facts const& p, attention_items& out) {
   }
 }
 
+// While a session goes on its program may well deal with an error: a warning, as long as it is
+// news.
+void failed_sessions(pool_facts const& p, attention_items& out) {
+  for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
+    auto const label = s.name.empty() ? core::text(s.id) : s.name;
+    attention_item item{.rule = "session-failed", .subject = core::text(s.id)};
+    bool const over = s.state == core::job_state::failed;
+    if (!over) item.severity = attention_severity::warning;
+    item.title = over ? "Session " + label + " failed"
+                      : plural(s.counts.failed, "closure") + " of session " + label + " failed";
+    if (!s.client.empty()) item.detail = "of " + s.client;
+    if (auto const& cause = why ? why : s.error; cause)
+      item.detail += (item.detail.empty() ? "" : "; ") + cause->message;
+    item.since = at;
+    item.count = s.counts.failed;
+    item.link =
+        page_link("/jobs/" + core::text(s.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
+    item.command =
+        over ? "muster jobs " + core::text(s.id) : "muster explain " + core::text(closure);
+    out.push_back(std::move(item));
+  }
+  auto const rest = p.failed_sessions.count - p.failed_sessions.newest.size();
+  if (rest == 0) return;
+  attention_item item{.rule = "sessions-failed", .subject = p.cluster, .count = rest};
+  item.severity = attention_severity::warning;
+  item.title = "closures of " + plural(rest, "more session") + " failed within an hour";
+  item.since = p.failed_sessions.newest.back().at;
+  item.link = page_link("/sessions", {{"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
 void without_worker(pool_facts const& p, attention_facts const& f, attention_items& out) {
   auto const queued = p.overview.closures.queued;
   if (queued == 0) return;

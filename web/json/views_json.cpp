@@ -152,6 +152,9 @@ void members(member_list const& m, core::job_view const& j) {
   });
   m.word("on_error", core::name(j.on_error), {"fail_fast", "continue"});
   m("counts", j.counts);
+  m.some(
+      "not_kept", j.not_kept,
+      "of a session: closures from before a restart that its client had released; not in counts");
   m("values", j.values);
   m("value_bytes", j.value_bytes);
   m("put_back", j.put_back);

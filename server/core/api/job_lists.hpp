@@ -10,6 +10,18 @@ struct failed_jobs {
   std::uint64_t count = 0;       // with those that are not listed
 };
 
+/// Sessions of programs of which a closure has failed.
+struct failed_sessions {
+  struct one {
+    job_view session;
+    closure_id closure{};  // the newest that failed
+    time_point at{};
+    std::optional<failure> why;  // none: its text is not kept any more
+  };
+  std::vector<one> newest;  // by that
+  std::uint64_t count = 0;  // with those that are not listed
+};
+
 /// How many of each kind a live list of jobs has.
 struct live_jobs {
   static constexpr std::size_t running_max = 200;

@@ -31,6 +31,8 @@ struct job_view {
   bool stopping = false;  // cancelled or failed, and something of it still runs
   core::on_error on_error{};
   closure_counts counts;
+  std::uint64_t not_kept =
+      0;  // closures before a restart that its client had released: not counted
   std::uint32_t weight = 1;
   time_point deadline = never;
   std::uint64_t retried = 0;     // user errors that were tried again

@@ -142,6 +142,8 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       }
       if (s.holding()) restore_held(s, c);
     }
+    book_.continue_at(s.number,
+                      accepted.first + static_cast<std::uint32_t>(accepted.closures.size()));
     if (s.holding())
       s.requests.add({accepted.first, static_cast<std::uint32_t>(accepted.closures.size())},
                      forgotten);
@@ -218,10 +220,13 @@ void job_restart::end(slot c, closure_fact& f) {
   r.value = std::move(f.value);
   if (f.failure) r.with_details().failure = std::move(*f.failure);
   book_.finish(c, f.state, f.finished);
+  auto& s = sessions_.of(r.owner);
+  if (f.state == closure_state::failed && f.finished >= s.last_failure)
+    s.last_failed = closures_.id_of(c), s.last_failure = f.finished;
   step_.metrics.total.add(f.finished - r.created);
   if (values_.may_be_lost(r))
     values_.keep_arguments(c);
-  else if (sessions_.of(r.owner).is_job() && f.state != closure_state::succeeded)
+  else if (s.is_job() && f.state != closure_state::succeeded)
     values_.keep_for_retry(c);
   else
     r.args = {};

@@ -159,6 +159,7 @@ void closure_life::fail(slot c, closure_state as, core::failure f) {
     s.first_error = f;
     flow_.note(s);
   }
+  if (as == closure_state::failed) s.last_failed = closures_.id_of(c), s.last_failure = step_.now;
   r.with_details().failure = std::move(f);
   finish(c, as);
   if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)

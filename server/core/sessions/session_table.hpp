@@ -49,6 +49,8 @@ struct session {
   bool durable = false;          // what changes of it is said as facts
   std::uint32_t generation = 1;
   std::optional<failure> first_error;  // of this generation
+  closure_id last_failed{};            // of all; none: nothing has failed
+  time_point last_failure{};
 
   // Of a holding session.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
@@ -85,7 +87,7 @@ struct session {
     a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
     a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
     a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
-    a(created, finished, joins, client, durable, requests);
+    a(created, finished, joins, client, durable, requests, last_failed, last_failure);
   }
 };
 

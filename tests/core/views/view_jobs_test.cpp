@@ -101,6 +101,69 @@ TEST(view_jobs, of_a_session_show_who_has_it) {
   EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.8:4711");
 }
 
+TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
+  config durable;
+  durable.durable = true;
+  accepted_fact first, second;
+  job_fact session;
+  session.job = session_id{7};
+  session.spec = holding_values(continue_all());
+  session.created = start;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    auto& to = i < 2 ? first : second;
+    to.job = session.job;
+    to.first = i < 2 ? 0 : 5;  // what came between is gone altogether
+    to.created = start;
+    to.functions = {"f"};
+    to.closures.push_back({closure_id{(1ull << 32) + i}, 0, blob("1"), {}, i + 1});
+  }
+  second.closures.push_back({closure_id{(1ull << 32) + 9}, 0, {}, {}, 9, true});
+  cluster after(durable);
+  restore_jobs e{{{session, {}, {first, second}, {}}}};
+  after.core.step(after.now(), e);
+  auto const v = after.job(session.job);
+  EXPECT_EQ(v.counts.total(), 4u);
+  EXPECT_EQ(v.not_kept, 4u) << "three between the requests, and the last";
+  EXPECT_EQ(after.core.violated_invariant(), "");
+  core::schedule more;
+  more.session = session.job;
+  more.closures.push_back({after.function("f"), 0, 50, blob("1")});
+  auto const& said = after.core.step(after.now(), more).facts;
+  auto const* const next = said.empty() ? nullptr : std::get_if<accepted_fact>(&said.front());
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->first, 8u) << "a place that a released one had is nobody's again, or the next "
+                                "start finds two requests there";
+}
+
+TEST(view_jobs, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) {
+  cluster c;
+  auto const w = c.attach({.slots = 4, .credits = 4});
+  auto const quiet = c.open({}, holding_values(continue_all())).id;
+  auto const bad = c.open({}, holding_values(continue_all())).id;
+  auto const job = c.open({"f"}, continue_all());
+  auto const of = [&c](session_id s, std::uint64_t token) { return c.core.closure_of(s, token); };
+  auto const good = of(quiet, c.schedule(quiet, {"f"}).at(0));
+  auto const tokens = c.schedule(bad, {"f", "f"});
+  c.succeed(w, good);
+  c.fail(w, job[0]);
+  EXPECT_EQ(c.core.sessions_failed_since(start, 9).count, 0u) << "jobs have a list of their own";
+  c.wait(1s);
+  c.fail(w, of(bad, tokens[0]), "division by zero");
+  c.wait(1s);
+  c.succeed(w, of(bad, tokens[1]));
+  auto const found = c.core.sessions_failed_since(start, 9);
+  EXPECT_EQ(found.count, 1u);
+  ASSERT_EQ(found.newest.size(), 1u);
+  EXPECT_EQ(found.newest[0].session.id, bad);
+  EXPECT_EQ(found.newest[0].session.counts.failed, 1u);
+  EXPECT_EQ(found.newest[0].closure, of(bad, tokens[0]));
+  EXPECT_EQ(found.newest[0].at, start + 1s);
+  ASSERT_TRUE(found.newest[0].why);
+  EXPECT_EQ(found.newest[0].why->message, "division by zero");
+  EXPECT_EQ(c.core.sessions_failed_since(start + 2s, 9).count, 0u);
+  EXPECT_TRUE(c.core.sessions_failed_since(start, 0).newest.empty());
+}
+
 TEST(view_jobs, a_page_of_none_is_empty) {
   cluster c;
   c.open({});

@@ -1,7 +1,7 @@
 // One shape per state: colour alone would leave out who does not see it.
 
 import type { JSX } from 'preact';
-import type { JobState, TaskState } from '../model/protocol';
+import type { TaskState } from '../model/protocol';
 
 export type Shape = 'connected' | 'late' | 'restarting' | 'error' | 'disconnected' | 'waiting' | 'put-back';
 
@@ -19,13 +19,6 @@ export const WORDS: Record<TaskState, string> = {
   LATE: 'Late',
   DISCONNECTED: 'Disconnected',
   ERROR: 'Error',
-};
-
-export const JOB_SHAPES: Record<JobState, Shape> = {
-  RUNNING: 'connected',
-  SUCCEEDED: 'connected',
-  FAILED: 'error',
-  CANCELLED: 'disconnected',
 };
 
 const turn = <path d="M9.9 3.2A4.3 4.3 0 1 0 10.3 7M10.2.9v2.6H7.6" fill="none" stroke="currentColor" stroke-width="1.7" />;

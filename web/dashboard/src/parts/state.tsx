@@ -1,6 +1,7 @@
 import { CLOSURE_SHAPES } from '../model/rest/closures';
+import { doing, type Doing } from '../model/rest/doing';
 import type { ClosureState, JobView } from '../model/rest/views';
-import { JOB_SHAPES, Mark } from './shape';
+import { Mark, type Shape } from './shape';
 
 const COLOURS: Partial<Record<string, string>> = { SUCCEEDED: 'text-connected', FAILED: 'text-error' };
 const title = (word: string): string => word[0] + word.slice(1).toLowerCase();
@@ -13,11 +14,25 @@ export function ClosureChip({ state }: { state: ClosureState }) {
   );
 }
 
-export function JobChip({ job }: { job: Pick<JobView, 'state' | 'stopping'> }) {
-  const stopping = job.stopping && job.state === 'RUNNING';
+const LOOKS: Record<Doing, [shape: Shape, colour: string]> = {
+  Stopping: ['restarting', ''],
+  Running: ['restarting', ''],
+  Waiting: ['late', 'text-late'],
+  Idle: ['waiting', ''],
+  Succeeded: ['connected', 'text-connected'],
+  Failed: ['error', 'text-error'],
+  Cancelled: ['disconnected', ''],
+};
+
+export function DoingChip({ is }: { is: Doing }) {
+  const [shape, colour] = LOOKS[is];
   return (
-    <span class={`chip ${COLOURS[job.state] ?? ''}`} data-state={job.state}>
-      <Mark shape={job.state === 'RUNNING' ? 'restarting' : JOB_SHAPES[job.state]} /> {stopping ? 'Stopping' : title(job.state)}
+    <span class={`chip ${colour}`} data-doing={is}>
+      <Mark shape={shape} /> {is}
     </span>
   );
+}
+
+export function JobChip({ job }: { job: Pick<JobView, 'state' | 'stopping' | 'counts'> }) {
+  return <DoingChip is={doing(job, job.counts.running, job.counts.queued + job.counts.blocked)} />;
 }

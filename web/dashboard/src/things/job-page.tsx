@@ -104,6 +104,11 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           {counts.succeeded > 0 && <span class="text-connected">{count(counts.succeeded)} succeeded</span>}
           {counts.failed > 0 && <b class="text-error">{count(counts.failed)} failed</b>}
           {counts.cancelled > 0 && <span>{count(counts.cancelled)} cancelled</span>}
+          {!!job.not_kept && (
+            <span data-testid="not-kept" title="Before the server was restarted its client had released them: nothing is known of them any more, and they are in none of these numbers.">
+              {count(job.not_kept)} not kept
+            </span>
+          )}
           {running && <span data-testid="job-pace">{pace(counts, rateOf(samples.current.list, job.created_ms))}</span>}
         </p>
         {running && counts.running === 0 && counts.queued + counts.blocked > 0 && <Waits key={job.id} job={job} />}
@@ -119,7 +124,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           <Fact name="began">
             <Ago ms={job.created_ms} />
           </Fact>
-          <Fact name={running ? 'runs for' : 'took'}>
+          <Fact name={!running ? 'took' : counts.running > 0 ? 'runs for' : 'open for'}>
             <Span from={job.created_ms} to={job.finished_ms} />
           </Fact>
           {job.finished_ms > 0 && (

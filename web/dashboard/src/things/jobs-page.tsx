@@ -66,7 +66,7 @@ function Remark({ j }: { j: JobView }) {
 
 const STATES = [
   ['', 'all'],
-  ['RUNNING', 'running'],
+  ['RUNNING', 'not ended'],
   ['FAILED', 'failed'],
   ['SUCCEEDED', 'succeeded'],
   ['CANCELLED', 'cancelled'],

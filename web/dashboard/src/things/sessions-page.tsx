@@ -29,11 +29,21 @@ const columns: readonly Column<JobView>[] = [
   { title: 'Values', width: '70px', right: true, cell: (j) => short(j.values ?? j.holding?.values ?? 0) },
   { title: 'Memory', width: '84px', right: true, cell: (j) => bytes(j.value_bytes ?? j.holding?.value_bytes ?? 0) },
   { title: 'Unfinished', width: '80px', right: true, narrow: 'hide', cell: ({ counts }) => count(counts.blocked + counts.queued + counts.running) },
-  { title: 'Finished', width: '80px', right: true, narrow: 'hide', cell: ({ counts }) => short(counts.succeeded) },
+  { title: 'Finished', width: '80px', right: true, narrow: 'hide', cell: (j) => <Finished j={j} /> },
   { title: 'Failed', width: '60px', right: true, narrow: 'hide', cell: ({ counts }) => (counts.failed > 0 ? <b class="text-error">{short(counts.failed)}</b> : 0) },
   { title: 'Began', width: '100px', right: true, cell: (j) => <Ago ms={j.created_ms} /> },
   { title: 'Held by', width: 'minmax(170px, 2fr)', narrow: 'long', cell: (j) => <Held j={j} /> },
 ];
+
+function Finished({ j }: { j: JobView }) {
+  const more = j.not_kept ?? 0;
+  return (
+    <span title={more > 0 ? `and ${count(more)} from before the server was restarted, which are not kept` : undefined}>
+      {short(j.counts.succeeded)}
+      {more > 0 && <span class="soft"> + {short(more)}</span>}
+    </span>
+  );
+}
 
 function Held({ j }: { j: JobView }) {
   slow.value;

@@ -31,6 +31,7 @@ export interface JobView {
   holding?: { attached: boolean; detached: boolean; kept_until_ms?: number; values: number; value_bytes: number };
   on_error?: 'fail_fast' | 'continue';
   counts: Counts;
+  not_kept?: number; // of a session: closures from before a restart that its client had released; not in counts
   put_back?: number;
   retried?: number;
   deadline_ms?: number;
@@ -154,8 +155,8 @@ export interface Holder {
   values: number;
   value_bytes: number;
   spilled_bytes: number;
-}
   blob_bytes?: number; // of the blobs that its values name
+}
 
 export interface PerWorkerView {
   id: string;

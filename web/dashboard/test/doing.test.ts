@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { doing } from '../src/model/rest/doing';
+
+test('a job runs while something of it runs', () => {
+  assert.equal(doing({ state: 'RUNNING' }, 2, 5), 'Running');
+  assert.equal(doing({ state: 'RUNNING' }, 0, 5), 'Waiting');
+  assert.equal(doing({ state: 'RUNNING' }, 0, 0), 'Idle', 'a session that was given nothing');
+  assert.equal(doing({ state: 'RUNNING', stopping: true }, 2, 5), 'Stopping');
+});
+
+test('what has ended is what it ended as', () => {
+  assert.equal(doing({ state: 'SUCCEEDED' }, 0, 0), 'Succeeded');
+  assert.equal(doing({ state: 'FAILED', stopping: true }, 0, 3), 'Failed');
+  assert.equal(doing({ state: 'CANCELLED' }, 0, 3), 'Cancelled');
+});
