@@ -100,6 +100,7 @@ TEST(golden, counters) {
   counters c;
   c.now = start;
   c.functions.resize(2);
+  c.shown = {{"train.step", 1, 2, 3, 4, 5, 6}};
   topic.update(c);
   expect_golden("counters_snap", topic.snapshot());
   c.now = start + 1s;

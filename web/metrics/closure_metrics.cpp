@@ -59,27 +59,6 @@ void write_tasks(metric_text& m, measured_closures const& c) {
           c.tasks_more);
 }
 
-void add(core::shown_function_view const& f, core::shown_function_view& to) {
-  to.waiting += f.waiting, to.queued += f.queued, to.running += f.running;
-  to.succeeded += f.succeeded, to.failed += f.failed, to.cancelled += f.cancelled;
-}
-
-// Those of the main cluster first, in the order in which they were named.
-void measure_functions(server::hub& h, std::vector<core::shown_function_view>& into) {
-  for (auto& f : h.state().shown_functions()) {
-    auto at = std::find_if(into.begin(), into.end(),
-                           [&f](auto const& known) { return known.name == f.name; });
-    if (at == into.end() && into.size() >= functions_measured) {
-      if (into.size() == functions_measured) into.push_back({std::string(other_functions)});
-      at = into.end() - 1;
-    }
-    if (at == into.end())
-      into.push_back(std::move(f));
-    else
-      add(f, *at);
-  }
-}
-
 void write_functions(metric_text& m, measured_closures const& c) {
   m.family("muster_function_closures", "gauge",
            "Closures that wait or run, by what is shown of their function, and by state.");
@@ -98,7 +77,7 @@ void write_functions(metric_text& m, measured_closures const& c) {
 }
 
 void measure(server::hub& h, bool main, measured_closures& into) {
-  measure_functions(h, into.functions);
+  add_shown(h.state().shown_functions(), functions_measured, into.functions);
   auto const o = h.state().overview(into.now);
   if (into.pools.size() < pools_measured)
     into.pools.push_back({h.state().configuration().cluster, o});

@@ -5,6 +5,7 @@
 
 #include "server/core/api/metrics.hpp"
 #include "server/hub/pools.hpp"
+#include "web/metrics/counters.hpp"
 #include "web/metrics/metric_text.hpp"
 
 namespace muster::web {
@@ -18,7 +19,6 @@ inline constexpr std::size_t pools_measured = 100;
 
 /// Names of functions, or of what they call, beyond this many are counted together as "other".
 inline constexpr std::size_t functions_measured = 200;
-inline constexpr std::string_view other_functions = "other";
 
 struct measured_pool {
   std::string cluster;

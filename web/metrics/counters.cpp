@@ -1,9 +1,15 @@
 // The server's numbers, copied on the engine thread and told as JSON.
 #include "web/metrics/counters.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace muster::web {
 
 namespace {
+
+// Names that are counted apart; of the others the last one has the sum.
+constexpr std::size_t shown_max = 200;
 
 void durable_members(member_list const& m, server::coordination_hub::durability const& d) {
   m("data_dir", d.store.directory);
@@ -81,13 +87,72 @@ void job_members(member_list const& m, core::overview_view const& o) {
   m("cancelled", o.jobs_cancelled);
 }
 
+std::uint64_t unfinished(core::shown_function_view const& f) {
+  return f.waiting + f.queued + f.running;
+}
+
+std::uint64_t all_of(core::shown_function_view const& f) {
+  return unfinished(f) + f.succeeded + f.failed + f.cancelled;
+}
+
+void shown_members(member_list const& m, core::shown_function_view const& f) {
+  m("name", f.name);
+  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
+  m("queued", f.queued);
+  m("running", f.running);
+  m("succeeded", f.succeeded);
+  m("failed", f.failed);
+  m("cancelled", f.cancelled);
+}
+
+// The busiest; a name keeps its place among those that are told.
+std::vector<core::shown_function_view> busiest(std::vector<core::shown_function_view> const& all) {
+  std::vector<std::size_t> places(all.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(), [&all](std::size_t a, std::size_t b) {
+    return std::pair(unfinished(all[a]), all_of(all[a])) >
+           std::pair(unfinished(all[b]), all_of(all[b]));
+  });
+  places.resize(std::min(places.size(), functions_shown));
+  std::sort(places.begin(), places.end());
+  std::vector<core::shown_function_view> told;
+  for (auto const n : places) told.push_back(all[n]);
+  return told;
+}
+
+void progress_members(member_list const& m, std::vector<core::shown_function_view> const& all) {
+  auto const told = busiest(all);
+  m.list("functions", told, shown_members);
+  m("more", all.size() - told.size(), "that are not listed");
+}
+
 }  // namespace
+
+void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
+               std::vector<core::shown_function_view>& into) {
+  for (auto& f : of_one) {
+    auto at = std::find_if(into.begin(), into.end(),
+                           [&f](auto const& known) { return known.name == f.name; });
+    if (at == into.end() && into.size() >= most) {
+      if (into.size() == most) into.push_back({std::string(other_functions)});
+      at = into.end() - 1;
+    }
+    if (at == into.end()) {
+      into.push_back(std::move(f));
+      continue;
+    }
+    at->waiting += f.waiting, at->queued += f.queued, at->running += f.running;
+    at->succeeded += f.succeeded, at->failed += f.failed, at->cancelled += f.cancelled;
+  }
+}
 
 counters collect_counters(server::hub& h) {
   counters c;
   c.now = h.now();
   c.overview = h.state().overview(c.now);
   c.functions = h.state().functions();
+  add_shown(h.state().shown_functions(), shown_max, c.shown);
+  std::erase_if(c.shown, [](auto const& f) { return all_of(f) == 0; });
   if (c.functions.size() > functions_shown) c.functions.resize(functions_shown);
   return c;
 }
@@ -102,6 +167,7 @@ counters collect_all_counters(server::pools& all, server::coordination_hub const
   all.for_each([&](server::hub& h) {
     if (&h == &all.main() || !scope.sees(h.cluster())) return;
     auto const of_it = collect_counters(h);
+    add_shown(of_it.shown, shown_max, c.shown);
     c.overview += of_it.overview;
     c.functions.insert(c.functions.end(), of_it.functions.begin(), of_it.functions.end());
   });
@@ -139,6 +205,9 @@ void members(member_list const& m, counters const& c) {
       "closures that have lost worker after worker and run alone on the next; at most 20 are "
       "listed");
   m.list("functions", c.functions, function_members);
+  m.object(
+      "progress", [&c](member_list const& of) { progress_members(of, c.shown); },
+      "closures by what is shown of them: the callable's name where there is one; the busiest");
 }
 
 }  // namespace muster::web

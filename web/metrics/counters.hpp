@@ -15,6 +15,9 @@ namespace muster::web {
 struct counters {
   core::overview_view overview;
   std::vector<core::function_view> functions;  // the first eight that were named
+  // By what is shown of them, the callables of Python among them; those that anything was scheduled
+  // of. Told are the busiest, in the order in which they were named.
+  std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
   double finished_per_s = 0, failed_per_s = 0;                    // over the last second
@@ -22,6 +25,12 @@ struct counters {
 };
 
 inline constexpr std::size_t functions_shown = 8;
+
+/// Adds the counts of a cluster by name; new names beyond `most` are counted as the last one, which
+/// is then `other_functions`.
+void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
+               std::vector<core::shown_function_view>& into);
+inline constexpr std::string_view other_functions = "other";
 
 /// Engine thread; uptime and rates are filled in later. Of one cluster, or of all in
 /// scope.

@@ -240,6 +240,7 @@ class Cluster {
       stalled: { since_ms: 0, oldest: [] },
       alone: { count: 0, oldest: [] },
       functions,
+      progress: { functions: functions.map(({ workers, ever_had, ...shown }) => ({ ...shown, cancelled: 0 })), more: full ? 3 : 0 },
     };
   }
 

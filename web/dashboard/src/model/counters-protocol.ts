@@ -11,6 +11,17 @@ export interface FunctionCounts {
   failed: number;
 }
 
+// By the name that is shown: of Python, the callable's.
+export interface ShownFunction {
+  name: string;
+  waiting: number; // for an input, a time or their gang; not among the queued
+  queued: number;
+  running: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+}
+
 export interface Counters {
   uptime_ms: number;
   tasks: { connected: number; late: number; error: number; disconnected: number; total: number };
@@ -32,6 +43,7 @@ export interface Counters {
   stalled: Stalled;
   alone: Alone;
   functions: FunctionCounts[];
+  progress?: { functions: ShownFunction[]; more: number }; // the busiest
 }
 
 // What is written to --data-dir or --store.

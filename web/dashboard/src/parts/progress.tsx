@@ -5,11 +5,13 @@ import { Bar, type Part } from './bar';
 import { age, count, moment, outOf, percent, plural, short } from '../model/format';
 import { bare } from '../model/ansi';
 import { lineOf } from '../model/rest/closures';
+import { doing } from '../model/rest/doing';
 import { slow, store, viewNow } from '../page';
 import { Panel } from './panel';
-import type { FunctionCounts, Job } from '../model/protocol';
+import type { ShownFunction } from '../model/counters-protocol';
+import type { Job } from '../model/protocol';
 import { follow, jobAddress } from '../route';
-import { Mark } from './shape';
+import { DoingChip } from './state';
 
 const JOBS_SHOWN = 6;
 
@@ -23,7 +25,7 @@ export function Jobs() {
   const all = totals ? totals.running + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
   const rest = Math.max(all, jobs.length) - shown.length;
   return (
-    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(totals.running)} running</span>}>
+    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(totals.running)} not ended</span>}>
       {shown.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}
@@ -58,7 +60,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
       </div>
       <Bar parts={parts('done', done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
       <div class="progress-foot">
-        <Outcome job={job} />
+        {(ended || job.running === 0) && <DoingChip is={doing(job, job.running, waiting)} />}
         {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
         <Failed n={job.failed} />
         {job.cancelled > 0 && <span>{count(job.cancelled)} cancelled</span>}
@@ -73,46 +75,24 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
   );
 }
 
-function Outcome({ job }: { job: Job }) {
-  switch (job.state) {
-    case 'RUNNING':
-      return null;
-    case 'SUCCEEDED':
-      return (
-        <span class="chip text-connected">
-          <Mark shape="connected" /> Succeeded
-        </span>
-      );
-    case 'FAILED':
-      return (
-        <span class="chip text-error">
-          <Mark shape="error" /> Failed
-        </span>
-      );
-    case 'CANCELLED':
-      return (
-        <span class="chip">
-          <Mark shape="disconnected" /> Cancelled
-        </span>
-      );
-  }
-}
-
 export function Functions() {
   slow.value;
-  const functions = store.counters?.functions ?? [];
+  const { counters } = store;
+  // A server of before told functions alone: of Python one name for all.
+  const functions: readonly ShownFunction[] = counters?.progress?.functions ?? counters?.functions.map((f) => ({ ...f, cancelled: 0 })) ?? [];
+  const more = counters?.progress?.more ?? 0;
   return (
     <Panel id="functions" title="Progress by function" span={12}>
       {functions.map((f, n) => (
         <FunctionRow key={f.name} f={f} hue={n < 5 ? `k${n}` : 'other'} />
       ))}
+      {more > 0 && <p class="foot">and {count(more)} more</p>}
       {functions.length === 0 && <p class="calm">No closure was scheduled yet.</p>}
     </Panel>
   );
 }
 
-// The server lists functions by first sight, so a function keeps its colour.
-function FunctionRow({ f, hue }: { f: FunctionCounts; hue: string }) {
+function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
   const waiting = f.queued + f.waiting;
   const total = waiting + f.running + f.succeeded + f.failed;
   return (
