@@ -1,6 +1,7 @@
 // Real `muster` processes for the browser tests: a server on ports that the system picks, which can
 // be stopped and started again on the same ports, and workers that can be killed.
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, watch, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,6 +38,13 @@ export class Cluster {
     this.server.kill('SIGTERM');
     const [code] = await ended;
     return code;
+  }
+
+  /** SIGKILL; `serve` starts another on its ports. */
+  async killServer() {
+    const ended = once(this.server, 'exit');
+    this.server.kill('SIGKILL');
+    await ended;
   }
 
   /** SIGKILL for the server of a parent (`--supervise`), which starts it again. */
@@ -95,6 +103,13 @@ export class Cluster {
   /** Declares a cluster of agents; resolves with what the server answered. */
   async declare(name, jobs, more = {}) {
     return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs, ...more }), 'application/json');
+  }
+
+  async putBlob(bytes) {
+    const name = createHash('sha256').update(bytes).digest('hex');
+    const response = await fetch(`${this.url}/api/v1/blobs/${name}`, { method: 'PUT', body: bytes });
+    if (!response.ok) throw new Error(await response.text());
+    return name;
   }
 
   async put(name, key, value) {

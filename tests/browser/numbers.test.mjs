@@ -1,0 +1,149 @@
+// Numbers that the page shows are those of what they are said to be of.
+import assert from 'node:assert/strict';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { Agent } from './agent.mjs';
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const shots = process.env.MUSTER_SCREENSHOTS;
+const PHONE = { width: 390, height: 844 };
+const DESK = { width: 1440, height: 900 };
+let browser;
+
+before(async () => {
+  mkdirSync(shots, { recursive: true });
+  browser = await launch();
+});
+after(() => browser.close());
+
+async function withServer(flags, body) {
+  const server = new Cluster();
+  const agents = [];
+  try {
+    await server.serve(...flags.map((flag) => flag.replace('FOLDER', server.folder)));
+    await body(server, agents);
+  } finally {
+    for (const agent of agents) agent.end();
+    server.end();
+  }
+}
+
+async function shoot(seen, name) {
+  for (const theme of ['light', 'dark']) {
+    await seen.at(`theme-${theme}`).click();
+    await seen.page.screenshot({ path: join(shots, `${name}-${theme}.png`) });
+  }
+  await seen.page.setViewportSize(PHONE);
+  await seen.page.screenshot({ path: join(shots, `${name}-phone.png`) });
+  await seen.page.setViewportSize(DESK);
+}
+
+test('agents that were not heard of since a restart are not told as connected', async () => {
+  await withServer(['--data-dir', 'FOLDER/data'], async (server, agents) => {
+    const { address } = await server.declare('train', { worker: 3 });
+    for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
+    await Promise.all(agents.map((agent) => agent.register()));
+    const seen = await WatchedPage.open(browser, `${server.url}/`);
+    await seen.reads('key-tasks', /3 of 3/);
+    seen.serverIsDown = true;
+    await server.killServer();
+    await server.serve('--data-dir', join(server.folder, 'data'));
+    await seen.reads('key-tasks', /0 of 3.*3 not heard since the restart/);
+    seen.serverIsDown = false;
+    await seen.reads('map-legend', /Connected 0.*Not heard since the restart 3/);
+    await seen.at('cluster-row', '[data-cluster="train"]').filter({ hasText: '0 of 3 connected' }).waitFor();
+    await seen.at('agent-problems-row', '[data-task="worker:1"][data-state="unheard"]').waitFor();
+    await shoot(seen, 'agents-unheard');
+
+    const again = await server.get('/api/v1/clusters/train');
+    const back = new Agent(again.address, 0);
+    agents.push(back);
+    back.service = agents[0].service;
+    const waits = back.barrier('any', 60_000);
+    waits.catch(() => {}); // it is still there when the server goes
+    await seen.reads('key-tasks', /1 of 3.*2 not heard since the restart/);
+    await seen.at('agent-problems-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
+test('everything counts tasks in error alike, and the last heartbeat of the dead stands still', async () => {
+  await withServer([], async (server, agents) => {
+    const { address } = await server.declare('train', { worker: 3 }, { heartbeat_timeout: '1s' });
+    for (let task = 0; task < 3; ++task) agents.push(new Agent(address, task));
+    await Promise.all(agents.map((agent) => agent.register()));
+    server.worker(0);
+    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    await overview.reads('key-tasks', /1 of 4.*3 error/); // nobody beats
+    await overview.reads('map-legend', /Connected 1.*Error 3.*Disconnected 0/);
+    await overview.at('agent-problems-row').nth(2).waitFor();
+    await overview.page.locator('.rail .is-bad', { hasText: '3' }).waitFor();
+    await shoot(overview, 'agents-in-error');
+
+    const seen = await WatchedPage.open(browser, `${server.url}/tasks?cluster=train&agent=worker:1`);
+    const shown = () => seen.at('agent-seen').innerText();
+    const before = await shown();
+    // Later than the column of ages can tell.
+    await seen.at('agents-row', '[data-task="worker:1"]').filter({ hasText: /[4-9]\.\d s|\d\d s/ }).waitFor();
+    await seen.page.reload();
+    assert.equal(await shown(), before);
+    assert.deepEqual([...overview.faults, ...seen.faults], []);
+  });
+});
+
+test('what only waits does not run', async () => {
+  await withServer([], async (server) => {
+    await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
+    const seen = await WatchedPage.open(browser, `${server.url}/jobs`);
+    await seen.page.locator('[data-testid="jobs-row"] [data-doing="Waiting"]').waitFor();
+    await shoot(seen, 'job-waits');
+    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    await overview.page.locator('[data-testid="job-row"] [data-doing="Waiting"]').waitFor();
+    assert.deepEqual([...seen.faults, ...overview.faults], []);
+  });
+});
+
+test('a value that is a blob is as large as the blob, and downloads as it', async () => {
+  await withServer([], async (server) => {
+    server.worker(0);
+    const large = Buffer.alloc(1_500_000, 7);
+    const name = await server.putBlob(large);
+    const job = await server.submitAll('values', [
+      { function: 'muster.echo', args: [{ $blob: name, bytes: large.length }], display_name: 'load.shard' },
+      { function: 'muster.echo', args: ['x'.repeat(20_000)], display_name: 'load.text' },
+    ]);
+    const seen = await WatchedPage.open(browser, `${server.url}/values`);
+    await seen.at('holder').filter({ hasText: '1.5 MB as blobs' }).waitFor();
+    await seen.at('sort-size').click();
+    await seen.at('values-row').first().filter({ hasText: '1.5 MB' }).waitFor(); // the largest at the first click
+    await shoot(seen, 'values-blob');
+    await seen.at('values-row').first().click();
+    await seen.page.locator('#value', { hasText: '1.5 MB' }).waitFor();
+    const [download] = await Promise.all([seen.page.waitForEvent('download'), seen.at('download').click()]);
+    assert.equal(statSync(await download.path()).size, large.length);
+    await shoot(seen, 'value-blob');
+
+    const overview = await WatchedPage.open(browser, `${server.url}/`);
+    await overview.at('function-row', '[data-function="load.shard"]').filter({ hasText: '1 of 1' }).waitFor();
+    assert.equal(await overview.at('function-row').count(), 2, 'by their names, and nothing that was never called');
+    await overview.page.locator(`[data-testid="job-row"][data-job="${job}"] [data-doing="Succeeded"]`).waitFor();
+    assert.deepEqual([...seen.faults, ...overview.faults], []);
+  });
+});
+
+test('short closures are counted by their function', async () => {
+  await withServer([], async (server) => {
+    server.worker(0);
+    const closures = Array.from({ length: 300 }, (_, n) => ({ function: n % 3 === 0 ? 'muster.noop' : 'muster.echo', args: n % 3 === 0 ? [] : [n] }));
+    await server.submitAll('mixed', closures);
+    const seen = await WatchedPage.open(browser, `${server.url}/stream`);
+    const row = (fn) => seen.at('sums-row', `[data-task="worker:0"][data-function="${fn}"]`);
+    await row('muster.noop').filter({ hasText: '100' }).waitFor();
+    await row('muster.echo').filter({ hasText: '200' }).waitFor();
+    await shoot(seen, 'stream-mixed');
+    assert.deepEqual(seen.faults, []);
+  });
+});
