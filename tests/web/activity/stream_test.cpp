@@ -235,6 +235,43 @@ TEST_F(stream, all_can_be_had_as_a_trace) {
   EXPECT_EQ(spans(get_json("/api/v1/stream/trace?job=" + text_at(job, "/id"))).all.size(), 2u);
 }
 
+// Some may take a millisecond and be bars of their own: nobody is given what others did, either
+// way.
+TEST_F(stream, nobody_is_given_what_other_functions_did) {
+  add_worker(worker::habit::echo, 7, 16);
+  std::string closures;
+  std::map<std::string, std::int64_t> submitted, traced, told;
+  for (int i = 0; i < 140; ++i) {
+    auto const name = std::string("step.") + static_cast<char>('a' + i % 7);
+    ++submitted[name];
+    closures += (i > 0 ? "," : "") +
+                (R"({"function":"muster.echo","args":[1],"display_name":")" + name + "\"}");
+  }
+  auto const job = post_json("/api/v1/jobs", R"({"closures":[)" + closures + "]}", 201);
+  get_json("/api/v1/jobs/" + text_at(job, "/id") + "/join?timeout=30s");
+  auto const v = settled();
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < count(v, "/bars/count"); ++i) {
+    auto const at = std::to_string(i);
+    auto const n = number_at(v, "/bars/count/" + at), of = number_at(v, "/bars/function/" + at);
+    all += n;
+    if (of < static_cast<std::int64_t>(count(v, "/functions")))
+      told[text_at(v, "/functions/" + std::to_string(of))] += n;
+  }
+  EXPECT_EQ(all, 140);
+  for (auto const& e : spans(get_json("/api/v1/stream/trace")).all) {
+    auto const* n = e.at("args").as_object().if_contains("count");
+    traced[std::string(e.at("name").as_string())] += n ? n->to_number<std::int64_t>() : 1;
+  }
+  all = 0;
+  for (auto const& [name, n] : traced) all += n;
+  EXPECT_EQ(all, 140);
+  for (auto const& [name, n] : submitted) {
+    EXPECT_LE(told[name], n) << name;
+    EXPECT_LE(traced[name], n) << name;
+  }
+}
+
 TEST_F(stream, a_worker_has_a_history) {
   auto& w = add_worker(worker::habit::hold, 7, 4);
   work(w, 3);
