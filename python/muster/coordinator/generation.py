@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from muster._pickled.exceptions import dictionary
 from muster._wire.failures import from_wire
 from muster._wire.messages import FAILED
 from muster.errors import ClosureError, FailureKind
@@ -92,7 +93,8 @@ class Generation:
 
 
 def _add_note(error: ClosureError, text: str) -> None:
+    attributes = dictionary(error)  # a class of the user's may let nobody set anything
     if hasattr(error, "add_note"):
-        error.add_note(text)
+        attributes["__notes__"] = [*attributes.get("__notes__", ()), text]
     else:  # before Python 3.11
-        error._failure = error._failure._replace(message=f"{error.message}\n{text}")
+        attributes["_failure"] = error._failure._replace(message=f"{error.message}\n{text}")
