@@ -22,6 +22,7 @@
 #include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
 #include "server/app/doors/access.hpp"
+#include "server/app/doors/private_directories.hpp"
 #include "server/app/doors/tls_material.hpp"
 #include "server/app/durable_coordination.hpp"
 #include "server/app/engine_gateway.hpp"
@@ -230,10 +231,12 @@ void app::open_spill_dir() {
 }
 
 void app::open() {
+  private_directories const directories(config_);
   durable_.begin(std::string(version()));
   access_.begin();
   open_spill_dir();
   blobs_.open();
+  directories.close_to_others();
   if (config_.is_durable()) hubs_.restore();
   open_cluster_ports();
   auto const grpc = grpc_.start();

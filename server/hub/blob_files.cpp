@@ -9,6 +9,7 @@
 
 #include "base/hex.hpp"
 #include "base/no_room.hpp"
+#include "server/disk/private_directory.hpp"
 
 namespace muster::server {
 namespace {
@@ -101,8 +102,7 @@ muster::status blob_files::open_directory() {
     if (error || !::mkdtemp(name.data())) return failed(name, error ? error.value() : errno);
     directory = name;
   } else if (!fs::exists(directory, error)) {
-    fs::create_directories(directory, error);
-    if (error) return failed(directory, error.value());
+    if (int const e = make_private_directory(directory); e != 0) return failed(directory, e);
     if (int const e = options_.durable ? sync_directory(directory.parent_path()) : 0; e != 0)
       return failed(directory, e);
   }

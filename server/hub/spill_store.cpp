@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "server/disk/private_directory.hpp"
+
 namespace muster::server {
 
 namespace {
@@ -32,9 +34,8 @@ muster::status wrong(std::filesystem::path const& directory, std::string const& 
 }  // namespace
 
 muster::status spill_store::start(std::filesystem::path directory, answer_handler on_answer) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return wrong(directory, "cannot be made: " + error.message());
+  if (int const e = make_private_directory(directory); e != 0)
+    return wrong(directory, "cannot be made: " + reason(e));
   auto const lock = directory / (std::string(prefix) + "lock");
   lock_ = open_file(lock, O_RDWR | O_CREAT);
   if (!lock_) return wrong(directory, "cannot be written: " + reason(errno));

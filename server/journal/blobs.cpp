@@ -9,6 +9,7 @@
 
 #include "base/hex.hpp"
 #include "server/disk/open_file.hpp"
+#include "server/disk/private_directory.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -117,10 +118,8 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
   auto const files = files_of(directory);
   if (!files) return files.error();
   auto const to = into.empty() || files->empty() ? fs::path() : into / folder;
-  std::error_code error;
-  // Who may enter the one may enter the other.
-  if (!to.empty() && !fs::create_directory(to, directory / folder, error))
-    return failed(to, "cannot be made", error.value());
+  if (int const e = to.empty() ? 0 : make_private_directory(to); e != 0)
+    return failed(to, "cannot be made", e);
   reader r(to, watch);
   std::vector<std::string> there;
   for (auto const& path : *files) {

@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <system_error>
 
 #include "server/disk/open_file.hpp"
+#include "server/disk/private_directory.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
@@ -82,23 +82,19 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// `like`: who may look into the copy is as with that one; empty: only its maker.
-muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::path const& to,
+// Only its maker may look into the copy. `directory`: where `from` is one, that one.
+muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();
-  if (auto const possible = target_can_be_made(like, to); !possible.ok()) return possible;
+  if (auto const possible = target_can_be_made(directory, to); !possible.ok()) return possible;
   auto const found = inspect(from, watch);
   if (!found) return found.error();
   auto const partial = unfinished(to);
-  std::error_code error;
-  fs::create_directories(partial.parent_path(), error);
-  if (!error && !like.empty()) fs::create_directory(partial, like, error);
-  if (!error && like.empty() && ::mkdir(partial.c_str(), S_IRWXU) != 0)
-    error = std::error_code(errno, std::generic_category());
-  if (error) return failed(partial, "cannot be made", error);
+  if (int const e = make_private_directory(partial); e != 0)
+    return failed(partial, "cannot be made", {e, std::generic_category()});
   auto done = copy_to(partial, from, found->entries(), watch);
   if (done) {
-    auto blobs = read_blobs(like, found->blobs, partial, watch);
+    auto blobs = read_blobs(directory, found->blobs, partial, watch);
     if (blobs)
       done->blobs = std::move(*blobs);
     else
@@ -106,7 +102,8 @@ muster::result<copied> copy_beside(view const& from, fs::path const& like, fs::p
   }
   if (done)
     if (auto const renamed = rename_durably(partial, plain(to)); !renamed.ok()) done = renamed;
-  if (!done) fs::remove_all(partial, error);
+  std::error_code ignored;
+  if (!done) fs::remove_all(partial, ignored);
   return done;
 }
 

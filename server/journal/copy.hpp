@@ -20,15 +20,15 @@ std::filesystem::path unfinished(std::filesystem::path const& to);
 
 /// Copies what stands in `from` at one moment, of a running server too, which is not disturbed;
 /// with its blobs; reads it whole before and the copy after, as `inspect` does. `to` must be empty
-/// or not there; it has what was copied, on the disk, or is as it was: the copy grows beside it,
-/// without the entry of its format until all others are durable, and is renamed last. One that
-/// fails is removed; one that is killed leaves unfinished(to), which is refused by everybody.
-/// FAILED_PRECONDITION: one of both is not such a directory. INTERNAL: damaged, or the disk failed.
+/// or not there, and becomes its maker's alone; it has what was copied, on the disk, or is as it
+/// was: the copy grows beside it, without the entry of its format until all others are durable, and
+/// is renamed last. One that fails is removed; one that is killed leaves unfinished(to), which is
+/// refused by everybody. FAILED_PRECONDITION: one of both is not such a directory. INTERNAL:
+/// damaged, or the disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// The same of what is open already, from somewhere else than a directory, hence without blobs;
-/// only the user that makes it may enter the copy.
+/// The same of what is open already, from somewhere else than a directory, hence without blobs.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 

@@ -5,6 +5,9 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/no_room.hpp"
+#include "server/disk/open_file.hpp"
+#include "server/disk/private_directory.hpp"
 #include "server/journal/log_format.hpp"
 #include "server/journal/rocks.hpp"
 
@@ -17,14 +20,17 @@ using rocks::refused;
 
 // Before anything is touched: whether it is there, and ours to open.
 muster::result<bool> is_fresh(fs::path const& directory) {
+  if (int const e = make_private_directory(directory); e != 0)
+    return refused(directory, "cannot be made: " + std::generic_category().message(e));
   std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return refused(directory, "cannot be made: " + error.message());
   if (fs::exists(directory / "CURRENT", error)) return false;
   if (!fs::is_empty(directory, error) || error)
     return refused(directory, error ? "cannot be read: " + error.message()
                                     : "holds other files and no data of a server; name an empty "
                                       "directory");
+  // Before there is anything that others could open. They may belong to somebody else, as mounted
+  // volumes do; whoever starts a server is told that.
+  (void)make_private(directory);
   return true;
 }
 

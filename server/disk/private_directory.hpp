@@ -1,0 +1,39 @@
+// A directory that is its owner's alone, whatever the umask: what lies in it is protected by it, as
+// RocksDB makes its files with modes of its own. Any thread. Errors are errno's numbers; 0: none.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace muster::server {
+
+constexpr mode_t others_bits = S_IRWXG | S_IRWXO;
+
+/// Its bits of permission; 0: it is not there.
+inline mode_t mode_of(std::filesystem::path const& directory) {
+  struct stat s {};
+  return ::stat(directory.c_str(), &s) == 0 ? s.st_mode & 07777 : 0;
+}
+
+/// Takes it from everybody but its owner.
+inline int make_private(std::filesystem::path const& directory) {
+  auto const mode = mode_of(directory);
+  if ((mode & others_bits) == 0) return 0;
+  return ::chmod(directory.c_str(), mode & ~others_bits) == 0 ? 0 : errno;
+}
+
+/// Makes it for its owner alone, and above it what is missing; one that is there stays as it is.
+inline int make_private_directory(std::filesystem::path const& directory) {
+  auto const path = directory.has_filename() ? directory : directory.parent_path();
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) return error.value();
+  if (::mkdir(path.c_str(), S_IRWXU) == 0) return 0;
+  if (errno != EEXIST) return errno;
+  return std::filesystem::is_directory(path, error) ? 0 : ENOTDIR;
+}
+
+}  // namespace muster::server
