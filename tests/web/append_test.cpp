@@ -58,6 +58,26 @@ TEST_F(append, a_bad_line_is_named_and_its_chunk_is_not_taken) {
   EXPECT_EQ(lines("{\"function\":\n").status, 400u);
 }
 
+TEST_F(append, a_refusal_names_the_line_it_is_about) {
+  open();
+  std::string text = "\n";
+  for (int i = 0; i < 1'200; ++i) text += "{\"function\":\"f\"}\n";
+  auto const r =
+      lines(text + R"({"function":"f","args":[{"$remote_value":"rv_00000000000000ff"}]})" +
+            "\n{\"function\":\"f\"}\n");
+  EXPECT_EQ(r.status, 404u) << r.body;
+  auto const v = json::parse(r.body);
+  EXPECT_EQ(number_at(v, "/line"), 1'202);
+  EXPECT_EQ(number_at(v, "/accepted"), 1'000);
+  EXPECT_EQ(text_at(v, "/field"), "args");
+  EXPECT_TRUE(text_at(v, "/detail").starts_with("line 1202: args: there is no ")) << r.body;
+  // What is wrong with none of them is told of the first that was not taken.
+  post_json("/api/v1/jobs/" + id_ + "/seal", "");
+  EXPECT_EQ(
+      number_at(json::parse(lines("\n{\"function\":\"f\"}\n{\"function\":\"f\"}\n").body), "/line"),
+      2);
+}
+
 TEST_F(append, a_full_queue_tells_how_far_it_came) {
   core::config config;
   config.queue_capacity = 1'500;

@@ -1,8 +1,6 @@
 // Bounds of tokens as problems.
 #include "web/rest/access.hpp"
 
-#include "server/hub/access/use.hpp"
-
 namespace muster::web {
 
 server::shared_scope scope_of(web_context const& context, request const& req) {
@@ -26,19 +24,6 @@ std::optional<problem> check_function(request const& req, std::string_view funct
   auto p = to_problem(bad);
   p.field = "function";
   return p;
-}
-
-coro::task<std::optional<problem>> check_room(web_context& context, request const& req,
-                                              std::size_t sessions, std::size_t closures) {
-  auto const who = req.who;
-  if (!who || who->queued_max + who->sessions_max + who->value_bytes_max == 0)
-    co_return std::nullopt;
-  auto work = [who, sessions, closures](engine_services& services) {
-    return server::room_of(*who, services.pools, sessions, closures);
-  };
-  auto const room = co_await context.engine.on_engine(std::move(work));
-  if (room.ok()) co_return std::nullopt;
-  co_return to_problem(room);
 }
 
 std::optional<problem> check_functions(request const& req, server::submission const& closures) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "server/hub/access/cluster_scope.hpp"
+#include "server/hub/access/use.hpp"
 #include "server/hub/submission.hpp"
 #include "web/rest/context.hpp"
 
@@ -17,9 +18,18 @@ std::optional<problem> check_cluster(web_context const& context, request const& 
                                      std::string_view cluster);
 /// 403 when one of the functions runs programs and the token does not allow that.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
-/// 429 when the token would have more than its limits.
-coro::task<std::optional<problem>> check_room(web_context& context, request const& req,
-                                              std::size_t sessions, std::size_t closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
+
+/// Work for the engine that takes something in: done when the caller's token has room for so many
+/// more sessions and closures, in the same turn, so that requests beside it cannot take that room
+/// too. RESOURCE_EXHAUSTED otherwise.
+template <class Work>
+auto within_limits(core::caller who, std::size_t sessions, std::size_t closures, Work work) {
+  return [who = std::move(who), sessions, closures, work = std::move(work)](
+             engine_services& services, auto const& slot) mutable {
+    auto full = who ? server::room_of(*who, services.pools, sessions, closures) : muster::status{};
+    full.ok() ? enter(services, work, slot) : slot->send(std::move(full));
+  };
+}
 
 }  // namespace muster::web

@@ -2,6 +2,7 @@
 // is accepted as a whole or not at all; chunks before it stay. The answer counts what was accepted,
 // also when it is a problem.
 #include <algorithm>
+#include <charconv>
 
 #include "base/text.hpp"
 #include "server/hub/id_text.hpp"
@@ -31,9 +32,7 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   read_closures(check, body, closures);
   if (check.failed()) co_return problem_response(check.failure());
   if (auto const p = check_functions(ex.req, closures)) co_return problem_response(*p);
-  if (auto const p = co_await check_room(context, ex.req, 0, closures.closures().size()))
-    co_return problem_response(*p);
-  auto const now = co_await schedule(context, job, std::move(closures), first);
+  auto const now = co_await schedule(context, ex.req.who, job, std::move(closures), first);
   if (!now) co_return problem_response(submission_problem(now.error()));
   co_return accepted_response(*now, now->closures.size(), true);
 }
@@ -82,24 +81,42 @@ class line_appender {
     if (auto p = check_json(line)) return p;
     json_check check;
     json_ref const item(line);
+    auto const functions = batch_.names().size();
     read_closure(check, item, batch_);
     batch_bytes_ += line.size();
+    lines_.push_back(line_);
     if (check.failed()) return check.failure();
+    if (batch_.names().size() > functions) return check_function(ex_.req, batch_.names().back());
     return {};
   }
 
   coro::task<std::optional<problem>> flush() {
     auto const n = batch_.closures().size();
-    if (auto p = check_functions(ex_.req, batch_)) co_return p;
-    if (auto p = co_await check_room(context_, ex_.req, 0, n)) co_return p;
     auto const first = first_ ? position(*first_ + accepted_) : position();
-    auto a = co_await schedule(context_, job_, std::move(batch_), first);
+    auto a = co_await schedule(context_, ex_.req.who, job_, std::move(batch_), first);
     batch_.clear();
     batch_bytes_ = 0;
-    if (!a) co_return submission_problem(a.error());
+    auto const lines = std::exchange(lines_, {});
+    if (!a) co_return of_lines(submission_problem(a.error()), lines);
     accepted_ += n;
     last_ = std::move(*a);
     co_return std::nullopt;
+  }
+
+  /// What is wrong with a closure is its line's; with all of them, the first's that was not taken.
+  problem of_lines(problem p, std::vector<std::uint64_t> const& lines) const {
+    p.line = lines.empty() ? line_ : lines.front();
+    std::size_t at = 0;
+    constexpr std::string_view list = "closures[";
+    auto const end = p.field.find("].");
+    if (!p.field.starts_with(list) || end == std::string::npos) return p;
+    auto const* const digits = p.field.data() + list.size();
+    if (std::from_chars(digits, p.field.data() + end, at).ec != std::errc() || at >= lines.size())
+      return p;
+    p.line = lines[at];
+    p.detail.erase(0, end + 2);
+    p.field.erase(0, end + 2);
+    return p;
   }
 
   problem too_long() const {
@@ -108,8 +125,8 @@ class line_appender {
   }
 
   response refused(problem p) const {
-    p.detail = "line " + std::to_string(line_) + ": " + p.detail;
-    p.line = line_;
+    if (!p.line) p.line = line_;
+    p.detail = "line " + std::to_string(*p.line) + ": " + p.detail;
     p.accepted = accepted_;
     return problem_response(p);
   }
@@ -122,6 +139,7 @@ class line_appender {
   std::size_t searched_ = 0;  // no line ends before this
   server::submission batch_;
   std::size_t batch_bytes_ = 0;
+  std::vector<std::uint64_t> lines_;  // of the batch's closures
   std::uint64_t line_ = 0, accepted_ = 0;
   scheduled last_;
 };

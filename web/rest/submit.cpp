@@ -79,17 +79,18 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
                         "of a JSON array; NDJSON is answered without");
 }
 
-coro::task<schedule_result> schedule(web_context& context, core::session_id job,
+coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
                                      server::submission closures,
                                      std::optional<std::uint64_t> first) {
+  auto const n = closures.closures().size();
   auto event = [job, first](server::submission& s) {
     auto& e = s.appending(job);
     e.first = first;
     return std::move(e);
   };
-  return context.engine.call<schedule_result>(
-      in_pool_of(job, scheduling(std::move(closures), std::move(event))),
-      context.options.timeouts.engine, nullptr);
+  auto work = in_pool_of(job, scheduling(std::move(closures), std::move(event)));
+  return context.engine.call<schedule_result>(within_limits(std::move(who), 0, n, std::move(work)),
+                                              context.options.timeouts.engine, nullptr);
 }
 
 coro::task<response> submit_job(web_context& context, exchange& ex) {
@@ -101,15 +102,15 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (auto const p = check_functions(ex.req, request.closures)) co_return problem_response(*p);
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
-  if (auto const p = co_await check_room(context, ex.req, 1, request.closures.closures().size()))
-    co_return problem_response(*p);
+  auto const n = request.closures.closures().size();
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };
+  auto work = asking_pool(std::move(request.cluster),
+                          scheduling(std::move(request.closures), std::move(event)));
+  auto limited = within_limits(ex.req.who, 1, n, std::move(work));
   auto const now = co_await context.engine.call<schedule_result>(
-      asking_pool(std::move(request.cluster),
-                  scheduling(std::move(request.closures), std::move(event))),
-      context.options.timeouts.engine, nullptr);
+      std::move(limited), context.options.timeouts.engine, nullptr);
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
@@ -124,12 +125,21 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     event.name = read_retry(check, body);
     if (check.failed()) co_return problem_response(check.failure());
   }
-  auto work = [event](server::hub& h, answer_handle<schedule_result> const& slot) {
+  // The new job is the asker's: it counts as theirs, and they may end it.
+  if (ex.req.who) event.submitted_by = ex.req.who->id;
+  auto work = [event, who = ex.req.who](engine_services& services,
+                                        answer_handle<schedule_result> const& slot) {
+    auto& h = services.pools.of(event.session);
+    auto const old = h.state().job(event.session);
+    auto const again = old ? old->counts.failed + old->counts.cancelled : 0;
+    if (auto full = who ? server::room_of(*who, services.pools, 1, again) : muster::status{};
+        !full.ok())
+      return slot->send(std::move(full));
     h.ask(core::retry_job(event),
           [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
   auto const now = co_await context.engine.call<schedule_result>(
-      in_pool_of(*id, std::move(work)), context.options.timeouts.engine, nullptr);
+      std::move(work), context.options.timeouts.engine, nullptr);
   co_return now ? submitted(*now) : problem_response(now.error());
 }
 

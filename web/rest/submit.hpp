@@ -17,9 +17,10 @@ struct scheduled {
 };
 
 /// Appends closures to an open job: all of them or none; those that it has already at the positions
-/// from `first` on are passed over. Errors: the core's; UNAVAILABLE.
-coro::task<muster::result<scheduled>> schedule(web_context& context, core::session_id job,
-                                               server::submission closures,
+/// from `first` on are passed over. Errors: the core's; RESOURCE_EXHAUSTED, the caller's limits;
+/// UNAVAILABLE.
+coro::task<muster::result<scheduled>> schedule(web_context& context, core::caller who,
+                                               core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});
 
 /// What the core finds wrong with closures begins with the field's name: it fits the description

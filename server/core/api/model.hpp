@@ -295,7 +295,8 @@ struct delete_session {
 struct retry_job {
   call_id call{};
   session_id session{};
-  std::string name{};  // of the new job; empty: the old one's
+  std::string name{};          // of the new job; empty: the old one's
+  std::string submitted_by{};  // of the new job; see session_spec
 };
 
 /// A value that every worker with the function builds and keeps; see per_worker_table.hpp.

@@ -144,7 +144,10 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     to_wire(j.error, *response.mutable_error());
     co_return response;
   }
-  // Asked for again: the cluster may have gone meanwhile.
+  // Asked for again: the cluster may have gone meanwhile, and other calls may have taken the room.
+  if (auto const who = caller_of(options_.gate, c.context()))
+    if (auto full = room_of(*who, pools_, 0, closures.closures().size()); !full.ok())
+      co_return full;
   auto scheduling = waiting_.ask(pools_.of(*session), c, std::move(closures.appending(*session)));
   auto const answer = co_await std::move(scheduling);
   if (!answer.status.ok()) co_return answer.status;

@@ -102,8 +102,6 @@ class coordinator_calls {
       if (auto const session = parse_job(c.request().session()))
         if (auto wrong = check_owner(who, pools_.of(*session), *session); !wrong.ok()) return wrong;
       if constexpr (std::is_same_v<Request, v1::ScheduleRequest>) {
-        auto const closures = static_cast<std::size_t>(c.request().token_size());
-        if (auto full = room_of(*who, pools_, 0, closures); !full.ok()) return full;
         for (auto const& name : c.request().function())
           if (auto wrong = check_function(who, name); !wrong.ok())
             return {wrong.code, "function: " + wrong.message};
