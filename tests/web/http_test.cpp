@@ -46,6 +46,45 @@ TEST_F(http, pipelined_requests_are_answered_in_order) {
   EXPECT_NE(nope, std::string::npos);
 }
 
+// What follows such a request may be its body or another request: a proxy may think otherwise.
+TEST_F(http, a_body_without_a_certain_end_is_a_400_and_the_end) {
+  start();
+  std::string const behind = "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n";
+  struct framing {
+    char const *version, *headers;
+    unsigned status = 400;
+  };
+  for (auto const& f :
+       {framing{"1.1", "Transfer-Encoding: xchunked\r\n"},
+        framing{"1.1", "Transfer-Encoding: identity\r\n"},
+        framing{"1.1", "Transfer-Encoding: chunked, identity\r\n"},
+        framing{"1.1", "Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n"},
+        framing{"1.1", "Transfer-Encoding: chunked, chunked\r\n"},
+        framing{"1.1", "Transfer-Encoding: chunked;q=1\r\n"},
+        framing{"1.1", "Transfer-Encoding:\r\n"},
+        framing{"1.1", "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n"},
+        framing{"1.1", "Content-Length: 2\r\nTransfer-Encoding: identity\r\n"},
+        framing{"1.1", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n"},
+        framing{"1.1", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n"},
+        framing{"1.1", "Transfer-Encoding: gzip, chunked\r\n", 501},
+        framing{"1.0", "Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n"}}) {
+    SCOPED_TRACE(std::string(f.version) + " " + f.headers);
+    auto const answer =
+        exchange(std::string("POST /api/v1/jobs HTTP/") + f.version + "\r\n" + host +
+                 "Content-Type: application/json\r\n" + f.headers + "\r\n0\r\n\r\n" + behind);
+    EXPECT_EQ(count(answer, "HTTP/1.1 "), 1u) << answer;
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + std::to_string(f.status) + " ")) << answer;
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+  }
+  auto const good =
+      exchange("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+               "Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n"
+               "d\r\n{\"open\": true}\r\n0\r\n\r\n" +
+               behind);
+  EXPECT_EQ(count(good, "HTTP/1.1 "), 2u) << good;
+  EXPECT_TRUE(good.starts_with("HTTP/1.1 201 ")) << good;
+}
+
 TEST_F(http, a_thousand_requests_use_one_connection) {
   start();
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(get("/api/v1/overview").status, 200u);

@@ -171,6 +171,28 @@ TEST_F(websocket, anything_else_is_an_error_and_the_end) {
   socket s(port());
   s.send_binary("{\"t\":\"ack\"}");
   EXPECT_FALSE(s.receive("err").is_null());
+  EXPECT_TRUE(s.receive().is_null());
+  EXPECT_EQ(s.close_code(), 1003u);
+}
+
+TEST_F(websocket, a_handshake_without_a_key_of_sixteen_bytes_is_refused) {
+  start();
+  auto const answer = [&](std::string const& key) {
+    raw_socket s(port());
+    s.send(
+        "GET /api/v1/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: "
+        "websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\n" +
+        key + "\r\n");
+    return s.receive_until("\r\n\r\n");
+  };
+  for (auto const* key :
+       {"", "Sec-WebSocket-Key:\r\n", "Sec-WebSocket-Key: not base64 of 16 by.==\r\n",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ\r\n",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZSEhIQ==\r\n"})
+    EXPECT_TRUE(answer(key).starts_with("HTTP/1.1 400 ")) << key << answer(key);
+  EXPECT_TRUE(
+      answer("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n").starts_with("HTTP/1.1 101 "));
 }
 
 TEST_F(websocket, too_many_watched_rows_are_an_error) {

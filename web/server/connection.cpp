@@ -10,6 +10,7 @@
 #include "web/metrics/metrics.hpp"
 #include "web/server/access_check.hpp"
 #include "web/server/dispatch.hpp"
+#include "web/server/framing.hpp"
 #include "web/server/http_connection.hpp"
 #include "web/server/websocket_session.hpp"
 
@@ -186,6 +187,11 @@ std::optional<problem> connection::take_head() {
 }
 
 coro::task<bool> connection::one_exchange() {
+  if (auto wrong =
+          check_framing(parser_->get(), parser_->get().version() < 11, parser_->chunked())) {
+    co_await turn_away(std::move(*wrong));
+    co_return false;
+  }
   auto const wrong = take_head();
   bool const is_socket_path = req.path == "/api/v1/ws" || req.path == "/api/v1/ws/";
   if (!wrong && is_socket_path && req.method == "GET") {
@@ -223,6 +229,8 @@ coro::task<bool> connection::upgrade() {
   if (!p && !wants_websocket_) {
     p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
   }
+  if (!p && !is_websocket_key(parser_->get()[http::field::sec_websocket_key]))
+    p = invalid("Sec-WebSocket-Key", "expected 16 bytes in base64");
   server::cluster_scope const scope(req.who, context_.options.main_cluster);
   if (!p) p = context_.sockets.refusal(parser_->get()[http::field::sec_websocket_protocol], scope);
   if (p) {

@@ -77,6 +77,7 @@ class websocket_session {
       if (socket_.got_text())
         client_->receive({static_cast<char const*>(data.data()), data.size()});
       else
+        close_code_ = websocket::close_code::unknown_data,
         client_->say_error("INVALID_ARGUMENT", "messages are text");
       buffer.consume(n);
       client_->wake();
@@ -104,7 +105,7 @@ class websocket_session {
     }
     if (!closed_) {
       client_->writing_since = subscriber::clock::now();
-      websocket::close_reason const why(websocket::close_code::normal);
+      websocket::close_reason const why(close_code_);
       co_await socket_.async_close(why,
                                    asio::bind_cancellation_slot(dropped_writing_.slot(), awaited));
     }
@@ -141,6 +142,7 @@ class websocket_session {
   asio::steady_timer signal_;  // as a condition variable
   asio::cancellation_signal dropped_reading_, dropped_writing_;
   subscriber* client_ = nullptr;
+  websocket::close_code close_code_ = websocket::close_code::normal;
   bool closed_ = false;
 };
 
