@@ -54,5 +54,30 @@ TEST(tls, a_websocket_opens_over_it_and_greets) {
   EXPECT_NE(ec, asio::error::would_block) << "the server ends the connection";
 }
 
+TEST(tls, of_1_2_has_no_cbc_and_the_servers_order) {
+  cluster c;
+  auto const directory = c.file("tls");
+  ASSERT_EQ(c.run({"tls", "init", directory.string()}).status, 0);
+  c.serve({"--tls-cert", (directory / "server.pem").string(), "--tls-key",
+           (directory / "server.key").string()});
+  auto const chosen = [&](char const* offered) -> std::string {
+    asio::io_context context;
+    asio::ssl::context trust(asio::ssl::context::tlsv12_client);
+    EXPECT_EQ(SSL_CTX_set_cipher_list(trust.native_handle(), offered), 1) << offered;
+    asio::ssl::stream<asio::ip::tcp::socket> stream(context, trust);
+    auto const port = c.http().substr(c.http().rfind(':') + 1);
+    stream.next_layer().connect(
+        {asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(std::stoi(port))});
+    boost::system::error_code ec;
+    stream.handshake(asio::ssl::stream_base::client, ec);
+    return ec ? "refused" : SSL_get_cipher_name(stream.native_handle());
+  };
+  EXPECT_EQ(chosen("ECDHE-ECDSA-AES256-SHA384:ECDHE-ECDSA-AES128-SHA256:ECDHE-ECDSA-AES256-SHA:"
+                   "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA:AES128-SHA:AES128-GCM-SHA256"),
+            "refused");
+  EXPECT_EQ(chosen("ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256"),
+            "ECDHE-ECDSA-AES128-GCM-SHA256");
+}
+
 }  // namespace
 }  // namespace muster::e2e
