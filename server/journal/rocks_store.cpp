@@ -52,6 +52,25 @@ muster::status last_records_are_not_damaged(fs::path const& directory) {
   return {};
 }
 
+muster::status without_room(fs::path const& directory) {
+  return no_room(directory.string(), "its disk is full; make room, then start again");
+}
+
+// Without any room for its first files RocksDB ends the process, by an assertion. What is written
+// to see that has no name, so nothing is left of it.
+muster::status has_room(fs::path const& directory) {
+  constexpr std::size_t least = std::size_t{64} << 10;
+  open_file probe(directory, O_WRONLY | O_TMPFILE);
+  if (!probe && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    auto const named = directory / "probe.tmp";
+    probe = open_file(named, O_WRONLY | O_CREAT);
+    ::unlink(named.c_str());
+  }
+  int const e = probe ? probe.write(std::string(least, '\0')) : errno;
+  return e == ENOSPC || e == EDQUOT ? without_room(directory)
+                                    : muster::status{};  // RocksDB tells others
+}
+
 }  // namespace
 
 rocks_store::rocks_store(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
@@ -64,10 +83,12 @@ muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& d
   auto const fresh = is_fresh(directory);
   if (!fresh) return fresh.error();
   if (auto const whole = last_records_are_not_damaged(directory); !whole.ok()) return whole;
+  if (auto const room = has_room(directory); !room.ok()) return room;
   rocksdb::DB* db = nullptr;
   auto options = rocks::options();
   options.create_if_missing = *fresh;
   auto const opened = rocksdb::DB::Open(options, directory.string(), &db);
+  if (opened.IsNoSpace()) return without_room(directory);
   if (!opened.ok()) return refused(directory, rocks::explained(opened));
   return std::unique_ptr<rocks_store>(new rocks_store(std::unique_ptr<rocksdb::DB>(db)));
 }

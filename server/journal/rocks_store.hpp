@@ -17,7 +17,7 @@ class rocks_store final : public store {
  public:
   /// Opens it, and makes it when the directory is empty or not there. FAILED_PRECONDITION, in one
   /// line with the path and what to do: another process has it, it is something else's, it cannot
-  /// be read. A directory that is refused is left as it was.
+  /// be read. RESOURCE_EXHAUSTED: its disk is full. A directory that is refused is left as it was.
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 

@@ -50,5 +50,35 @@ TEST(full_disk, takes_no_new_durable_work_until_there_is_room) {
   EXPECT_CONTAINS(server.errors(), "journal_disk_has_room");
 }
 
+void expect_told(process& server, std::string const& data) {
+  EXPECT_EQ(server.wait(), 2);
+  auto const told = server.errors();
+  EXPECT_CONTAINS(told, "no room in " + data + ": its disk is full");
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+}
+
+TEST(full_disk, is_told_at_the_start_and_nothing_is_lost) {
+  test::small_disk disk(200);
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const data = (disk.path() / "data").string();
+  cluster c;
+  auto& server = c.serve({"--data-dir", data});
+  for (auto const* key : {"a", "b", "c"}) EXPECT_EQ(c.run({"kv", "put", key, "v"}).status, 0);
+  server.signal(SIGKILL);
+  server.wait();
+  auto const before = std::distance(std::filesystem::directory_iterator(data), {});
+  disk.fill();
+  words const flags{"serve",       "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0",
+                    "--log-level", "warn",   "--data-dir",  data};
+  expect_told(c.spawn(flags), data);
+  auto supervised = flags;
+  supervised.emplace_back("--supervise");
+  expect_told(c.spawn(supervised), data);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(data), {}), before);
+  disk.free();
+  c.serve({"--data-dir", data});
+  for (auto const* key : {"a", "b", "c"}) EXPECT_EQ(c.run({"kv", "get", key}).out, "v") << key;
+}
+
 }  // namespace
 }  // namespace muster::e2e

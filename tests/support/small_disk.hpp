@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace muster::test {
@@ -30,12 +31,22 @@ class small_disk {
   std::string const& problem() const { return problem_; }
   std::filesystem::path const& path() const { return path_; }
   bool resize(std::size_t mib) { return mount(mib, MS_REMOUNT); }
+  /// Not a byte is free.
+  void fill() const {
+    std::ofstream file(filling(), std::ios::binary);
+    std::string const zeros(1 << 16, '\0');
+    while (file.write(zeros.data(), static_cast<std::streamsize>(zeros.size())).flush()) {
+    }
+  }
+  void free() const { std::filesystem::remove(filling()); }
 
  private:
   bool mount(std::size_t mib, unsigned long flags) {
     auto const size = "size=" + std::to_string(mib) + "m";
     return ::mount("none", path_.c_str(), "tmpfs", flags, size.c_str()) == 0;
   }
+
+  std::filesystem::path filling() const { return path_ / "filling"; }
 
   std::filesystem::path path_;
   std::string problem_;
