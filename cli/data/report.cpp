@@ -85,7 +85,7 @@ void print(checked const& all_of) {
     std::cout << "note: entries of unknown kinds are a newer server's; this program does not look "
                  "into them\n";
   if (blobs.missing.empty())
-    std::cout << for_terminal(from.all->name()) << ": all of it can be read\n";
+    std::cout << for_terminal(from.all->name()) << ": all that is there can be read\n";
 }
 
 void tell_missing(std::ostream& out, journal::found_blobs const& blobs) {

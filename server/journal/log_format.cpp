@@ -56,6 +56,7 @@ struct step {
   std::size_t bytes = 0;  // of the record
   log_end::kind what = log_end::kind::whole;
   bool goes_on = false;  // a large one, with more of it in the next block
+  std::size_t missing = 0;
 };
 
 // The record with which these bytes begin: the rest of a block. `last`: nothing is behind it.
@@ -71,7 +72,8 @@ step next(std::string_view rest, bool last, bool checksums) {
             !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
   // Not all of it is there, or its length is wrong: then a shorter one has its checksum.
-  return {0, has_checksum(rest, header_bytes) ? kind::damaged : unfinished};
+  if (has_checksum(rest, header_bytes)) return {0, kind::damaged};
+  return {0, unfinished, false, header_bytes + length - rest.size()};
 }
 
 bool all_zero(std::string_view bytes) {
@@ -100,7 +102,7 @@ log_end walk_log(log_reader const& read, bool checksums) {
       }
       auto const s = next(rest, following == 0, checksums);
       if (zeros && s.what != kind::torn) return {kind::damaged, *zeros};
-      if (s.what == kind::torn) return {s.what, first.value_or(zeros.value_or(at))};
+      if (s.what == kind::torn) return {s.what, first.value_or(zeros.value_or(at)), s.missing};
       if (s.what == kind::damaged) return {s.what, at};
       if (!s.goes_on)
         first.reset();

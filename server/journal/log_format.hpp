@@ -17,6 +17,8 @@ struct log_end {
   };
   kind what = kind::whole;
   std::uint64_t at = 0;  ///< the byte with which the first unreadable record begins
+  std::uint64_t missing =
+      0;  ///< so many bytes at least, by what there is of it; 0: that is unknown
 };
 
 /// Reads the next bytes of the file; fewer than were asked for: it ends there.

@@ -49,13 +49,17 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   for (auto const& [name, file] : held.files()) {
     if (!name.ends_with(".log") && !name.starts_with("MANIFEST-")) continue;
     auto const end = end_of(*file);
-    auto const where = name + ": the record at byte " + std::to_string(end.at);
     if (end.what == log_end::kind::damaged)
       return {code::internal, directory.string() + ": " + rocks::damaged(name, end.at)};
-    if (end.what == log_end::kind::torn && !in_use)
-      notes.push_back(where + " of " + std::to_string(file->size()) +
-                      " was not written to its end, as a kill or a power cut leaves it; a server "
-                      "goes on without it");
+    if (end.what != log_end::kind::torn || in_use) continue;
+    auto const missing =
+        end.missing > 0 ? " (" + std::to_string(end.missing) + " bytes of it at least are missing)"
+                        : std::string();
+    notes.push_back(
+        name + ": the record at byte " + std::to_string(end.at) + " of " +
+        std::to_string(file->size()) + " was not written to its end" + missing +
+        ", as a kill or a power cut leaves it; a server goes on without it, and without "
+        "whatever stood behind it if the file was cut");
   }
   return {};
 }

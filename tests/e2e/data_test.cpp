@@ -56,9 +56,10 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   auto f = c.run({"data", "check", data, "--output", "json"});
   ASSERT_EQ(f.status, 0) << f.err;
   auto told = json::parse(f.out);
-  EXPECT_EQ(entries_of(told), json::parse(R"({"format":1,"cluster":1,"task":0,"key":2,"barrier":0,)"
-                                          R"("job":0,"accepted":0,"closure":0,"per_worker":0,"token":0})")
-                                  .as_object());
+  EXPECT_EQ(entries_of(told),
+            json::parse(R"({"format":1,"cluster":1,"task":0,"key":2,"barrier":0,)"
+                        R"("job":0,"accepted":0,"closure":0,"per_worker":0,"token":0})")
+                .as_object());
   EXPECT_EQ(told.at("process").to_number<int>(), server.pid());
   EXPECT_EQ(told.at("epoch").to_number<int>(), 1);
   EXPECT_GT(told.at("bytes_on_disk").to_number<int>(), 100);
@@ -66,7 +67,7 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   stop(server);
   f = c.run({"data", "check", data});
   EXPECT_EQ(f.status, 0) << f.err;
-  EXPECT_CONTAINS(f.out, data + ": all of it can be read\n");
+  EXPECT_CONTAINS(f.out, data + ": all that is there can be read\n");
   EXPECT_EQ(f.out.find("has it open"), std::string::npos) << f.out;
 }
 
