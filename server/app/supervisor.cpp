@@ -151,7 +151,8 @@ class supervisor {
   // In the child.
   [[noreturn]] void become_server() {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    ::setpgid(0, 0);  // Ctrl-C is for the parent, which passes it on once
+    if (::getppid() != parent_) ::_exit(0);  // it died before it could be told
+    ::setpgid(0, 0);                         // Ctrl-C is for the parent, which passes it on once
     ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
     std::vector<int> given;  // out of the way of the numbers that they get
     std::string names;
@@ -244,6 +245,7 @@ class supervisor {
   notices notices_;
   sigset_t signals_before_{};
   file_descriptor signals_;
+  pid_t const parent_ = ::getpid();
   pid_t server_ = 0;
   bool ready_ = false, ever_ready_ = false, stopping_ = false, restart_ = false;
   std::chrono::milliseconds pause_{0};
