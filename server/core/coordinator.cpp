@@ -209,6 +209,11 @@ closure_id coordinator::closure_of(session_id id, std::uint64_t token) const {
   return it == s->by_token.end() ? closure_id{} : it->second;
 }
 
+session_id coordinator::session_of(closure_id id) const {
+  slot const c = state_->closures.find(id);
+  return c == no_slot ? session_id{} : state_->sessions.of(state_->closures[c].owner).id;
+}
+
 bool coordinator::is_durable(session_id id) const {
   auto const* s = state_->sessions.find(id);
   return s && s->durable;

@@ -114,6 +114,8 @@ class coordinator {
   /// For one that goes: what the shell is to forget of its values.
   std::vector<value_move> forget_spilled() const;
 
+  /// Whose closure it is; none: nobody's, or it is not there any more.
+  session_id session_of(closure_id id) const;
   /// Whether what changes of it is said as facts.
   bool is_durable(session_id id) const;
   /// Empty when there is no such session, or nobody was asked who they are.

@@ -3,9 +3,28 @@
 
 #include <utility>
 
+#include "server/core/coordination/key_values/key_value_store.hpp"
+
 namespace muster::server {
 
 namespace coordination = core::coordination;
+
+namespace {
+
+// What facts are about. Of a cluster: its run, with which all keys and tasks go.
+enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task };
+
+subject changed_by(coordination::fact const& f) {
+  if (auto const* key = std::get_if<coordination::key_fact>(&f.what))
+    return subject_of(a_key, subject_of(a_run, 0, f.cluster), key->key);
+  if (auto const* task = std::get_if<coordination::task_fact>(&f.what))
+    return subject_of(a_task, subject_of(a_run, task->task, f.cluster));
+  return std::holds_alternative<coordination::barrier_fact>(f.what)
+             ? subject{}  // who is told of one waits for everything
+             : subject_of(a_run, 0, f.cluster);
+}
+
+}  // namespace
 
 coordination_hub::coordination_hub(coordination::limits limits, std::uint64_t seed,
                                    coordination_environment environment)
@@ -23,6 +42,26 @@ result<coordination::cluster_id> coordination_hub::create(coordination::cluster_
   return id;
 }
 
+told_of coordination_hub::of_key(coordination::cluster_id cluster, std::string_view key) const {
+  auto const run = subject_of(a_run, 0, clusters_.spec(cluster).name);
+  return {subject_of(a_key, run, coordination::normal_key(key)), run};
+}
+
+told_of coordination_hub::of_task(coordination::cluster_id cluster,
+                                  coordination::task_index t) const {
+  auto const& name = clusters_.spec(cluster).name;
+  return {subject_of(a_task, subject_of(a_run, t, name)), subject_of(a_run, 0, name)};
+}
+
+void coordination_hub::write_down(std::vector<coordination::fact> facts) {
+  std::vector<subject> touched;
+  touched.reserve(facts.size());
+  for (auto const& f : facts)
+    if (auto const s = changed_by(f); s != subject{}) touched.push_back(s);
+  line_.wrote(environment_.write_down(std::move(facts)));
+  for (auto const s : touched) line_.touch(s);
+}
+
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   auto declared = std::move(fx.declared);
@@ -31,20 +70,28 @@ status coordination_hub::deliver(coordination::effects& fx) {
                        std::move(r.about), std::move(r.text)});
   alarm_.follow(clusters_.next_deadline(), environment_.arm);
   bool const changed = !fx.facts.empty();
-  if (changed) line_.wrote(environment_.write_down(std::move(fx.facts)));
+  if (changed) write_down(std::move(fx.facts));
   if (fx.replies.empty()) return declared;
-  if (line_.idle() && !(changed && !line_.failed().ok())) {
+  if (line_.idle()) {
     calls_.deliver(std::move(fx.replies));
     return declared;
   }
-  line_.hold(changed, [this, replies = std::move(fx.replies)](status const& lost) mutable {
-    for (auto& r : replies) {
-      if (lost.ok()) break;
-      r.fault = coordination::refusal(lost.code, lost.message, false);
-      r.body = {};
-    }
-    calls_.deliver(std::move(replies));
-  });
+  auto replies = std::move(fx.replies);
+  for (auto& r : replies) {
+    auto const of = calls_.about(r.call);
+    // An error may be the run's, or another task's; but for a key that is not there.
+    bool const certain = of.one != 0 && (!r.fault || r.fault->code == code::not_found);
+    auto told = [this, r = std::move(r)](status const& lost) mutable {
+      if (!lost.ok()) {
+        r.fault = coordination::refusal(lost.code, lost.message, false);
+        r.body = {};
+      }
+      std::vector<coordination::reply> one;
+      one.push_back(std::move(r));
+      calls_.deliver(std::move(one));
+    };
+    certain ? line_.hold_for(batch_of(of), std::move(told)) : line_.hold(changed, std::move(told));
+  }
   return declared;
 }
 

@@ -3,6 +3,7 @@
 // engine thread; everything here is called there.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -45,20 +46,25 @@ struct coordination_environment {
   std::function<store_view()> store = {};
 };
 
+/// What a call's answer tells of: two at most, see durable_line. None: anything.
+struct told_of {
+  subject one = 0, other = 0;
+};
+
 class coordination_hub {
  public:
   /// `seed`: random.
   coordination_hub(core::coordination::limits limits, std::uint64_t seed,
                    coordination_environment environment);
 
-  using reply_handler = reply_table<core::coordination::reply>::handler;
+  using reply_handler = reply_table<core::coordination::reply, told_of>::handler;
 
   /// Performs a request: the hub mints the call's id and puts it into `from`; `done` gets the reply
   /// exactly once, on the engine thread, possibly before `ask` returns. Returns the id, for
   /// `forget`. REQUIRES: the cluster exists.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
-    auto const call = calls_.expect(std::move(done));
+    auto const call = calls_.expect(std::move(done), about(cluster, r));
     if (begins_something<Request> && environment_.journal_refusal)
       if (auto const why = environment_.journal_refusal(); !why.ok()) {
         refuse(call, why);
@@ -107,6 +113,12 @@ class coordination_hub {
   /// Called when all that has been done so far is durable, at once where it is, with why it never
   /// will be otherwise. Not called when the hub goes before.
   void when_durable(durable_line::told told) { line_.hold(true, std::move(told)); }
+  /// The same for what is told of one key: when its last change is durable, and the cluster's run.
+  /// REQUIRES: the cluster exists.
+  void when_told(core::coordination::cluster_id cluster, std::string_view key,
+                 durable_line::told told) {
+    line_.hold_for(batch_of(of_key(cluster, key)), std::move(told));
+  }
   /// Who waits for the journal's disk, whatever it is about.
   durable_line& line() { return line_; }
 
@@ -138,12 +150,30 @@ class coordination_hub {
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
+  /// A key, or a task that beats. What others are answered may rest on anything.
+  template <class Request>
+  told_of about(core::coordination::cluster_id cluster, Request const& r) const {
+    if (!environment_.write_down) return {};
+    if constexpr (std::is_same_v<Request, core::coordination::get_key_value>)
+      return of_key(cluster, r.key);
+    else if constexpr (std::is_same_v<Request, core::coordination::heartbeat>)
+      return of_task(cluster, r.task.index);
+    else
+      return {};
+  }
+  told_of of_key(core::coordination::cluster_id cluster, std::string_view key) const;
+  told_of of_task(core::coordination::cluster_id cluster, core::coordination::task_index t) const;
+  std::uint64_t batch_of(told_of const& o) const {
+    return std::max(line_.batch_of(o.one), line_.batch_of(o.other));
+  }
+  void write_down(std::vector<core::coordination::fact> facts);
+
   status deliver(core::coordination::effects& fx);
   void refuse(core::call_id call, muster::status const& why);
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;
-  reply_table<core::coordination::reply> calls_;
+  reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
   durable_line line_;
 };

@@ -2,6 +2,7 @@
 #include "server/hub/hub.hpp"
 
 #include <utility>
+#include <variant>
 
 namespace muster::server {
 
@@ -16,10 +17,22 @@ hub::hub(core::config config, hub_environment environment, log_limits limits)
 void hub::close(std::string const& why) {
   muster::status const gone{muster::code::not_found, why};
   if (environment_.move_values) environment_.move_values(core_.forget_spilled());
-  if (auto const jobs = core_.forget_durable(); !jobs.empty()) environment_.write_down(jobs);
+  if (auto const jobs = core_.forget_durable(); !jobs.empty()) write_down(jobs);
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
   for (auto const& [session, served] : std::exchange(sessions_, {})) served.sink->on_gone(gone);
+}
+
+void hub::restore(std::vector<core::restored_job> jobs) {
+  std::vector<std::pair<core::session_id, core::closure_id>> inputs;
+  for (auto const& j : jobs)
+    for (auto const& request : j.accepted)
+      for (auto const& c : request.closures)
+        if (c.extras)
+          for (auto const& i : c.extras->inputs) inputs.emplace_back(j.job.job, i.closure);
+  apply(core::restore_jobs{std::move(jobs)});
+  for (auto const& [job, input] : inputs)
+    if (auto const from = core_.session_of(input); from != job) batches_.takes(job, {from});
 }
 
 void hub::report(core::stream_id stream, log_line line) {
@@ -102,9 +115,26 @@ void hub::in_line(core::session_id session, std::function<void()> tell) {
   });
 }
 
-void hub::when_durable(std::function<void()> then) {
+void hub::when_durable(std::uint64_t batch, std::function<void()> then) {
   if (!environment_.line) return then();
-  hold(false, [then = std::move(then)](muster::status const&) { then(); });
+  auto told = [alive = std::weak_ptr(alive_), then = std::move(then)](muster::status const&) {
+    if (!alive.expired()) then();
+  };
+  environment_.line->hold_for(batch, std::move(told));
+}
+
+void hub::when_told(core::session_id s, durable_line::told t) {
+  environment_.line ? environment_.line->hold_for(batches_.of(s), std::move(t)) : t({});
+}
+
+void hub::when_told(core::closure_id c, durable_line::told t) {
+  if (auto const s = core_.session_of(c); s != core::session_id{})
+    return when_told(s, std::move(t));
+  environment_.line ? environment_.line->hold(false, std::move(t)) : t({});
+}
+
+void hub::when_told(core::per_worker_id, durable_line::told t) {
+  environment_.line ? environment_.line->hold(false, std::move(t)) : t({});
 }
 
 bool hub::must_wait(core::session_id session) const {
@@ -121,6 +151,7 @@ void hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, to_sessio
     if (o.session != of) {
       auto const it = sessions_.find(o.session);
       served = it == sessions_.end() ? served_session{} : it->second;
+      if (later && served.sink) served.durable = waits(o.session, served);
       of = o.session;
     }
     if (!served.sink) continue;
@@ -137,7 +168,7 @@ void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool
     if ((n.kind == core::notice_kind::failed) != failed) continue;
     auto const it = sessions_.find(n.session);
     if (it == sessions_.end()) continue;
-    if (later && it->second.durable && n.kind != core::notice_kind::room)
+    if (later && waits(n.session, it->second) && n.kind != core::notice_kind::room)
       (failed ? later->failures : later->ends).push_back(n);
     else
       it->second.sink->on_notice(n);
@@ -187,38 +218,62 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
   bool const changed = !fx.facts.empty();
+  if (changed) write_down(fx.facts);
   to_sessions later;
   auto* const line = environment_.line;
-  auto* const wait = line && (changed || !line->idle() || !line->failed().ok()) ? &later : nullptr;
+  auto* const wait = line && (changed || !line->idle()) ? &later : nullptr;
   deliver_notices(fx.notices, true, wait);
   deliver_outcomes(fx.outcomes, wait);
-  for (auto const s : fx.released) logs_.release(s);
+  for (auto const s : fx.released) {
+    logs_.release(s);
+    batches_.forget(s);
+  }
   deliver_notices(fx.notices, false, wait);
 
   alarm_.follow(core_.next_deadline(), environment_.arm);
   if (environment_.pool.over_budget && core_.server_keeps_too_much())
     environment_.pool.over_budget();
-  if (changed) environment_.write_down(fx.facts);
   if (!later.empty())
     hold(changed,
          [this, later = std::move(later)](muster::status const& lost) { tell(later, lost); });
   if (!fx.replies.empty()) answer(fx);
 }
 
-// Replies wait until the disk has what they may rest on, those of ask_now excepted.
+void hub::write_down(std::vector<core::fact> const& facts) {
+  environment_.write_down(facts);
+  batches_.wrote(facts);
+}
+
+core::session_id hub::opened_by(core::effects const& fx) {
+  for (auto const& r : fx.replies)
+    if (auto const* made = std::get_if<core::session_reply>(&r.body)) return made->session;
+  return {};
+}
+
+// Each waits until the disk has what it may rest on, those of ask_now excepted.
 void hub::answer(core::effects const& fx) {
-  bool const changed = !fx.facts.empty();
   auto* const line = environment_.line;
-  if (!line || (line->idle() && !changed)) return calls_.deliver(fx.replies);
-  std::vector<core::reply> prompt, later;
-  for (auto const& r : fx.replies) (r.call == prompt_ ? prompt : later).push_back(r);
-  if (!later.empty())
-    hold(changed, [this, later = std::move(later)](muster::status const& lost) mutable {
-      for (auto& r : later)
-        if (!lost.ok()) r.status = lost, r.body = {};
-      calls_.deliver(std::move(later));
-    });
-  calls_.deliver(std::move(prompt));
+  if (!line || line->idle()) return calls_.deliver(fx.replies);
+  bool const changed = !fx.facts.empty();
+  auto replies = fx.replies;
+  for (auto& r : replies) {
+    if (r.call == prompt_) {
+      calls_.deliver({std::move(r)});
+      continue;
+    }
+    auto session = calls_.about(r.call);
+    if (auto const* of = std::get_if<core::session_reply>(&r.body); of && r.status.ok())
+      session = of->session;
+    auto told = [this, alive = std::weak_ptr(alive_), r = std::move(r)](auto const& lost) mutable {
+      if (alive.expired()) return;
+      if (!lost.ok()) r.status = lost, r.body = {};
+      calls_.deliver({std::move(r)});
+    };
+    if (session == core::session_id{})
+      line->hold(changed, std::move(told));
+    else
+      line->hold_for(batches_.of(session), std::move(told));
+  }
 }
 
 muster::status hub::journal_refusal() const {

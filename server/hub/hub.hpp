@@ -14,6 +14,7 @@
 #include "server/hub/log_store.hpp"
 #include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
+#include "server/hub/session_batches.hpp"
 
 namespace muster::server {
 
@@ -86,7 +87,11 @@ class hub {
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
+    session_batches::sessions from;
+    if constexpr (requires { inputs_of(e); }) from = inputs_of(e);
     auto const& fx = core_.step(environment_.now(), e);
+    if constexpr (requires { inputs_of(e); })
+      if (!from.empty()) batches_.takes(taker(e, fx), from);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
       tell_gone(e.stream, e.clean, e.reason, fx);
     deliver(fx);
@@ -94,10 +99,10 @@ class hub {
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
   /// once, on the engine thread, possibly before `ask` returns. Returns the id, for `forget`.
-  using reply_handler = reply_table<core::reply>::handler;
+  using reply_handler = reply_table<core::reply, core::session_id>::handler;
   template <class Event>
   core::call_id ask(Event e, reply_handler done) {
-    e.call = calls_.expect(std::move(done));
+    e.call = calls_.expect(std::move(done), about(e));
     auto const call = e.call;
     if (auto refused = refusal(e); refused.ok())
       apply(e);
@@ -137,9 +142,15 @@ class hub {
   /// Calls it when all that was said of a durable session so far may be told: at once for others.
   /// Never, but the sink's on_lost, once the disk has failed.
   void in_line(core::session_id session, std::function<void()> tell);
-  /// Calls it when all that was done so far is on the disk: at once where there is none, and when
+  /// The last batch of the journal so far; 0 where there is none.
+  std::uint64_t written() const { return environment_.line ? environment_.line->written() : 0; }
+  /// Calls it when the disk has this batch and those before: at once where there is none, and when
   /// it has failed, as nothing that waits for it could go on.
-  void when_durable(std::function<void()> then);
+  void when_durable(std::uint64_t batch, std::function<void()> then);
+  /// Calls it when what its caller knows of it now may be told, or never may.
+  void when_told(core::session_id s, durable_line::told t);
+  void when_told(core::closure_id c, durable_line::told t);
+  void when_told(core::per_worker_id v, durable_line::told t);
   /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
   /// a while: nobody tells when it is over.
   bool must_wait(core::session_id session) const;
@@ -151,7 +162,7 @@ class hub {
   log_store const& logs() const { return logs_; }
 
   /// Durable jobs of an earlier process. Before anything is scheduled.
-  void restore(std::vector<core::restored_job> jobs) { apply(core::restore_jobs{std::move(jobs)}); }
+  void restore(std::vector<core::restored_job> jobs);
   void on_deadline() { apply(core::tick{}); }
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
@@ -163,6 +174,7 @@ class hub {
  private:
   void deliver(core::effects const& fx);
   void answer(core::effects const& fx);
+  void write_down(std::vector<core::fact> const& facts);
   /// Why nothing durable can be taken now. OK: it can, or the event is about nothing durable.
   template <class Event>
   muster::status refusal(Event const& e) const {
@@ -189,6 +201,36 @@ class hub {
       return core_.is_durable(e.session);
   }
   muster::status journal_refusal() const;
+
+  /// The session that a call is about; none: that is not known before it is answered, or at all.
+  template <class Event>
+  core::session_id about(Event const& e) const {
+    if (batches_.none() || std::is_same_v<Event, core::retry_job>) return {};
+    if constexpr (requires { e.session; })
+      return e.session;
+    else if constexpr (requires { e.closure; })
+      return core_.session_of(e.closure);
+    else
+      return {};
+  }
+  /// Of other sessions, whose values the event's closures take.
+  session_batches::sessions inputs_of(core::schedule const& e) const {
+    return batches_.inputs(core_, e.closures, e.session);
+  }
+  session_batches::sessions inputs_of(core::open_session const& e) const {
+    return batches_.inputs(core_, e.closures, {});
+  }
+  session_batches::sessions inputs_of(core::retry_job const& e) const {
+    return batches_.inputs(e.session);
+  }
+  static core::session_id taker(core::schedule const& e, core::effects const&) { return e.session; }
+  static core::session_id taker(core::open_session const&, core::effects const& fx) {
+    return opened_by(fx);
+  }
+  static core::session_id taker(core::retry_job const&, core::effects const& fx) {
+    return opened_by(fx);
+  }
+  static core::session_id opened_by(core::effects const& fx);
   /// What streams are told, in this order: an error before what it cancelled, an end after what has
   /// ended.
   struct to_sessions {
@@ -224,8 +266,13 @@ class hub {
     session_sink* sink = nullptr;
     bool durable = false;  // what it is told waits for the disk
   };
+  /// What it is told does, or rests on what does.
+  bool waits(core::session_id id, served_session const& s) const {
+    return s.durable || !batches_.is_written(id);
+  }
   std::unordered_map<core::session_id, served_session> sessions_;
-  reply_table<core::reply> calls_;
+  session_batches batches_{environment_.line};
+  reply_table<core::reply, core::session_id> calls_;
   deadline_alarm alarm_;
   std::uint64_t last_stream_ = 0;
   core::call_id prompt_{};                                      // of ask_now

@@ -13,7 +13,8 @@
 namespace muster::server {
 
 /// Bounded by the core's own limit of parked calls: all others are answered in the step that asks.
-template <class Reply>
+/// `About`: what the hub has to know of a call when it is answered.
+template <class Reply, class About>
 class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
@@ -22,10 +23,15 @@ class reply_table {
   explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
 
   /// Mints the call's id; `done` gets the reply exactly once unless the call is forgotten.
-  core::call_id expect(handler done) {
+  core::call_id expect(handler done, About about = {}) {
     auto const call = core::call_id{++last_call_};
-    calls_.emplace(call, std::move(done));
+    calls_.emplace(call, waiting{std::move(done), about});
     return call;
+  }
+  /// Of one that waits.
+  About about(core::call_id call) const {
+    auto const it = calls_.find(call);
+    return it == calls_.end() ? About{} : it->second.about;
   }
   /// The handler is dropped and never called. False: it was called already.
   bool forget(core::call_id call) { return calls_.erase(call) == 1; }
@@ -34,11 +40,15 @@ class reply_table {
   /// overwrite its effects, so the replies are the table's own.
   void deliver(std::vector<Reply> replies) {
     for (auto& r : replies)
-      if (auto node = calls_.extract(r.call)) node.mapped()(r);
+      if (auto node = calls_.extract(r.call)) node.mapped().done(r);
   }
 
  private:
-  std::unordered_map<core::call_id, handler> calls_;
+  struct waiting {
+    handler done;
+    About about;
+  };
+  std::unordered_map<core::call_id, waiting> calls_;
   std::uint64_t last_call_;
 };
 

@@ -52,12 +52,91 @@ TEST_F(durable_jobs, are_told_when_they_are_written_and_not_before) {
   ASSERT_EQ(facts.size(), 2u) << "the job, and its closure";
   open("b", false);
   EXPECT_EQ(facts.size(), 2u);
-  EXPECT_EQ(log, "") << "no answer overtakes another";
-  EXPECT_TRUE(h->learn({"g"}).status.ok()) << "but those that are asked for at once";
+  EXPECT_EQ(log, "b ") << "nothing of it is ever written";
+  EXPECT_TRUE(h->learn({"g"}).status.ok());
+  open("c");
   line.on_durable(1, {}, at);
-  EXPECT_EQ(log, "a b ");
-  open("c", false);
-  EXPECT_EQ(log, "a b c ") << "the disk has everything";
+  EXPECT_EQ(log, "b a ");
+  line.on_durable(2, {}, at);
+  EXPECT_EQ(log, "b a c ") << "the disk has everything";
+}
+
+TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
+  auto const told = [this](std::string const& name) {
+    return [this, name](muster::status const& lost) { log += name + (lost.ok() ? " " : "! "); };
+  };
+  auto const opened = [&](std::string const& name) {
+    open(name);
+    return h->state().jobs({}, 1).items.at(0).id;
+  };
+  auto const a = opened("a");
+  line.on_durable(1, {}, at);
+  auto const b = opened("b");
+  log.clear();
+  h->when_told(a, told("a"));
+  h->when_told(core::session_id{4'711}, told("nothing"));
+  EXPECT_EQ(log, "a nothing ");
+  h->when_told(b, told("b"));
+  h->ask(core::join_session{{}, b, at, core::join_mode::watch}, [&](core::reply const& r) {
+    told("join b")({r.status.code, ""});
+  });
+  EXPECT_EQ(log, "a nothing ");
+  line.on_durable(1, {code::internal, "no space"}, at);
+  EXPECT_NE(log.find("b! "), std::string::npos) << log;
+  log.clear();
+  h->when_told(a, told("a"));
+  h->when_told(b, told("b"));
+  EXPECT_EQ(log, "a b! ") << "it was refused, and is told to nobody";
+}
+
+TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
+  recording_worker w;
+  core::worker_attached e{h->attach(w), {}};
+  e.spec.functions = {"f"};
+  e.spec.incarnation = core::incarnation{1};
+  h->apply(e);
+  auto const submit = [this](std::optional<bool> durable, core::closure_id input) {
+    auto j = job(durable);
+    if (input != core::closure_id{}) {
+      auto extras = std::make_shared<core::closure_extras>();
+      core::input_ref taken;
+      taken.closure = input;
+      taken.offset = 1;
+      extras->inputs.push_back(taken);
+      j.closures[0].extras = extras;
+      j.closures[0].args = core::blob("[]");
+    }
+    auto made = std::make_shared<core::session_reply>();
+    h->ask(std::move(j), [made](core::reply const& r) {
+      if (r.status.ok()) *made = std::get<core::session_reply>(r.body);
+    });
+    line.on_durable(written, {}, at);
+    return *made;
+  };
+  auto const source = submit(true, {});
+  auto const taker = submit(false, source.closures.at(0));
+  auto const second = submit(false, taker.closures.at(0));
+  auto const other = submit(false, {});
+  core::worker_results r;
+  r.stream = e.stream;
+  core::worker_result done;
+  done.closure = w.held.at(0).closure;
+  done.attempt = w.held.at(0).attempt;
+  done.value = core::blob("2");
+  ASSERT_EQ(done.closure, source.closures.at(0));
+  r.results.push_back(done);
+  h->apply(r);
+  auto const ask = [&](std::string const& name, core::session_id s) {
+    h->when_told(
+        s, [this, name](muster::status const& lost) { log += name + (lost.ok() ? " " : "! "); });
+  };
+  ask("source", source.session);
+  ask("taker", taker.session);
+  ask("second", second.session);
+  ask("other", other.session);
+  EXPECT_EQ(log, "other ");
+  line.on_durable(written, {}, at);
+  EXPECT_EQ(log, "other source taker second ");
 }
 
 TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {

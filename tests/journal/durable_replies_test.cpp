@@ -55,8 +55,73 @@ TEST(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   get("a");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! ");
+  get("d");  // is in memory, and will never be anywhere else
+  EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! get:d! ");
   EXPECT_TRUE(hub.durable()->failed());
   EXPECT_EQ(hub.durable()->failed_since, at);
+}
+
+TEST(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
+  std::uint64_t written = 0;
+  coordination_hub hub({.journalled = true}, 1,
+                       {.now = [] { return at; },
+                        .arm = [](core::time_point) {},
+                        .tell = [](notice const&) {},
+                        .write_down = [&](auto) { return ++written; },
+                        .store = [] { return store_view{}; }});
+  auto const c = hub.create({.name = "train", .jobs = {{"worker", 3, false}}});
+  ASSERT_TRUE(c.has_value());
+  std::string log;
+  auto const tell = [&log](std::string const& what) {
+    return [&log, what](auto const& reply) { log += what + (reply.fault ? "! " : " "); };
+  };
+  auto const put = [&](std::string const& key) {
+    hub.ask(*c,
+            core::coordination::insert_key_value{
+                .from = {}, .key = key, .value = core::blob("v"), .overwrite = true},
+            tell(key));
+  };
+  auto const get = [&](std::string const& key) {
+    core::coordination::get_key_value r;
+    r.key = key;
+    r.wait = false;
+    hub.ask(*c, std::move(r), tell("get:" + key));
+  };
+  auto const begin = [&](core::coordination::task_index n) {
+    core::coordination::register_task r;
+    r.task.index = n;
+    r.incarnation = core::incarnation{7};
+    hub.ask(*c, std::move(r), tell("begins"));
+  };
+  auto const beat = [&](core::coordination::task_index n) {
+    core::coordination::heartbeat r;
+    r.task.index = n;
+    r.incarnation = core::incarnation{7};
+    hub.ask(*c, std::move(r), tell("beat:" + std::to_string(n)));
+  };
+  get("a");
+  EXPECT_EQ(log, "") << "its cluster is not there yet";
+  hub.on_durable(written, {});
+  put("a");
+  begin(0);
+  hub.on_durable(written, {});
+  EXPECT_EQ(log, "get:a! a begins ");
+  log.clear();
+  put("b");
+  begin(1);
+  get("a");
+  get("/a/");  // the same key
+  get("c");
+  beat(0);
+  EXPECT_EQ(log, "get:a get:a get:c! beat:0 ");
+  log.clear();
+  get("b");
+  beat(1);
+  hub.when_told(*c, "b", [&](auto const& lost) { log += lost.ok() ? "told " : "lost "; });
+  hub.when_told(*c, "a", [&](auto const&) { log += "at once "; });
+  EXPECT_EQ(log, "at once ");
+  hub.on_durable(written, {});
+  EXPECT_EQ(log, "at once b get:b told begins beat:1 ");
 }
 
 }  // namespace durable_replies_cases

@@ -51,6 +51,7 @@ template <class R>
 struct answer_state {
   std::optional<R> value;         // web thread
   bool dropped = false;           // web thread: the engine will not answer
+  muster::status failure;         // web thread: it cannot; not OK only without a value
   answer_wait* waiter = nullptr;  // web thread; null when nobody waits any more
   // engine thread: what to do when the client goes away
   std::function<void(engine_services&)> forget;
@@ -68,6 +69,8 @@ class answer_promise {
 
   /// The first one counts. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
+  /// The same for what cannot be told.
+  void fail(muster::status why) { deliver(std::nullopt, std::move(why)); }
   /// Engine thread: this call is parked in the core of the closures.
   void parked_as(core::call_id call) {
     when_left([call](engine_services& services) { services.pools.forget(call); });
@@ -78,11 +81,12 @@ class answer_promise {
   }
 
  private:
-  void deliver(std::optional<R> value) {
+  void deliver(std::optional<R> value, muster::status why = {}) {
     if (!queue_) return;
     auto queue = std::move(queue_);
-    queue->push([state = state_, value = std::move(value)]() mutable {
+    queue->push([state = state_, value = std::move(value), why = std::move(why)]() mutable {
       state->dropped = !value;
+      state->failure = std::move(why);
       state->value = std::move(value);
       if (state->waiter) state->waiter->timer.cancel();
     });
@@ -112,7 +116,7 @@ template <class R>
 using answer = typename answer_of<R>::type;
 
 /// Work with the closures' hub of the cluster that an id is of. What it gives at once is told when
-/// all that it may rest on is on the disk.
+/// what it may rest on is on the disk, which is what changed the session of the id.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool is_told_durably = true;
@@ -120,6 +124,9 @@ struct pool_work {
   template <class... Args>
   decltype(auto) operator()(engine_services& services, Args&&... args) {
     return work(services.pools.of(id), std::forward<Args>(args)...);
+  }
+  void when_told(engine_services& services, server::durable_line::told told) const {
+    services.pools.of(id).when_told(id, std::move(told));
   }
   Id id;
   F work;
@@ -157,11 +164,11 @@ class engine_link {
     auto run = [work = std::move(work)](engine_services& services,
                                         answer_handle<R> const& slot) mutable {
       if constexpr (requires { F::is_told_durably; }) {
-        auto& line = services.coordination.line();
-        if (!line.idle()) {
+        if (!services.coordination.line().idle()) {
           auto value = std::make_shared<R>(enter(services, work));
-          return line.hold(false,
-                           [slot, value](muster::status const&) { slot->send(std::move(*value)); });
+          return work.when_told(services, [slot, value](muster::status const& lost) {
+            lost.ok() ? slot->send(std::move(*value)) : slot->fail(lost);
+          });
         }
       }
       slot->send(enter(services, work));
@@ -198,6 +205,7 @@ class engine_link {
     if (peer) peer->arm(wait.timer, wait.peer_gone);
     co_await wait.until(std::chrono::steady_clock::now() + limit);
     if (state->value) co_return std::move(*state->value);
+    if (!state->failure.ok()) co_return std::move(state->failure);
     if (state->dropped) co_return stopping();
     co_return wait.peer_gone ? client_left() : too_slow(limit);
   }

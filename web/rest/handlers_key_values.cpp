@@ -36,6 +36,13 @@ muster::status no_key(engine_services& services, cluster_id c, std::string const
           "cluster '" + services.coordination.state().spec(c).name + "' has no key '" + key + "'"};
 }
 
+// When what it says of the key is on the disk.
+void refuse(engine_services& services, cluster_id c, std::string const& key, muster::status why,
+            auto const& slot) {
+  services.coordination.when_told(
+      c, key, [slot, why](muster::status const& lost) { slot->send(lost.ok() ? why : lost); });
+}
+
 response value_response(core::blob value) {
   response r;
   r.content_type = is_utf8(value.view()) ? "text/plain; charset=utf-8" : "application/octet-stream";
@@ -57,7 +64,7 @@ coro::task<response> get_key(web_context& context, exchange& ex) {
     bool const waits = !query.text("timeout").empty() && timeout.count() > 0;
     auto read = [key, waits, timeout](engine_services& services, cluster_id c, auto const& slot) {
       if (!waits && !services.coordination.state().current(c).views().key(key))
-        return slot->send(no_key(services, c, key));
+        return refuse(services, c, key, no_key(services, c, key), slot);
       coordination::get_key_value r;
       r.key = key;
       r.wait = waits;
@@ -134,7 +141,7 @@ coro::task<response> delete_key(web_context& context, exchange& ex) {
     auto const recursive = query.flag("recursive");
     auto erase = [key, recursive](engine_services& services, cluster_id c, auto const& slot) {
       if (auto const bad = may_delete(services, c, key, recursive); !bad.ok())
-        return slot->send(bad);
+        return refuse(services, c, key, bad, slot);
       coordination::delete_key_value r;
       r.key = key;
       ask_cluster<bool>(services, c, std::move(r), slot, [](coordination::reply&) { return true; });

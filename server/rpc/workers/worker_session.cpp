@@ -90,6 +90,7 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   auto const naming = naming_blobs(*answers);
   core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers)};
   hub_->apply(event);
+  rest_on_ = hub_->written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
   return {};
@@ -109,7 +110,10 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
     outstanding_ -= std::min(outstanding_, gone);
     auto const answers = results_.results.size();
     auto const naming = naming_blobs(results_.results);
+    auto const before = hub_->written();
     hub_->apply(results_);
+    // Nobody waits for answers that nothing is written of.
+    if (hub_->written() != before) rest_on_ = hub_->written();
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
     if (acknowledges_ && answers > 0) acknowledge();
@@ -120,7 +124,7 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
 void worker_session::acknowledge() {
   if (awaited_ > 0) return;  // what has come meanwhile is asked about then
   awaited_ = answered_;
-  hub_->when_durable([this, alive = std::weak_ptr(alive_)] {
+  hub_->when_durable(rest_on_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     auto const taken = std::exchange(awaited_, 0);
     if (!attached_) return;

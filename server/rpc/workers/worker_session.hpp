@@ -84,6 +84,7 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
   std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…
   std::uint64_t awaited_ = 0;   // …those of them that the disk was asked about
+  std::uint64_t rest_on_ = 0;   // the last batch of the journal that has something of them
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits for the disk
 };
 

@@ -56,7 +56,11 @@ TEST_F(durable_server, keeps_jobs_unless_they_say_otherwise) {
 TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
   add_worker(worker::habit::echo);
   auto const body = R"({"open":true,"closures":[{"function":"muster.echo","args":[1]}]})";
-  auto const job = "/api/v1/jobs/" + text_at(post_json("/api/v1/jobs", body, 201), "/id");
+  auto const made = post_json("/api/v1/jobs", body, 201);
+  auto const job = "/api/v1/jobs/" + text_at(made, "/id");
+  auto const value =
+      "/api/v1/remote_values/" + text_at(made, "/closures/0/remote_value") + "/value";
+  EXPECT_EQ(get(value + "?timeout=10s").status, 200u);
   core_engine().fail_disk("no space left on device");
   auto const more = R"([{"function":"muster.echo","args":[2]}])";
   for (auto const& refused : {post("/api/v1/jobs", body), post(job + "/closures", more)}) {
@@ -66,6 +70,11 @@ TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
   post_json("/api/v1/jobs",
             R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})", 201);
   EXPECT_EQ(get(job).status, 200u);
+  EXPECT_EQ(get(value).status, 200u);
+  // Its end is in memory alone, and was told to nobody.
+  EXPECT_EQ(send("POST", job + "/cancel").status, 503u);
+  EXPECT_EQ(get(job).status, 503u);
+  EXPECT_NE(get(job).body.find("no space left on device"), std::string::npos);
 }
 
 TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
@@ -97,7 +106,9 @@ TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_w
   EXPECT_EQ(put.status, 503u);
   EXPECT_NE(put.body.find("no space left on device"), std::string::npos) << put.body;
   EXPECT_EQ(post("/api/v1/clusters", R"({"name":"b"})").status, 503u);
-  EXPECT_EQ(get("/api/v1/clusters/default/kv/a").status, 200u) << "what is known is told";
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/a").status, 200u) << "what is on the disk is told";
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/b").status, 503u) << "what was refused is not";
+  EXPECT_EQ(get("/api/v1/clusters/default/kv/c").status, 404u);
   auto const d = get_json("/api/v1/overview").at("durable");
   EXPECT_NE(text_at(d, "/failure").find("no space left"), std::string::npos);
   EXPECT_GT(number_at(d, "/failed_since_ms"), 0);
