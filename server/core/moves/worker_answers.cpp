@@ -202,6 +202,7 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
     return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
            std::to_string(at.credits - at.own_slots());
   life_.let_wait(at, c);
+  workers_.recall_ahead(w);
   return {};
 }
 

@@ -89,7 +89,11 @@ seat worker_events::sit_down(worker const& w, worker const* old) const {
   at.free = at.resources = t.spec.resources;
   at.credits = std::clamp(t.spec.credits, 1u, step_.config.credits_max);
   at.slots = std::min(std::max(1u, t.spec.slots), at.credits);
-  at.window = old ? std::clamp(scheduler_.of(old->number).window, at.slots, at.credits) : at.slots;
+  at.window = at.slots;
+  if (old) {
+    auto const& before = scheduler_.of(old->number);
+    at.window = std::clamp(before.window - before.yielded, at.slots, at.credits);
+  }
   at.open = w.open();
   at.by_name_only = stateful_.holds_state(t.job);
   return at;
@@ -150,7 +154,7 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   dismiss(old);
   ++t.reconnects;
   if (w.draining) step_.fx.drain_requests.push_back({w.stream});
-  if (t.cordoned) recall_ahead(w);
+  if (t.cordoned || scheduler_.of(w.number).yielded > 0) recall_ahead(w);
   step_.fx.remarks.push_back({remark_kind::worker_returned, t.name(),
                               "came back after its connection broke: goes on with " +
                                   std::to_string(kept.size()) + " of " + std::to_string(had) +

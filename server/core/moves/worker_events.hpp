@@ -74,6 +74,9 @@ class worker_events {
   void drain(worker_drain const& e);
   void drain_by_name(drain_task const& e);
   void cordon(cordon_task const& e);
+  /// What the worker was sent ahead is asked back: it is cordoned, or something there waits for a
+  /// value, and what it was sent may have to come after that.
+  void recall_ahead(worker& w);
 
  private:
   void on_connection_lost(worker& w, std::string why);
@@ -110,9 +113,6 @@ class worker_events {
   void set_draining(worker& w);
   /// After its task was cordoned, or is not any more, or its staggered start has come.
   void reopen(worker& w);
-  /// What a cordoned worker was sent ahead is asked back.
-  void recall_ahead(worker& w);
-
   step_frame& step_;
   closure_table& closures_;
   place_table& places_;

@@ -69,6 +69,7 @@ struct seat {
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;
     if (held() < slots) return readiness::idle;
+    if (yielded > 0) return readiness::none;  // or others would begin before what is waited for
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return held() <= refill_at ? readiness::ahead : readiness::none;
   }

@@ -72,6 +72,7 @@ TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_
   go_on(job[0]);
   EXPECT_EQ(c.task(0).running, 2u);
   EXPECT_EQ(c.task(0).waiting, 0u);
+  c.wait(10s);  // long closures: nothing is sent ahead
   c.succeed(w, job[0]);
   EXPECT_EQ(c.sent(w), closures());
   c.succeed(w, job[1]);
@@ -81,6 +82,7 @@ TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_
 TEST_F(nested, an_answer_ends_the_wait) {
   auto const job = c.open(many(3));
   wait(job[0]);
+  c.wait(10s);
   c.succeed(w, job[0]);
   EXPECT_EQ(c.task(0).waiting, 0u);
   EXPECT_EQ(c.held(w), closures({job[1]}));
@@ -118,7 +120,7 @@ TEST_F(nested, more_than_may_wait_break_the_protocol) {
 }
 
 TEST_F(nested, what_waited_when_its_worker_died_is_not_blamed) {
-  session_spec s;
+  auto s = continue_all();
   s.max_worker_failures = 1;
   auto const job = c.open(many(2), s);
   wait(job[0]);
@@ -151,6 +153,24 @@ TEST_F(nested, it_may_have_gone_on_while_the_connection_was_broken) {
   EXPECT_EQ(c.task(0).waiting, 0u);
   EXPECT_EQ(c.held(w).size(), 2u);
   c.answer(w, {c.good(w, job[0]), c.good(w, job[1])});
+  EXPECT_EQ(c.sent(w), closures({job[2]}));
+}
+
+TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
+  c.leave(w);
+  w = c.attach({.slots = 1, .credits = 8, .index = 0});
+  auto const warm = c.open(many(20));  // quick answers open its window
+  for (auto const id : warm.closures) c.succeed(w, id);
+  auto const job = c.open(many(9));
+  ASSERT_EQ(c.held(w).size(), 8u);
+  wait(job[0]);
+  EXPECT_EQ(c.task(0).running, 1u);  // the next has its slot
+  ASSERT_EQ(c.fx().recalls.size(), 6u);
+  worker_results back{w, {}, {}, {}, {}};
+  for (auto const& r : c.fx().recalls) back.returned.push_back({r.closure, r.attempt});
+  c.step(back);
+  EXPECT_EQ(c.held(w), closures({job[0], job[1]}));
+  c.succeed(w, job[1]);
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
