@@ -207,7 +207,7 @@ def test_more_than_nested_max_is_an_error_of_who_waits(make_cluster: MakeCluster
     server = cluster.server.grpc
     c = cluster.coordinator(continue_on_error=True)
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
-    with pytest.raises(RuntimeError, match="3 closures of worker:0 wait for values of others already"):
+    with pytest.raises(muster.ClosureError, match="3 closures of worker:0 wait for values of others"):
         c.schedule(down, args=(server, 4)).fetch(30)
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
 
