@@ -179,9 +179,9 @@ TEST_F(access, programs_need_leave) {
   lines.token = plain;
   lines.body = "{\"function\":\"muster.echo\"}\n{\"function\":\"muster.exec\"}\n";
   lines.content_type = "application/x-ndjson";
-  auto const refused = send(lines);
-  EXPECT_EQ(refused.status, 403u);
-  EXPECT_EQ(json::parse(refused.body).at("line"), 2);
+  auto const refused_line = send(lines);
+  EXPECT_EQ(refused_line.status, 403u);
+  EXPECT_EQ(json::parse(refused_line.body).at("line"), 2);
   lines.body = "{\"function\":\"muster.exec\"}\n{\"function\":\"muster.echo\"}\n\n\n";
   EXPECT_EQ(json::parse(send(lines).body).at("line"), 1)
       << "not the last of those that came with it";
