@@ -70,6 +70,8 @@ void witness::note(schedule const& e) {
   if (it == tokens_.end()) return;
   awaiting_reply_ = e.call != call_id{};  // scheduled only if the reply says so
   for (auto const& c : e.closures)
+    if (c.own_error) own_errors_.emplace(e.session, c.token);
+  for (auto const& c : e.closures)
     if (awaiting_reply_)
       awaiting_.push_back(c.token);
     else
@@ -206,7 +208,9 @@ std::string witness::check_sessions(effects const& fx) {
   for (auto const& n : fx.notices) {
     if (n.kind != notice_kind::drained) continue;
     if (!drained.insert(n.session).second) return about("drained twice: session", raw(n.session));
-    if (!tokens_[n.session].empty())
+    auto const& left = tokens_[n.session];
+    auto const apart = [&](auto token) { return own_errors_.contains({n.session, token}); };
+    if (!std::all_of(left.begin(), left.end(), apart))
       return about("drained with closures left: session", raw(n.session));
   }
   return {};

@@ -58,6 +58,7 @@ class witness {
   std::vector<held_closure> offered_;  // by the worker that attaches
   std::set<call_id> open_;
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
+  std::set<std::pair<session_id, std::uint64_t>> own_errors_;  // of them, that no error ends
   std::vector<std::uint64_t> awaiting_;  // tokens that are scheduled if the reply says so
   bool awaiting_reply_ = false;
   std::set<session_id> holding_;
