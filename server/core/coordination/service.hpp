@@ -167,7 +167,7 @@ class service {
   void forget_asked(task_index t);
   std::string task_name(task_index t) const { return spec_.task_name(t); }
 
-  // service_tasks.cpp: how tasks come, fail and leave; watches
+  // service_tasks.cpp: how tasks come, fail and leave
   /// Whether the task is in an error from which a new incarnation may bring it back here.
   bool takes_back(task_index task) const;
   void connect(task_index t, core::incarnation i);
@@ -194,6 +194,8 @@ class service {
   void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
   void cancel_poll(task_index t, std::string_view why);
   bool all_left() const;
+
+  // service_watches.cpp: who watches their states
   std::shared_ptr<task_states const> snapshot(std::size_t list);
   void flush_watches();
 
