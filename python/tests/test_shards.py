@@ -34,7 +34,8 @@ def test_other_jobs_do_not_count_and_build_nothing(make_cluster: MakeCluster) ->
     cluster.add("--processes", "2")
     cluster.add("--processes", "1", "--job", "ps")
     c = cluster.coordinator()
-    assert shards(c, iter(c.create_per_worker_dataset(shard)), 2) == list(range(12))
+    iterator = iter(c.create_per_worker_dataset(shard))
+    assert shards(c, iterator, 2) == list(range(12))
     assert c.options(task="ps:0").schedule(where).fetch(20) == ("ps", 1)
     values = cluster.server.get("/api/v1/per_worker_values")["per_worker_values"]
     tasks = [part["task"] for v in values for part in v["components"]]
