@@ -63,6 +63,7 @@ std::vector<part> const parts = {
     {"coro", {"base", "process"}},
     {"http_client", {"base"}},
     {"relay", {"base", "coro", "http_client"}},
+    {"deploy/portable", {}},
     {"proto", {}},
     {"cluster", {"base"}},
     {"cluster/http", {"base", "http_client", "cluster"}},
