@@ -76,11 +76,10 @@ TEST_F(http, a_body_without_a_certain_end_is_a_400_and_the_end) {
     EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + std::to_string(f.status) + " ")) << answer;
     EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
   }
-  auto const good =
-      exchange("POST /api/v1/jobs HTTP/1.1\r\n" + host +
-               "Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n"
-               "e\r\n{\"open\": true}\r\n0\r\n\r\n" +
-               behind);
+  auto const good = exchange("POST /api/v1/jobs HTTP/1.1\r\n" + host +
+                             "Content-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n"
+                             "e\r\n{\"open\": true}\r\n0\r\n\r\n" +
+                             behind);
   EXPECT_EQ(count(good, "HTTP/1.1 "), 2u) << good;
   EXPECT_TRUE(good.starts_with("HTTP/1.1 201 ")) << good;
 }
