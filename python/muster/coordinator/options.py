@@ -110,8 +110,9 @@ class ClosureOptions:
             priority=self.priority, delay_ms=_ms(self.delay), deadline_ms=_ms(self.timeout),
             max_retries=self.retries, label=dict(self.labels), resource=dict(self.resources))
         if self.retries:
-            wire.retry_initial_ms = _ms(self.retry_delay)
-            wire.retry_max_ms = max(_ms(self.retry_delay_max), wire.retry_initial_ms)
+            initial, most = _ms(self.retry_delay), _ms(self.retry_delay_max)
+            if (initial, most) != (1000, 60_000):  # as it is where nothing is said
+                wire.retry_initial_ms, wire.retry_max_ms = initial, max(most, initial)
         if self.task is not None:
             job, _, index = self.task.partition(":")
             wire.task_job = job
