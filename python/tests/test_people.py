@@ -135,7 +135,7 @@ def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
         muster.LocalCluster(workers=1)
     monkeypatch.delenv("MUSTER_BINARY")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY is not set"):
+    with pytest.raises(FileNotFoundError, match="there is no program muster"):
         muster.LocalCluster(workers=1)
 
 

@@ -96,7 +96,7 @@ def test_a_failure_has_class_message_traceback_and_worker(cluster: Cluster) -> N
 def test_a_process_that_dies_is_a_counted_loss_and_comes_back(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     worker = cluster.add("--processes", "1")
-    c = cluster.coordinator(continue_on_error=True)
+    c = cluster.coordinator(continue_on_error=True, max_worker_failures=3)
     with pytest.raises(muster.AbortedError, match="3 workers were lost"):
         c.schedule("die", args=("signal",)).fetch(20)
     assert "was killed by SIGSEGV" in worker.text()
@@ -108,7 +108,7 @@ def test_the_last_failure_names_the_signal(make_cluster: MakeCluster, number: in
                                            ) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "2")
-    c = cluster.coordinator(continue_on_error=True)
+    c = cluster.coordinator(continue_on_error=True, max_worker_failures=3)
     session = c.wait_open()
 
     def die(number: int, of: object) -> None:
