@@ -164,8 +164,8 @@ TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
   auto const job = c.open(many(9));
   ASSERT_EQ(c.held(w).size(), 8u);
   wait(job[0]);
-  EXPECT_EQ(c.task(0).running, 1u);  // the next has its slot
-  ASSERT_EQ(c.fx().recalls.size(), 7u);  // the one that has its slot, too: it may not have begun
+  EXPECT_EQ(c.task(0).running, 1u);
+  ASSERT_EQ(c.fx().recalls.size(), 7u);  // the one in its slot, too: it may not have begun
   worker_results back{w, {}, {}, {}, {}};
   for (auto const& r : c.fx().recalls) back.returned.push_back({r.closure, r.attempt});
   c.step(back);
