@@ -255,7 +255,8 @@ void holding_client::leave() {
   auto const held = held_;
   ended();
   world_.apply(core::close_session{id});
-  if (world_.server().job(id)) throw violation("a closed session is still there");
+  if (auto const left = world_.server().job(id); left && left->state == core::job_state::running)
+    throw violation("a closed session is still there");
   for (auto const& [token, closure] : held)
     if (world_.server().closure(closure))
       throw violation("a closed session's value is still there");
