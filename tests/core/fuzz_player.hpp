@@ -34,7 +34,7 @@ inline config tight() {
 /// Enough for every kind of event many times over.
 inline std::vector<std::uint8_t> fuzz_bytes(std::uint64_t seed) {
   simulation::random dice(seed);
-  std::vector<std::uint8_t> bytes(25'000);
+  std::vector<std::uint8_t> bytes(32'000);
   for (auto& b : bytes) b = static_cast<std::uint8_t>(dice.next());
   return bytes;
 }
