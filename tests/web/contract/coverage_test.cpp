@@ -33,6 +33,8 @@ constexpr exception exceptions[] = {
     {"putBlob 507", "blob_store.AFullDiskSaysSo"},
     {"Overview.durable.leader", "standby.*, with a real etcd"},
     {"Overview.durable.lease_left_ms", "standby.*"},
+    {"JobView.not_kept", "view_jobs.a_session_says_how_many_closures_a_restart_has_not_kept"},
+    {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 
