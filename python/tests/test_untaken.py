@@ -85,7 +85,7 @@ def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
     held = Held()
     held.untaken.acknowledged = True
     held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]), [b"[]", b"[]"])
-    held.keep(message(1, 9))
+    held.keep(message(1, 9), offered=False)
     assert list(held.untaken.again().closure) == [1]
     assert list(held.attempts) == [2]
 
@@ -96,3 +96,14 @@ def test_what_was_parked_when_the_stream_broke_is_void() -> None:
     held.sent(m, [b"[]"])
     held.never_begun(m)
     assert not held.attempts
+
+
+def test_an_answer_between_hello_and_welcome_is_sent_on_that_stream() -> None:
+    held = Held()
+    held.untaken.acknowledged = True
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]), [b"[]", b"[]"])
+    held.keep(message(1), offered=True)
+    assert list(held.untaken.again().closure) == [], "no hello brings it: the one that named it is under way"
+    answers, stopped = held.void({1, 2})
+    assert [list(one.closure) for one in answers] == [[1]] and stopped == []
+    assert list(held.attempts) == [2]

@@ -265,7 +265,7 @@ class Attachment:
                 self._held.waits(m)
             out = self._out
             if out is None:
-                self._held.keep(WorkerMessage.FromString(data))
+                self._held.keep(WorkerMessage.FromString(data), offered=self._call is not None)
                 return
             if not self._held.wanted(m):
                 m = self._held.only_wanted(WorkerMessage.FromString(data))

@@ -131,9 +131,10 @@ class Held:
             self._builds.pop(closure, None)
             self._forget(closure)
 
-    def keep(self, m: Any) -> None:
-        """There is no stream: the answers wait for the next one, all else is dropped."""
-        if self.untaken.acknowledged:
+    def keep(self, m: Any, offered: bool) -> None:
+        """There is no stream: the answers wait for the next one, all else is dropped. `offered`: a hello
+        has named what is held, so these are answered when it is welcome; no hello will bring them."""
+        if self.untaken.acknowledged and not offered:
             wanted = self.only_wanted(m)
             answers = WorkerMessage(
                 closure=wanted.closure, attempt=wanted.attempt, value=wanted.value,
