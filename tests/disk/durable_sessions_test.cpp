@@ -101,7 +101,11 @@ TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altog
     EXPECT_EQ(program.schedule<int>("muster.echo", 8).fetch(20s), 8) << "resumed";
   }
   // It stays listed, as one that has ended; of that the disk keeps nothing.
-  ASSERT_TRUE(await([&] { return count(kinds(), "job") == 0; }));
+  ASSERT_TRUE(await([&] {
+    return c.status_of("/api/v1/jobs?limit=1") == 200 &&
+           c.get("/api/v1/jobs").at("jobs").at(0).at("state") != "RUNNING" &&
+           c.get("/api/v1/overview").at("durable").at("changes_waiting") == 0;
+  }));
   auto const after = kinds();
   for (auto const* kind : {"job", "accepted", "closure", "per_worker"})
     EXPECT_EQ(count(after, kind), 0) << kind;
