@@ -127,7 +127,9 @@ class play {
 
 /// Plays every sequence of `length` choices; returns how many there are.
 std::size_t play_all(session_spec const& spec, std::size_t length) {
-  cluster c;  // one for all: a new coordinator for each would take most of the time
+  config settings;
+  settings.ended_sessions_max = 2;  // each step's checks look at all that is listed
+  cluster c(settings);  // one for all: a new coordinator for each would take most of the time
   std::vector<std::size_t> path;
   std::size_t played = 0;
   for (;;) {
