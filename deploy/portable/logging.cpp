@@ -34,7 +34,7 @@ FMT_BEGIN_NAMESPACE
 template auto detail::locale_ref::get<std::locale>() const -> std::locale;
 template auto detail::thousands_sep_impl(detail::locale_ref) -> detail::thousands_sep_result<char>;
 template auto detail::decimal_point_impl(detail::locale_ref) -> char;
-template void detail::buffer<char>::append(const char*, const char*);
+template void detail::buffer<char>::append(char const*, char const*);
 template void detail::vformat_to(detail::buffer<char>&, string_view,
                                  basic_format_args<FMT_BUFFER_CONTEXT(char)>, detail::locale_ref);
 namespace detail {

@@ -1,5 +1,6 @@
-// Whether a test runs under AddressSanitizer or ThreadSanitizer. It looks at memory there, on which few seeds
-// tell as much as many, and takes ten times as long; what the rules are about is proved by the others.
+// Whether a test runs under AddressSanitizer or ThreadSanitizer. It looks at memory there, on which
+// few seeds tell as much as many, and takes ten times as long; what the rules are about is proved
+// by the others.
 #pragma once
 
 namespace muster {

@@ -148,7 +148,8 @@ std::string schema_of(query_parameter const& p) {
       return schema::boolean();
     case query_kind::duration:
       return schema::duration();
-    case query_kind::choice:  // small letters are taken too, but generators of clients make one name of both
+    case query_kind::choice:  // small letters are taken too, but generators of clients make one
+                              // name of both
       return schema::one_of(p.choices);
     case query_kind::page_token:
       return schema::matching("^([" + std::string(p.pattern) + "][0-9a-f]{16})?$");

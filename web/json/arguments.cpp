@@ -171,9 +171,9 @@ std::string named_arguments_schema(std::string_view of) {
 // What is below an array or an object is any JSON here: generators of clients know no schema that
 // contains itself.
 std::vector<schema::named> argument_schemas() {
-  std::vector<std::string> const plain = {
-      R"({"type":["null","boolean","number","string"]})", schema::array(schema::any()),
-      schema::with(schema::map(schema::any()), no_references)};
+  std::vector<std::string> const plain = {R"({"type":["null","boolean","number","string"]})",
+                                          schema::array(schema::any()),
+                                          schema::with(schema::map(schema::any()), no_references)};
   auto any = plain;
   any.push_back(schema::described(
       schema::closed_object(

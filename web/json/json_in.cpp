@@ -159,13 +159,14 @@ std::string json_ref::string() const {
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
   auto const* const last = text_.data() + text_.size();
-  if (auto const [end, ec] = std::from_chars(text_.data(), last, n); ec == std::errc{} && end == last)
+  if (auto const [end, ec] = std::from_chars(text_.data(), last, n);
+      ec == std::errc{} && end == last)
     return n;
   constexpr double exact_max = 9'007'199'254'740'992.0;
   double real = 0;
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
-  bool const whole = ec == std::errc{} && end == last && std::abs(real) <= exact_max &&
-                     real == std::trunc(real);
+  bool const whole =
+      ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
   // An integer's text that did not fit above is no double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;

@@ -139,8 +139,8 @@ json_object<job_members> const& job_table() {
        {"options", job_options_table().schema(), read_options},
        metadata_field(),
        nested(&j::spec, field("idempotency_key", &s::idempotency_key, a_text(key_bytes_max)))},
-      // Closures or a map, or an open job; said by what must not be, since generators of clients take
-      // an `anyOf` beside `properties` for types of their own.
+      // Closures or a map, or an open job; said by what must not be, since generators of clients
+      // take an `anyOf` beside `properties` for types of their own.
       R"("not":{"anyOf":[{"required":["closures","map"]},{"not":{"anyOf":[{"required":["closures"]},)"
       R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}]}}]})");
   return table;

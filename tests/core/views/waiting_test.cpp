@@ -118,7 +118,8 @@ TEST(wishes, for_a_function_nobody_has_are_shown) {
   auto const v = c.core.wishes();
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.items[0].functions, names{"g"});
-  EXPECT_EQ(v.items[0].why, "no worker has had the function 'g' since this server began. Is its name right?");
+  EXPECT_EQ(v.items[0].why,
+            "no worker has had the function 'g' since this server began. Is its name right?");
   EXPECT_EQ(v.items[1].functions, names{"h"});
 }
 
