@@ -1,4 +1,4 @@
-// docs/decisions: each number is a heading of one page and a row of the index, which names that page.
+// docs/decisions: each number is a heading of one page and a row of the index that names the page.
 #include <gtest/gtest.h>
 
 #include <map>
