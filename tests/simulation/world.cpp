@@ -145,10 +145,14 @@ void world::fold(core::effects const& fx) {
   for (auto const& d : fx.dispatches) fold(raw(d.stream)), fold(d.count);
   for (auto const& a : fx.assignments) fold(raw(a.closure)), fold(a.attempt);
   for (auto const& s : fx.stop_requests) fold(raw(s.stream)), fold(raw(s.closure));
-  for (auto const& d : fx.disconnects) fold(raw(d.stream)), fold(d.status.message.size());
-  for (auto const& o : fx.outcomes)
-    fold(o.token), fold(o.ok), fold(o.failure ? o.failure->message.size() : 0);
+  for (auto const& d : fx.disconnects)
+    fold(raw(d.stream)), fold(static_cast<std::uint64_t>(d.status.code)), fold(d.final);
+  for (auto const& o : fx.outcomes) {
+    fold(o.token), fold(o.ok);
+    if (o.failure) fold(static_cast<std::uint64_t>(o.failure->kind)), fold(o.failure->attempt);
+  }
   for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
+  for (auto const& m : fx.remarks) fold(static_cast<std::uint64_t>(m.kind));
   for (auto const& v : fx.value_moves)
     fold(raw(v.closure)), fold(static_cast<std::uint64_t>(v.kind));
   for (auto const& r : fx.replies)

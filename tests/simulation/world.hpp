@@ -2,7 +2,8 @@
 //
 // After every step the coordinator's invariants and the witness's rules are checked, its effects
 // are folded into a hash (so that two runs can be compared) and handed to whoever simulates the
-// other side. The world arms the coordinator's one timer as the real hub does.
+// other side. The hash is made of codes and numbers: sentences may change, decisions may not. The
+// world arms the coordinator's one timer as the real hub does.
 #pragma once
 
 #include <deque>

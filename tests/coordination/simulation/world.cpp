@@ -253,7 +253,9 @@ void world::fold(cc::reply const& r) {
   fold(r.body.index());
   if (!r.fault) return;
   fold(static_cast<std::uint64_t>(r.fault->code));
-  for (unsigned char const c : r.fault->message) fold(c);
+  fold(r.fault->source), fold(r.fault->reported);
+  if (r.fault->barrier) fold(static_cast<std::uint64_t>(r.fault->barrier->counter));
+  if (r.fault->mismatch) fold(raw(*r.fault->mismatch));
 }
 
 void world::note(std::string line) {

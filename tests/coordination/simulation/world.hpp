@@ -1,6 +1,6 @@
 // Virtual time around the clusters: a queue of things to happen, a link that loses, delays and
-// repeats calls, a disk that is slow and forgets what it has not finished, a trace, and what must
-// hold after every step.
+// repeats calls, a disk that is slow and forgets what it has not finished, a trace (a hash of codes
+// and numbers, not of sentences), and what must hold after every step.
 #pragma once
 
 #include <deque>
