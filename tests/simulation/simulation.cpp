@@ -179,11 +179,14 @@ void live(cluster& c) {
 
 }  // namespace
 
-report simulate(std::uint64_t seed, recording* into, last_look const& look) {
+report simulate(std::uint64_t seed, recording* into, last_look const& look,
+                std::uint64_t check_every) {
   cluster c(seed, into);
+  c.earth.check_every = check_every;
   report r;
   try {
     live(c);
+    c.earth.check_invariants();
   } catch (violation const& v) {
     r.violation = v.what();
     r.recent = c.earth.recent();

@@ -28,6 +28,8 @@ struct report {
 using last_look = std::function<void(core::coordinator const& core, core::time_point now)>;
 
 /// Deterministic: the same seed gives the same report. `into`, where there is one, gets every step.
-report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {});
+/// `check_every`: see world.
+report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {},
+                std::uint64_t check_every = 1);
 
 }  // namespace muster::simulation

@@ -21,7 +21,7 @@ void expect_clean(std::uint64_t seed) {
 TEST(simulation, every_invariant_holds_and_everything_finishes_for_200_seeds) {
   report total;
   for (std::uint64_t seed = 1; seed <= seeds_to_play(200); ++seed) {
-    auto const r = simulate(seed);
+    auto const r = simulate(seed, nullptr, {}, seed % 4 == 0 ? 1 : 8);
     total.put_back += r.put_back;
     total.went_on += r.went_on;
     total.aborted += r.aborted;

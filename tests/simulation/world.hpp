@@ -72,6 +72,12 @@ class world {
   /// How often a closure was sent that runs alone.
   std::uint64_t sent_alone() const { return sent_alone_; }
 
+  /// The core recounts its invariants after each such number of steps. Recounting takes most of a
+  /// run, and what is broken mostly stays so: where many seeds are played, fewer looks find it too.
+  std::uint64_t check_every = 1;
+  /// Throws a violation.
+  void check_invariants() const;
+
   /// The other side of the effects; set before the first step.
   std::function<void(core::effects const&)> perform;
 
