@@ -2,9 +2,11 @@
 #pragma once
 
 #include <boost/system/result.hpp>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace muster {
 
@@ -33,10 +35,20 @@ std::string_view name(code c);
 struct status {
   muster::code code = code::ok;
   std::string message;
+  std::string field{};      ///< of the request, what is wrong: "closures[3].args"; empty: not one
+  std::uint64_t limit = 0;  ///< that was passed; 0: none
 
   bool ok() const { return code == muster::code::ok; }
   bool operator==(status const&) const = default;
 };
+
+/// A field of a request that is wrong; the message begins with its name.
+inline status wrong_field(std::string field, std::string_view what, std::uint64_t limit = 0,
+                          code c = code::invalid_argument) {
+  auto message = field + ": ";
+  message += what;
+  return {c, std::move(message), std::move(field), limit};
+}
 
 class status_error : public std::exception {
  public:

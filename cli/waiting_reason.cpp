@@ -1,27 +1,10 @@
 // One waiting closure of the job is looked for and explained.
 #include "cli/waiting_reason.hpp"
 
-#include <cctype>
-
 namespace muster::cli {
 namespace {
 
 constexpr auto patience = std::chrono::seconds(1);
-
-/// Numbers change from moment to moment, the reason does not.
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  return text;
-}
-
-/// What explains why a closure waits, without its state and for how long: "no worker is connected."
-std::string without_age(std::string const& explanation) {
-  for (std::string_view const state : {"QUEUED for ", "BLOCKED for "})
-    if (explanation.starts_with(state))
-      if (auto const colon = explanation.find(": "); colon != std::string::npos)
-        return explanation.substr(colon + 2);
-  return explanation;
-}
 
 }  // namespace
 
@@ -32,14 +15,14 @@ explained_closure explain_first(rest& server, std::string const& job, std::strin
   if (found.empty()) return {};
   auto id = text_of(found.front(), "id");
   auto const said = server.get("/api/v1/closures/" + percent_encoded(id) + "/explain");
-  return {std::move(id), text_of(said, "explanation"), text_of(said, "display_name")};
+  return {std::move(id), text_of(said, "explanation"), text_of(said, "display_name"),
+          text_of(said, "reason"), text_of(said, "cause")};
 }
 
-std::string waiting_reason::ask() {
+explained_closure waiting_reason::ask() {
   try {
     for (auto const* state : {"QUEUED", "BLOCKED"})
-      if (auto found = explain_first(server_, job_, state); !found.text.empty())
-        return without_age(found.text);
+      if (auto found = explain_first(server_, job_, state); !found.id.empty()) return found;
   } catch (command_error const&) {  // it may have ended meanwhile, and the next look tells
   }
   return {};
@@ -54,10 +37,10 @@ std::string waiting_reason::news(job_counts const& c, time_point now) {
   }
   if (now - since_ < patience || now - asked_ < patience) return {};
   asked_ = now;
-  auto const reason = ask();
-  if (reason.empty() || without_digits(reason) == told_) return {};
-  told_ = without_digits(reason);
-  return "waiting: " + reason;
+  auto const found = ask();
+  if (found.cause.empty() || found.reason == told_) return {};
+  told_ = found.reason;
+  return "waiting: " + found.cause;
 }
 
 }  // namespace muster::cli

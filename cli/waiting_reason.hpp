@@ -23,20 +23,22 @@ class waiting_reason {
   std::string news(job_counts const& c, time_point now);
 
  private:
-  std::string ask();
+  explained_closure ask();
 
   rest& server_;
   std::string const job_;
   time_point since_;  // when it last got on
   std::uint64_t finished_ = 0;
   time_point asked_{};
-  std::string told_;
+  std::string told_;  // the reason's code
 };
 
-/// The explanation of the job's first closure in that state ("QUEUED"); empty: there is none.
+/// What explains the job's first closure in that state ("QUEUED"); without an id: there is none.
 struct explained_closure {
   std::string id, text;
   std::string called;  // what its function calls; empty: not known
+  std::string reason;  // why it is where it is, as a code: "NO_WORKER"
+  std::string cause;   // of one that waits: the text without its state and age
 };
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 

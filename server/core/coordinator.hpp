@@ -28,6 +28,7 @@ struct minute_page;
 struct running_page;
 using lane_key = std::pair<std::string, std::int64_t>;
 struct closure_metrics;  // metrics.hpp
+struct explanation;      // api/explanation.hpp
 struct gangs_view;       // api/waiting_views.hpp
 struct wishes_view;      // the same
 struct server_wide;      // api/server_wide.hpp
@@ -157,8 +158,8 @@ class coordinator {
   /// Of a job, in schedule order from index `from`.
   result<page<closure_view, std::uint32_t>> closures(session_id id, std::uint32_t from,
                                                      std::size_t limit) const;
-  /// One sentence: why the closure waits, moved or failed, with the facts.
-  result<std::string> explain(closure_id id, time_point now, session_id of = {}) const;
+  /// Why the closure waits, moved or failed, as data.
+  result<explanation> explain(closure_id id, time_point now, session_id of = {}) const;
   /// It waits for a worker, and none that is here can have it.
   bool has_no_worker(closure_id id) const;
   /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many

@@ -248,11 +248,8 @@ closure_view coordinator::state::view_of(session const& s, ended_row const& r,
     v.error = *f;
   if (r.attempt == 0 || r.place == place_table::none) return v;
   auto const& p = places[r.place];
-  std::string const outcome = v.state == closure_state::succeeded ? "succeeded"
-                              : v.state == closure_state::failed  ? "failed"
-                                                                  : "cancelled";
   v.attempts.push_back(
-      {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, outcome});
+      {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, {end_of(v.state)}});
   return v;
 }
 

@@ -1,6 +1,7 @@
 // Copies for readers. Nothing here changes anything.
 #include <algorithm>
 
+#include "server/core/api/explanation.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordinator_state.hpp"
 
@@ -246,35 +247,37 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
     v.sent_to = st.places[r.place].worker;
   } else if (r.attempt > last_lost) {
     auto const& p = st.places[r.place];
-    std::string outcome = "running";
-    if (r.state == closure_state::succeeded) outcome = "succeeded";
-    if (r.state == closure_state::failed) outcome = "failed";
-    if (r.state == closure_state::cancelled) outcome = "cancelled";
     v.attempts.push_back(
-        {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, outcome});
+        {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, {end_of(r.state)}});
   }
   return v;
 }
 
 namespace {
-std::string explain_row(closure_view const& v) {
-  auto const ran = v.attempts.empty() ? attempt_view{} : v.attempts.back();
-  auto const on = ran.worker.empty() ? std::string() : " on " + ran.worker;
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(ran.ended - ran.started);
-  auto const what =
-      v.error ? " (" + std::string(name(v.error->kind)) + ")" + on + ": " + v.error->message
-              : on + " after " + std::to_string(ms.count()) + " ms, attempt " +
-                    std::to_string(ran.attempt);
-  return std::string(name(v.state)) + what + ". Its session remembers no more of it.";
+explanation explain_row(closure_view const& v) {
+  explanation e;
+  e.closure = v.id;
+  e.state = v.state;
+  e.why = v.state == closure_state::succeeded ? closure_reason::succeeded
+          : v.state == closure_state::failed  ? closure_reason::failed
+                                              : closure_reason::cancelled;
+  e.is_row = true;
+  e.error = v.error;
+  if (v.attempts.empty()) return e;
+  auto const& ran = v.attempts.back();
+  e.worker = ran.worker;
+  e.attempt = ran.attempt;
+  e.lasted = ran.ended - ran.started;
+  return e;
 }
 }  // namespace
 
-result<std::string> coordinator::explain(closure_id id, time_point now, session_id of) const {
+result<explanation> coordinator::explain(closure_id id, time_point now, session_id of) const {
   slot const c = state_->closures.find(id);
   if (c != no_slot) {
-    auto const text = state_->explain.explain(c, now);
-    auto const more = state_->versions.why_it_waits(c, now);
-    return more.empty() ? text : text + " " + more;
+    auto e = state_->explain.explain(c, now);
+    e.version = state_->versions.why_it_waits(c, now);
+    return e;
   }
   if (auto const row = state_->row_of(of, id)) return explain_row(*row);
   return state_->texts.unknown_value(id);

@@ -215,8 +215,8 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   f.workers_lost = w.workers_lost();
   f.started = time(w.started());
   f.finished = time(w.finished());
-  for (auto const& a : w.lost()) f.lost.push_back(decoded(a));
-  if (w.has_newest()) f.newest = decoded(w.newest());
+  for (auto const& a : w.lost()) f.lost.push_back(decoded(a, ok));
+  if (w.has_newest()) f.newest = decoded(w.newest(), ok);
   f.released = w.released();
   return f;
 }

@@ -82,13 +82,24 @@ void encode(core::attempt_fact const& a, wire::Attempt& into) {
   into.set_host(a.host);
   into.set_started(us(a.started));
   into.set_ended(us(a.ended));
-  into.set_outcome(a.outcome);
+  into.set_outcome(a.outcome.detail);
+  if (a.outcome.how == core::attempt_end::earlier) return;
+  into.set_end(static_cast<std::uint32_t>(a.outcome.how));
+  into.set_again(raw(a.outcome.again));
 }
 
-core::attempt_fact decoded(wire::Attempt const& w) {
-  return {w.attempt(), w.worker(),        core::incarnation{w.incarnation()},
-          w.host(),    time(w.started()), time(w.ended()),
-          w.outcome()};
+core::attempt_fact decoded(wire::Attempt const& w, bool& ok) {
+  using core::attempt_end;
+  ok = ok && w.end() <= static_cast<std::uint32_t>(attempt_end::earlier);
+  bool const text_alone = w.end() == 0 && !w.outcome().empty();
+  return {w.attempt(),
+          w.worker(),
+          core::incarnation{w.incarnation()},
+          w.host(),
+          time(w.started()),
+          time(w.ended()),
+          {text_alone ? attempt_end::earlier : static_cast<attempt_end>(w.end()), w.outcome(),
+           core::closure_id{w.again()}}};
 }
 
 void encode(core::job_fact const& f, wire::DurableJob& into) {

@@ -15,7 +15,7 @@ core::failure decoded(wire::Failure const& w, bool& ok);
 void encode(core::closure_extras const& x, wire::Extras& into);
 core::closure_extras decoded(wire::Extras const& w);
 void encode(core::attempt_fact const& a, wire::Attempt& into);
-core::attempt_fact decoded(wire::Attempt const& w);
+core::attempt_fact decoded(wire::Attempt const& w, bool& ok);
 void encode(core::job_fact const& f, wire::DurableJob& into);
 core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok);
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "server/core/words/explanation_words.hpp"
 #include "tests/core/printers.hpp"
 #include "tests/core/witness.hpp"
 

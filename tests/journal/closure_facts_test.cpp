@@ -90,7 +90,27 @@ closure_fact ended_well() {
   f.workers_lost = 2;
   f.started = at + 1s;
   f.finished = at + 2s;
-  f.lost = {{1, "worker:1", incarnation{~0ull}, "host", at, at + 1s, "worker lost: it broke"}};
+  f.lost = {{1,
+             "worker:1",
+             incarnation{~0ull},
+             "host",
+             at,
+             at + 1s,
+             {attempt_end::worker_lost, "it broke"}},
+            {2,
+             "worker:1",
+             incarnation{~0ull},
+             "host",
+             at,
+             at + 1s,
+             {attempt_end::value_lost, {}, closure_id{77}}},
+            {3,
+             "worker:1",
+             incarnation{~0ull},
+             "host",
+             at,
+             at + 1s,
+             {attempt_end::earlier, "as an earlier version wrote it"}}};
   f.newest = attempt_fact{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
   return f;
 }

@@ -73,7 +73,7 @@ bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
   auto const view = server_.core().closure(id);
   if (!view) return false;
   return std::any_of(view->attempts.begin(), view->attempts.end(), [&](auto const& a) {
-    return a.attempt == attempt && a.outcome.starts_with("worker lost");
+    return a.attempt == attempt && a.outcome.how == core::attempt_end::worker_lost;
   });
 }
 

@@ -78,6 +78,7 @@ std::vector<part> const parts = {
     {"client/distribute", {"base", "client", "cluster"}},
     {"client/functions", {"base", "process", "client"}},
     {"server/core/api", {"base"}},
+    {"server/core/words", {"base", "server/core/api"}},
     {"server/core/common", {"base", "server/core/api"}},
     {"server/core/records", {"base", "server/core/api"}},  // the sub-models know no other one:
     {"server/core/activity", {"base", "server/core/api", "server/core/records"}},
@@ -96,7 +97,7 @@ std::vector<part> const parts = {
      {"base", "server/core/api", "server/core/common", "server/core/records"}},
     {"server/core/policies", {"base", "server/core/api", "server/core/records"}},
     {"server/core",
-     {"base", "server/core/api", "server/core/common", "server/core/records",
+     {"base", "server/core/api", "server/core/words", "server/core/common", "server/core/records",
       "server/core/activity", "server/core/closures", "server/core/values", "server/core/workers",
       "server/core/scheduling", "server/core/per_worker", "server/core/sessions",
       "server/core/policies"}},

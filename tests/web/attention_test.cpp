@@ -202,13 +202,15 @@ TEST_F(attention_rules, wishes_that_no_connected_worker_meets) {
   w.first = core::closure_id{7};
   w.job = core::session_id{2};
   w.since = now - 19min;
-  w.why = "no connected worker with 'train' has gpu=8";
+  w.lack.why = core::closure_reason::unsatisfiable;
+  w.lack.function = "train";
+  w.lack.need = core::unmet_need{core::unmet_need::kind::resource, "gpu", {}, 8, 4};
   pool().wishes.items = {w};
   EXPECT_TRUE(said().empty()) << "without workers that is the cause";
   pool().overview.tasks_connected = 4;
   auto const i = only();
   EXPECT_EQ(i.title, "12 closures queued for zone=a, gpu=8, which no worker has");
-  EXPECT_EQ(i.detail, w.why);
+  EXPECT_EQ(i.detail, "of 4 workers with 'train' none has gpu=8");
   EXPECT_EQ(i.since, now - 19min);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007?job=job_0000000000000002");
   EXPECT_EQ(i.command, "muster explain cl_0000000000000007");
@@ -224,16 +226,17 @@ TEST_F(attention_rules, wishes_that_no_connected_worker_meets) {
 TEST_F(attention_rules, gangs_that_can_never_start) {
   pool().overview.tasks_connected = 4;
   core::gang_view g;
-  g.name = "ring";
-  g.size = 16;
+  g.waits = {"ring", 16, 16, true};
   g.first = core::closure_id{9};
   g.since = now - 1min;
-  g.why = "the connected workers have no room for the 16 closures";
   pool().gangs.items = {g};
   EXPECT_TRUE(said().empty()) << "one that waits its turn is normal";
-  pool().gangs.items[0].possible = false;
+  pool().gangs.items[0].waits.possible = false;
   EXPECT_EQ(only().title, "Gang ring of 16 closures cannot start");
-  EXPECT_EQ(only().detail, g.why);
+  EXPECT_EQ(
+      only().detail,
+      "the connected workers have no room for the 16 closures of gang 'ring' at one time, even "
+      "when idle");
 }
 
 TEST_F(attention_rules, the_watchdog_speaks_while_it_is_quiet) {

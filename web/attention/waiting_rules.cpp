@@ -1,4 +1,5 @@
 // What waits for workers that are not there: wishes of closures, and gangs.
+#include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/attention/attention.hpp"
 #include "web/attention/words.hpp"
@@ -58,7 +59,7 @@ void unmet_wishes(pool_facts const& p, attention_items& out) {
     attention_item item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
                  (w.workers > 0 ? ", whose workers take none" : ", which no worker has");
-    item.detail = w.why;
+    item.detail = text(w.lack);
     item.since = w.since;
     item.link = closure_page(w.first, w.job, p);
     item.command = "muster explain " + core::text(w.first);
@@ -75,11 +76,13 @@ void impossible_gangs(pool_facts const& p, attention_items& out) {
   if (!has_workers(p)) return;
   std::vector<core::gang_view const*> impossible;
   for (auto const& g : p.gangs.items)
-    if (!g.possible) impossible.push_back(&g);
+    if (!g.waits.possible) impossible.push_back(&g);
   auto const item_of = [&p](core::gang_view const& g) {
-    attention_item item{.rule = "gang-unmet", .subject = core::text(g.first), .count = g.size};
-    item.title = "Gang " + g.name + " of " + plural(g.size, "closure") + " cannot start";
-    item.detail = g.why;
+    attention_item item{
+        .rule = "gang-unmet", .subject = core::text(g.first), .count = g.waits.size};
+    item.title =
+        "Gang " + g.waits.name + " of " + plural(g.waits.size, "closure") + " cannot start";
+    item.detail = text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string());
     item.since = g.since;
     item.link = closure_page(g.first, g.job, p);
     item.command = "muster explain " + core::text(g.first);

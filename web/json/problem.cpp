@@ -120,7 +120,8 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 }
 
 problem to_problem(muster::status const& s) {
-  return make_problem(is_no_room(s) ? 507 : http_status(s.code), s.code, s.message);
+  return make_problem(is_no_room(s) ? 507 : http_status(s.code), s.code, s.message, s.field,
+                      s.limit == 0 ? std::string() : std::to_string(s.limit));
 }
 
 problem invalid(std::string field, std::string detail, std::string limit) {

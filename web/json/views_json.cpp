@@ -4,6 +4,8 @@
 #include <absl/strings/escaping.h>
 
 #include "base/text.hpp"
+#include "server/core/words/attempt_words.hpp"
+#include "server/core/words/explanation_words.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/json_in.hpp"
 
@@ -27,7 +29,8 @@ void attempt_members(member_list const& m, core::attempt_view const& a) {
   m("host", a.host);
   m("started_ms", a.started);
   m("ended_ms", a.ended);
-  m("outcome", a.outcome);
+  m("outcome", text(a.outcome));
+  m("end", name(a.outcome.how), "what the outcome says, as a code: WORKER_LOST");
 }
 
 void component_members(member_list const& m, core::per_worker_view::component const& c) {
@@ -75,14 +78,14 @@ void option_members(member_list const& m, core::closure_view const& c) {
 
 void gang_members(member_list const& m, core::gang_view const& g) {
   m("job", g.job);
-  m("gang", g.name);
-  m("size", g.size);
-  m("here", g.here, "members that only wait to be started");
+  m("gang", g.waits.name);
+  m("size", g.waits.size);
+  m("here", g.waits.ready, "members that only wait to be started");
   m("first", g.first);
   m("function", g.function);
   m("since_ms", g.since);
-  m("possible", g.possible, "the connected workers could hold it");
-  m("why", g.why);
+  m("possible", g.waits.possible, "the connected workers could hold it");
+  m("why", text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string()));
 }
 
 void wish_members(member_list const& m, core::wish_view const& w) {
@@ -93,7 +96,8 @@ void wish_members(member_list const& m, core::wish_view const& w) {
   m("first", w.first);
   m("job", w.job);
   m("since_ms", w.since);
-  m("why", w.why);
+  m("why", text(w.lack));
+  m("reason", name(w.lack.why), "the same as a code: UNSATISFIABLE");
 }
 
 void write_resources(json_out& out, core::task_view const& t) {

@@ -1,5 +1,6 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "base/text.hpp"
+#include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/closure_listing.hpp"
 
@@ -83,27 +84,27 @@ coro::task<response> get_closure(web_context& context, exchange& ex) {
 struct explained {
   core::closure_id id{};
   std::string function, display_name;
-  core::closure_state state{};
-  std::string why;
+  core::explanation why;
 };
 
 void members(member_list const& m, explained const& e) {
   m("id", e.id);
   m.some("function", e.function);
   m.some("display_name", e.display_name);
-  m("state", e.state);
-  m("explanation", e.why);
+  m("state", e.why.state);
+  m("explanation", text(e.why), "a sentence for people");
+  m("reason", name(e.why.why), "why it is where it is: NO_WORKER, BUSY, RETRY");
+  m.some("cause", cause(e.why), "of one that waits: the sentence without its state and age");
 }
 
 muster::result<explained> explanation_of(server::hub& h, core::closure_id id,
                                          core::session_id session) {
   auto why = h.state().explain(id, h.now(), session);
   if (!why) return why.error();
-  explained e{id, {}, {}, {}, std::move(*why)};
+  explained e{id, {}, {}, std::move(*why)};
   if (auto c = h.state().closure(id, session)) {
     e.function = std::move(c->function);
     e.display_name = std::move(c->display_name);
-    e.state = c->state;
   }
   return e;
 }

@@ -97,15 +97,6 @@ muster::result<cluster_facts> declare(engine_services& services, coordination::c
   return opened.error();
 }
 
-// What the core finds wrong begins with the field's name.
-problem declaration_problem(muster::status const& s) {
-  auto p = to_problem(s);
-  auto const colon = s.message.find(": ");
-  if (s.code == muster::code::invalid_argument && colon != std::string::npos)
-    p.field = s.message.substr(0, colon);
-  return p;
-}
-
 coro::task<response> create_cluster(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
@@ -122,7 +113,7 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
   };
   auto const c = co_await context.engine.call<muster::result<cluster_facts>>(
       std::move(work), context.options.timeouts.engine, nullptr);
-  if (!c) co_return problem_response(declaration_problem(c.error()));
+  if (!c) co_return problem_response(to_problem(c.error()));
   auto r = cluster_response(*c);
   r.status = 201;
   r.headers.emplace_back("Location", location);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/text.hpp"
+#include "server/core/words/attempt_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/stream_query.hpp"
@@ -140,13 +141,22 @@ class closures_trace final : public trace_stream {
     co_return got->page.next.has_value();
   }
 
-  /// See attempt_view::outcome.
-  static std::string_view state_of(std::string_view outcome) {
-    if (outcome == "running") return "RUNNING";
-    if (outcome == "succeeded") return name(core::bar_state::succeeded);
-    if (outcome == "cancelled") return name(core::bar_state::cancelled);
-    bool const lost = outcome.starts_with("worker lost");
-    return name(lost ? core::bar_state::lost : core::bar_state::failed);
+  static std::string_view state_of(core::attempt_end how) {
+    switch (how) {
+      case core::attempt_end::running:
+        return "RUNNING";
+      case core::attempt_end::succeeded:
+      case core::attempt_end::value_lost:
+        return name(core::bar_state::succeeded);
+      case core::attempt_end::cancelled:
+        return name(core::bar_state::cancelled);
+      case core::attempt_end::worker_lost:
+      case core::attempt_end::connection_broke:
+      case core::attempt_end::not_there:
+        return name(core::bar_state::lost);
+      default:
+        return name(core::bar_state::failed);
+    }
   }
 
   void add(core::closure_view const& c, core::attempt_view const& a, core::time_point now) {
@@ -155,14 +165,14 @@ class closures_trace final : public trace_stream {
     s.started = a.started;
     auto const ended = a.ended == core::time_point{} ? now : a.ended;
     s.lasted = std::max(core::duration{}, ended - a.started);
-    s.state = state_of(a.outcome);
+    s.state = state_of(a.outcome.how);
     s.closure = c.id;
     s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
     if (last && c.error)
       s.error = c.error->message;
     else if (!last)
-      s.error = a.outcome;
+      s.error = text(a.outcome);
     trace_.add(a.host.empty() ? "workers" : a.host, a.worker, s);
   }
 

@@ -59,10 +59,7 @@ response submitted(scheduled const& now) {
 
 problem submission_problem(muster::status const& s) {
   auto p = to_problem(s);
-  auto const field = std::string_view(s.message).substr(0, s.message.find(": "));
-  if (field.size() == s.message.size() || field.find(' ') != std::string_view::npos) return p;
-  p.field = field;
-  if (p.status == 400 || p.status == 409) p.status = 422;
+  if (!s.field.empty() && (p.status == 400 || p.status == 409)) p.status = 422;
   return p;
 }
 

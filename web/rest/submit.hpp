@@ -23,8 +23,8 @@ coro::task<muster::result<scheduled>> schedule(web_context& context, core::calle
                                                core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});
 
-/// What the core finds wrong with closures begins with the field's name: it fits the description
-/// and cannot be, 422. The rest is about the job or the server.
+/// What the core finds wrong with a field fits the description and cannot be: 422. The rest is
+/// about the job or the server.
 problem submission_problem(muster::status const& s);
 
 /// Its job, with the ids of the closures.

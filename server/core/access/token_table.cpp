@@ -14,19 +14,20 @@ bool is_id(std::string_view text) {
 }
 
 status check(token const& t, time_point now) {
-  auto const invalid = [](std::string text) {
-    return status{code::invalid_argument, std::move(text)};
-  };
   if (t.id.empty() || t.id.size() > token_table::id_bytes_max)
-    return invalid("name: must leave an id of 1 to " + std::to_string(token_table::id_bytes_max) +
-                   " characters");
-  if (!is_id(t.id)) return invalid("name: '" + t.id + "' is not of A-Z a-z 0-9 _ -");
+    return wrong_field(
+        "name",
+        "must leave an id of 1 to " + std::to_string(token_table::id_bytes_max) + " characters",
+        token_table::id_bytes_max);
+  if (!is_id(t.id)) return wrong_field("name", "'" + t.id + "' is not of A-Z a-z 0-9 _ -");
   if (t.clusters.size() > token_table::clusters_max)
-    return invalid("clusters: " + std::to_string(t.clusters.size()) + " of them, the limit is " +
-                   std::to_string(token_table::clusters_max));
+    return wrong_field("clusters",
+                       std::to_string(t.clusters.size()) + " of them, the limit is " +
+                           std::to_string(token_table::clusters_max),
+                       token_table::clusters_max);
   if (t.role == role::admin && !t.clusters.empty())
-    return invalid("clusters: an admin's token is for the whole server");
-  if (t.expires <= now) return invalid("expires: must be in the future");
+    return wrong_field("clusters", "an admin's token is for the whole server");
+  if (t.expires <= now) return wrong_field("expires", "must be in the future");
   return {};
 }
 

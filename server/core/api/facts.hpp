@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/model.hpp"
 
 namespace muster::core {
@@ -72,7 +73,7 @@ struct attempt_fact {
   std::string host{};
   time_point started{};
   time_point ended{};
-  std::string outcome{};  ///< of one that was not the last
+  attempt_outcome outcome{};  ///< of one that was not the last
 
   bool operator==(attempt_fact const&) const = default;
 };

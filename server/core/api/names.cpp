@@ -2,6 +2,7 @@
 #include "base/enum_names.hpp"
 #include "base/text.hpp"
 #include "server/core/api/effects.hpp"
+#include "server/core/api/explanation.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/listings.hpp"
 
@@ -50,6 +51,43 @@ std::string_view name(remark_kind k) {
       "task_uncordoned", "dependency_lost", "closure_alone", "no_progress",     "spill_failed",
       "values_dropped",  "job_failed",      "session_failed"};
   return named<remark_kind::session_failed>(names, k);
+}
+
+std::string_view name(attempt_end e) {
+  static constexpr std::string_view names[] = {
+      "RUNNING",          "SUCCEEDED",  "FAILED",       "CANCELLED",       "WORKER_LOST",
+      "CONNECTION_BROKE", "NOT_THERE",  "STALE_HANDLE", "DEPENDENCY_LOST", "TIMED_OUT",
+      "USER_ERROR",       "VALUE_LOST", "RECALLED",     "EARLIER"};
+  return named<attempt_end::earlier>(names, e);
+}
+
+std::string_view name(closure_reason r) {
+  static constexpr std::string_view names[] = {"INPUT_NOT_READY",
+                                               "INPUT_READ_BACK",
+                                               "INPUT_MADE_AGAIN",
+                                               "DELAY",
+                                               "RETRY",
+                                               "PAUSE",
+                                               "MAY_RETURN",
+                                               "PREFETCHED",
+                                               "GANG_NOT_READY",
+                                               "GANG_TOO_LARGE",
+                                               "GANG_WAITS",
+                                               "RUNS_ALONE",
+                                               "SERVER_STOPS",
+                                               "NO_WORKER",
+                                               "FUNCTION_UNSEEN",
+                                               "FUNCTION_ABSENT",
+                                               "WORKERS_CLOSED",
+                                               "WORKERS_START",
+                                               "UNSATISFIABLE",
+                                               "WORKERS_HELD_BACK",
+                                               "BUSY",
+                                               "RUNNING",
+                                               "SUCCEEDED",
+                                               "FAILED",
+                                               "CANCELLED"};
+  return named<closure_reason::cancelled>(names, r);
 }
 
 std::string_view name(release_reason r) {

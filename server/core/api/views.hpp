@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/model.hpp"
 
 namespace muster::core {
@@ -63,8 +64,8 @@ struct attempt_view {
   core::incarnation incarnation{};
   std::string host;
   time_point started{};
-  time_point ended{};   // epoch: still running
-  std::string outcome;  // "running", "succeeded", "failed", "cancelled", "worker lost: …"
+  time_point ended{};  // epoch: still running
+  attempt_outcome outcome;
 };
 
 struct closure_view {

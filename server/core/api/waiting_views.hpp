@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "server/core/api/explanation.hpp"
 #include "server/core/api/model.hpp"
 
 namespace muster::core {
@@ -12,14 +14,11 @@ namespace muster::core {
 /// A gang that has not started.
 struct gang_view {
   session_id job{};
-  std::string name;
-  std::size_t size = 0;
-  std::size_t here = 0;  // members that wait for nothing but the others and a worker
+  gang_wait waits;
   closure_id first{};
-  std::string function;  // of the first
-  time_point since{};    // when the first was scheduled
-  bool possible = true;  // the connected workers could hold it, were they idle
-  std::string why;       // it waits: one sentence
+  std::string function;               // of the first
+  time_point since{};                 // when the first was scheduled
+  std::optional<worker_lack> lack{};  // of the first, where the workers have no room for the gang
 };
 
 struct gangs_view {
@@ -37,7 +36,7 @@ struct wish_view {
   closure_id first{};         // the oldest of the session that was looked at first
   session_id job{};
   time_point since{};  // when the first was scheduled
-  std::string why;     // it waits: one sentence
+  worker_lack lack;    // why the first of them has no worker
 
   static constexpr std::size_t functions_max = 10;
 };

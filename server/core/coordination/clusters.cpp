@@ -22,14 +22,15 @@ status clusters::allowed(cluster_spec const& spec) const {
   if (stopped_) return {code::unavailable, "the server is shutting down"};
   if (auto const valid = validate(spec); !valid.ok()) return valid;
   if (spec.service_type != service_type)
-    return {code::invalid_argument, "type: there is no service type '" + spec.service_type +
-                                        "'; there is '" + std::string(service_type) + "'"};
+    return wrong_field("type", "there is no service type '" + spec.service_type + "'; there is '" +
+                                   std::string(service_type) + "'");
   std::uint64_t tasks = 0;
   for (auto const& j : spec.jobs) tasks += j.tasks;
   if (tasks > limits_.tasks_max)
-    return {code::invalid_argument, "jobs: have " + std::to_string(tasks) +
-                                        " tasks, the limit is " +
-                                        std::to_string(limits_.tasks_max)};
+    return wrong_field("jobs",
+                       "have " + std::to_string(tasks) + " tasks, the limit is " +
+                           std::to_string(limits_.tasks_max),
+                       limits_.tasks_max);
   return {};
 }
 

@@ -26,11 +26,13 @@ void build_orders::forget_components() {
 void build_orders::create_value(create_per_worker& e) {
   if (step_.refuse_when_stopping(e.call)) return;
   if (!book_.functions.knows(e.function))
-    return step_.answer(e.call, {code::invalid_argument, "function: unknown number"});
+    return step_.answer(e.call, wrong_field("function", "unknown number"));
   if (e.name.size() > value_name_bytes_max)
-    return step_.answer(e.call, {code::invalid_argument, "name: " + std::to_string(e.name.size()) +
-                                                             " bytes, the limit is " +
-                                                             std::to_string(value_name_bytes_max)});
+    return step_.answer(e.call,
+                        wrong_field("name",
+                                    std::to_string(e.name.size()) + " bytes, the limit is " +
+                                        std::to_string(value_name_bytes_max),
+                                    value_name_bytes_max));
   auto* const owner = sessions_.find(e.owner);
   if (e.owner != session_id{} && (!owner || owner->closed))
     return step_.answer(e.call, texts_.unknown_session(e.owner));

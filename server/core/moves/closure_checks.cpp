@@ -22,22 +22,23 @@ constexpr std::size_t resources_max = 64;
 constexpr std::size_t per_worker_max = 64;
 constexpr std::size_t name_bytes_max = 256;
 
-status bad(std::string message) {
-  return {code::invalid_argument, std::move(message)};
-}
-
 bool within(duration d) {
   return d >= duration{} && d <= time_max;
 }
 
-std::string valid_names(auto const& pairs, std::string const& what, std::size_t max) {
+status valid_names(auto const& pairs, std::string const& field, std::size_t max) {
   if (pairs.size() > max)
-    return "options." + what + ": " + std::to_string(pairs.size()) + " of them, the limit is " +
-           std::to_string(max);
+    return wrong_field(
+        field, std::to_string(pairs.size()) + " of them, the limit is " + std::to_string(max), max);
   for (auto const& [key, value] : pairs)
     if (key.empty() || key.size() > name_bytes_max)
-      return "options." + what + ": a name has 1 to " + std::to_string(name_bytes_max) + " bytes";
+      return wrong_field(field, "a name has 1 to " + std::to_string(name_bytes_max) + " bytes",
+                         name_bytes_max);
   return {};
+}
+
+status above(char const* field, std::uint64_t is, std::uint64_t limit) {
+  return wrong_field(field, std::to_string(is) + ", the limit is " + std::to_string(limit), limit);
 }
 
 }  // namespace
@@ -47,28 +48,33 @@ status closure_intake::valid_extras(closure_spec const& spec, std::string const&
   auto const& x = *spec.extras;
   auto const& o = x.options;
   if (o.priority > priority_max || o.priority < -priority_max)
-    return bad(at + "options.priority: the limit is " + std::to_string(priority_max));
+    return wrong_field(at + "options.priority", "the limit is " + std::to_string(priority_max),
+                       priority_max);
   if (o.max_retries > retries_max)
-    return bad(at + "options.max_retries: the limit is " + std::to_string(retries_max));
-  if (!within(o.delay)) return bad(at + "options.delay: not between 0 and 365 days");
-  if (!within(o.deadline)) return bad(at + "options.deadline: not between 0 and 365 days");
+    return wrong_field(at + "options.max_retries", "the limit is " + std::to_string(retries_max),
+                       retries_max);
+  if (!within(o.delay)) return wrong_field(at + "options.delay", "not between 0 and 365 days");
+  if (!within(o.deadline))
+    return wrong_field(at + "options.deadline", "not between 0 and 365 days");
   if (!within(o.retry_initial) || !within(o.retry_max))
-    return bad(at + "options.retry: a pause is not between 0 and 365 days");
+    return wrong_field(at + "options.retry", "a pause is not between 0 and 365 days");
   if (x.inputs.size() > inputs_max)
-    return bad(at + "args: refer to " + std::to_string(x.inputs.size()) +
-               " RemoteValues, the limit is " + std::to_string(inputs_max));
+    return wrong_field(at + "args",
+                       "refer to " + std::to_string(x.inputs.size()) +
+                           " RemoteValues, the limit is " + std::to_string(inputs_max),
+                       inputs_max);
   if (auto needs = valid_needs(x, at); !needs.ok()) return needs;
   std::uint32_t gap = 0;
   bool const has_gaps = spec.args.encoding() == encoding::json;
   for (auto const& i : x.inputs) {
     if (has_gaps ? i.offset < gap || i.offset > spec.args.size() : i.offset > beside_pickled)
-      return bad(at + "args: the gaps for inputs are not in order, or not within");
+      return wrong_field(at + "args", "the gaps for inputs are not in order, or not within");
     gap = i.offset;
     if (i.closure == closure_id{} && i.position >= position)
-      return bad(at + "args: refer to position " + std::to_string(i.position) +
-                 ", which is not an earlier closure of the request");
+      return wrong_field(at + "args", "refer to position " + std::to_string(i.position) +
+                                          ", which is not an earlier closure of the request");
     if (!streaming && i.closure != closure_id{} && closures_.find(i.closure) == no_slot)
-      return {code::not_found, at + "args: " + texts_.unknown_value(i.closure).message};
+      return wrong_field(at + "args", texts_.unknown_value(i.closure).message, 0, code::not_found);
   }
   return {};
 }
@@ -77,30 +83,33 @@ status closure_intake::valid_needs(closure_extras const& x, std::string const& a
   auto const& o = x.options;
   if (o.task_job.size() > name_bytes_max || o.task_index < -1 ||
       (o.task_job.empty() && o.task_index != -1))
-    return bad(at + "options.task: not the name of a task, such as worker:3, or of a job");
-  if (auto why = valid_names(o.labels, "labels", labels_max); !why.empty()) return bad(at + why);
-  if (auto why = valid_names(o.resources, "resources", resources_max); !why.empty())
-    return bad(at + why);
+    return wrong_field(at + "options.task",
+                       "not the name of a task, such as worker:3, or of a job");
+  if (auto wrong = valid_names(o.labels, at + "options.labels", labels_max); !wrong.ok())
+    return wrong;
+  if (auto wrong = valid_names(o.resources, at + "options.resources", resources_max); !wrong.ok())
+    return wrong;
   for (auto const& [name, amount] : o.resources)
-    if (amount == 0) return bad(at + "options.resources: '" + name + "' is 0");
+    if (amount == 0) return wrong_field(at + "options.resources", "'" + name + "' is 0");
   if (x.per_worker.size() > per_worker_max)
-    return bad(at + "args: name " + std::to_string(x.per_worker.size()) +
-               " per-worker values, the limit is " + std::to_string(per_worker_max));
+    return wrong_field(at + "args",
+                       "name " + std::to_string(x.per_worker.size()) +
+                           " per-worker values, the limit is " + std::to_string(per_worker_max),
+                       per_worker_max);
   for (auto const id : x.per_worker) {
     auto const* e = builds_.find(id);
     if (!e || e->released)
-      return {code::not_found, at + "args: " + texts_.unknown_per_worker(id).message};
+      return wrong_field(at + "args", texts_.unknown_per_worker(id).message, 0, code::not_found);
   }
   return {};
 }
 
 status closure_intake::valid(std::vector<closure_spec> const& specs,
                              session_spec const& session) const {
-  auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function: "; };
+  auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function"; };
   bool plain = true;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (!book_.functions.knows(specs[i].function))
-      return {code::invalid_argument, at(i) + "unknown number"};
+    if (!book_.functions.knows(specs[i].function)) return wrong_field(at(i), "unknown number");
     if (!specs[i].extras) continue;
     plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
@@ -121,32 +130,35 @@ status closure_intake::served(std::vector<closure_spec> const& specs,
                               session_spec const& session) const {
   for (std::size_t i = 0; i < specs.size(); ++i)
     if (auto const why = unserved(specs[i].function, session); !why.empty())
-      return {code::failed_precondition, "closures[" + std::to_string(i) + "].function: " + why};
+      return wrong_field("closures[" + std::to_string(i) + "].function", why, 0,
+                         code::failed_precondition);
   return {};
 }
 
 status closure_intake::valid(session_spec const& spec) const {
   if (spec.queue_capacity > step_.config.queue_capacity_max)
-    return bad("queue_capacity: " + std::to_string(spec.queue_capacity) + ", the limit is " +
-               std::to_string(step_.config.queue_capacity_max));
+    return above("queue_capacity", spec.queue_capacity, step_.config.queue_capacity_max);
   if (spec.max_worker_failures > worker_failures_max)
-    return bad("max_worker_failures: " + std::to_string(spec.max_worker_failures) +
-               ", the limit is " + std::to_string(worker_failures_max));
+    return above("max_worker_failures", spec.max_worker_failures, worker_failures_max);
   if (spec.num_workers > step_.config.tasks_max)
-    return bad("num_workers: " + std::to_string(spec.num_workers) + ", the limit is " +
-               std::to_string(step_.config.tasks_max));
+    return above("num_workers", spec.num_workers, step_.config.tasks_max);
   if (spec.durable.value_or(false) && spec.delivery == delivery::stream)
-    return bad(
-        "durable: this stream's outcomes are gone when its client has them; one that holds values "
+    return wrong_field(
+        "durable",
+        "this stream's outcomes are gone when its client has them; one that holds values "
         "(hold_values) is kept");
   if (spec.durable.value_or(false) && !step_.config.durable)
-    return {code::failed_precondition,
-            "durable: the server keeps nothing over a restart; it was started without --data-dir"};
-  if (spec.weight == 0 || spec.weight > 1'000) return bad("weight: not between 1 and 1000");
-  if (!within(spec.deadline)) return bad("deadline: not between 0 and 365 days");
+    return wrong_field("durable",
+                       "the server keeps nothing over a restart; it was started without --data-dir",
+                       0, code::failed_precondition);
+  if (spec.weight == 0 || spec.weight > 1'000)
+    return wrong_field("weight", "not between 1 and 1000");
+  if (!within(spec.deadline)) return wrong_field("deadline", "not between 0 and 365 days");
   if (spec.grace < duration{} || spec.grace > step_.config.session_grace_max)
-    return bad("session_grace: not between 0 and " +
-               std::to_string(step_.config.session_grace_max / std::chrono::seconds(1)) + " s");
+    return wrong_field(
+        "session_grace",
+        "not between 0 and " +
+            std::to_string(step_.config.session_grace_max / std::chrono::seconds(1)) + " s");
   return {};
 }
 

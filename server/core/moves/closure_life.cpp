@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/core/words/attempt_words.hpp"
 
 namespace muster::core {
 
@@ -90,7 +91,7 @@ void closure_life::start_waiting(seat& w) {
   while (w.running.size < w.slots && w.ahead.size > 0) start(w, w.ahead.front, step_.now, false);
 }
 
-void closure_life::remember_attempt(slot c, std::string outcome) {
+void closure_life::remember_attempt(slot c, attempt_outcome outcome) {
   auto& r = closures_[c];
   auto& lost = r.with_details().lost;
   if (lost.size() >= 16) {  // the newest sixteen tell the story
@@ -101,27 +102,23 @@ void closure_life::remember_attempt(slot c, std::string outcome) {
   lost.push_back({r.attempt, r.place, r.started, step_.now, std::move(outcome)});
 }
 
-std::string closure_life::text_of(loss const& l) {
-  return l.reason == loss_reason::worker_lost ? "worker lost: " + l.why : l.why;
-}
-
-void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const& l,
+void closure_life::put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
                                     duration pause) {
   auto& r = closures_[c];
   auto& s = sessions_.of(r.owner);
-  bool const lost = l.reason == loss_reason::worker_lost;
-  if ((lost || l.reason == loss_reason::not_there) && !r.sent())
+  bool const lost = why.how == attempt_end::worker_lost;
+  if ((lost || why.how == attempt_end::not_there) && !r.sent())
     activity_.add(w.number,
                   {closures_.id_of(c), s.id, r.function, bar_state::lost, r.started, step_.now});
-  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text_of(l));
-  bool const recalled = l.reason == loss_reason::recalled;
-  if (!recalled) remember_attempt(c, text_of(l));
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
+  bool const recalled = why.how == attempt_end::recalled;
+  if (!recalled) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
 
   if (r.timed_out) return expire(c);
   if (r.stop_requested)
     return cancel(c, lost ? "cancelled; its worker was lost before it answered"
-                          : "cancelled instead of run again: " + l.why);
+                          : "cancelled instead of run again: " + text(why));
   if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
     book_.count_aborted();
     return fail(c, closure_state::failed,
@@ -129,7 +126,7 @@ void closure_life::put_back_closure(worker& w, slot c, bool suspect, loss const&
                  "quarantined: " + std::to_string(r.worker_failures) +
                      (lost ? " workers were lost while they ran it, the last was "
                            : " workers were lost or could not run it, the last was ") +
-                     w.task->name() + " (" + l.why + ")",
+                     w.task->name() + " (" + (lost ? why.detail : text(why)) + ")",
                  "", w.task->name(), r.attempt});
   }
   if (suspect && lost) count_lost_worker(c, w.task->name());

@@ -70,9 +70,10 @@ class closure_life {
   void let_wait(seat& w, slot c);
   /// Slots of the worker may have become free for what it was sent ahead.
   void start_waiting(seat& w);
-  void remember_attempt(slot c, std::string outcome);
+  void remember_attempt(slot c, attempt_outcome outcome);
   /// `suspect`: the closure may be why. `pause`: before it is queued again.
-  void put_back_closure(worker& w, slot c, bool suspect, loss const& l, duration pause = {});
+  void put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
+                        duration pause = {});
   void succeed(slot c, blob&& value);
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
@@ -125,8 +126,6 @@ class closure_life {
 
  private:
   void give(seat& w, slot c, closure_record& r);
-  /// What the attempt's history says.
-  static std::string text_of(loss const& l);
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);

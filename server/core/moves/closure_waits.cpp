@@ -138,7 +138,7 @@ bool closure_life::retry(worker& w, slot c, core::failure const& f) {
   auto const& o = d->extras->options;
   if (d->retries >= o.max_retries) return false;
   ++d->retries;
-  remember_attempt(c, "failed: " + f.message);
+  remember_attempt(c, {attempt_end::user_error, f.message});
   scheduler_.let_go(scheduler_.of(w.number), c);
   book_.back(c, closure_book::back_for::retry);
   flow_.note(s, c);

@@ -1,10 +1,12 @@
-// Why a closure waits, moved or failed, in one sentence with the facts. Reads only.
+// Why a closure waits, moved or failed, as data. Reads only.
 //
 // Owned by the coordinator; engine thread only.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "server/core/api/explanation.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/moves/release_texts.hpp"
 #include "server/core/moves/worker_events.hpp"
@@ -29,7 +31,7 @@ class explainer {
         workers_(workers) {}
 
   /// REQUIRES: there is such a closure.
-  std::string explain(slot c, time_point now) const;
+  explanation explain(slot c, time_point now) const;
   /// It waits for nothing but a worker, and none that is here can have it.
   bool has_no_worker(slot c) const;
 
@@ -38,12 +40,20 @@ class explainer {
   wishes_view wishes() const;
 
  private:
-  /// When every worker that has the function starts later; empty otherwise.
-  std::string starting(function_id f) const;
-  std::string not_serving(function_id f) const;
-  std::string awaited_input(closure_details const& d) const;
+  /// Who would have the function, did they take closures; nothing when nobody would.
+  std::optional<worker_lack> not_serving(function_id f) const;
+  /// When every worker that has the function starts later; nothing otherwise.
+  std::optional<worker_lack> starting(function_id f) const;
+  void explain_blocked(slot c, explanation& into) const;
+  void explain_queued(slot c, time_point now, explanation& into) const;
+  void explain_delayed(slot c, time_point now, explanation& into) const;
+  void explain_prefetched(slot c, time_point now, explanation& into) const;
+  void explain_running(slot c, time_point now, explanation& into) const;
+  void explain_ended(slot c, explanation& into) const;
+  /// What is to say of the attempt that was lost last.
+  void explain_loss(slot c, time_point now, explanation& into) const;
   /// `fits`: the connected workers could hold it.
-  std::string why_gang_waits(gang const& g, bool fits) const;
+  static gang_wait wait_of(gang const& g, bool fits) { return {g.name, g.size, g.ready, fits}; }
   gang_view view_of(gang const& g, bool fits) const;
   /// REQUIRES: something is queued in the lane.
   wish_view wish_of(lane const& l, session_id job) const;
@@ -53,11 +63,11 @@ class explainer {
     std::string first_cordoned;  // "worker:3"
   };
   takers takers_of(lane const& l) const;
-  /// Workers there are, but an operator holds them back; empty when others serve.
-  std::string held_back(slot c) const;
-  /// Why no worker can have it just now, though it waits for nothing else; empty when one may.
-  std::string without_worker(slot c) const;
-  std::string why_it_waits_alone(slot c) const;
+  /// Workers there are, but an operator holds them back; nothing when others serve.
+  std::optional<worker_lack> held_back(slot c) const;
+  /// Why no worker can have it just now, though it waits for nothing else; nothing when one may.
+  std::optional<worker_lack> without_worker(slot c) const;
+  void explain_alone(slot c, explanation& into) const;
 
   step_frame const& step_;
   closure_table const& closures_;

@@ -64,7 +64,7 @@ value_store::rebuilding* closure_intake::run_again(slot c) {
   }
   slot const b = create(rebuilders_, spec);
   again.by = closures_.id_of(b);
-  life_.remember_attempt(c, "succeeded; its value was lost, it runs again as " + text(again.by));
+  life_.remember_attempt(c, {attempt_end::value_lost, {}, again.by});
   step_.fx.remarks.push_back(
       {remark_kind::values_dropped, text(id),
        texts_.unknown_value(id).message + "; it is needed and runs again as " + text(again.by)});

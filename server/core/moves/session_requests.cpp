@@ -159,12 +159,13 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
 status session_requests::pass_over(session const& s, core::schedule& e,
                                    std::vector<closure_id>& known) const {
   if (!e.first) return {};
-  if (!s.is_job()) return {code::invalid_argument, "first: only jobs have positions"};
+  if (!s.is_job()) return wrong_field("first", "only jobs have positions");
   auto const& all = flow_.of(s).closures;
   if (*e.first > all.size())
-    return {code::failed_precondition, "first: " + std::to_string(*e.first) + ", the job has " +
-                                           std::to_string(all.size()) +
-                                           " closures, so that is the next"};
+    return wrong_field("first",
+                       std::to_string(*e.first) + ", the job has " + std::to_string(all.size()) +
+                           " closures, so that is the next",
+                       0, code::failed_precondition);
   auto const count = std::min<std::size_t>(all.size() - *e.first, e.closures.size());
   for (std::size_t k = 0; k < count; ++k) known.push_back(closures_.id_of(all[*e.first + k]));
   e.closures.erase(e.closures.begin(), e.closures.begin() + static_cast<std::ptrdiff_t>(count));

@@ -48,21 +48,6 @@ struct ended_input {
   std::vector<closure_id> dependents;
 };
 
-/// Why a closure went back to its queue.
-enum class loss_reason : std::uint8_t {
-  worker_lost,   ///< its worker died, or stayed away for too long
-  not_there,     ///< its worker lives and does not have it
-  stale_handle,  ///< its worker does not know the function
-  dependency,    ///< something that it relies on is gone for a while
-  timeout,       ///< it reported a time-out that is borne
-  recalled,      ///< it was only sent ahead, and given back: nobody's loss
-};
-
-struct loss {
-  loss_reason reason{};
-  std::string why;
-};
-
 /// What changed of durable jobs and sessions; said as facts at the end of the step.
 struct changed_jobs {
   struct request {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "server/core/words/explanation_words.hpp"
+
 namespace muster::core {
 
 namespace {
@@ -84,7 +86,7 @@ bool version_watch::refuse() {
       continue;
     }
     auto const why = "it asks for " + book_.functions[v.function].name +
-                     "; connected workers have " + versions_there(v.family);
+                     "; connected workers have " + text_of_versions(versions_there(v.family));
     for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {
       slot const c = closures_.find(id);
       if (c == no_slot || ended(closures_[c].state) || closures_[c].worker != worker_number{})
@@ -118,33 +120,21 @@ std::vector<closure_id> version_watch::waiting_for(function_id f, std::size_t mo
   return found;
 }
 
-std::string version_watch::versions_there(std::uint32_t family) const {
-  constexpr std::size_t shown = 5;
-  std::vector<std::string_view> there;
+std::vector<std::string> version_watch::versions_there(std::uint32_t family) const {
+  std::vector<std::string> there;
   for (auto const& v : versions_)
     if (v.family == family && v.present > 0) there.push_back(book_.functions[v.function].name);
   std::sort(there.begin(), there.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(there.size(), shown); ++i) {
-    bool const last = i + 1 == there.size();
-    text.append(i == 0 ? "" : last ? " and " : ", ").append(there[i]);
-  }
-  return there.size() > shown ? text + " and others" : text;
+  return there;
 }
 
-std::string version_watch::why_it_waits(slot c, time_point now) const {
+std::optional<version_wait> version_watch::why_it_waits(slot c, time_point now) const {
   auto const& r = closures_[c];
   if (r.state != closure_state::queued || r.sent()) return {};
   auto const* v = find(book_.functions.served(r.function));
   if (!v || v->present > 0) return {};
-  auto const& family = families_[v->family];
-  if (family.present == 0)
-    return "No worker of '" + family.name + "' is connected, whatever its version.";
-  auto const left = std::max(duration{}, there_until(*v) - now);
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
-  return "Connected workers have " + versions_there(v->family) + "; unless one with " +
-         book_.functions[v->function].name + " comes within " + std::to_string(ms) +
-         " ms, it fails.";
+  return version_wait{families_[v->family].name, book_.functions[v->function].name,
+                      versions_there(v->family), std::max(duration{}, there_until(*v) - now)};
 }
 
 }  // namespace muster::core

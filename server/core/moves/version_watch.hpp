@@ -9,10 +9,12 @@
 // versions as functions have such names (config::functions_max).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/core/api/explanation.hpp"
 #include "server/core/closures/closure_book.hpp"
 #include "server/core/moves/closure_life.hpp"
 #include "server/core/moves/step_frame.hpp"
@@ -43,8 +45,9 @@ class version_watch {
   time_point due() const { return due_; }
   /// Workers that were there before a restart may not have come back until then.
   void trust_until(time_point t) { trusted_until_ = t; }
-  /// Beside what else is said of a queued closure; empty when its function is no version, or there.
-  std::string why_it_waits(slot c, time_point now) const;
+  /// Beside what else is said of a queued closure; nothing when its function is no version, or
+  /// there.
+  std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
   template <class Archive>
   void walk(Archive& a) {
@@ -77,8 +80,8 @@ class version_watch {
     return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
-  /// "python:3.10 and python:3.11"
-  std::string versions_there(std::uint32_t family) const;
+  /// Those of the family that connected workers have: "python:3.10", "python:3.11".
+  std::vector<std::string> versions_there(std::uint32_t family) const;
 
   step_frame& step_;
   closure_table const& closures_;

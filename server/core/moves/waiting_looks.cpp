@@ -26,12 +26,8 @@ closure_options needs_of(requirement const& r) {
 
 gang_view explainer::view_of(gang const& g, bool fits) const {
   gang_view v;
-  v.name = g.name;
-  v.size = g.size;
-  v.here = g.ready;
+  v.waits = wait_of(g, fits);
   v.first = g.members.front();
-  v.possible = fits;
-  v.why = why_gang_waits(g, fits);
   slot const c = closures_.find(v.first);
   if (c == no_slot) return v;  // it has ended in this step
   auto const& r = closures_[c];
@@ -53,8 +49,7 @@ gangs_view explainer::gangs() const {
     auto const cost = 4 * roster_.all().size();
     if (fits || c == no_slot || looks < cost) continue;
     looks -= cost;
-    if (auto const unmet = without_worker(c); !unmet.empty())
-      v.why += "; " + unmet.substr(0, unmet.size() - 1);
+    v.lack = without_worker(c);
   }
   out.more = table.all().size() - out.items.size();
   return out;
@@ -113,9 +108,7 @@ wish_view explainer::wish_of(lane const& l, session_id job) const {
   v.first = closures_.id_of(c);
   v.job = job;
   v.since = closures_[c].created;
-  v.why = without_worker(c);
-  if (v.why.empty()) v.why = "no connected worker has all that it asks for.";
-  if (v.why.ends_with('.')) v.why.pop_back();
+  v.lack = without_worker(c).value_or(worker_lack{closure_reason::unsatisfiable});
   return v;
 }
 

@@ -84,7 +84,7 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
   if (verdict.fatal.empty())
     return life_.put_back_closure(
-        w, c, false, {loss_reason::dependency, "lost " + names + ": " + f.message}, verdict.pause);
+        w, c, false, {attempt_end::dependency_lost, names + ": " + f.message}, verdict.pause);
   names.clear();
   for (auto const& name : verdict.fatal) names = list(std::move(names), name);
   f.message = "UNAVAILABLE: " + names + (verdict.fatal.size() == 1 ? " is" : " are") +
@@ -103,7 +103,7 @@ bool worker_answers::bear_timeout(worker& w, slot c, failure const& f) {
   if (builds(c))
     life_.build_again(w, c, f);
   else
-    life_.put_back_closure(w, c, false, {loss_reason::timeout, "timed out: " + f.message});
+    life_.put_back_closure(w, c, false, {attempt_end::timed_out, f.message});
   return true;
 }
 
@@ -210,8 +210,7 @@ std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
   ++step_.metrics.recalled;
-  life_.put_back_closure(w, c, false,
-                         {loss_reason::recalled, "it was given back before it started"});
+  life_.put_back_closure(w, c, false, {attempt_end::recalled});
   return {};
 }
 
@@ -273,11 +272,8 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
-    return life_.put_back_closure(
-        w, c, true,
-        {loss_reason::stale_handle,
-         "the worker does not know the function any more: " + r.failure.message},
-        pause);
+    return life_.put_back_closure(w, c, true, {attempt_end::stale_handle, r.failure.message},
+                                  pause);
   }
   if (r.failure.kind == failure_kind::dependency_lost) {
     return dependency_lost(w, c, std::move(r.failure));

@@ -29,8 +29,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   count(w);
   scheduler_.update(at);
   while (at.ahead.size > 0)
-    life_.put_back_closure(w, at.ahead.back, false,
-                           {loss_reason::not_there, "the connection to its worker broke: " + why});
+    life_.put_back_closure(w, at.ahead.back, false, {attempt_end::connection_broke, why});
   t.error = std::move(why);
   roster_.tasks.away(step_.now, t);
   step_.fx.remarks.push_back({remark_kind::worker_away, t.name(),
@@ -44,7 +43,7 @@ void worker_events::stop_waiting(worker& w) {
   while (holds.size > 0 && waits_until(w, holds.back) <= step_.now) {
     bool const suspect = !closures_[holds.back].waits;
     if (suspect) blame(w, holds.back);
-    life_.put_back_closure(w, holds.back, suspect, {loss_reason::worker_lost, w.task->error});
+    life_.put_back_closure(w, holds.back, suspect, {attempt_end::worker_lost, w.task->error});
   }
   w.alarm = never;
   if (holds.size > 0) {
@@ -85,8 +84,7 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     auto const it = position.find(closures_.id_of(c));
     if (it == position.end() || held[it->second].attempt != r.attempt ||
         new_seat.held() >= new_seat.credits || !scheduler_.has_free(new_seat, c)) {
-      life_.put_back_closure(from, c, false,
-                             {loss_reason::not_there, "its worker came back without it"});
+      life_.put_back_closure(from, c, false, {attempt_end::not_there});
       continue;
     }
     scheduler_.let_go(old_seat, c);

@@ -180,7 +180,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed)
     slot const c = at.newest();
     bool const suspect = blamed && !clean && !closures_[c].sent() && !closures_[c].waits;
     if (suspect && was_away) blame(w, c);
-    life_.put_back_closure(w, c, suspect, {loss_reason::worker_lost, why});
+    life_.put_back_closure(w, c, suspect, {attempt_end::worker_lost, why});
   }
   builds_.lose({t.job, t.index}, w.stream,
                {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0}, step_.now);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/server_wide.hpp"
@@ -30,7 +31,7 @@ struct attempt_record {
   std::uint32_t place = 0;  // in the place_table
   time_point started{};
   time_point ended{};
-  std::string outcome;
+  attempt_outcome outcome;
 };
 
 /// What only few closures have.

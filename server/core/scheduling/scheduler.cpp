@@ -74,10 +74,11 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
     lanes.emplace(spec.function, spec.extras->options.priority, std::move(needs));
   }
   if (requirements_.size() + fresh.size() > requirement_table::max)
-    return {code::resource_exhausted,
-            "options: the server knows " + std::to_string(requirements_.size()) +
-                " different requirements of unforgotten jobs, its limit is " +
-                std::to_string(requirement_table::max)};
+    return wrong_field("options",
+                       "the server knows " + std::to_string(requirements_.size()) +
+                           " different requirements of unforgotten jobs, its limit is " +
+                           std::to_string(requirement_table::max),
+                       requirement_table::max, code::resource_exhausted);
   std::size_t added = lanes.size();
   if (s)
     for (auto const& [function, priority, needs] : lanes) {
@@ -89,9 +90,10 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
       added -= std::any_of(s->lanes.begin(), s->lanes.end(), same);
     }
   if (added + (s ? s->lanes.size() : 0) <= lanes_max) return {};
-  return {code::resource_exhausted,
-          "options: more than " + std::to_string(lanes_max) +
-              " combinations of function, priority and requirement in one job"};
+  return wrong_field("options",
+                     "more than " + std::to_string(lanes_max) +
+                         " combinations of function, priority and requirement in one job",
+                     lanes_max, code::resource_exhausted);
 }
 
 std::uint32_t scheduler::lane_with_needs(session_number n, closure_spec const& spec) {
@@ -220,49 +222,41 @@ bool scheduler::would_do(seat const& w, lane const& l) const {
   return satisfies(w, {r.job, r.index, r.labels, {}, {}}) && enough(w.resources, r);
 }
 
-std::string scheduler::unmet(std::string const& function, function_id f,
-                             requirement const& r) const {
+std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) const {
+  using kind = unmet_need::kind;
   std::vector<seat const*> left;
   for (auto const& [stream, w] : seats_)
     if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
-  auto const keep = [&](auto holds) {
+  // Keeps those for which it holds; how many were there before, if none is left.
+  auto const keep = [&](auto holds) -> std::uint64_t {
     auto const before = left.size();
     std::erase_if(left, [&](seat const* w) { return !holds(*w); });
     return before > 0 && left.empty() ? before : 0;
   };
-  auto const none = [&](std::size_t of, std::string what) {
-    return "of " + std::to_string(of) + (of == 1 ? " worker" : " workers") + " with '" + function +
-           "' none " + std::move(what);
+  auto const kept_if_it_has = [&](requirement const& part) {
+    return keep([&](seat const& w) { return satisfies(w, part); });
   };
   if (r.job.empty())
     if (auto const of = keep([](seat const& w) { return !w.by_name_only; }))
-      return none(of, "takes closures that do not name it: what its job holds is state");
-  if (auto const of = keep([&](seat const& w) {
-        return satisfies(w, {r.job, r.index, {}, {}, {}});
-      }))
-    return none(of, "is task " + r.job + (r.index < 0 ? "" : ":" + std::to_string(r.index)));
+      return unmet_need{kind::by_name, {}, {}, 0, of};
+  if (auto const of = kept_if_it_has({r.job, r.index, {}, {}, {}}))
+    return unmet_need{
+        kind::task, r.job + (r.index < 0 ? "" : ":" + std::to_string(r.index)), {}, 0, of};
   for (auto const& l : r.labels)
-    if (auto const of = keep([&](seat const& w) {
-          return satisfies(w, {r.job, r.index, {l}, {}, {}});
-        }))
-      return none(of, "has the label " + l.first + "=" + l.second);
+    if (auto const of = kept_if_it_has({r.job, r.index, {l}, {}, {}}))
+      return unmet_need{kind::label, l.first, l.second, 0, of};
   for (auto const& [name, amount] : r.resources) {
-    auto const wanted = name + "=" + std::to_string(amount);
     if (auto const of = keep([&](seat const& w) {
           auto const has = amount_of(w.resources, name);
           return has != w.resources.end() && has->second >= amount;
         }))
-      return none(of, "has " + wanted);
-    if (auto const of = keep([&](seat const& w) {
-          return satisfies(w, {r.job, r.index, {}, {{name, amount}}, {}});
-        }))
-      return none(of, "has " + wanted + " free");
+      return unmet_need{kind::resource, name, {}, amount, of};
+    if (auto const of = kept_if_it_has({r.job, r.index, {}, {{name, amount}}, {}}))
+      return unmet_need{kind::free, name, {}, amount, of};
   }
   for (auto const v : r.per_worker)
-    if (auto const of = keep([&](seat const& w) {
-          return satisfies(w, {r.job, r.index, {}, {}, {v}});
-        }))
-      return none(of, "has built " + text(v) + " yet");
+    if (auto const of = kept_if_it_has({r.job, r.index, {}, {}, {v}}))
+      return unmet_need{kind::per_worker, text(v), {}, 0, of};
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "base/status.hpp"
+#include "server/core/api/explanation.hpp"
 #include "server/core/common/numbered.hpp"
 #include "server/core/common/walk_in_order.hpp"
 #include "server/core/scheduling/gang_table.hpp"
@@ -153,9 +154,9 @@ class scheduler {
   /// What the worker will hold runs alone. REQUIRES: it holds nothing.
   void run_alone_on(seat& w) { w.shut |= seat::by_lone; }
 
-  /// By and by less strict: the first demand that no worker with the function meets, in words;
-  /// empty when one meets all.
-  std::string unmet(std::string const& function, function_id f, requirement const& r) const;
+  /// The first demand that no worker with the function meets, of those that meet the ones before
+  /// it; nothing when one meets all.
+  std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
   /// Whether it could run what is in the lane, did it nothing else and were it open. What has to be
   /// built first does not count.
   bool would_do(seat const& w, lane const& l) const;

@@ -76,18 +76,21 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!specs[i].extras || specs[i].extras->options.gang.empty()) continue;
     auto const& name = specs[i].extras->options.gang;
-    auto const at = "closures[" + std::to_string(i) + "].options.gang: ";
+    auto const at = "closures[" + std::to_string(i) + "].options.gang";
     if (name.size() > gang_name_bytes_max)
-      return {code::invalid_argument, at + std::to_string(name.size()) + " bytes, the limit is " +
-                                          std::to_string(gang_name_bytes_max)};
+      return wrong_field(at,
+                         std::to_string(name.size()) + " bytes, the limit is " +
+                             std::to_string(gang_name_bytes_max),
+                         gang_name_bytes_max);
     if (++sizes[name] > gang_table::size_max)
-      return {code::invalid_argument,
-              at + "more than " + std::to_string(gang_table::size_max) + " closures in one gang"};
+      return wrong_field(
+          at, "more than " + std::to_string(gang_table::size_max) + " closures in one gang",
+          gang_table::size_max);
   }
   if (sizes.empty() || !waits_for_itself(specs)) return {};
-  return {code::invalid_argument,
-          "options.gang: a gang waits for itself, since one of its closures needs the output of "
-          "another, or of one that does"};
+  return wrong_field("options.gang",
+                     "a gang waits for itself, since one of its closures needs the output of "
+                     "another, or of one that does");
 }
 
 // Which worker would run which member. `idle`: with what is free now; else with all that they have.

@@ -283,7 +283,7 @@ TEST(inputs, explain_names_the_one_it_waits_for) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.wait(2s);
-  EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
+  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
             "BLOCKED for 2000 ms: it waits for 1 input of 1, among them " + text(producer[0]) +
                 ", which is QUEUED.");
 }

@@ -37,7 +37,7 @@ TEST(delay, starts_when_it_is_over) {
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.delay = 5s})});
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
+  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
             "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
   c.advance(4s);
   c.alive(w);
@@ -141,8 +141,11 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
   auto const first = c.core.closure(job[0])->start_at - c.now();
   EXPECT_LE(first, 1s);
   EXPECT_GE(first, 750ms);
-  EXPECT_NE(c.core.explain(job[0], c.now())->find("retry 1 of 2 after failed: flaky"),
-            std::string::npos);
+  auto const why = *c.core.explain(job[0], c.now());
+  EXPECT_EQ(why.why, closure_reason::retry);
+  EXPECT_EQ(why.retries, 1u);
+  EXPECT_EQ(why.retries_max, 2u);
+  EXPECT_EQ(why.lost, (attempt_outcome{attempt_end::user_error, "flaky"}));
   c.advance(first);
   c.fail(w, job[0], "flaky again");
   auto const second = c.core.closure(job[0])->start_at - c.now();
@@ -155,7 +158,7 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
   EXPECT_EQ(closure.error->message, "for good");
   EXPECT_EQ(closure.retries, 2u);
   EXPECT_EQ(closure.attempts.size(), 3u);
-  EXPECT_EQ(closure.attempts[0].outcome, "failed: flaky");
+  EXPECT_EQ(closure.attempts[0].outcome, (attempt_outcome{attempt_end::user_error, "flaky"}));
   EXPECT_EQ(c.job(job.id).retried, 2u);
 }
 
@@ -193,7 +196,7 @@ TEST(stale_handle, comes_back_after_a_pause) {
   c.advance(100ms);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   EXPECT_EQ(c.core.closure(job[0])->attempts[0].outcome,
-            "the worker does not know the function any more: gone");
+            (attempt_outcome{attempt_end::stale_handle, "gone"}));
 }
 
 TEST(weight, is_the_share_of_the_turns) {

@@ -240,9 +240,9 @@ TEST(streaming, by_call_refuses_the_call_that_names_what_nobody_has) {
   auto spec = by_call();
   spec.require_function = true;
   auto const s = c.open({}, spec).id;
-  EXPECT_EQ(
-      c.status_of(schedule{{}, s, c.specs({"f", "g"})}),
-      (status{code::failed_precondition, "closures[1].function: no worker has ever had 'g'"}));
+  EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f", "g"})}),
+            wrong_field("closures[1].function", "no worker has ever had 'g'", 0,
+                        code::failed_precondition));
   EXPECT_EQ(c.job(s).counts.total(), 0u);
 }
 

@@ -37,7 +37,8 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.task(0).state, task_state::connected);
   EXPECT_EQ(c.task(0).failed, 0u);
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "lost ps:1: no answer");
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::dependency_lost, "ps:1: no answer"}));
   EXPECT_EQ(c.fx().remarks,
             (std::vector{remark{remark_kind::dependency_lost, "ps:1",
                                 "reported by worker:0, 1 of 3 times within 10 min: no answer"}}));
@@ -185,7 +186,8 @@ TEST_F(timeouts, are_borne_until_the_number_is_full) {
   auto const job = c.open({"f"});
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   EXPECT_EQ(c.held(w), job.closures) << "again at once";
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "timed out: slow disk");
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::timed_out, "slow disk"}));
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   EXPECT_EQ(c.job(job.id).state, job_state::failed);

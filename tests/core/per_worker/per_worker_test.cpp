@@ -64,7 +64,7 @@ TEST(per_worker, only_what_needs_it_waits_for_it) {
   auto const build = c.held(w).at(0);
   auto const job = c.open_with({needing(c, v), c.specs({"f"}).front()});
   EXPECT_EQ(c.held(w), (closures{build, job[1]}));
-  EXPECT_EQ(c.core.explain(job[0], c.now()).value(),
+  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
             "QUEUED for 0 ms: of 1 worker with 'f' none has built " + text(v) + " yet.");
   c.succeed(w, build, "null");
   EXPECT_EQ(c.held(w), (closures{job[1], job[0]}));
@@ -181,7 +181,7 @@ TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
   EXPECT_TRUE(c.status_of(delete_per_worker{{}, v}).ok());
   EXPECT_TRUE(c.fx().drop_requests.empty());
   EXPECT_EQ(c.status_of(open_session{{}, {}, {needing(c, v)}}),
-            (status{code::not_found, "closures[0].args: " + text(v) + " was released"}));
+            wrong_field("closures[0].args", text(v) + " was released", 0, code::not_found));
   c.succeed(w, job[0]);
   ASSERT_EQ(c.fx().drop_requests.size(), 1u);
   EXPECT_EQ(c.fx().drop_requests[0].stream, w);
@@ -216,7 +216,7 @@ TEST(per_worker, bad_requests_are_refused) {
   EXPECT_EQ(c.status_of(e).code, code::not_found);
   e.owner = {};
   e.name.assign(257, 'x');
-  EXPECT_EQ(c.status_of(e), (status{code::invalid_argument, "name: 257 bytes, the limit is 256"}));
+  EXPECT_EQ(c.status_of(e), wrong_field("name", "257 bytes, the limit is 256", 256));
   EXPECT_EQ(c.status_of(delete_per_worker{{}, per_worker_id{5}}).message,
             "there is no " + text(per_worker_id{5}));
   e.name.clear();

@@ -46,10 +46,9 @@ TEST_F(stateful, unbound_closures_do_not_go_there) {
   auto const p = c.attach(ps(1));
   auto const job = c.open({"f"});
   EXPECT_TRUE(c.held(p).empty());
-  EXPECT_NE(c.core.explain(job[0], c.now())
-                ->find("of 1 worker with 'f' none takes closures that do not name it"),
-            std::string::npos)
-      << *c.core.explain(job[0], c.now());
+  auto const why = *c.core.explain(job[0], c.now());
+  EXPECT_EQ(why.why, closure_reason::unsatisfiable);
+  EXPECT_EQ(why.lack.value().need, (unmet_need{unmet_need::kind::by_name, {}, {}, 0, 1}));
   auto const named = c.open_with(bound(1));
   EXPECT_EQ(c.held(p), named.closures);
   auto const w = c.attach();

@@ -13,7 +13,7 @@ session_spec tireless(session_spec s = continue_all()) {
 struct alone : testing::Test {
   cluster c;
 
-  std::string why(closure_id id) const { return c.core.explain(id, c.now()).value(); }
+  std::string why(closure_id id) const { return text(*c.core.explain(id, c.now())); }
   bool says(closure_id id, std::string const& part) const {
     return why(id).find(part) != std::string::npos;
   }

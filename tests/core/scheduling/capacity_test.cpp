@@ -40,7 +40,7 @@ TEST(capacity, a_session_may_ask_for_its_own_up_to_a_limit) {
   cluster c(small);
   EXPECT_EQ(c.open(names(4, "f"), of_capacity(4)).closures.size(), 4u);
   EXPECT_EQ(c.status_of(open_session{{}, of_capacity(5), {}}),
-            (status{code::invalid_argument, "queue_capacity: 5, the limit is 4"}));
+            wrong_field("queue_capacity", "5, the limit is 4", 4));
 }
 
 TEST(capacity, the_server_holds_so_many_closures_and_no_more) {

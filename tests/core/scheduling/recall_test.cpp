@@ -52,7 +52,8 @@ TEST_F(recall, what_was_sent_ahead_is_queued_and_says_where_it_is) {
   EXPECT_EQ(c.job(job.id).counts.queued, 7u);
   EXPECT_EQ(c.task(0).running, 1u);
   EXPECT_EQ(c.task(0).sent_ahead, 7u);
-  EXPECT_NE(c.core.explain(job[1], c.now())->find("sent ahead to worker:0"), std::string::npos);
+  EXPECT_EQ(c.core.explain(job[1], c.now())->why, closure_reason::prefetched);
+  EXPECT_EQ(c.core.explain(job[1], c.now())->worker, "worker:0");
 }
 
 TEST_F(recall, the_next_one_runs_when_a_slot_is_free_and_its_time_begins_there) {

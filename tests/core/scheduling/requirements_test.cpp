@@ -27,7 +27,7 @@ closure_spec with(cluster& c, closure_options o) {
   return spec;
 }
 std::string why(cluster& c, closure_id id) {
-  return c.core.explain(id, c.now()).value();
+  return text(*c.core.explain(id, c.now()));
 }
 
 TEST(affinity, a_closure_waits_for_its_task) {
@@ -151,9 +151,10 @@ TEST(requirements, too_many_at_one_time_are_refused) {
   std::vector<closure_spec> specs;
   for (int i = 0; i < 4'097; ++i) specs.push_back(with(c, where("n", std::to_string(i))));
   EXPECT_EQ(c.status_of(open_session{{}, {}, specs}),
-            (status{code::resource_exhausted,
-                    "options: the server knows 0 different requirements of unforgotten jobs, its "
-                    "limit is 4096"}));
+            wrong_field("options",
+                        "the server knows 0 different requirements of unforgotten jobs, its limit "
+                        "is 4096",
+                        4096, code::resource_exhausted));
   specs.pop_back();
   auto const job = c.open_with(specs, left_open());
   auto const more = [&](closure_options o) {

@@ -97,11 +97,12 @@ TEST_F(scheduler_test, resources_are_taken_while_a_closure_runs) {
 
 TEST_F(scheduler_test, says_which_demand_nobody_meets) {
   attach(1, 1, {{"gpu", 1}});
-  EXPECT_EQ(scheduler.unmet("f", f, {"", -1, {{"zone", "a"}}, {}, {}}),
-            "of 1 worker with 'f' none has the label zone=a");
-  EXPECT_EQ(scheduler.unmet("f", f, {"", -1, {}, {{"gpu", 2}}, {}}),
-            "of 1 worker with 'f' none has gpu=2");
-  EXPECT_EQ(scheduler.unmet("f", f, {"", -1, {}, {{"gpu", 1}}, {}}), "");
+  using kind = unmet_need::kind;
+  EXPECT_EQ(scheduler.unmet(f, {"", -1, {{"zone", "a"}}, {}, {}}),
+            (unmet_need{kind::label, "zone", "a", 0, 1}));
+  EXPECT_EQ(scheduler.unmet(f, {"", -1, {}, {{"gpu", 2}}, {}}),
+            (unmet_need{kind::resource, "gpu", {}, 2, 1}));
+  EXPECT_FALSE(scheduler.unmet(f, {"", -1, {}, {{"gpu", 1}}, {}}));
 }
 
 TEST_F(scheduler_test, a_gang_is_planned_whole_or_not_at_all) {

@@ -33,8 +33,9 @@ TEST_F(start_delay, no_closure_comes_before) {
   auto const w = c.attach({.index = 1});
   auto const job = c.open({"f"});
   EXPECT_TRUE(c.held(w).empty());
-  EXPECT_NE(c.core.explain(job[0], c.now())->find("starts staggered, the first in 2000 ms"),
-            std::string::npos);
+  auto const why = *c.core.explain(job[0], c.now());
+  EXPECT_EQ(why.why, closure_reason::workers_start);
+  EXPECT_EQ(why.lack.value().starts_in, 2'000ms);
   c.advance(1'999ms);
   EXPECT_TRUE(c.held(w).empty());
   c.advance(1ms);

@@ -36,7 +36,7 @@ TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
   EXPECT_EQ(v.finished, start + 2s);
   EXPECT_EQ(v.counts.succeeded, 1u);
   EXPECT_EQ(listed(c), std::vector{s});
-  EXPECT_EQ(c.core.explain(id, c.now(), s).value().substr(0, 21), "SUCCEEDED on worker:0");
+  EXPECT_EQ(text(*c.core.explain(id, c.now(), s)).substr(0, 21), "SUCCEEDED on worker:0");
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
 }
 

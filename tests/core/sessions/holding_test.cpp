@@ -208,7 +208,7 @@ TEST_F(holding_session, asks_for_another_grace_within_limits) {
   EXPECT_FALSE(c.core.job(brief));
   spec.grace = 25h;
   EXPECT_EQ(c.status_of(open_session{{}, spec, {}}),
-            (status{code::invalid_argument, "session_grace: not between 0 and 86400 s"}));
+            wrong_field("session_grace", "not between 0 and 86400 s"));
 }
 
 TEST_F(holding_session, a_detached_one_lives_until_its_work_is_done_and_an_hour) {

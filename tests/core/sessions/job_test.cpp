@@ -92,7 +92,7 @@ TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_sched
   cluster c;
   auto bad = c.specs({"f", "f"});
   bad[1].function = function_id{77};
-  status const expected{code::invalid_argument, "closures[1].function: unknown number"};
+  auto const expected = wrong_field("closures[1].function", "unknown number");
   EXPECT_EQ(c.status_of(open_session{{}, {}, bad}), expected);
   EXPECT_TRUE(c.core.jobs({}, 10).items.empty());
   auto const job = c.open({}, left_open());
@@ -105,11 +105,11 @@ TEST(job, may_insist_that_somebody_has_the_function) {
   cluster c;
   auto picky = left_open();
   picky.require_function = true;
-  status const refused{code::failed_precondition,
-                       "closures[0].function: no connected worker has 'f'"};
-  EXPECT_EQ(
-      c.status_of(open_session{{}, picky, c.specs({"f"})}),
-      (status{code::failed_precondition, "closures[0].function: no worker has ever had 'f'"}));
+  auto const refused = wrong_field("closures[0].function", "no connected worker has 'f'", 0,
+                                   code::failed_precondition);
+  EXPECT_EQ(c.status_of(open_session{{}, picky, c.specs({"f"})}),
+            wrong_field("closures[0].function", "no worker has ever had 'f'", 0,
+                        code::failed_precondition));
   auto const w = c.attach();
   auto const job = c.open({"f"}, picky);
   EXPECT_EQ(c.state(job[0]), closure_state::running);

@@ -123,8 +123,7 @@ TEST_F(spilling, a_value_is_read_back_as_an_input) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}, {a, 0, 2}}, {}});
   auto const job = c.open_with({spec});
   EXPECT_EQ(c.state(job[0]), closure_state::blocked);
-  EXPECT_NE(c.core.explain(job[0], c.now())->find("which is read back from the disk"),
-            std::string::npos);
+  EXPECT_EQ(c.core.explain(job[0], c.now())->why, closure_reason::input_read_back);
   read(a);
   ASSERT_EQ(c.fx().assignments.size(), 1u);
   EXPECT_EQ(c.fx().assignments[0].inputs->at(0).view(), value('a'));

@@ -5,7 +5,7 @@ namespace muster::core {
 namespace explain_cases {
 
 std::string why(cluster const& c, closure_id id) {
-  return c.core.explain(id, c.now()).value();
+  return text(*c.core.explain(id, c.now()));
 }
 
 TEST(explain, queued_without_any_worker) {

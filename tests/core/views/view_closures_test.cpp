@@ -43,14 +43,14 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   auto const running = c.core.closure(job[0])->attempts;
   ASSERT_EQ(running.size(), 2u);
   EXPECT_EQ(running[0].worker, "worker:1");
-  EXPECT_EQ(running[0].outcome, "worker lost: cut");
+  EXPECT_EQ(running[0].outcome, (attempt_outcome{attempt_end::worker_lost, "cut"}));
   EXPECT_EQ(running[1].attempt, 2u);
   EXPECT_EQ(running[1].worker, "worker:2");
   EXPECT_EQ(running[1].incarnation, incarnation{2});
   EXPECT_EQ(running[1].host, "h3");
   EXPECT_EQ(running[1].started, start + 2s);
   EXPECT_EQ(running[1].ended, time_point{});
-  EXPECT_EQ(running[1].outcome, "running");
+  EXPECT_EQ(running[1].outcome, (attempt_outcome{attempt_end::running}));
   c.wait(1s);
   c.succeed(b, job[0]);
   c.leave(b);
@@ -59,7 +59,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[1].worker, "worker:2");
   EXPECT_EQ(ended[1].ended, start + 3s);
-  EXPECT_EQ(ended[1].outcome, "succeeded");
+  EXPECT_EQ(ended[1].outcome, (attempt_outcome{attempt_end::succeeded}));
 }
 
 TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
@@ -68,9 +68,11 @@ TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
   auto const job = c.open({"f", "f", "f"}, continue_all());
   c.ask(cancel_closure{{}, job[1]});
   c.answer(w, {c.bad(w, job[0]), c.bad(w, job[1], "stopped", failure_kind::cancelled)});
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, "failed");
-  EXPECT_EQ(c.core.closure(job[1])->attempts.at(0).outcome, "cancelled");
-  EXPECT_EQ(c.core.closure(job[2])->attempts.at(0).outcome, "running");
+  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, (attempt_outcome{attempt_end::failed}));
+  EXPECT_EQ(c.core.closure(job[1])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::cancelled}));
+  EXPECT_EQ(c.core.closure(job[2])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::running}));
 }
 
 TEST(view_closures, are_listed_in_schedule_order_page_by_page) {

@@ -26,20 +26,12 @@ TEST(waiting_gangs, are_shown_with_why) {
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.more, 0u);
   EXPECT_EQ(v.items[0].job, fits.id);
-  EXPECT_EQ(v.items[0].name, "g");
-  EXPECT_EQ(v.items[0].size, 2u);
-  EXPECT_EQ(v.items[0].here, 2u);
+  EXPECT_EQ(v.items[0].waits, (gang_wait{"g", 2, 2, true}));
   EXPECT_EQ(v.items[0].first, fits[0]);
   EXPECT_EQ(v.items[0].function, "f");
   EXPECT_EQ(v.items[0].since, start);
-  EXPECT_TRUE(v.items[0].possible);
-  EXPECT_EQ(v.items[0].why,
-            "the 2 closures of gang 'g' wait until as many slots are idle at one time");
   EXPECT_EQ(v.items[1].job, large.id);
-  EXPECT_FALSE(v.items[1].possible);
-  EXPECT_EQ(v.items[1].why,
-            "the connected workers have no room for the 3 closures of gang 'g' at one time, even "
-            "when idle");
+  EXPECT_FALSE(v.items[1].waits.possible);
 }
 
 TEST(waiting_gangs, no_more_than_a_hundred_are_shown) {
@@ -98,7 +90,8 @@ TEST(wishes, that_no_worker_meets_are_shown_once_for_all_jobs) {
   EXPECT_EQ(v.items[0].first, job[0]);
   EXPECT_EQ(v.items[0].job, job.id);
   EXPECT_EQ(v.items[0].since, start);
-  EXPECT_EQ(v.items[0].why, "of 1 worker with 'f' none has gpu=4");
+  EXPECT_EQ(v.items[0].lack.why, closure_reason::unsatisfiable);
+  EXPECT_EQ(v.items[0].lack.need, (unmet_need{unmet_need::kind::resource, "gpu", {}, 4, 1}));
 }
 
 TEST(wishes, for_what_is_only_busy_are_none) {
@@ -118,8 +111,7 @@ TEST(wishes, for_a_function_nobody_has_are_shown) {
   auto const v = c.core.wishes();
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.items[0].functions, names{"g"});
-  EXPECT_EQ(v.items[0].why,
-            "no worker has had the function 'g' since this server began. Is its name right?");
+  EXPECT_EQ(v.items[0].lack.why, closure_reason::function_unseen);
   EXPECT_EQ(v.items[1].functions, names{"h"});
 }
 

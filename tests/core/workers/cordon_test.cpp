@@ -12,7 +12,7 @@ cordon_task uncordon(std::int64_t index = 0) {
   return {{}, "worker", index, false};
 }
 std::string why(cluster const& c, closure_id id) {
-  return c.core.explain(id, c.now()).value();
+  return text(*c.core.explain(id, c.now()));
 }
 
 TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
@@ -124,7 +124,7 @@ TEST(cordon, an_idle_worker_is_no_room_for_a_gang) {
   EXPECT_TRUE(c.held(a).empty());
   auto const gangs = c.core.gangs();
   ASSERT_EQ(gangs.items.size(), 1u);
-  EXPECT_FALSE(gangs.items[0].possible);
+  EXPECT_FALSE(gangs.items[0].waits.possible);
   c.status_of(uncordon(1));
   EXPECT_EQ(c.held(a).size() + c.held(b).size(), 2u);
 }
@@ -145,7 +145,7 @@ TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
   EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: " + reason + ".");
   auto const wishes = c.core.wishes();
   ASSERT_EQ(wishes.items.size(), 1u);
-  EXPECT_EQ(wishes.items[0].why, reason);
+  EXPECT_EQ(text(wishes.items[0].lack), reason);
   EXPECT_EQ(wishes.items[0].workers, 1u);
 }
 

@@ -63,7 +63,7 @@ TEST(heartbeat, silence_for_the_whole_timeout_loses_the_worker_and_its_work) {
   EXPECT_EQ(c.state("worker", 0), task_state::error);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
-            "worker lost: worker:0 was silent for 15000 ms");
+            (attempt_outcome{attempt_end::worker_lost, "worker:0 was silent for 15000 ms"}));
 }
 
 TEST(heartbeat, many_silent_workers_are_lost_together_and_none_gets_the_work_of_another) {

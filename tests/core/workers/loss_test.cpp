@@ -53,7 +53,7 @@ TEST(loss, is_written_in_the_history_of_the_closure) {
   EXPECT_EQ(history[0].host, "h7");
   EXPECT_EQ(history[0].started, start);
   EXPECT_EQ(history[0].ended, start + 2s);
-  EXPECT_EQ(history[0].outcome, "worker lost: kernel panic");
+  EXPECT_EQ(history[0].outcome, (attempt_outcome{attempt_end::worker_lost, "kernel panic"}));
 }
 
 TEST(loss, the_row_says_why_and_since_when) {
@@ -109,7 +109,7 @@ TEST(loss, only_the_newest_sixteen_lost_attempts_are_kept) {
   ASSERT_EQ(history.size(), 16u);
   EXPECT_EQ(history.front().attempt, 5u);
   EXPECT_EQ(history.front().worker, "worker:4");
-  EXPECT_EQ(history.back().outcome, "worker lost: loss 19");
+  EXPECT_EQ(history.back().outcome, (attempt_outcome{attempt_end::worker_lost, "loss 19"}));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct reconnect : testing::Test {
     c.wait(2s);
     return job;
   }
-  std::string outcome(closure_id id, std::size_t attempt = 0) {
+  attempt_outcome outcome(closure_id id, std::size_t attempt = 0) {
     return c.core.closure(id)->attempts.at(attempt).outcome;
   }
 };
@@ -45,7 +45,7 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_EQ(c.fx().remarks,
             (std::vector{remark{remark_kind::worker_away, "worker:0",
                                 "reset; 2 closures that it may be running wait for it"}}));
-  EXPECT_EQ(*c.core.explain(job[0], c.now()),
+  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
             "RUNNING on worker:0 for 8000 ms, attempt 1. The worker's connection broke 0 ms ago; "
             "unless it comes back within 2000 ms, the closure is put back.");
 }
@@ -83,7 +83,7 @@ TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
   auto const back = c.come_back(same, {job[1]});
   EXPECT_EQ(c.fx().welcomes.at(0).kept, (std::vector<std::uint32_t>{0}));
   EXPECT_EQ(c.held(back), closures({job[1], job[0]})) << "sent to it again";
-  EXPECT_EQ(outcome(job[0]), "its worker came back without it");
+  EXPECT_EQ(outcome(job[0]), (attempt_outcome{attempt_end::not_there}));
   EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 2u);
 }
 
@@ -106,7 +106,7 @@ TEST_F(reconnect, what_was_sent_ahead_goes_back_at_once_and_is_no_suspect) {
   EXPECT_EQ(c.state(job[1]), closure_state::running);
   EXPECT_EQ(c.state(job[2]), closure_state::queued);
   EXPECT_EQ(c.state(job[3]), closure_state::queued);
-  EXPECT_EQ(outcome(job[2]), "the connection to its worker broke: connection lost");
+  EXPECT_EQ(outcome(job[2]), (attempt_outcome{attempt_end::connection_broke, "connection lost"}));
   auto const other = c.attach({.slots = 4, .credits = 4});
   EXPECT_EQ(c.held(other), closures({job[2], job[3]})) << "in the old order";
   auto const back = c.come_back(same, job.closures);
@@ -124,7 +124,7 @@ TEST_F(reconnect, a_closure_waits_for_a_quarter_of_the_time_it_has_run) {
   EXPECT_EQ(c.state(second[0]), closure_state::running);
   c.advance(1ms);
   EXPECT_EQ(c.state(second[0]), closure_state::queued);
-  EXPECT_EQ(outcome(second[0]), "worker lost: connection lost");
+  EXPECT_EQ(outcome(second[0]), (attempt_outcome{attempt_end::worker_lost, "connection lost"}));
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   c.advance(1s);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
@@ -173,7 +173,9 @@ TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
   EXPECT_TRUE(c.fx().disconnects.empty());
   EXPECT_EQ(c.held(next), job.closures);
   EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 2u);
-  EXPECT_EQ(outcome(job[0]), "worker lost: worker:0 was taken over by another incarnation on host");
+  EXPECT_EQ(outcome(job[0]),
+            (attempt_outcome{attempt_end::worker_lost,
+                             "worker:0 was taken over by another incarnation on host"}));
 }
 
 TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away) {
@@ -182,8 +184,8 @@ TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away)
   auto const more = c.open({"f"});
   EXPECT_EQ(c.state(more[0]), closure_state::queued);
   EXPECT_EQ(c.core.functions().at(0).workers, 0u);
-  EXPECT_NE(c.core.explain(more[0], c.now())->find("1 have lost their connection"),
-            std::string::npos);
+  EXPECT_EQ(c.core.explain(more[0], c.now())->why, closure_reason::workers_closed);
+  EXPECT_EQ(c.core.explain(more[0], c.now())->lack.value().away, 1u);
   session_spec strict;
   strict.require_function = true;
   EXPECT_EQ(c.status_of(open_session{{}, strict, c.specs({"f"})}).code, code::failed_precondition);

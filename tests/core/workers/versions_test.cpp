@@ -47,8 +47,9 @@ TEST(versions, without_any_worker_of_the_family_it_waits_and_says_so) {
   auto const job = c.open({fresh});
   c.advance(1h);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_NE(c.core.explain(job[0], c.now())->find("No worker of 'python' is connected"),
-            std::string::npos);
+  auto const nobody = c.core.explain(job[0], c.now())->version;
+  EXPECT_EQ(nobody.value().family, "python");
+  EXPECT_TRUE(nobody->present.empty());
   auto const w = c.attach({.functions = {fresh}});
   EXPECT_EQ(c.held(w), closures{job[0]});
 }
@@ -58,9 +59,10 @@ TEST(versions, the_first_worker_of_the_family_gives_others_time_to_come) {
   auto const job = c.open({fresh});
   c.attach({.functions = {old}});
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_NE(
-      c.core.explain(job[0], c.now())->find("unless one with python:3.12 comes within 5000 ms"),
-      std::string::npos);
+  auto const waits = c.core.explain(job[0], c.now())->version;
+  EXPECT_EQ(waits.value().wanted, fresh);
+  EXPECT_EQ(waits->present, names{old});
+  EXPECT_EQ(waits->fails_in, 5'000ms);
   auto const late = c.open({fresh});
   EXPECT_EQ(c.state(late[0]), closure_state::queued);
   c.advance(4s);

@@ -22,17 +22,16 @@ bool is_name(std::string_view s) {
   return !s.empty() && s.size() <= name_bytes_max && std::all_of(s.begin(), s.end(), allowed);
 }
 
-status bad(std::string message) {
-  return {code::invalid_argument, std::move(message)};
-}
-
 status valid_stateful(std::vector<std::string> const& jobs) {
   if (jobs.size() > stateful_jobs_max)
-    return bad("stateful: " + std::to_string(jobs.size()) + " names, the limit is " +
-               std::to_string(stateful_jobs_max));
+    return wrong_field(
+        "stateful",
+        std::to_string(jobs.size()) + " names, the limit is " + std::to_string(stateful_jobs_max),
+        stateful_jobs_max);
   for (auto const& job : jobs)
     if (!is_name(job))
-      return bad("stateful: '" + job + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+      return wrong_field("stateful",
+                         "'" + job + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
   return {};
 }
 
@@ -94,14 +93,16 @@ std::optional<agent_wire> agent_wire_of(std::string_view text) {
 
 status validate(cluster_spec const& spec) {
   if (!is_name(spec.name))
-    return bad("name: '" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+    return wrong_field("name",
+                       "'" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
   std::vector<std::string_view> names;
   for (auto const& j : spec.jobs) {
     if (!is_name(j.name))
-      return bad("jobs: '" + j.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
-    if (j.tasks == 0) return bad("jobs." + j.name + ": needs at least one task");
+      return wrong_field("jobs",
+                         "'" + j.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+    if (j.tasks == 0) return wrong_field("jobs." + j.name, "needs at least one task");
     if (std::find(names.begin(), names.end(), j.name) != names.end())
-      return bad("jobs: '" + j.name + "' is there twice");
+      return wrong_field("jobs", "'" + j.name + "' is there twice");
     names.push_back(j.name);
   }
   // Sums of a time of day and one of these stay far from the end of time.
@@ -111,14 +112,16 @@ status validate(cluster_spec const& spec) {
                                      std::pair("register_timeout", spec.register_timeout),
                                      std::pair("shutdown_timeout", spec.shutdown_timeout),
                                      std::pair("stuck_after", spec.stuck_after)})
-    if (value > longest) return bad(std::string(field) + ": must not be above ten years");
-  if (spec.heartbeat_timeout <= duration::zero()) return bad("heartbeat_timeout: must be positive");
+    if (value > longest) return wrong_field(field, "must not be above ten years");
+  if (spec.heartbeat_timeout <= duration::zero())
+    return wrong_field("heartbeat_timeout", "must be positive");
   if (spec.connection_grace < duration::zero())
-    return bad("connection_grace: must not be negative");
-  if (spec.register_timeout <= duration::zero()) return bad("register_timeout: must be positive");
+    return wrong_field("connection_grace", "must not be negative");
+  if (spec.register_timeout <= duration::zero())
+    return wrong_field("register_timeout", "must be positive");
   if (spec.shutdown_timeout < duration::zero())
-    return bad("shutdown_timeout: must not be negative");
-  if (spec.stuck_after <= duration::zero()) return bad("stuck_after: must be positive");
+    return wrong_field("shutdown_timeout", "must not be negative");
+  if (spec.stuck_after <= duration::zero()) return wrong_field("stuck_after", "must be positive");
   return spec.stateful_jobs ? valid_stateful(*spec.stateful_jobs) : status();
 }
 

@@ -1,0 +1,151 @@
+// Why a closure waits, moved or failed, as data: what `coordinator::explain` answers. The sentence
+// is made by words/explanation_words.hpp; clients get the reason's name beside it and need not read
+// it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/attempt_outcome.hpp"
+#include "server/core/api/time.hpp"
+#include "server/core/api/vocabulary.hpp"
+
+namespace muster::core {
+
+/// Why a closure is where it is. Names are those of REST's `reason`.
+enum class closure_reason : std::uint8_t {
+  // BLOCKED
+  input_not_ready,   ///< an input has not ended
+  input_read_back,   ///< an input's value comes back from the disk
+  input_made_again,  ///< an input's value was lost, and its closure runs again
+  // QUEUED
+  delay,            ///< it was scheduled with a delay
+  retry,            ///< the function raised, and is tried again after a pause
+  pause,            ///< it was put back, and goes on after a pause
+  may_return,       ///< it ran when the server was started again: its worker may come back with it
+  prefetched,       ///< a worker has it beside what its slots work on
+  gang_not_ready,   ///< others of its gang are not ready to start
+  gang_too_large,   ///< the connected workers could not hold its gang, even when idle
+  gang_waits,       ///< its gang waits for as many idle slots
+  runs_alone,       ///< it waits for a worker that does nothing else
+  server_stops,     ///< the server is shutting down
+  no_worker,        ///< none is connected
+  function_unseen,  ///< no worker has had the function
+  function_absent,  ///< no connected worker has the function
+  workers_closed,   ///< those with the function drain, are cordoned, or lost their connection
+  workers_start,    ///< those with the function came lately, and start staggered
+  unsatisfiable,    ///< no connected worker has all that it asks for
+  workers_held_back,  ///< those that could run it drain or are cordoned
+  busy,               ///< workers could run it, and have other work
+  // The others have one reason each.
+  running,
+  succeeded,
+  failed,
+  cancelled,
+};
+std::string_view name(closure_reason);  ///< "NO_WORKER"
+
+/// What a closure asks for that no worker with its function has.
+struct unmet_need {
+  enum class kind : std::uint8_t {
+    by_name,     ///< to name the task: what these workers hold is state
+    task,        ///< to be the task `name`
+    label,       ///< `name`=`value`
+    resource,    ///< `amount` of `name`
+    free,        ///< the same, and it has it, but not free
+    per_worker,  ///< to have built the per-worker value `name`
+  };
+  kind what{};
+  std::string name{};
+  std::string value{};
+  std::uint32_t amount = 0;
+  std::uint64_t of = 0;  ///< so many workers met what was looked at before
+
+  bool operator==(unmet_need const&) const = default;
+};
+
+/// Why no worker can have a queued closure just now.
+struct worker_lack {
+  closure_reason why = closure_reason::no_worker;
+  std::string function{};
+  bool ever_had = true;                                ///< some worker has had the function
+  std::uint64_t connected = 0;                         ///< workers
+  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of those that could
+  std::string cordoned_task{};                         ///< the first of them: "worker:3"
+  std::uint64_t starting = 0;                          ///< workers that start later…
+  duration starts_in{};                                ///< …the first of them
+  std::optional<unmet_need> need{};                    ///< unsatisfiable
+
+  bool operator==(worker_lack const&) const = default;
+};
+
+/// How far a gang is that has not started.
+struct gang_wait {
+  std::string name{};
+  std::size_t size = 0;
+  std::size_t ready = 0;  ///< members that wait for nothing but the others and a worker
+  bool possible = true;   ///< the connected workers could hold it, were they idle
+
+  bool operator==(gang_wait const&) const = default;
+};
+
+/// A function such as "python:3.11" whose family is there in other versions alone.
+struct version_wait {
+  std::string family{};
+  std::string wanted{};
+  std::vector<std::string> present{};  ///< empty: no worker of the family is connected
+  duration fails_in{};                 ///< unless a worker with it comes
+
+  bool operator==(version_wait const&) const = default;
+};
+
+struct explanation {
+  closure_id closure{};
+  closure_state state{};
+  closure_reason why{};
+  duration lasted{};  ///< waits: since it was created; runs or ran: so long
+  std::string worker{};
+  std::uint32_t attempt = 0;
+
+  // Waiting for inputs.
+  std::uint64_t inputs = 0, inputs_missing = 0;
+  closure_id input{};           ///< the first that is missing
+  closure_state input_state{};  ///< input_not_ready
+  closure_id made_by{};         ///< input_made_again
+  // Waiting for a time.
+  duration starts_in{};
+  std::uint32_t retries = 0, retries_max = 0;
+  // Waiting for workers.
+  std::optional<worker_lack> lack{};
+  std::optional<gang_wait> gang{};
+  duration prefetched_for{};
+  std::uint32_t slots = 0;          ///< prefetched: of the worker that has it
+  bool retracted = false;           ///< prefetched: it was asked back
+  std::string emptied{};            ///< runs_alone: the worker that is being emptied for it…
+  std::uint64_t emptied_holds = 0;  ///< …still has so many closures
+  std::string function{};           ///< busy
+  std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
+  std::optional<version_wait> version{};
+  // Running.
+  bool waits_for_value = false;  ///< its slot is free meanwhile
+  bool stop_requested = false;
+  std::optional<duration> away_for{};  ///< its worker's connection broke
+  duration put_back_in{};              ///< unless that comes back
+  // Ended.
+  std::optional<core::failure> error{};
+  std::string released{};  ///< why its value is gone; empty: it is not
+  bool is_row = false;     ///< only a row of its session is left
+
+  std::uint32_t workers_lost = 0;  ///< that it is blamed for, while it is to run alone
+  // The last attempt that was not the last.
+  std::uint32_t lost_attempt = 0;  ///< 0: there is none
+  std::string lost_worker{};
+  duration lost_ago{};
+  attempt_outcome lost{};
+};
+
+}  // namespace muster::core

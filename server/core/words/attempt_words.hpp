@@ -1,0 +1,12 @@
+// The text of an attempt's outcome: "worker lost: connection reset". Pure.
+#pragma once
+
+#include <string>
+
+#include "server/core/api/attempt_outcome.hpp"
+
+namespace muster::core {
+
+std::string text(attempt_outcome const& o);
+
+}  // namespace muster::core

@@ -1,0 +1,248 @@
+// A sentence a reason, then what was before.
+#include "server/core/words/explanation_words.hpp"
+
+#include <algorithm>
+
+#include "server/core/api/id_text.hpp"
+#include "server/core/words/attempt_words.hpp"
+
+namespace muster::core {
+
+namespace {
+
+std::string ago(duration d) {
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  return std::to_string(ms / 1000) + " s";
+}
+
+std::string milliseconds(duration d) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
+}
+
+std::string plural(std::uint64_t n, std::string const& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string text(unmet_need const& n, std::string const& function) {
+  auto const what = [&]() -> std::string {
+    switch (n.what) {
+      case unmet_need::kind::by_name:
+        return "takes closures that do not name it: what its job holds is state";
+      case unmet_need::kind::task:
+        return "is task " + n.name;
+      case unmet_need::kind::label:
+        return "has the label " + n.name + "=" + n.value;
+      case unmet_need::kind::resource:
+        return "has " + n.name + "=" + std::to_string(n.amount);
+      case unmet_need::kind::free:
+        return "has " + n.name + "=" + std::to_string(n.amount) + " free";
+      case unmet_need::kind::per_worker:
+        return "has built " + n.name + " yet";
+    }
+    return {};
+  };
+  return "of " + plural(n.of, "worker") + " with '" + function + "' none " + what();
+}
+
+std::string held_back(worker_lack const& l) {
+  auto said = "of the workers that could run it " + std::to_string(l.draining) +
+              " are draining and " + std::to_string(l.cordoned) + " are cordoned";
+  if (l.cordoned > 0)
+    said += ", such as " + l.cordoned_task + ": muster uncordon " + l.cordoned_task;
+  return said;
+}
+
+std::string input_of(explanation const& e) {
+  auto const first = text(e.input);
+  switch (e.why) {
+    case closure_reason::input_read_back:
+      return first + ", which is read back from the disk";
+    case closure_reason::input_made_again:
+      return first + ", whose value was lost and is made again by " + text(e.made_by);
+    default:
+      return first + ", which is " + std::string(name(e.input_state));
+  }
+}
+
+/// Why it starts later; empty when nothing but the time is known.
+std::string why_later(explanation const& e) {
+  auto const after = e.lost_attempt == 0 ? std::string() : " after " + text(e.lost);
+  if (e.why == closure_reason::may_return)
+    return ": it ran when the server was started again, and its worker may come back with it until "
+           "then";
+  if (e.why == closure_reason::retry)
+    return ": retry " + std::to_string(e.retries) + " of " + std::to_string(e.retries_max) + after;
+  return after.empty() ? ": it was scheduled with a delay" : after;
+}
+
+std::string prefetched(explanation const& e) {
+  return "sent ahead to " + e.worker + " " + ago(e.prefetched_for) + " ago, whose " +
+         plural(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
+         " busy; it goes to another worker that can run it once one is idle" +
+         (e.retracted ? ", and was asked for already." : ".");
+}
+
+std::string alone(explanation const& e) {
+  std::string const waits = "it waits for a worker that does nothing else";
+  if (e.emptied.empty()) return waits + ".";
+  return waits + "; " + e.emptied + " is being emptied for it and still holds " +
+         plural(e.emptied_holds, "closure") + ".";
+}
+
+std::string busy(explanation const& e) {
+  return plural(e.function_workers, "worker") + " with '" + e.function +
+         "' are busy or about to be served; the function has " +
+         plural(e.function_queued, "closure") + " queued and " +
+         std::to_string(e.function_running) + " running.";
+}
+
+bool starts_later(explanation const& e) {
+  return e.why == closure_reason::delay || e.why == closure_reason::retry ||
+         e.why == closure_reason::pause || e.why == closure_reason::may_return;
+}
+
+std::string before(explanation const& e) {
+  std::string said;
+  if (e.workers_lost > 0)
+    said = " It lost its worker " + std::to_string(e.workers_lost) +
+           " times, so it runs alone: its worker does nothing else meanwhile.";
+  if (e.lost_attempt == 0 || starts_later(e)) return said;
+  if (e.lost.how == attempt_end::value_lost)
+    return said + " Attempt " + std::to_string(e.lost_attempt) + " " + text(e.lost) + ".";
+  return said + " It was put back " + ago(e.lost_ago) + " ago from " + e.lost_worker + " (" +
+         text(e.lost) + ").";
+}
+
+std::string of_versions(explanation const& e) {
+  if (!e.version) return {};
+  auto const& v = *e.version;
+  if (v.present.empty())
+    return " No worker of '" + v.family + "' is connected, whatever its version.";
+  return " Connected workers have " + text_of_versions(v.present) + "; unless one with " +
+         v.wanted + " comes within " + milliseconds(v.fails_in) + ", it fails.";
+}
+
+std::string running(explanation const& e) {
+  return "RUNNING on " + e.worker + " for " + ago(e.lasted) + ", attempt " +
+         std::to_string(e.attempt) +
+         (e.waits_for_value ? ", waits for a value: its slot is free for others meanwhile" : "") +
+         (e.stop_requested ? "; it was asked to stop and has not answered." : ".") +
+         (e.away_for ? " The worker's connection broke " + ago(*e.away_for) +
+                           " ago; unless it comes back within " + ago(e.put_back_in) +
+                           ", the closure is put back."
+                     : "");
+}
+
+std::string ended(explanation const& e) {
+  auto const state = std::string(name(e.state));
+  auto const on = e.worker.empty() ? std::string() : " on " + e.worker;
+  if (e.error) {
+    auto const& by = e.error->worker;
+    auto const where = e.is_row ? on : by.empty() ? std::string() : " on " + by;
+    return state + " (" + std::string(name(e.error->kind)) + ")" + where + ": " + e.error->message +
+           ".";
+  }
+  auto const took = e.is_row ? milliseconds(e.lasted) : ago(e.lasted);
+  return state + on + " after " + took + ", attempt " + std::to_string(e.attempt) + ".";
+}
+
+}  // namespace
+
+std::string text_of_versions(std::vector<std::string> const& present) {
+  constexpr std::size_t shown = 5;
+  std::string said;
+  for (std::size_t i = 0; i < std::min(present.size(), shown); ++i) {
+    bool const last = i + 1 == present.size();
+    said.append(i == 0 ? "" : last ? " and " : ", ").append(present[i]);
+  }
+  return present.size() > shown ? said + " and others" : said;
+}
+
+std::string text(gang_wait const& g) {
+  auto const of = std::to_string(g.size) + " closures of gang '" + g.name + "'";
+  if (g.ready < g.size)
+    return std::to_string(g.size - g.ready) + " of the " + of + " are not ready to start yet";
+  if (!g.possible)
+    return "the connected workers have no room for the " + of + " at one time, even when idle";
+  return "the " + of + " wait until as many slots are idle at one time";
+}
+
+std::string text(worker_lack const& l) {
+  // A server that took over knows nothing of what workers had before.
+  auto const never_had = "has had the function '" + l.function + "' since this server began";
+  switch (l.why) {
+    case closure_reason::server_stops:
+      return "the server is shutting down";
+    case closure_reason::no_worker:
+      return "no worker is connected" + (l.ever_had ? "" : ", none " + never_had);
+    case closure_reason::function_unseen:
+      return "no worker " + never_had + ". Is its name right?";
+    case closure_reason::function_absent:
+      return "none of the " + plural(l.connected, "connected worker") + " has the function '" +
+             l.function + "'";
+    case closure_reason::workers_closed:
+      return "of the workers with '" + l.function + "' " + std::to_string(l.draining) +
+             " are draining" +
+             (l.cordoned > 0 ? ", " + std::to_string(l.cordoned) + " are cordoned" : "") + " and " +
+             std::to_string(l.away) + " have lost their connection";
+    case closure_reason::workers_start:
+      return plural(l.starting, "worker") + " with '" + l.function +
+             "' came lately and starts staggered, the first in " + ago(l.starts_in);
+    case closure_reason::unsatisfiable:
+      return l.need ? text(*l.need, l.function) : "no connected worker has all that it asks for";
+    case closure_reason::workers_held_back:
+      return held_back(l);
+    default:
+      return {};
+  }
+}
+
+std::string cause(explanation const& e) {
+  if (e.lack) {
+    auto said = text(*e.lack);
+    return said.ends_with('?') ? said : said + ".";
+  }
+  switch (e.why) {
+    case closure_reason::input_not_ready:
+    case closure_reason::input_read_back:
+    case closure_reason::input_made_again:
+      return "it waits for " + plural(e.inputs_missing, "input") + " of " +
+             std::to_string(e.inputs) + ", among them " + input_of(e) + ".";
+    case closure_reason::delay:
+    case closure_reason::retry:
+    case closure_reason::pause:
+    case closure_reason::may_return:
+      return "starts in " + ago(e.starts_in) + why_later(e) + ".";
+    case closure_reason::prefetched:
+      return prefetched(e);
+    case closure_reason::gang_not_ready:
+    case closure_reason::gang_too_large:
+    case closure_reason::gang_waits:
+      return text(*e.gang) + ".";
+    case closure_reason::runs_alone:
+      return alone(e);
+    case closure_reason::busy:
+      return busy(e);
+    default:
+      return {};
+  }
+}
+
+std::string text(explanation const& e) {
+  auto const lost = before(e) + of_versions(e);
+  switch (e.state) {
+    case closure_state::blocked:
+      return "BLOCKED for " + ago(e.lasted) + ": " + cause(e) + lost;
+    case closure_state::queued:
+      return (starts_later(e) ? "QUEUED, " : "QUEUED for " + ago(e.lasted) + ": ") + cause(e) +
+             lost;
+    case closure_state::running:
+      return running(e) + lost;
+    default:
+      return ended(e) + lost + (e.released.empty() ? "" : " " + e.released + ".") +
+             (e.is_row ? " Its session remembers no more of it." : "");
+  }
+}
+
+}  // namespace muster::core
