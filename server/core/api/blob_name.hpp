@@ -21,7 +21,9 @@ inline std::uint64_t named_blob_bytes(std::string_view value) {
   constexpr std::string_view member = R"(","bytes":)";
   constexpr std::uint64_t most = std::uint64_t{1} << 40;  // more than any blob may have
   constexpr std::size_t name_end = 10 + 64;
-  if (!names_blob(value) || value.substr(name_end, member.size()) != member) return 0;
+  if (!names_blob(value) || value.size() <= name_end ||
+      value.substr(name_end, member.size()) != member)
+    return 0;
   value.remove_prefix(name_end + member.size());
   std::uint64_t n = 0;
   auto const read = std::from_chars(value.data(), value.data() + value.size(), n);

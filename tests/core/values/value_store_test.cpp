@@ -60,6 +60,20 @@ TEST(value_names, a_blob_is_as_large_as_its_bytes_and_anything_else_as_its_text)
   EXPECT_EQ(size(cut), cut.size());
 }
 
+// Programs give what they like.
+TEST_F(store_test, what_begins_like_the_name_of_a_blob_may_be_as_short_as_it_likes) {
+  auto const name = blob_of(5'000);
+  std::vector<slot> all;
+  for (std::size_t length = 0; length <= name.size(); ++length) {
+    all.push_back(ended(job, name.substr(0, length)));
+    bool const counted = length > 84;  // the first digit
+    EXPECT_EQ(named_blob_bytes(name.substr(0, length)) > 0, counted) << length;
+  }
+  EXPECT_EQ(store.invalid(), "");
+  for (slot const c : all) store.let_go(c);
+  EXPECT_EQ(store.of(job).blob_bytes, 0u);
+}
+
 TEST_F(store_test, blobs_that_values_name_are_counted_and_their_names_stay_in_memory) {
   auto const a = ended(job, blob_of(5'000)), b = ended(job, blob_of(70));
   EXPECT_EQ(store.of(job).blob_bytes, 5'070u);
