@@ -36,8 +36,12 @@ class durable_line {
     auto const it = unwritten_.find(s);
     return it == unwritten_.end() ? 0 : it->second;
   }
-  /// Everything is on the disk.
-  bool idle() const { return written_ <= durable_; }
+  /// Everything is on the disk, and everybody who waited for it was told.
+  bool idle() const { return written_ <= durable_ && held_.empty(); }
+  /// The disk has this batch, and everybody who waited for it was told.
+  bool is_past(std::uint64_t batch) const {
+    return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
+  }
   /// Called when all that was written so far is durable, or never will be; at once where it is.
   /// `changed`: the last batch is the answer's own, so that it may be lost.
   void hold(bool changed, told t) { put({changed, std::move(t)}, written_); }

@@ -102,7 +102,7 @@ void hub::pass_on(core::remark const& r) {
 void hub::attach(core::session_id session, session_sink& sink) {
   auto& served = sessions_[session];
   if (served.sink) served.sink->on_taken_over();
-  served = {&sink, core_.is_durable(session)};
+  served = {&sink, core_.is_durable(session), served.behind};
 }
 
 void hub::in_line(core::session_id session, std::function<void()> tell) {
@@ -145,20 +145,22 @@ bool hub::must_wait(core::session_id session) const {
 
 // Outcomes come in runs of one session, so it is looked up once a run.
 void hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, to_sessions* later) {
-  served_session served;
+  served_session* served = nullptr;
+  bool wait = false;
   core::session_id of{};
   for (auto const& o : outcomes) {
     if (o.session != of) {
       auto const it = sessions_.find(o.session);
-      served = it == sessions_.end() ? served_session{} : it->second;
-      if (later && served.sink) served.durable = waits(o.session, served);
+      served = it == sessions_.end() ? nullptr : &it->second;
+      wait = later && served && waits(o.session, *served);
+      if (wait) served->behind = written();
       of = o.session;
     }
-    if (!served.sink) continue;
-    if (later && served.durable)
+    if (!served) continue;
+    if (wait)
       later->outcomes.push_back(o);
     else
-      served.sink->on_outcome(o);
+      served->sink->on_outcome(o);
   }
 }
 
@@ -168,10 +170,13 @@ void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool
     if ((n.kind == core::notice_kind::failed) != failed) continue;
     auto const it = sessions_.find(n.session);
     if (it == sessions_.end()) continue;
-    if (later && waits(n.session, it->second) && n.kind != core::notice_kind::room)
+    auto& served = it->second;
+    if (later && waits(n.session, served) && n.kind != core::notice_kind::room) {
+      served.behind = written();
       (failed ? later->failures : later->ends).push_back(n);
-    else
-      it->second.sink->on_notice(n);
+    } else {
+      served.sink->on_notice(n);
+    }
   }
 }
 

@@ -264,11 +264,12 @@ class hub {
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {
     session_sink* sink = nullptr;
-    bool durable = false;  // what it is told waits for the disk
+    bool durable = false;      // what it is told waits for the disk
+    std::uint64_t behind = 0;  // the batch that the last of what it is to be told waits for
   };
-  /// What it is told does, or rests on what does.
+  /// What it is told does, or rests on what does, or on what else it is told before.
   bool waits(core::session_id id, served_session const& s) const {
-    return s.durable || !batches_.is_written(id);
+    return s.durable || !environment_.line->is_past(s.behind) || !batches_.is_written(id);
   }
   std::unordered_map<core::session_id, served_session> sessions_;
   session_batches batches_{environment_.line};

@@ -1,0 +1,107 @@
+// Hubs with durable jobs and sessions, and a disk that the test plays.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/no_room.hpp"
+#include "tests/hub/recording_sinks.hpp"
+
+namespace muster::server {
+namespace durable_cases {
+
+inline constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
+
+struct durable_jobs : ::testing::Test {
+  durable_line line;
+  std::uint64_t written = 0;
+  std::vector<core::fact> facts;
+  bool full = false;
+  std::string log;
+  std::unique_ptr<hub> h = make();
+
+  std::unique_ptr<hub> make() {
+    core::config c;
+    c.durable = true;
+    hub_environment e{[] { return at; }, [](core::time_point) {}};
+    e.write_down = [this](std::vector<core::fact> const& f) {
+      facts.insert(facts.end(), f.begin(), f.end());
+      line.wrote(++written);
+    };
+    e.line = &line;
+    e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
+    return std::make_unique<hub>(c, e);
+  }
+  core::open_session job(std::optional<bool> durable = {}) {
+    core::open_session e;
+    e.spec.durable = durable;
+    e.spec.open = true;
+    e.closures.push_back({h->learn({"f"}).ids.at(0), 0, 0, core::blob("[1]")});
+    return e;
+  }
+  core::session_id open(std::string name, std::optional<bool> durable = {}) {
+    auto id = std::make_shared<core::session_id>();
+    h->ask(job(durable), [this, name, id](core::reply const& r) {
+      log += name + (r.status.ok() ? " " : "! ");
+      if (r.status.ok()) *id = std::get<core::session_reply>(r.body).session;
+    });
+    return *id;
+  }
+};
+
+struct durable_sessions : durable_jobs {
+  recording_worker w;
+  recording_session s;
+  core::stream_id stream = h->attach(w);
+  core::session_id session = held({});
+
+  core::session_id held(std::optional<bool> durable) {
+    core::open_session e;
+    e.spec.delivery = core::delivery::held;
+    e.spec.open = true;
+    e.spec.durable = durable;
+    auto const answer = h->ask_now(std::move(e));
+    auto const* opened = std::get_if<core::session_reply>(&answer.body);
+    return opened ? opened->session : core::session_id{};
+  }
+  void SetUp() override {
+    core::worker_attached e{stream, {}};
+    e.spec.functions = {"f"};
+    e.spec.incarnation = core::incarnation{1};
+    e.spec.slots = 4;
+    h->apply(e);
+    h->attach(session, s);
+  }
+  void schedule(core::session_id to, std::vector<std::uint64_t> const& tokens) {
+    core::schedule e;
+    e.session = to;
+    auto const f = h->learn({"f"}).ids.at(0);
+    for (auto const token : tokens) e.closures.push_back({f, 0, token, core::blob("[1]")});
+    h->apply(e);
+  }
+  void answer_all() { answer(w.held.size()); }
+  /// The oldest that the worker holds.
+  void answer(std::size_t n) {
+    core::worker_results r;
+    r.stream = stream;
+    auto const end = w.held.begin() + static_cast<std::ptrdiff_t>(n);
+    std::vector<core::assignment> const oldest(w.held.begin(), end);
+    w.held.erase(w.held.begin(), end);
+    for (auto const& a : oldest) {
+      core::worker_result done;
+      done.closure = a.closure;
+      done.attempt = a.attempt;
+      done.value = core::blob("2");
+      r.results.push_back(std::move(done));
+    }
+    h->apply(r);
+  }
+};
+
+}  // namespace durable_cases
+}  // namespace muster::server

@@ -1,0 +1,76 @@
+// In which order sessions are told of what waits for the disk, and of what does not.
+#include "tests/hub/durable_jobs.hpp"
+
+namespace muster::server {
+namespace durable_cases {
+
+// One that is not durable takes a value of one that is, then answers that rest on nothing.
+struct takers : durable_sessions {
+  recording_session taker;
+  core::session_id plain{};
+
+  void SetUp() override {
+    durable_sessions::SetUp();
+    core::open_session e;
+    e.spec.delivery = core::delivery::stream;
+    e.spec.open = true;
+    plain = std::get<core::session_reply>(h->ask_now(std::move(e)).body).session;
+    h->attach(plain, taker);
+    schedule(session, {1});
+    core::input_ref taken;
+    taken.closure = w.held.at(0).closure;
+    taken.offset = 1;
+    auto extras = std::make_shared<core::closure_extras>();
+    extras->inputs.push_back(taken);
+    core::schedule both;
+    both.session = plain;
+    auto const f = h->learn({"f"}).ids.at(0);
+    both.closures.push_back({f, 0, 5, core::blob("[]"), extras});
+    both.closures.push_back({f, 0, 6, core::blob("[]")});
+    both.closures.push_back({f, 0, 7, core::blob("[]")});
+    h->apply(std::move(both));
+    line.on_durable(written, {}, at);
+    answer(1);  // the value, which is given to 5
+    behind_value = written;
+    schedule(held({}), {2});                // which is written, too
+    std::swap(w.held.at(0), w.held.at(2));  // 5 first
+  }
+  std::uint64_t behind_value = 0;
+};
+
+TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
+  answer(1);
+  line.on_durable(behind_value, {}, at);
+  EXPECT_TRUE(taker.tokens.empty()) << "who waits, waits for all that was written";
+  answer(1);
+  EXPECT_TRUE(taker.tokens.empty());
+  line.on_durable(written, {}, at);
+  ASSERT_EQ(taker.tokens.size(), 2u);
+  EXPECT_EQ(taker.tokens[0], 5u);
+  answer(1);
+  EXPECT_EQ(taker.tokens.size(), 3u) << "at once again";
+}
+
+TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
+  h->apply(core::seal_session{{}, plain});
+  answer(1);
+  line.on_durable(behind_value, {}, at);
+  answer(2);
+  auto const ends = [this] { return taker.notices.size(); };
+  EXPECT_EQ(ends(), 0u);
+  line.on_durable(written, {}, at);
+  EXPECT_EQ(taker.tokens.size(), 3u);
+  EXPECT_EQ(ends(), 1u);
+}
+
+// Who is told of something may ask for more before the next is told.
+TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
+  h->when_durable(written, [this] { answer(1); });
+  answer(1);
+  line.on_durable(written, {}, at);
+  ASSERT_EQ(taker.tokens.size(), 2u);
+  EXPECT_EQ(taker.tokens[0], 5u);
+}
+
+}  // namespace durable_cases
+}  // namespace muster::server
