@@ -50,7 +50,7 @@ told_of coordination_hub::of_key(coordination::cluster_id cluster, std::string_v
 told_of coordination_hub::of_task(coordination::cluster_id cluster,
                                   coordination::task_index t) const {
   auto const& name = clusters_.spec(cluster).name;
-  return {subject_of(a_task, subject_of(a_run, t, name)), subject_of(a_run, 0, name)};
+  return {subject_of(a_task, subject_of(a_run, t, name)), subject_of(a_run, 0, name), false};
 }
 
 void coordination_hub::write_down(std::vector<coordination::fact> facts) {
@@ -81,8 +81,11 @@ status coordination_hub::deliver(coordination::effects& fx) {
     auto const of = calls_.about(r.call);
     // An error may be the run's, or another task's; but for a key that is not there.
     bool const certain = of.one != 0 && (!r.fault || r.fault->code == code::not_found);
-    auto told = [this, r = std::move(r)](status const& lost) mutable {
-      if (!lost.ok()) {
+    // Once the disk has failed there may for ever be something of a task that is not there, and the
+    // server goes on with what it has in memory: so do those that beat.
+    bool const may_be_lost = of.may_be_lost;
+    auto told = [this, may_be_lost, r = std::move(r)](status const& lost) mutable {
+      if (!lost.ok() && may_be_lost) {
         r.fault = coordination::refusal(lost.code, lost.message, false);
         r.body = {};
       }

@@ -49,6 +49,7 @@ struct coordination_environment {
 /// What a call's answer tells of: two at most, see durable_line. None: anything.
 struct told_of {
   subject one = 0, other = 0;
+  bool may_be_lost = true;  // it says something that the disk has to have
 };
 
 class coordination_hub {

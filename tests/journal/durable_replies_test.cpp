@@ -117,5 +117,43 @@ TEST(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   EXPECT_EQ(log, "at once b get:b told ");
 }
 
+TEST(durable_replies, who_beats_goes_on_when_the_disk_has_failed) {
+  std::uint64_t written = 0;
+  coordination_hub hub({.journalled = true}, 1,
+                       {.now = [] { return at; },
+                        .arm = [](core::time_point) {},
+                        .tell = [](notice const&) {},
+                        .write_down = [&](auto) { return ++written; },
+                        .store = [] { return store_view{}; }});
+  auto const c = hub.create({.name = "train", .jobs = {{"worker", 2, true}}});
+  ASSERT_TRUE(c.has_value());
+  std::string log;
+  auto const ask = [&](auto r, core::coordination::task_index t, std::string const& name) {
+    r.task.index = t;
+    r.incarnation = core::incarnation{7 + t};
+    hub.ask(*c, std::move(r),
+            [&log, name](auto const& reply) { log += name + (reply.fault ? "! " : " "); });
+  };
+  for (core::coordination::task_index t : {0u, 1u}) ask(core::coordination::register_task(), t, "");
+  hub.on_durable(written, {});
+  hub.on_durable(written, {code::internal, "no space"});
+  log.clear();
+  // What it is to be remembered by is never on the disk.
+  core::coordination::get_key_value notice;
+  notice.key = "RECEIVED_PREEMPTION_NOTICE";
+  notice.incarnation = core::incarnation{7};
+  auto const before = written;
+  hub.ask(*c, std::move(notice), [](auto const&) {});
+  EXPECT_GT(written, before);
+  ask(core::coordination::heartbeat(), 0, "first");
+  EXPECT_EQ(log, "first ");
+  core::coordination::report_error broken;
+  broken.task.index = 1;
+  broken.code = code::internal;
+  hub.ask(*c, std::move(broken), [](auto const&) {});
+  ask(core::coordination::heartbeat(), 0, "second");
+  EXPECT_EQ(log, "first second ");
+}
+
 }  // namespace durable_replies_cases
 }  // namespace muster::server
