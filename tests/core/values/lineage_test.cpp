@@ -73,6 +73,21 @@ TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
   EXPECT_EQ(c.core.explain(a, c.now())->lost.how, attempt_end::value_lost);
 }
 
+TEST_F(lineage, it_is_told_as_many_workers_as_before) {
+  session_spec declared;
+  declared.num_workers = 7;
+  auto const a = c.open({"f"}, declared)[0];
+  EXPECT_EQ(c.fx().assignments.at(0).num_workers, 7u);
+  c.succeed(w, a, value('a'));
+  c.step(values_moved{{{move_kind::write, a, true, {}, {}}}});
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  EXPECT_EQ(c.fx().assignments.at(0).num_workers, 7u);
+  c.succeed(w, only_held(), value('z'));
+  EXPECT_EQ(c.held(w), closures{b});
+  EXPECT_EQ(c.fx().assignments.at(0).num_workers, 0u) << "another job, which declares nothing";
+}
+
 TEST_F(lineage, whoever_fetches_it_waits_for_it) {
   auto const a = on_disk("[1]");
   auto const first = c.park(await_value{{}, a, never});
