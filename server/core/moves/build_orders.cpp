@@ -109,9 +109,12 @@ void build_orders::expect_named() {
   }
 }
 
-// A worker without the function gets no component: what needs the value runs elsewhere.
+// A worker without the function gets no component: what needs the value runs elsewhere. One that
+// has the value goes on with it: what closures have named is forgotten when the server restarts.
 void build_orders::expect_component(worker& w, per_worker_entry& v) {
-  if (!builds_it(*w.task, v)) return;
+  auto const& kept = w.task->spec.per_worker;
+  bool const has_it = std::find(kept.begin(), kept.end(), v.id) != kept.end();
+  if (!has_it && !builds_it(*w.task, v)) return;
   auto const& has = w.task->functions;
   if (std::find(has.begin(), has.end(), v.function) == has.end()) return;
   auto& part = v.components[{w.task->job, w.task->index}];
@@ -122,8 +125,7 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   // One that comes back has not died, and whether one that stays away has, nobody can know.
   auto const suspect = std::exchange(part.suspect, {});
   part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
-  auto const& kept = w.task->spec.per_worker;
-  if (std::find(kept.begin(), kept.end(), v.id) != kept.end()) {
+  if (has_it) {
     part.state = value_state::ready;
     return scheduler_.set_built(scheduler_.of(w.number), v.id, true);
   }
