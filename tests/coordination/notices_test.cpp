@@ -128,6 +128,27 @@ TEST_F(notices, waits_for_other_keys_and_of_nobody_known_do_not_count) {
   EXPECT_TRUE(told().empty());
 }
 
+TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_before) {
+  cluster_spec recoverable;
+  recoverable.recoverable = true;
+  scene s{{.tasks = 3, .spec = recoverable}};
+  s.enlist_all();
+  auto const listen = [&s](std::uint64_t incarnation) {
+    return s.ask(get_key_value{{}, notice, true, core::incarnation{incarnation}, {}});
+  };
+  auto const old = listen(101);
+  s.advance(1s);
+  s.enlist(1, 201);
+  s.advance(1s);
+  auto const its_own = listen(201);
+  s.gone(old);
+  s.beat(1, 201);
+  EXPECT_EQ(s.current().notices_unheard().count, 0u);
+  s.gone(its_own);
+  s.beat(1, 201);
+  EXPECT_EQ(s.current().notices_unheard().count, 1u);
+}
+
 // TensorFlow's dialect names nobody in such a call: its address does, also after a restart.
 TEST_F(notices, the_address_of_a_heartbeat_is_known_after_a_restart) {
   listen_all();

@@ -21,8 +21,9 @@ void service::listen(task_index t) {
   roster_.note_hears(t, true);
 }
 
+// A wait of the process before ends with its connection, which may be long after.
 void service::listened(waiting_call const& w, bool told) {
-  if (w.task != no_task) notices_.over(w.task, told);
+  if (w.task != no_task && w.since >= roster_[w.task].registered_at) notices_.over(w.task, told);
 }
 
 void service::do_not_listen(task_index t) {
