@@ -100,5 +100,19 @@ TEST_F(private_directory, of_others_stays_as_it_is) {
   EXPECT_EQ(mode_of(papers), 0755u);
 }
 
+TEST_F(private_directory, what_is_only_called_like_ours_stays_as_it_is) {
+  auto const shared = c.file("shared"), blobs = shared / "blobs", papers = c.file("papers");
+  for (auto const& d : {shared, blobs, papers}) fs::create_directory(d);
+  auto& server = c.serve({"--data-dir", c.file("data"), "--spill-dir", shared});
+  EXPECT_EQ(mode_of(blobs), 0755u) << "the data directory has this server's";
+  EXPECT_EQ(mode_of(shared), 0755u);
+  stop(server);
+  fs::remove(blobs);
+  fs::create_directory_symlink(papers, blobs);
+  auto& other = c.serve({"--spill-dir", shared});
+  EXPECT_EQ(mode_of(papers), 0755u);
+  stop(other);
+}
+
 }  // namespace
 }  // namespace muster::e2e

@@ -16,27 +16,35 @@ namespace fs = std::filesystem;
 constexpr auto blob_folder = "blobs";
 
 // Whoever names /tmp for values does not want it closed. Our files in there are ours alone anyway.
-bool has_other_files(fs::path const& directory) {
+bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
   if ((mode_of(directory) & S_ISVTX) != 0) return true;
   std::error_code error;
   fs::directory_iterator const all(directory, error);
-  return error || std::any_of(begin(all), end(all), [](auto const& entry) {
+  return error || std::any_of(begin(all), end(all), [&](auto const& entry) {
            auto const name = entry.path().filename().string();
-           return !name.starts_with("muster-values-") && name != blob_folder;
+           return !name.starts_with("muster-values-") && !(blobs_are_ours && name == blob_folder);
          });
+}
+
+// A link may lead to what is not ours.
+void close_blobs(fs::path const& directory) {
+  std::error_code error;
+  if (!fs::is_symlink(directory / blob_folder, error)) (void)make_private(directory / blob_folder);
 }
 
 }  // namespace
 
 private_directories::private_directories(configuration const& c) {
-  if (!c.data_dir.empty()) all_.push_back({"data_dir", c.data_dir, mode_of(c.data_dir), false});
-  if (!c.spill_dir.empty()) all_.push_back({"spill_dir", c.spill_dir, mode_of(c.spill_dir), true});
+  if (!c.data_dir.empty())
+    all_.push_back({"data_dir", c.data_dir, mode_of(c.data_dir), false, true});
+  if (!c.spill_dir.empty())
+    all_.push_back({"spill_dir", c.spill_dir, mode_of(c.spill_dir), true, c.data_dir.empty()});
 }
 
 void private_directories::close_to_others() const {
   for (auto const& d : all_) {
-    (void)make_private(d.path / blob_folder);
-    if ((d.was & others_bits) == 0 || (d.with_others && has_other_files(d.path))) continue;
+    if (d.blobs) close_blobs(d.path);
+    if ((d.was & others_bits) == 0 || (d.with_others && has_other_files(d.path, d.blobs))) continue;
     if (int const e = make_private(d.path); e != 0)
       spdlog::warn("open_to_others {}={} mode={:04o} why=\"{}\"", d.flag, d.path.string(),
                    static_cast<unsigned>(d.was), std::generic_category().message(e));

@@ -24,6 +24,7 @@ class private_directories {
     std::filesystem::path path;
     mode_t was;        // 0: it was not there
     bool with_others;  // it may have files that are not ours, and is then left alone
+    bool blobs;        // this server's are in it
   };
   std::vector<directory> all_;
 };
