@@ -214,6 +214,10 @@ session_id coordinator::session_of(closure_id id) const {
   return c == no_slot ? session_id{} : state_->sessions.of(state_->closures[c].owner).id;
 }
 
+bool coordinator::has(session_id id) const {
+  return state_->sessions.find(id) != nullptr;
+}
+
 bool coordinator::is_durable(session_id id) const {
   auto const* s = state_->sessions.find(id);
   return s && s->durable;

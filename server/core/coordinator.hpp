@@ -117,6 +117,7 @@ class coordinator {
 
   /// Whose closure it is; none: nobody's, or it is not there any more.
   session_id session_of(closure_id id) const;
+  bool has(session_id id) const;
   /// Whether what changes of it is said as facts.
   bool is_durable(session_id id) const;
   /// Empty when there is no such session, or nobody was asked who they are.

@@ -91,7 +91,8 @@ class hub {
     if constexpr (requires { inputs_of(e); }) from = inputs_of(e);
     auto const& fx = core_.step(environment_.now(), e);
     if constexpr (requires { inputs_of(e); })
-      if (!from.empty()) batches_.takes(taker(e, fx), from);
+      if (!from.empty())
+        if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
       tell_gone(e.stream, e.clean, e.reason, fx);
     deliver(fx);

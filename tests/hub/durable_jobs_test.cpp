@@ -97,6 +97,23 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
   EXPECT_EQ(log, "other source taker second ");
 }
 
+// Or one that is asked for again and again would be kept for ever.
+TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
+  open("a");
+  core::schedule e;
+  e.session = core::session_id{4'711};
+  auto extras = std::make_shared<core::closure_extras>();
+  core::input_ref taken;
+  auto const a = h->state().jobs({}, 1).items.at(0).id;
+  taken.closure = h->state().closures(a, 0, 1)->items.at(0).id;
+  taken.offset = 1;
+  extras->inputs.push_back(taken);
+  e.closures.push_back({h->learn({"f"}).ids.at(0), 0, 0, core::blob("[]"), extras});
+  h->ask(std::move(e), [](core::reply const& r) { EXPECT_FALSE(r.status.ok()); });
+  h->when_told(core::session_id{4'711}, [this](auto const&) { log += "nothing "; });
+  EXPECT_EQ(log, "nothing ");
+}
+
 TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {
   recording_worker w;
   auto const stream = h->attach(w);
