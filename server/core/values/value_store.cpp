@@ -323,7 +323,7 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     h.bytes += r.value.size();
     h.blob_bytes += named_blob_bytes(r.value.view());
     add_bytes(r.value.size());
-    in_memory_.push(id);
+    if (may_go(r)) in_memory_.push(id);
     ++h.live;
     if (h.holds) h.values.push(id);
   }

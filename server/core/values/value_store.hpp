@@ -175,7 +175,7 @@ class value_store {
   /// are short, and the blob lies elsewhere.
   bool may_go(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min &&
-           !names_blob(r.value.view());
+           !(r.value.size() <= blob_name_bytes_max && names_blob(r.value.view()));
   }
   bool is_at(closure_id id, value_place where) const;
   void forget_oldest_arguments();

@@ -88,6 +88,32 @@ TEST_F(store_test, blobs_that_values_name_are_counted_and_their_names_stay_in_me
   EXPECT_EQ(store.of(job).blob_bytes, 0u);
 }
 
+TEST_F(store_test, what_only_begins_like_a_name_goes_to_the_disk_as_others_do) {
+  auto const large = blob_of(5'000).substr(0, 85) + std::string(1'024, '0') + "}";
+  auto const a = ended(job, large);
+  EXPECT_TRUE(store.may_be_lost(records[a]));
+  store.write(t0);
+  ASSERT_EQ(store.take_moves().size(), 1u);
+  store.written(answer(move_kind::write, a), t0);
+  EXPECT_EQ(store.disk_bytes(), large.size());
+  EXPECT_EQ(store.invalid(), "");
+}
+
+TEST_F(store_test, the_name_of_a_blob_that_was_made_again_stays_in_memory) {
+  auto const a = ended(holder, "123");
+  auto const id = records.id_of(a);
+  EXPECT_EQ(store.pop_oldest_in_memory(), a);
+  store.drop(a, release_reason::bytes, t0);
+  auto const maker = records.allocate(job);
+  records[maker].token = raw(id);
+  store.begin_rebuilding(id, 1).by = records.id_of(maker);
+  blob const name(blob_of(5'000));
+  store.end_rebuilding(id, &name);
+  store.write(t0);
+  EXPECT_TRUE(store.take_moves().empty());
+  EXPECT_EQ(store.invalid(), "");
+}
+
 TEST_F(store_test, the_oldest_go_to_the_disk_until_the_rest_fits) {
   auto const a = ended(job, "123456"), b = ended(job, "123456"), c = ended(job, "123456");
   store.write(t0);
