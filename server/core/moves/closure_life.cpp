@@ -192,10 +192,15 @@ void closure_life::lose_state(stateful_tasks::task_key const& t, std::string con
   for (auto const n : users) {
     auto& s = sessions_.of(n);
     bool const own = s.id == session_id{};  // of the core
-    if (own || s.terminal() || s.stopping || s.closed) continue;
+    if (own || s.terminal() || s.closed) continue;
+    core::failure error{
+        failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
+    if (s.stopping) {  // what has an error of its own would have gone on
+      if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
+      continue;
+    }
     ++ended;
-    fail_session(s, {failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}},
-                 lost, true);
+    fail_session(s, std::move(error), lost, true);
   }
   if (ended > 0)
     step_.fx.remarks.push_back({remark_kind::dependency_lost, name,

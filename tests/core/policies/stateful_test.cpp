@@ -238,6 +238,26 @@ TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
   EXPECT_EQ(c.held(p).size(), 1u);
 }
 
+// What is lost beside a generation that has failed already.
+TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
+  auto const p = c.attach(ps(1));
+  auto const s = c.open({}, holding_values()).id;
+  c.step(core::schedule{{}, s, bound(2)});
+  auto own = bound(3);
+  std::vector<std::uint64_t> tokens;
+  for (auto& o : own) o.own_error = true, tokens.push_back(o.token);
+  c.step(core::schedule{{}, s, std::move(own)});
+  c.fail(p, c.held(p).at(0));
+  ASSERT_TRUE(c.job(s).stopping) << "one still runs";
+  auto const q = c.attach(ps(2));
+  EXPECT_TRUE(c.held(q).empty());
+  for (auto const token : tokens) {
+    auto const ended = c.core.closure(c.core.closure_of(s, token));
+    ASSERT_TRUE(ended && ended->error) << token;
+    EXPECT_EQ(ended->error->dependencies, names{"ps:0"});
+  }
+}
+
 TEST_F(stateful, without_such_jobs_all_is_as_for_other_workers) {
   config none;
   none.stateful_jobs.clear();
