@@ -97,11 +97,12 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
-  while (new_seat.running.size > new_seat.slots) {  // it has come back with fewer
-    slot c = new_seat.running.back;
-    while (closures_[c].waits) c = closures_[c].previous;
-    closures_[c].reported = false;
-    book_.stop(scheduler_.stop_one_unreported(new_seat));
+  // It has come back with fewer slots. What it has said of itself that it runs does run: also more
+  // than there are slots, once a wait has ended.
+  while (new_seat.running.size > new_seat.slots) {
+    slot const other = scheduler_.stop_one_unreported(new_seat);
+    if (other == no_slot) break;
+    book_.stop(other);
   }
   life_.start_waiting(new_seat);
   std::sort(kept.begin(), kept.end());

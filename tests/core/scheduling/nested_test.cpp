@@ -156,6 +156,26 @@ TEST_F(nested, it_may_have_gone_on_while_the_connection_was_broken) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
+TEST_F(nested, what_runs_beyond_the_slots_still_runs_after_a_broken_connection) {
+  auto const job = c.open(many(2));
+  wait(job[0]);
+  worker_results begun{w, {}, {}, {}, {}};
+  begun.started.push_back({job[1], c.watch().attempt(job[1]), {}});
+  c.step(begun);
+  go_on(job[0]);
+  ASSERT_EQ(c.task(0).running, 2u);
+  for (int i = 0; i < 2; ++i) {
+    c.wait(8s);
+    c.cut(w);
+    EXPECT_EQ(c.state(job[0]), closure_state::running);
+    EXPECT_EQ(c.state(job[1]), closure_state::running) << "it waits for its worker, too";
+    w = come_back({{job[0], false}, {job[1], false}});
+    EXPECT_EQ(c.task(0).running, 2u);
+  }
+  c.answer(w, {c.good(w, job[0]), c.good(w, job[1])});
+  EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
+}
+
 TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
   c.leave(w);
   w = c.attach({.slots = 1, .credits = 8, .index = 0});
