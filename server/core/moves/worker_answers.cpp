@@ -115,8 +115,6 @@ void worker_answers::results(worker_results& e) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
   };
   for (auto const& s : e.started) apply_started(*w, s);
-  for (auto const& e_wait : e.waits)
-    if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   auto& at = scheduler_.of((*w).number);
   duration wait{};
   message_ = &e.results;
@@ -130,6 +128,9 @@ void worker_answers::results(worker_results& e) {
   // To the head of the queue, the oldest last.
   for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
     if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
+  // Behind the answers, which end waits: another may have begun since.
+  for (auto const& e_wait : e.waits)
+    if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   life_.start_waiting(at);
   if (!e.results.empty()) {
     if (wait < step_.config.window_grow_below) at.grow();

@@ -176,6 +176,20 @@ TEST_F(nested, what_runs_beyond_the_slots_still_runs_after_a_broken_connection) 
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
+TEST_F(nested, an_answer_makes_room_for_a_wait_in_the_same_message) {
+  c.leave(w);
+  w = c.attach({.slots = 1, .credits = 2, .index = 0});
+  auto const job = c.open(many(3));
+  wait(job[0]);
+  worker_results both{w, {c.good(w, job[0])}, {}, {}, {}};
+  both.waits.push_back({job[1], c.watch().attempt(job[1]), true});
+  c.step(both);
+  EXPECT_TRUE(c.fx().disconnects.empty());
+  EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
+  EXPECT_EQ(c.task(0).waiting, 1u);
+  EXPECT_EQ(c.sent(w), closures({job[2]}));
+}
+
 TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
   c.leave(w);
   w = c.attach({.slots = 1, .credits = 8, .index = 0});
