@@ -7,7 +7,8 @@
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
 // Tasks that hold state build those that a closure for them names. A component is told the same
-// number of workers each time it is built.
+// number of workers each time it is built, as long as the server lives: the number is in no fact,
+// since one would be written for each component, with the value's arguments in it.
 //
 // A builder's failure that is borne leaves it NOT_READY: it is built again after a pause.
 // The values themselves never come here; workers drop theirs when they are told or end. Builds that
