@@ -210,6 +210,39 @@ TEST_F(session_logs, the_last_message_brings_what_there_is_and_says_how_many_the
   EXPECT_LE(last, newest);
 }
 
+TEST_F(session_logs, the_last_message_of_a_half_closed_stream_brings_them_too) {
+  v1::Open open;
+  open.set_log_lines(true);
+  hand_session s(server.address(), open);
+  begin(s);
+  s.half_close();
+  say(1'000, {}, true);
+  int got = 0;
+  std::uint64_t newest = 0;
+  while (auto const m = s.read()) got += m->log_size(), newest = std::max(newest, m->log_last());
+  EXPECT_TRUE(s.finish().ok());
+  EXPECT_EQ(got, 1'000) << "two windows' worth";
+  EXPECT_EQ(newest, 1'000u);
+}
+
+TEST_F(session_logs, so_does_that_of_one_whose_session_waits_for_its_client) {
+  hand_session s(server.address(), with_lines());
+  begin(s);
+  say(1'000, {}, true);
+  while (s.read().value().token_size() == 0) {
+  }
+  s.half_close();
+  std::uint64_t newest = 0;
+  while (auto const m = s.read()) newest = std::max(newest, m->log_last());
+  EXPECT_TRUE(s.finish().ok());
+  EXPECT_EQ(newest, 1'000u);
+  auto again = with_lines(1'000);
+  again.set_resume(s.opened.session());
+  again.set_resume_incarnation(s.opened.server_incarnation());
+  hand_session resumed(server.address(), again);
+  EXPECT_EQ(resumed.opened.session(), s.opened.session());
+}
+
 TEST_F(session_logs, are_had_by_call_and_in_pages) {
   hand_session s(server.address(), with_lines());
   begin(s);

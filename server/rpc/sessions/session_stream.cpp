@@ -89,6 +89,10 @@ void session_stream::take_requests(v1::SessionRequest const& m) {
 
 void session_stream::close() {
   forget_ = true;
+  end_with_lines();
+}
+
+void session_stream::end_with_lines() {
   if (!lines_) return end(grpc::Status::OK);
   out_.clear();
   lines_->finish(out_.tail());
@@ -101,7 +105,12 @@ void session_stream::close() {
 
 // Lines go with the next message, so they do not wait behind outcomes; `opened` comes alone.
 void session_stream::before_write() {
-  if (!lines_ || closing_ || !lines_->ready()) return;
+  if (!lines_ || closing_) return;
+  if (out_.empty() && complete()) {
+    lines_->finish(out_.tail());
+    return lines_.reset();
+  }
+  if (!lines_->ready()) return;
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
@@ -226,8 +235,8 @@ void session_stream::input_ended() {
   if (closing_) return;
   if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
-  if (holding_) return end(grpc::Status::OK);  // it leaves the session, which waits for its return
-  sealed_ = true;                              // if it was a break after all, on_cancel comes next
+  if (holding_) return end_with_lines();  // it leaves the session, which waits for its return
+  sealed_ = true;                         // if it was a break after all, on_cancel comes next
   hub_->apply(core::seal_session{{}, session_});
   wake();
 }

@@ -54,8 +54,10 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
-  /// On its client's word, with the lines that are there; what else waits here nobody wants.
+  /// On its client's word.
   void close();
+  /// With the lines that are there; what else waits here nobody wants.
+  void end_with_lines();
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
