@@ -61,12 +61,14 @@ muster::status without_room(fs::path const& directory) {
 muster::status has_room(fs::path const& directory) {
   constexpr std::size_t least = std::size_t{64} << 10;
   open_file probe(directory, O_WRONLY | O_TMPFILE);
-  if (!probe && (errno == EOPNOTSUPP || errno == EISDIR)) {
+  int error = errno;
+  if (!probe && (error == EOPNOTSUPP || error == EISDIR)) {
     auto const named = directory / "probe.tmp";
     probe = open_file(named, O_WRONLY | O_CREAT);
-    ::unlink(named.c_str());
+    error = errno;
+    if (probe) ::unlink(named.c_str());
   }
-  int const e = probe ? probe.write(std::string(least, '\0')) : errno;
+  int const e = probe ? probe.write(std::string(least, '\0')) : error;
   return e == ENOSPC || e == EDQUOT ? without_room(directory)
                                     : muster::status{};  // RocksDB tells others
 }
