@@ -18,9 +18,17 @@ using tcp = asio::ip::tcp;
 
 namespace {
 
-muster::status cannot_reach(http_target const& t, error_code ec) {
-  return {muster::code::unavailable,
-          "cannot reach " + t.url() + ": " + (is_timeout(ec) ? "timed out" : lower(ec.message()))};
+http_failure failure_of(error_code ec) {
+  if (is_timeout(ec)) return http_failure::timed_out;
+  if (ec == asio::error::connection_refused) return http_failure::refused;
+  bool const no_name =
+      ec == asio::error::host_not_found || ec == asio::error::host_not_found_try_again;
+  return no_name ? http_failure::name_unknown : http_failure::unreachable;
+}
+
+http_error cannot_reach(http_target const& t, error_code ec) {
+  auto const why = is_timeout(ec) ? "timed out" : lower(ec.message());
+  return {{muster::code::unavailable, "cannot reach " + t.url() + ": " + why}, failure_of(ec)};
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ void client_socket::close() {
   buffer_.clear();
 }
 
-muster::status client_socket::connect_tcp(http_target const& t, std::optional<time_point> at) {
+http_error client_socket::connect_tcp(http_target const& t, std::optional<time_point> at) {
   auto const found = look_up(t.host, t.port, at);
   if (found.error) return cannot_reach(t, found.error);
   limit(at);
@@ -76,10 +84,10 @@ muster::status client_socket::connect_tcp(http_target const& t, std::optional<ti
   return {};
 }
 
-muster::status client_socket::shake_hands(http_target const& t) {
+http_error client_socket::shake_hands(http_target const& t) {
   if (!tls_context_) {
     auto made = make_client_context(tls_);
-    if (!made) return made.error();
+    if (!made) return {made.error(), http_failure::bad_tls_file};
     tls_context_ = std::move(*made);
   }
   secure_.emplace(tcp_, *tls_context_);
@@ -97,14 +105,16 @@ muster::status client_socket::shake_hands(http_target const& t) {
   }
   if (is_timeout(ec)) return cannot_reach(t, ec);
   if (!check.fault().empty())
-    return {muster::code::unauthenticated, t.url() + ": " + check.fault()};
+    return {{muster::code::unauthenticated, t.url() + ": " + check.fault()}, check.failure()};
   if (ec == asio::error::eof || ec == asio::ssl::error::stream_truncated)
-    return {muster::code::unavailable, t.url() + ": the connection broke in the TLS handshake"};
-  return {muster::code::unavailable,
-          t.url() + ": the TLS handshake failed: " + lower(ec.message())};
+    return {{muster::code::unavailable, t.url() + ": the connection broke in the TLS handshake"},
+            http_failure::broke};
+  return {
+      {muster::code::unavailable, t.url() + ": the TLS handshake failed: " + lower(ec.message())},
+      http_failure::tls_failed};
 }
 
-muster::status client_socket::connect(http_target const& t, std::optional<time_point> at) {
+http_error client_socket::connect(http_target const& t, std::optional<time_point> at) {
   close();
   auto outcome = connect_tcp(t, at);
   if (outcome.ok() && t.tls) outcome = shake_hands(t);

@@ -37,7 +37,7 @@ class client_socket {
   /// Looking up the name, connecting and shaking hands all happen before `limit`. UNAVAILABLE: it
   /// cannot be reached, in time or at all; UNAUTHENTICATED: its certificate; INVALID_ARGUMENT: a
   /// file of TLS.
-  muster::status connect(http_target const& target, std::optional<time_point> limit);
+  http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
   /// Connected to this server, which has said neither anything unasked nor good-bye.
   bool usable_for(http_target const& target);
@@ -53,8 +53,8 @@ class client_socket {
   error_code perform(Start const& start);
   template <class Start>
   error_code perform_on_stream(Start const& start);
-  muster::status connect_tcp(http_target const& target, std::optional<time_point> at);
-  muster::status shake_hands(http_target const& target);
+  http_error connect_tcp(http_target const& target, std::optional<time_point> at);
+  http_error shake_hands(http_target const& target);
 
   https_options tls_;
   boost::asio::io_context context_{1};

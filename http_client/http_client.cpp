@@ -29,17 +29,18 @@ client_socket::request_message message_of(http_request const& r, http_target con
   return m;
 }
 
-muster::status check_headers(http_request const& r) {
+http_error check_headers(http_request const& r) {
+  auto const refused = [](std::string why) {
+    return http_error{{muster::code::invalid_argument, std::move(why)}, http_failure::bad_header};
+  };
   auto const bad = [](std::string_view text) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
   };
-  if (bad(r.method)) return {muster::code::invalid_argument, "the method has a line break"};
-  if (bad(r.token))
-    return {muster::code::invalid_argument, r.url + ": the token has a line break in it"};
+  if (bad(r.method)) return refused("the method has a line break");
+  if (bad(r.token)) return refused(r.url + ": the token has a line break in it");
   for (auto const& [name, value] : r.headers)
     if (bad(name) || bad(value))
-      return {muster::code::invalid_argument,
-              r.url + ": header " + name + " has a line break in it"};
+      return refused(r.url + ": header " + name + " has a line break in it");
   return {};
 }
 
@@ -58,9 +59,9 @@ struct http_client::impl {
       : answer_bytes_max(o.answer_bytes_max),
         socket({o.ca_file, o.verify, o.certificate_file, o.key_file}) {}
 
-  muster::result<http_response> exchange(http_request const& r, line_handler const* line) {
+  http_result<http_response> exchange(http_request const& r, line_handler const* line) {
     auto const t = parse_http_url(r.url);
-    if (!t) return t.error();
+    if (!t) return http_error{t.error(), http_failure::bad_url};
     if (auto bad = check_headers(r); !bad.ok()) return bad;
     step = r.timeout;
     deadline = clock::now() + r.timeout;
@@ -80,7 +81,7 @@ struct http_client::impl {
     return answer;
   }
 
-  muster::status read_head(http_target const& t) {
+  http_error read_head(http_target const& t) {
     do {  // past "100 Continue"
       parser.emplace();
       parser->header_limit(header_bytes_max);
@@ -91,8 +92,8 @@ struct http_client::impl {
     return {};
   }
 
-  muster::result<http_response> read_answer(http_request const& r, http_target const& t,
-                                            line_handler const* line) {
+  http_result<http_response> read_answer(http_request const& r, http_target const& t,
+                                         line_handler const* line) {
     if (auto bad = read_head(t); !bad.ok()) return bad;
     http_response answer;
     answer.status = parser->get().result_int();
@@ -106,10 +107,7 @@ struct http_client::impl {
       if (!piece) return piece.error();
       answer.body += *piece;
       if (answer.body.size() > (streaming ? line_bytes_max : answer_bytes_max))
-        return muster::status{muster::code::resource_exhausted,
-                              t.url() + ": the answer is longer than " +
-                                  std::to_string(streaming ? line_bytes_max : answer_bytes_max) +
-                                  " bytes"};
+        return too_long(t, streaming ? line_bytes_max : answer_bytes_max);
       if (!streaming) continue;
       std::size_t from = 0;
       for (auto end = answer.body.find('\n', searched); wants_more && end != std::string::npos;
@@ -126,7 +124,7 @@ struct http_client::impl {
     return answer;
   }
 
-  muster::result<std::string> read_piece(http_target const& t, bool streaming) {
+  http_result<std::string> read_piece(http_target const& t, bool streaming) {
     std::string piece(piece_bytes, '\0');
     parser->get().body().data = piece.data();
     parser->get().body().size = piece.size();
@@ -137,10 +135,19 @@ struct http_client::impl {
     return piece;
   }
 
-  muster::status broken(http_target const& t, error_code ec, std::string const& doing) const {
-    if (is_timeout(ec)) return {muster::code::deadline_exceeded, t.url() + ": timed out " + doing};
-    return {muster::code::unavailable,
-            t.url() + ": the connection broke " + doing + ": " + lower(ec.message())};
+  static http_error broken(http_target const& t, error_code ec, std::string const& doing) {
+    if (is_timeout(ec))
+      return {{muster::code::deadline_exceeded, t.url() + ": timed out " + doing},
+              http_failure::timed_out};
+    return {{muster::code::unavailable,
+             t.url() + ": the connection broke " + doing + ": " + lower(ec.message())},
+            http_failure::broke};
+  }
+
+  static http_error too_long(http_target const& t, std::size_t bytes_max) {
+    return {{muster::code::resource_exhausted,
+             t.url() + ": the answer is longer than " + std::to_string(bytes_max) + " bytes"},
+            http_failure::answer_too_long};
   }
 
   // For an exchange one limit for all of it, for a stream one for each wait.
@@ -162,12 +169,12 @@ http_client::~http_client() = default;
 http_client::http_client(http_client&&) noexcept = default;
 http_client& http_client::operator=(http_client&&) noexcept = default;
 
-muster::result<http_response> http_client::send(http_request const& request) {
+http_result<http_response> http_client::send(http_request const& request) {
   return impl_->exchange(request, nullptr);
 }
 
-muster::result<http_response> http_client::stream(http_request const& request,
-                                                  line_handler const& line) {
+http_result<http_response> http_client::stream(http_request const& request,
+                                               line_handler const& line) {
   return impl_->exchange(request, &line);
 }
 

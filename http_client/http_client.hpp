@@ -1,6 +1,6 @@
 // A small blocking HTTP/1.1 client for the CLI verbs, the cluster resolvers and the tests:
-// `http://` and `https://` URLs, one connection that is kept alive between requests, errors as
-// texts that say what went wrong. Follows no redirects. Used by one thread at a time.
+// `http://` and `https://` URLs, one connection that is kept alive between requests, errors as a
+// kind and a text that says what went wrong. Follows no redirects. Used by one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.hpp"
+#include "http_client/http_error.hpp"
 
 namespace muster {
 
@@ -58,12 +58,12 @@ class http_client {
   /// Any HTTP status is a result. INVALID_ARGUMENT: the URL, a header or a file of TLS;
   /// UNAVAILABLE: cannot connect, or the connection broke; UNAUTHENTICATED: the server's
   /// certificate is not accepted; DEADLINE_EXCEEDED.
-  muster::result<http_response> send(http_request const& request);
+  http_result<http_response> send(http_request const& request);
 
   /// As send, but hands each line of a 2xx body (without its end) to `line` as it arrives; false
   /// from it ends the exchange early. Bodies of other statuses are in the result.
   using line_handler = std::function<bool(std::string_view line)>;
-  muster::result<http_response> stream(http_request const& request, line_handler const& line);
+  http_result<http_response> stream(http_request const& request, line_handler const& line);
 
  private:
   struct impl;

@@ -50,6 +50,20 @@ std::string names_of(X509 const* certificate) {
   return text;
 }
 
+http_failure failure_of(int verify_error) {
+  switch (verify_error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return http_failure::certificate_expired;
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return http_failure::certificate_not_yet_valid;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return http_failure::certificate_for_another_name;
+    default:
+      return http_failure::certificate_not_accepted;
+  }
+}
+
 muster::status cannot_use(std::string const& what, std::string const& path,
                           std::string const& why) {
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
@@ -124,18 +138,18 @@ bool certificate_check::note(bool accepted, X509_STORE_CTX* context) {
   if (accepted || !fault_.empty()) return accepted;
   auto const error = X509_STORE_CTX_get_error(context);
   auto* const at = X509_STORE_CTX_get_current_cert(context);
+  failure_ = failure_of(error);
   fault_ = "its certificate is not accepted: ";
   fault_ += X509_verify_cert_error_string(error);
   if (!at) return accepted;
-  switch (error) {
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+  switch (failure_) {
+    case http_failure::certificate_for_another_name:
       fault_ += "; it is for " + names_of(at) + ", not for " + host_;
       break;
-    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case http_failure::certificate_expired:
       fault_ += "; it was good until " + time_text(X509_get0_notAfter(at));
       break;
-    case X509_V_ERR_CERT_NOT_YET_VALID:
+    case http_failure::certificate_not_yet_valid:
       fault_ += "; it is good from " + time_text(X509_get0_notBefore(at));
       break;
     default:

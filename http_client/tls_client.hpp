@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/status.hpp"
+#include "http_client/http_error.hpp"
 
 namespace muster {
 
@@ -43,11 +43,14 @@ class certificate_check {
 
   /// Empty: nothing was. "the certificate of CN=a is not accepted: certificate has expired …"
   std::string const& fault() const { return fault_; }
+  /// The same for code; none: nothing was.
+  http_failure failure() const { return failure_; }
 
  private:
   std::string host_;
   https_options options_;
   std::string fault_;
+  http_failure failure_ = http_failure::none;
 };
 
 }  // namespace muster

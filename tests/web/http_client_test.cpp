@@ -9,13 +9,13 @@ using namespace std::chrono_literals;
 
 class client : public web_fixture {
  protected:
-  muster::status error_of(std::string const& target, std::chrono::milliseconds timeout = 5s) {
+  http_error error_of(std::string const& target, std::chrono::milliseconds timeout = 5s) {
     http_request r;
     r.url = target;
     r.timeout = timeout;
     auto const answer = client_.send(r);
     EXPECT_FALSE(answer);
-    return answer ? muster::status{} : answer.error();
+    return answer ? http_error{} : answer.error();
   }
 };
 
@@ -26,14 +26,18 @@ TEST_F(client, a_server_that_is_not_there_is_named) {
   server_.reset();
   auto const e = error_of(target + "/api/v1/jobs");
   EXPECT_EQ(e.code, muster::code::unavailable);
+  EXPECT_EQ(e.failure, http_failure::refused);
   EXPECT_EQ(e.message, "cannot reach " + target + ": connection refused");
 }
 
 TEST_F(client, urls_that_are_none_are_refused_with_a_reason) {
   for (auto const* bad :
        {"", "localhost:8477", "https://", "http://", "http://:80", "http://host:0", "http://[::1]x",
-        "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"})
-    EXPECT_EQ(error_of(bad).code, muster::code::invalid_argument) << bad;
+        "http://host:70000", "http://host:x", "http://[::1", "http://host/a b", "ftp://host"}) {
+    auto const e = error_of(bad);
+    EXPECT_EQ(e.code, muster::code::invalid_argument) << bad;
+    EXPECT_EQ(e.failure, http_failure::bad_url) << bad;
+  }
 }
 
 TEST_F(client, a_silent_server_is_a_deadline) {
@@ -41,6 +45,7 @@ TEST_F(client, a_silent_server_is_a_deadline) {
   submit(1);
   auto const e = error_of(url("/api/v1/jobs/job_0000000000000001/join?timeout=60s"), 50ms);
   EXPECT_EQ(e.code, muster::code::deadline_exceeded);
+  EXPECT_EQ(e.failure, http_failure::timed_out);
   EXPECT_EQ(get("/livez").status, 200u);  // on a new connection
 }
 

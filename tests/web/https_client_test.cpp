@@ -28,19 +28,19 @@ http_reply hello(http_seen const&) {
   return {200, "hello"};
 }
 
-muster::result<http_response> get(http_client& client, std::string const& url,
-                                  std::chrono::milliseconds timeout = 20s) {
+http_result<http_response> get(http_client& client, std::string const& url,
+                               std::chrono::milliseconds timeout = 20s) {
   http_request r;
   r.url = url;
   r.timeout = timeout;
   return client.send(r);
 }
 
-muster::status error_of(http_client& client, std::string const& url,
-                        std::chrono::milliseconds timeout = 20s) {
+http_error error_of(http_client& client, std::string const& url,
+                    std::chrono::milliseconds timeout = 20s) {
   auto const answer = get(client, url, timeout);
   EXPECT_FALSE(answer) << answer->body;
-  return answer ? muster::status{} : answer.error();
+  return answer ? http_error{} : answer.error();
 }
 
 class https : public ::testing::Test {
@@ -98,6 +98,7 @@ TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
   auto const e = error_of(c, server.url());
   EXPECT_EQ(e.code, muster::code::unauthenticated);
   EXPECT_TRUE(has(e, server.url() + ": its certificate is not accepted: ")) << e.message;
+  EXPECT_EQ(e.failure, http_failure::certificate_not_accepted);
   EXPECT_TRUE(has(e, "issued by 'CN = somebody else'")) << e.message;
   EXPECT_TRUE(has(e, "those of " + ca_file())) << e.message;
 }
@@ -107,6 +108,7 @@ TEST_F(https, the_system_does_not_know_a_certificate_that_signed_itself) {
   http_client c;
   auto const e = error_of(c, server.url());
   EXPECT_EQ(e.code, muster::code::unauthenticated);
+  EXPECT_EQ(e.failure, http_failure::certificate_not_accepted);
   EXPECT_TRUE(has(e, "self-signed certificate")) << e.message;
   EXPECT_TRUE(has(e, "the authorities are the system's")) << e.message;
 }
@@ -118,10 +120,12 @@ TEST_F(https, a_certificate_for_another_name_is_refused_with_the_names_it_has) {
   auto c = client();
   auto const by_address = error_of(c, server.url());
   EXPECT_EQ(by_address.code, muster::code::unauthenticated);
+  EXPECT_EQ(by_address.failure, http_failure::certificate_for_another_name);
   EXPECT_TRUE(
       has(by_address, "it is for DNS:other.example, IP Address:10.0.0.1, not for 127.0.0.1"))
       << by_address.message;
   auto const by_name = error_of(c, "https://localhost:" + std::to_string(server.port()));
+  EXPECT_EQ(by_name.failure, http_failure::certificate_for_another_name);
   EXPECT_TRUE(has(by_name, "not for localhost")) << by_name.message;
 }
 
@@ -131,7 +135,14 @@ TEST_F(https, a_certificate_out_of_its_time_is_refused_with_the_date) {
   http_service const server(hello, {"127.0.0.1", authority_.issue(old)});
   auto c = client();
   auto const e = error_of(c, server.url());
+  EXPECT_EQ(e.failure, http_failure::certificate_expired);
   EXPECT_TRUE(has(e, "certificate has expired; it was good until ")) << e.message;
+  certificate_request early;
+  early.starts = 24h, early.ends = 48h;
+  http_service const other(hello, {"127.0.0.1", authority_.issue(early)});
+  auto const not_yet = error_of(c, other.url());
+  EXPECT_EQ(not_yet.failure, http_failure::certificate_not_yet_valid);
+  EXPECT_TRUE(has(not_yet, "; it is good from ")) << not_yet.message;
 }
 
 TEST_F(https, without_the_check_anybody_may_answer) {
@@ -145,6 +156,7 @@ TEST_F(https, a_ca_file_that_is_none_is_named) {
   http_client missing({1000, "/nowhere/ca.pem", true});
   auto e = error_of(missing, server.url());
   EXPECT_EQ(e.code, muster::code::invalid_argument);
+  EXPECT_EQ(e.failure, http_failure::bad_tls_file);
   EXPECT_EQ(e.message, "CA file /nowhere/ca.pem: No such file or directory");
   std::ofstream(ca_file()) << "no certificate";
   auto c = client();
@@ -156,7 +168,7 @@ TEST_F(https, a_server_that_speaks_plain_http_is_no_tls_server) {
   auto c = client();
   auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(server.port()));
   EXPECT_EQ(e.code, muster::code::unavailable);
-  EXPECT_TRUE(has(e, "the TLS handshake failed") || has(e, "broke in the TLS handshake"))
+  EXPECT_TRUE(e.failure == http_failure::tls_failed || e.failure == http_failure::broke)
       << e.message;
 }
 
@@ -167,6 +179,7 @@ TEST_F(https, a_server_that_is_silent_in_the_handshake_is_left_in_time) {
   auto c = client();
   auto const e = error_of(c, "https://127.0.0.1:" + std::to_string(port), 50ms);
   EXPECT_EQ(e.code, muster::code::unavailable);
+  EXPECT_EQ(e.failure, http_failure::timed_out);
   EXPECT_TRUE(has(e, "timed out")) << e.message;
 }
 
@@ -181,6 +194,7 @@ TEST_F(https, a_body_that_breaks_off_is_no_answer) {
     auto c = client();
     auto const cut = error_of(c, server.url());
     EXPECT_EQ(cut.code, muster::code::unavailable);
+    EXPECT_EQ(cut.failure, http_failure::broke);
     EXPECT_TRUE(has(cut, "in the middle of the answer")) << cut.message;
     EXPECT_TRUE(has(error_of(c, server.url()), "waiting for the answer"));
     auto const fine = get(c, server.url());
@@ -196,6 +210,7 @@ TEST_F(https, an_answer_over_the_limit_is_refused) {
   auto c = client();
   auto const e = error_of(c, server.url());
   EXPECT_EQ(e.code, muster::code::resource_exhausted);
+  EXPECT_EQ(e.failure, http_failure::answer_too_long);
   EXPECT_TRUE(has(e, "longer than 1000 bytes")) << e.message;
 }
 
@@ -210,6 +225,8 @@ TEST_F(https, a_name_is_looked_up_no_longer_than_the_limit) {
   auto c = client();
   auto const e = error_of(c, "https://nobody.invalid/", 100ms);
   EXPECT_EQ(e.code, muster::code::unavailable);
+  EXPECT_TRUE(e.failure == http_failure::name_unknown || e.failure == http_failure::timed_out)
+      << e.message;
   EXPECT_TRUE(has(e, "cannot reach https://nobody.invalid: ")) << e.message;
 }
 
@@ -220,6 +237,7 @@ TEST_F(https, a_line_break_cannot_be_smuggled_into_a_header) {
   r.url = server.url();
   r.token = "a\r\nX-Other: 1";
   EXPECT_EQ(c.send(r).error().code, muster::code::invalid_argument);
+  EXPECT_EQ(c.send(r).error().failure, http_failure::bad_header);
   r.token = {};
   r.headers.emplace_back("X-A", "1\n");
   EXPECT_EQ(c.send(r).error().code, muster::code::invalid_argument);
