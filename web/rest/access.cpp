@@ -7,6 +7,12 @@ server::shared_scope scope_of(web_context const& context, request const& req) {
   return std::make_shared<server::cluster_scope>(req.who, context.options.main_cluster);
 }
 
+problem refusal_problem(muster::status const& refused) {
+  auto p = to_problem(refused);
+  if (refused.code == muster::code::permission_denied) p.field = "role";
+  return p;
+}
+
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster) {
   if (scope_of(context, req)->sees(cluster)) return {};

@@ -13,6 +13,9 @@ namespace muster::web {
 
 /// What the caller may look at.
 server::shared_scope scope_of(web_context const& context, request const& req);
+/// What the gate refused. A 403 has the field "role", so that a program can tell it from one that
+/// is for the token's clusters.
+problem refusal_problem(muster::status const& refused);
 /// 403 when the token is bound to clusters and this is none of them; empty: the main one.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);

@@ -2,6 +2,7 @@
 #include "server/hub/access/token_text.hpp"
 #include "web/json/token_json.hpp"
 #include "web/metrics/metric_text.hpp"
+#include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/submit.hpp"
 
@@ -118,7 +119,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   if (v.delay.count() > 0) {
     co_await context.engine.pause(v.delay);
   }
-  if (!v.status.ok()) co_return problem_response(v.status);
+  if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
   r.headers.emplace_back("Set-Cookie", cookie(context.options, credential, cookie_seconds));
   r.headers.emplace_back("Cache-Control", "no-store");

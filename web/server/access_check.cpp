@@ -74,7 +74,8 @@ std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(
       403, muster::code::permission_denied,
-      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server");
+      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server",
+      "cluster");
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
     auto v = gate->judge({credential, req.address, what, needs, req.certificate});
     delay = v.delay;
     place = std::move(v.place);
-    if (!v.status.ok()) return to_problem(v.status);
+    if (!v.status.ok()) return refusal_problem(v.status);
     who = std::move(v.who);
   }
   // A page of somebody else makes the browser send the cookie, but not our origin.

@@ -96,7 +96,8 @@ coro::task<bool> connection::begin_tls() {
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
   if (seen == 1 && !coro::begins_tls({&first, 1})) {
     co_await turn_away(make_problem(400, muster::code::invalid_argument,
-                                    "this port speaks TLS: write https:// instead of http://"));
+                                    "this port speaks TLS: write https:// instead of http://",
+                                    "scheme"));
     co_return false;
   }
   limits().expires_after(context_.options.timeouts.header);

@@ -30,7 +30,7 @@ struct asking {
 };
 
 struct verdict {
-  muster::status status;  // UNAUTHENTICATED, PERMISSION_DENIED
+  muster::status status;  // UNAUTHENTICATED; PERMISSION_DENIED: by the role
   core::caller who{};     // null: nobody is asked, or nobody in particular
   /// A refusal is told so much later, by whoever has asked; `place` is held meanwhile.
   std::chrono::milliseconds delay{0};

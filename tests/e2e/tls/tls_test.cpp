@@ -76,6 +76,7 @@ TEST(tls, jobs_run_over_it_and_plaintext_is_told_so) {
   EXPECT_EQ(done.status, 0) << done.err;
   EXPECT_CONTAINS(c.first_of_plaintext(), "400 ");
   EXPECT_CONTAINS(c.first_of_plaintext(), "this port speaks TLS");
+  EXPECT_CONTAINS(c.first_of_plaintext(), R"("field":"scheme")");
   auto const lost = c.run({"tasks", "--url", "https://" + c.http(), "--ca", "/nowhere/ca.pem"});
   EXPECT_EQ(lost.status, 2);
   EXPECT_CONTAINS(lost.err, "/nowhere/ca.pem");

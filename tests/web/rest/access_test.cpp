@@ -99,6 +99,7 @@ TEST_F(access, without_or_with_a_wrong_token_is_a_problem_that_says_what_to_do) 
   EXPECT_NE(wrong.body.find("unknown, revoked or expired"), std::string::npos);
   auto const viewer = send_as(make_token(core::role::viewer), "POST", "/api/v1/jobs", echo);
   EXPECT_EQ(viewer.status, 403u);
+  EXPECT_EQ(json::parse(viewer.body).at("field"), "role");
   EXPECT_NE(viewer.body.find("a viewer's, who may not submit"), std::string::npos) << viewer.body;
   EXPECT_EQ(send_as({}, "GET", "/api/v1/nothing").status, 404u);
   EXPECT_EQ(send_as({}, "GET", "/").status, 200u);
@@ -196,7 +197,9 @@ TEST_F(access, a_token_for_one_cluster_sees_that_one) {
   auto const job = submit_as(inside);
   EXPECT_EQ(submit_as(outside, 403), "");
   EXPECT_EQ(send_as(inside, "GET", "/api/v1/jobs").status, 200u);
-  EXPECT_EQ(send_as(outside, "GET", "/api/v1/jobs").status, 403u);
+  auto const elsewhere = send_as(outside, "GET", "/api/v1/jobs");
+  EXPECT_EQ(elsewhere.status, 403u);
+  EXPECT_EQ(json::parse(elsewhere.body).at("field"), "cluster");
   EXPECT_EQ(send_as(inside, "GET", "/api/v1/jobs?cluster=other").status, 403u);
   EXPECT_EQ(send_as(outside, "GET", "/api/v1/jobs/" + job).status, 403u);
   EXPECT_EQ(send_as(inside, "GET", "/api/v1/jobs/" + job).status, 200u);
@@ -207,6 +210,7 @@ TEST_F(access, a_token_for_one_cluster_sees_that_one) {
       403u);
   auto const whole = send_as(inside, "GET", "/metrics");
   EXPECT_EQ(whole.status, 403u);
+  EXPECT_EQ(json::parse(whole.body).at("field"), "cluster");
   EXPECT_NE(whole.body.find("whole server"), std::string::npos);
   auto const per_worker = R"({"function":"f"})";
   EXPECT_EQ(send_as(outside, "POST", "/api/v1/per_worker_values", per_worker).status, 403u);
@@ -324,6 +328,10 @@ TEST_F(access, the_page_signs_in_by_a_cookie_that_other_pages_cannot_use) {
   auto const wrong = send_as({}, "POST", "/api/v1/session", R"({"token":"muster.x.y"})");
   EXPECT_EQ(wrong.status, 401u);
   EXPECT_TRUE(wrong.header("Set-Cookie").empty());
+  auto const other_role = send_as({}, "POST", "/api/v1/session",
+                                  "{\"token\":\"" + make_token(core::role::worker) + "\"}");
+  EXPECT_EQ(other_role.status, 403u);
+  EXPECT_EQ(json::parse(other_role.body).at("field"), "role");
   EXPECT_EQ(send_as({}, "POST", "/api/v1/session", "{}").status, 400u);
   auto const out = send_as({}, "DELETE", "/api/v1/session");
   EXPECT_EQ(out.status, 204u);
