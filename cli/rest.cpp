@@ -96,9 +96,11 @@ void rest::choose() {
   constexpr auto pause = std::chrono::milliseconds(200);
   auto const until = std::chrono::steady_clock::now() + patience;
   std::string why;
+  request_end end;
   bool said = false;
   for (;; std::this_thread::sleep_for(pause)) {
     why.clear();
+    end.failures.clear();
     for (auto const& url : urls_) {
       muster::http_request r;
       r.url = url + "/readyz";
@@ -111,6 +113,7 @@ void rest::choose() {
         chosen_ = true;
         return;
       }
+      if (!answer) end.failures.push_back(answer.error().failure);
       why += (why.empty() ? "" : "; ") +
              (answer ? url + ": HTTP status " + std::to_string(answer->status)
                      : answer.error().message);
@@ -118,14 +121,15 @@ void rest::choose() {
     if (!std::exchange(said, true) && answered_)
       std::cerr << "muster: " << options_.url << " is away, waiting for it\n";
     if (std::chrono::steady_clock::now() >= until)
-      throw command_error(exit_unreachable, "no server serves: " + why);
+      throw request_error(exit_unreachable, "no server serves: " + why, end);
   }
 }
 
 // A server that stopped serving meanwhile gives way, once, to the one that serves now. What may
 // have been done before the connection broke is done again only if that changes nothing.
-muster::result<muster::http_response> rest::exchange(muster::http_request r,
-                                                     std::string const& path, bool repeatable) {
+muster::http_result<muster::http_response> rest::exchange(muster::http_request r,
+                                                          std::string const& path,
+                                                          bool repeatable) {
   auto answer = client_.send(r);
   bool const broke = !answer && answer.error().code == muster::code::unavailable;
   bool const away = broke || (answer && answer->status == 503);
@@ -152,13 +156,15 @@ muster::http_request rest::request(std::string const& method, std::string const&
   return r;
 }
 
-command_error rest::no_answer(muster::status const& why) const {
-  if (why.code == muster::code::invalid_argument) return {exit_usage, "--url: " + why.message};
+request_error rest::no_answer(muster::http_error const& why) const {
+  request_end const end{.failures = {why.failure}};
+  if (why.code == muster::code::invalid_argument) return {exit_usage, "--url: " + why.message, end};
   if (why.code == muster::code::unavailable)
-    return {exit_unreachable, "no server answers at " + options_.url + " (" + why.message +
-                                  "): start one with 'muster serve', or give --url"};
-  bool const named = why.message.find(options_.url) != std::string::npos;
-  return {exit_failed, named ? why.message : options_.url + ": " + why.message};
+    return {exit_unreachable,
+            "no server answers at " + options_.url + " (" + why.message +
+                "): start one with 'muster serve', or give --url",
+            end};
+  return {exit_failed, why.message, end};  // it names the server
 }
 
 muster::http_response rest::send(std::string const& method, std::string const& path_and_query,
@@ -246,16 +252,18 @@ bool rest::stream(std::string const& path_and_query, muster::http_client::line_h
   return true;
 }
 
-command_error rest::problem(muster::http_response const& response) {
+request_error rest::problem(muster::http_response const& response) {
   boost::system::error_code ec;
   auto const body = json::parse(response.body, ec);
+  request_end const end{
+      .status = response.status, .code = text_of(body, "code"), .field = text_of(body, "field")};
   if (auto const& failure = field_of(body, "failure"); !failure.is_null())
-    return {exit_failed, in_full(failure)};
+    return {exit_failed, in_full(failure), end};
   auto text = text_of(body, "detail");
   if (text.empty()) text = text_of(body, "title");
   if (text.empty())
     text = "the server answered with HTTP status " + std::to_string(response.status);
-  return {exit_failed, text};
+  return {exit_failed, text, end};
 }
 
 std::string in_short(json::value const& failure) {

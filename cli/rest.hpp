@@ -1,5 +1,5 @@
 // The verbs' way to a running server: REST over http_client, with every failure turned into a
-// command_error that says what to do. One thread.
+// request_error that says what to do. One thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -54,16 +54,36 @@ bool printed_as_json(output_format format, Json const& answer) {
   return true;
 }
 
+/// What a request ended with, for code that has to tell; the sentence beside it is for people.
+struct request_end {
+  /// Without an answer: why, of each server that was asked.
+  std::vector<muster::http_failure> failures{};
+  unsigned status = 0;  // of HTTP; 0: there was no answer
+  /// Of the answer's problem; empty: it is not one of a Muster server, or names no field.
+  std::string code{}, field{};
+};
+
+class request_error : public command_error {
+ public:
+  request_error(exit_status status, std::string const& line, request_end end)
+      : command_error(status, line), end_(std::move(end)) {}
+  request_end const& end() const { return end_; }
+
+ private:
+  request_end end_;
+};
+
 class rest {
  public:
   /// `url` may be several with commas between: what is asked goes to whichever serves.
   explicit rest(rest_options options);
   /// Of the server that answered last.
   std::string const& url() const { return options_.url; }
+  bool sends_token() const { return !options_.token.empty(); }
   /// An address that it told: one that listens everywhere is reached where its HTTP is.
   std::string reachable(std::string const& address) const;
 
-  /// The answer's JSON; anything but a 2xx is a command_error with the problem's own words.
+  /// The answer's JSON; anything but a 2xx is a request_error with the problem's own words.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
   /// All pages of a listing, joined: the entries of `key`. The path has a query.
   json::array all(std::string const& path_and_query, std::string_view key);
@@ -90,17 +110,17 @@ class rest {
               duration patience = {});
 
   /// What an answer that is not 2xx says, with the exit status that fits it.
-  static command_error problem(muster::http_response const& response);
+  static request_error problem(muster::http_response const& response);
 
  private:
   muster::http_request request(std::string const& method, std::string const& path_and_query);
-  command_error no_answer(muster::status const& why) const;
+  request_error no_answer(muster::http_error const& why) const;
   /// Of several servers the one that says that it serves; waits for one, and for the only one when
   /// it has answered before.
   void choose();
   /// `repeatable`: to be sent again also when it may have been carried out.
-  muster::result<muster::http_response> exchange(muster::http_request r, std::string const& path,
-                                                 bool repeatable);
+  muster::http_result<muster::http_response> exchange(muster::http_request r,
+                                                      std::string const& path, bool repeatable);
 
   rest_options options_;           // url: that of the server in use
   std::vector<std::string> urls_;  // of all

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <iomanip>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "cli/rest.hpp"
@@ -41,48 +42,72 @@ std::string day(std::chrono::sys_seconds at) {
   return out.str();
 }
 
+struct advice {
+  char const *check, *fix;
+};
+
+std::optional<advice> on_failure(http_failure f, std::string const& url) {
+  switch (f) {
+    case http_failure::certificate_expired:
+      return advice{"certificate",
+                    "have it issued anew where the server runs ('muster tls init DIR' does with "
+                    "its authority): a running server takes it; if it is not over yet, this "
+                    "machine's clock is wrong ('timedatectl')"};
+    case http_failure::certificate_not_yet_valid:
+      return advice{"certificate", "check the clocks of both machines ('timedatectl')"};
+    case http_failure::certificate_for_another_name:
+      return advice{"certificate",
+                    "dial a name that it is for, or have it issued for this one too: 'muster tls "
+                    "init DIR --host NAME'"};
+    case http_failure::certificate_not_accepted:
+      return advice{"certificate",
+                    "--ca FILE with the certificate of the authority that issued it (ca.pem of "
+                    "'muster tls init', docs/tls.md); where that is given, something else answers "
+                    "there"};
+    case http_failure::name_unknown:
+      return advice{"ports", "correct the name in --url; 'getent hosts NAME' shows what is known"};
+    case http_failure::timed_out:
+      if (!url.starts_with("https://")) return {};
+      return advice{"ports",
+                    "write http:// in --url if the server speaks no TLS; else allow this TCP port "
+                    "in firewalls on the way"};
+    default:
+      return {};
+  }
+}
+
+std::optional<advice> on_answer(request_end const& end, bool with_token) {
+  if (end.status == 404 && end.code.empty())
+    return advice{"ports",
+                  "something else answers there: give the HTTP address of a Muster server in "
+                  "--url"};
+  if (end.status == 400 && end.field == "scheme")
+    return advice{"ports", "write https:// in --url, and give --ca FILE"};
+  if (end.status == 401 && !end.code.empty())
+    return with_token ? advice{"token",
+                               "an admin sees in 'muster token list' which there are; 'muster "
+                               "token create' makes another"}
+                      : advice{"token",
+                               "--token-file FILE, or MUSTER_TOKEN; an admin makes one: 'muster "
+                               "token create' (docs/security.md)"};
+  if (end.status == 403 && end.field == "role")
+    return advice{"token",
+                  "a viewer's token is enough: an admin makes one with 'muster token create --role "
+                  "viewer'"};
+  if (end.status == 403 && end.field == "cluster")
+    return advice{"token",
+                  "the whole server is looked at: use a token that is bound to no cluster"};
+  return {};
+}
+
 }  // namespace
 
-finding judge_refusal(std::string const& why, std::string const& url) {
-  struct known {
-    char const *words, *check, *fix;
-  };
-  // By the words of http_client and of the server's gate; the first that fits.
-  static constexpr known all[] = {
-      {"has expired", "certificate",
-       "have it issued anew where the server runs ('muster tls init DIR' does with its authority): "
-       "a running server takes it; if it is not over yet, this machine's clock is wrong "
-       "('timedatectl')"},
-      {"is not yet valid", "certificate", "check the clocks of both machines ('timedatectl')"},
-      {"mismatch", "certificate",
-       "dial a name that it is for, or have it issued for this one too: 'muster tls init DIR "
-       "--host "
-       "NAME'"},
-      {"its certificate is not accepted", "certificate",
-       "--ca FILE with the certificate of the authority that issued it (ca.pem of 'muster tls "
-       "init', "
-       "docs/tls.md); where that is given, something else answers there"},
-      {"this port speaks TLS", "ports", "write https:// in --url, and give --ca FILE"},
-      {"no credentials", "token",
-       "--token-file FILE, or MUSTER_TOKEN; an admin makes one: 'muster token create' "
-       "(docs/security.md)"},
-      {"token is unknown", "token",
-       "an admin sees in 'muster token list' which there are; 'muster token create' makes another"},
-      {"who may not", "token",
-       "a viewer's token is enough: an admin makes one with 'muster token create --role viewer'"},
-      {"bound to", "token",
-       "the whole server is looked at: use a token that is bound to no cluster"},
-      {"host not found", "ports",
-       "correct the name in --url; 'getent hosts NAME' shows what is known"},
-      {"with HTTP status 404", "ports",
-       "something else answers there: give the HTTP address of a Muster server in --url"},
-  };
-  for (auto const& k : all)
-    if (why.find(k.words) != std::string::npos) return {k.check, result::problem, why, k.fix};
-  if (url.starts_with("https://") && why.find("timed out") != std::string::npos)
-    return {"ports", result::problem, why,
-            "write http:// in --url if the server speaks no TLS; else allow this TCP port in "
-            "firewalls on the way"};
+finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
+                      std::string const& url) {
+  auto known = on_answer(end, with_token);
+  for (auto const f : end.failures)
+    if (!known) known = on_failure(f, url);
+  if (known) return {known->check, result::problem, why, known->fix};
   return {"health", result::problem, why,
           "see the server's log ('journalctl -u muster', or what it prints)"};
 }

@@ -8,7 +8,11 @@
 #include <string>
 #include <vector>
 
-namespace muster::cli::doctor {
+namespace muster::cli {
+
+struct request_end;
+
+namespace doctor {
 
 namespace json = boost::json;
 
@@ -45,11 +49,13 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// A server that was dialled and is not asked any further, by what the request ended with. `url`:
-/// as it was given. Nothing it knows: "health".
-finding judge_refusal(std::string const& why, std::string const& url);
+/// A server that was dialled and is not asked any further, by what the request ended with. `why`:
+/// the same for people. `url`: as it was given. Nothing it knows: "health".
+finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
+                      std::string const& url);
 
 /// The server's attention items: each a warning or a problem.
 findings judge_attention(json::array const& items, std::string const& url);
 
-}  // namespace muster::cli::doctor
+}  // namespace doctor
+}  // namespace muster::cli

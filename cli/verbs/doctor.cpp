@@ -110,17 +110,20 @@ findings look_at_server(rest& server) {
 
 // Of one that answers and does not serve: it reads, stands by, or stops.
 findings look_at_waiting(rest& server, muster::http_response const& ready) {
-  auto const why = server.url() + " does not take work: " + rest::problem(ready).what();
-  if (ready.status != 503) return {doctor::judge_refusal(why, server.url())};
+  auto const problem = rest::problem(ready);
+  auto const why = server.url() + " does not take work: " + problem.what();
+  if (ready.status != 503)
+    return {doctor::judge_refusal(why, problem.end(), server.sends_token(), server.url())};
   return {
       {"health", result::problem, why,
        "wait if it starts or stops; of several servers name all in --url, with commas between"}};
 }
 
-findings look_without_server(std::string const& why, std::string const& url) {
-  auto first = doctor::judge_refusal(why, url);
-  if (first.check == "health")
-    first = {"ports", result::problem, why, "'systemctl start muster' or 'muster serve' there"};
+findings look_without_server(finding first) {
+  if (first.check == "health") {
+    first.check = "ports";
+    first.fix = "'systemctl start muster' or 'muster serve' there";
+  }
   findings all{std::move(first)};
   auto const c = server::configuration();
   for (auto const& e : {c.grpc, c.http})
@@ -164,18 +167,19 @@ int report(findings const& all, output_format output) {
 int run_doctor(doctor_options& o) {
   findings all;
   bool unreachable = false;
+  rest server(o.rest);
   try {
-    rest server(o.rest);
     auto const ready = server.send("GET", "/readyz", {}, {}, doctor::patience);
     add(all, ready.ok() ? look_at_server(server) : look_at_waiting(server, ready));
     if (server.url().starts_with("https://")) add(all, doctor::look_at_https(server.url()));
-  } catch (command_error const& e) {
+  } catch (request_error const& e) {
     if (e.status() == exit_usage) throw;
     unreachable = all.empty() && e.status() == exit_unreachable;
+    auto refusal = doctor::judge_refusal(e.what(), e.end(), server.sends_token(), o.rest.url);
     if (unreachable)
-      add(all, look_without_server(e.what(), o.rest.url));
+      add(all, look_without_server(std::move(refusal)));
     else
-      all.push_back(doctor::judge_refusal(e.what(), o.rest.url));
+      all.push_back(std::move(refusal));
   }
   all.push_back(doctor::look_at_files());
   add(all, doctor::look_at_foreign_names());

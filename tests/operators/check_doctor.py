@@ -176,6 +176,15 @@ class Refused(unittest.TestCase):
                     self.assertEqual((status, problem["check"]), (1, "token"))
                     self.assertIn(fix, problem["fix"])
 
+    def test_a_token_that_is_bound_to_a_cluster(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tokens = pathlib.Path(folder) / "tokens"
+            tokens.write_text(f"admin {'a' * 40}\nviewer {'v' * 40} cluster=default\n")
+            with support.server("--token-file", str(tokens)) as s:
+                status, problem = self.only_problem("--url", s.url, "--token", "v" * 40)
+        self.assertEqual((status, problem["check"]), (1, "token"), problem)
+        self.assertIn("bound to no cluster", problem["fix"])
+
     def end_yesterday(self, folder):
         """over.pem: the server's certificate with other dates."""
         request = ["openssl", "x509", "-x509toreq", "-copy_extensions", "copy", "-in", folder / "server.pem",

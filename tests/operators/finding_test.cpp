@@ -1,0 +1,83 @@
+// What muster doctor advises, by what a request ended with: kinds and numbers, whatever the texts
+// say.
+#include "cli/doctor/finding.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cli/rest.hpp"
+
+namespace muster::cli::doctor {
+namespace {
+
+finding judged(request_end const& end, bool with_token = false,
+               std::string const& url = "http://a:1") {
+  auto f = judge_refusal("a sentence that says nothing", end, with_token, url);
+  EXPECT_EQ(f.is, result::problem);
+  EXPECT_EQ(f.text, "a sentence that says nothing");
+  return f;
+}
+
+finding failed(http_failure why, std::string const& url = "http://a:1") {
+  return judged({.failures = {why}}, false, url);
+}
+
+finding answered(unsigned status, std::string code, std::string field, bool with_token) {
+  return judged({.status = status, .code = std::move(code), .field = std::move(field)}, with_token);
+}
+
+void expect(finding const& f, std::string const& check, std::string const& part_of_fix) {
+  EXPECT_EQ(f.check, check) << f.fix;
+  EXPECT_NE(f.fix.find(part_of_fix), std::string::npos) << f.fix;
+}
+
+TEST(doctor, names_what_to_do_about_each_failure_of_a_connection) {
+  expect(failed(http_failure::certificate_expired), "certificate", "issued anew");
+  expect(failed(http_failure::certificate_not_yet_valid), "certificate", "clocks of both");
+  expect(failed(http_failure::certificate_for_another_name), "certificate", "dial a name");
+  expect(failed(http_failure::certificate_not_accepted), "certificate", "--ca FILE");
+  expect(failed(http_failure::name_unknown), "ports", "getent hosts NAME");
+  for (auto const other :
+       {http_failure::refused, http_failure::unreachable, http_failure::broke,
+        http_failure::tls_failed, http_failure::answer_too_long, http_failure::timed_out})
+    expect(failed(other), "health", "server's log");
+}
+
+TEST(doctor, takes_a_timeout_over_https_for_a_port_without_tls) {
+  expect(failed(http_failure::timed_out, "https://a:1"), "ports", "write http://");
+}
+
+TEST(doctor, of_several_servers_tells_the_first_that_it_knows_something_about) {
+  expect(judged({.failures = {http_failure::refused, http_failure::name_unknown}}), "ports",
+         "getent");
+}
+
+TEST(doctor, names_what_to_do_about_each_refusal) {
+  expect(answered(401, "UNAUTHENTICATED", "", false), "token", "--token-file FILE");
+  expect(answered(401, "UNAUTHENTICATED", "", true), "token", "muster token list");
+  expect(answered(403, "PERMISSION_DENIED", "role", true), "token", "a viewer's token");
+  expect(answered(403, "PERMISSION_DENIED", "cluster", true), "token", "bound to no cluster");
+  expect(answered(400, "INVALID_ARGUMENT", "scheme", false), "ports", "write https://");
+  expect(answered(404, "", "", false), "ports", "something else answers");
+}
+
+TEST(doctor, knows_nothing_about_other_answers) {
+  expect(answered(404, "NOT_FOUND", "", false), "health", "server's log");
+  expect(answered(401, "", "", true), "health", "server's log");
+  expect(answered(403, "PERMISSION_DENIED", "function", true), "health", "server's log");
+  expect(answered(500, "INTERNAL", "", false), "health", "server's log");
+}
+
+TEST(doctor, reads_an_answer_as_a_problem_of_a_server_or_of_something_else) {
+  auto const ours = rest::problem(
+      {403, {}, R"({"status":403,"detail":"d","code":"PERMISSION_DENIED","field":"role"})"});
+  EXPECT_STREQ(ours.what(), "d");
+  EXPECT_EQ(ours.end().status, 403u);
+  EXPECT_EQ(ours.end().code, "PERMISSION_DENIED");
+  EXPECT_EQ(ours.end().field, "role");
+  auto const other = rest::problem({404, {}, "<html>"});
+  EXPECT_STREQ(other.what(), "the server answered with HTTP status 404");
+  EXPECT_EQ(other.end().code, "");
+}
+
+}  // namespace
+}  // namespace muster::cli::doctor
