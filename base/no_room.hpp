@@ -1,5 +1,5 @@
-// Work is refused since a disk is full: RESOURCE_EXHAUSTED, as other limits are, with a text that
-// begins so. HTTP has a status of its own for it (507). Any thread.
+// Work is refused since a disk is full: RESOURCE_EXHAUSTED, as other limits are, and marked, since
+// HTTP has a status of its own for it (507). Any thread.
 #pragma once
 
 #include <string>
@@ -9,15 +9,13 @@
 
 namespace muster {
 
-inline constexpr std::string_view no_room_begins = "no room in ";
-
 /// "no room in `where`: `why`".
 inline status no_room(std::string_view where, std::string_view why) {
   return {code::resource_exhausted,
-          std::string(no_room_begins).append(where).append(": ").append(why)};
+          std::string("no room in ").append(where).append(": ").append(why), true};
 }
 inline bool is_no_room(status const& s) {
-  return s.code == code::resource_exhausted && s.message.starts_with(no_room_begins);
+  return s.no_room;
 }
 
 }  // namespace muster

@@ -37,6 +37,7 @@ struct status {
   std::string message;
   std::string field{};      ///< of the request, what is wrong: "closures[3].args"; empty: not one
   std::uint64_t limit = 0;  ///< that was passed; 0: none
+  bool no_room = false;     ///< see no_room.hpp
 
   bool ok() const { return code == muster::code::ok; }
   bool operator==(status const&) const = default;

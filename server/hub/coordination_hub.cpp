@@ -1,6 +1,7 @@
 // Requests in, replies and notices out.
 #include "server/hub/coordination_hub.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "server/core/coordination/key_values/key_value_store.hpp"
@@ -105,8 +106,10 @@ std::optional<coordination_hub::durability> coordination_hub::durable() const {
 }
 
 void coordination_hub::refuse(core::call_id call, muster::status const& why) {
+  auto fault = *coordination::refusal(why.code, why.message, false);
+  fault.no_room = why.no_room;
   std::vector<coordination::reply> replies;
-  replies.push_back({call, coordination::refusal(why.code, why.message, false), {}});
+  replies.push_back({call, std::make_shared<coordination::fault const>(std::move(fault)), {}});
   calls_.deliver(std::move(replies));
 }
 

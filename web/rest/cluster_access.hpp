@@ -33,7 +33,7 @@ inline muster::status named_cluster_error(muster::status const& s) {
 
 /// A fault as the problem it is over REST.
 inline muster::status to_status(coordination::fault const& f) {
-  return {f.code, f.message};
+  return {f.code, f.message, f.no_room};
 }
 
 /// The service answers a little before its caller's deadline; asked for this much longer, it

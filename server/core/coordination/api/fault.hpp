@@ -37,6 +37,7 @@ struct fault {
   std::optional<barrier_instance> barrier = {};
   /// The true incarnation, for a caller that believes in another one.
   std::optional<core::incarnation> mismatch = {};
+  bool no_room = false;  ///< see base/no_room.hpp; over REST alone
 
   bool operator==(fault const&) const = default;
 };

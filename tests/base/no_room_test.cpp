@@ -1,0 +1,19 @@
+// What tells a full disk from other limits: a mark, whatever the text says.
+#include "base/no_room.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(no_room, is_told_by_its_mark) {
+  auto const full = no_room("/data", "12 MiB are free");
+  EXPECT_EQ(full.code, code::resource_exhausted);
+  EXPECT_EQ(full.message, "no room in /data: 12 MiB are free");
+  EXPECT_TRUE(is_no_room(full));
+  EXPECT_TRUE(is_no_room({full.code, "another text", full.no_room}));
+  EXPECT_FALSE(is_no_room({code::resource_exhausted, full.message}));
+}
+
+}  // namespace
+}  // namespace muster
