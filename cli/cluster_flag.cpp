@@ -71,7 +71,8 @@ void set_stateful_jobs(cluster_spec& spec, std::string_view names) {
   for (auto const name : split(names, '+')) jobs.emplace_back(name);
 }
 
-muster::status set_key(cluster_spec& spec, std::string_view part) {
+/// `more_keys`: what the line of those that are known ends with.
+muster::status set_key(cluster_spec& spec, std::string_view part, std::string_view more_keys) {
   auto const equals = part.find('=');
   auto const key = part.substr(0, equals);
   auto const value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
@@ -114,7 +115,24 @@ muster::status set_key(cluster_spec& spec, std::string_view part) {
   return wrong(part,
                "known keys are heartbeat_timeout, connection_grace, error_delivery, agents, "
                "register_timeout, shutdown_timeout, stuck_after, recoverable, allow_reconnect, "
-               "register_barrier, renew, stateful, type");
+               "register_barrier, renew, stateful, type" +
+                   std::string(more_keys));
+}
+
+muster::result<cluster_spec> parse(std::string_view text, std::string_view more_keys) {
+  cluster_spec spec;
+  auto const parts = split(text, ';');
+  auto const colon = parts[0].find(':');
+  if (colon == std::string_view::npos && parts[0].find('=') != std::string_view::npos)
+    return wrong(parts[0], "write NAME:JOB=N, as in train:" + std::string(parts[0]));
+  spec.name = std::string(parts[0].substr(0, colon));
+  if (colon != std::string_view::npos)
+    for (auto const part : split(parts[0].substr(colon + 1), ','))
+      if (auto const added = add_job(spec, part); !added.ok()) return added;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (auto const set = set_key(spec, parts[i], more_keys); !set.ok()) return set;
+  if (auto const valid = validate(spec); !valid.ok()) return valid;
+  return spec;
 }
 
 /// Keys that --cluster has not, or has for jobs that it knows; the rest goes into `others`.
@@ -146,19 +164,7 @@ muster::status take(server::cluster_source& source, std::string_view part, std::
 }  // namespace
 
 muster::result<cluster_spec> parse_cluster(std::string_view text) {
-  cluster_spec spec;
-  auto const parts = split(text, ';');
-  auto const colon = parts[0].find(':');
-  if (colon == std::string_view::npos && parts[0].find('=') != std::string_view::npos)
-    return wrong(parts[0], "write NAME:JOB=N, as in train:" + std::string(parts[0]));
-  spec.name = std::string(parts[0].substr(0, colon));
-  if (colon != std::string_view::npos)
-    for (auto const part : split(parts[0].substr(colon + 1), ','))
-      if (auto const added = add_job(spec, part); !added.ok()) return added;
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    if (auto const set = set_key(spec, parts[i]); !set.ok()) return set;
-  if (auto const valid = validate(spec); !valid.ok()) return valid;
-  return spec;
+  return parse(text, {});
 }
 
 muster::result<server::cluster_source> parse_cluster_from(std::string const& text) {
@@ -169,12 +175,8 @@ muster::result<server::cluster_source> parse_cluster_from(std::string const& tex
   if (bar != std::string::npos)
     for (auto const part : cluster::split(std::string_view(text).substr(bar + 1), ';'))
       if (auto const taken = take(source, part, name, others); !taken.ok()) return taken;
-  auto spec = parse_cluster(name + others);
-  if (!spec) {
-    auto line = spec.error().message;
-    if (line.find("known keys are ") != std::string::npos) line += "; and name, every, timeout";
-    return muster::status{muster::code::invalid_argument, line};
-  }
+  auto spec = parse(name + others, "; and name, every, timeout");
+  if (!spec) return spec.error();
   if (!spec->jobs.empty())
     return wrong(name, "a name has no ':'; the resolver says which jobs there are");
   source.declaration = std::move(*spec);

@@ -173,7 +173,8 @@ class worker::runtime {
     if (u.reason == reason && now - u.told < again) return;
     u.reason = reason;
     u.told = now;
-    // gRPC repeats the address before the cause.
+    // For the line alone. gRPC 1.51 gives UNAVAILABLE whatever the cause, and repeats the address
+    // before it.
     constexpr std::string_view before_cause = "Failed to connect to remote host: ";
     auto const at = reason.find(before_cause);
     auto line = "no connection to " + server + ": " +

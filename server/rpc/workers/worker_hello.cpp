@@ -170,8 +170,7 @@ muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello con
       return wrong("answers.closure[" + std::to_string(i) + "]", "named twice");
   std::vector<core::worker_result> answers;
   if (auto const problem = from_wire(a, answers); !problem.empty())
-    return wrong("answers." + problem.substr(0, problem.find(':')),
-                 problem.substr(std::min(problem.size(), problem.find(':') + 2)));
+    return muster::status{muster::code::invalid_argument, "hello.answers." + problem};
   return answers;
 }
 
