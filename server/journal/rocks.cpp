@@ -1,8 +1,10 @@
 #include "server/journal/rocks.hpp"
 
+#include <rocksdb/env.h>
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <unistd.h>
 
 namespace muster::server::journal::rocks {
 
@@ -32,10 +34,22 @@ muster::status refused(std::filesystem::path const& directory, std::string const
 }
 
 std::string explained(rocksdb::Status const& s) {
-  auto const text = s.ToString();
-  if (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)
-    if (!s.IsCorruption()) return "another process has it open";
-  return s.IsCorruption() ? damaged(text) : text;
+  return s.IsCorruption() ? damaged(s.ToString()) : s.ToString();
+}
+
+// RocksDB 7.8 gives a plain IOError for a lock that somebody has, as for whatever else goes wrong
+// with files; so the lock is asked for. Through RocksDB, which knows its own locks: a file opened
+// here would end those of this process when it is closed.
+bool is_locked(std::filesystem::path const& directory) {
+  auto const file = directory.string() + "/LOCK";
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || ::access(file.c_str(), R_OK | W_OK) != 0)
+    return false;
+  rocksdb::FileLock* lock = nullptr;
+  auto* const files = rocksdb::Env::Default();
+  if (!files->LockFile(file, &lock).ok()) return true;
+  (void)files->UnlockFile(lock);
+  return false;
 }
 
 std::string damaged(std::string const& how) {

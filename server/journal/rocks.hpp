@@ -14,6 +14,8 @@ rocksdb::Options options();
 muster::status refused(std::filesystem::path const& directory, std::string const& why);
 /// In words of ours where it is one of the errors that people meet.
 std::string explained(rocksdb::Status const& s);
+/// Whether somebody, this process or another, has the directory open to write.
+bool is_locked(std::filesystem::path const& directory);
 /// The same for damage: `how`, and a record of this file that begins at this byte.
 std::string damaged(std::string const& how);
 std::string damaged(std::string const& file, std::uint64_t at);

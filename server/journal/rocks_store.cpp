@@ -91,6 +91,8 @@ muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& d
   options.create_if_missing = *fresh;
   auto const opened = rocksdb::DB::Open(options, directory.string(), &db);
   if (opened.IsNoSpace()) return without_room(directory);
+  if (opened.IsIOError() && rocks::is_locked(directory))
+    return refused(directory, "another process has it open");
   if (!opened.ok()) return refused(directory, rocks::explained(opened));
   return std::unique_ptr<rocks_store>(new rocks_store(std::unique_ptr<rocksdb::DB>(db)));
 }
@@ -118,7 +120,8 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 // After a write that found no room RocksDB writes nothing until it is resumed: it then writes all
 // that it has in memory to new files and begins a new log, so that nothing rests on the log whose
 // end is torn. A sync that failed is another matter, whatever it failed for: what the kernel has
-// dropped then, nobody knows.
+// dropped then, nobody knows. RocksDB 7.8 has one code (NoSpace) for both, and which call it was in
+// its text alone: "While appending to file", but "While fsync" and "While fdatasync".
 muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
   auto const text = s.ToString();
   had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

@@ -72,6 +72,18 @@ TEST(store, a_directory_has_one_owner) {
   EXPECT_EQ(second.error().message, (at / "data").string() + ": another process has it open");
 }
 
+TEST(store, a_directory_that_cannot_be_opened_is_not_in_use_for_its_name) {
+  temporary at;
+  auto const data = at / "blocks/data";
+  opened(data).reset();
+  for (auto const& f : fs::directory_iterator(data))
+    if (f.path().filename().string().starts_with("MANIFEST-")) fs::remove(f.path());
+  auto const refused = rocks_store::open(data);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message.find("another process"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST(store, a_directory_of_other_files_is_left_alone) {
   temporary at;
   fs::create_directory(at / "data");
