@@ -1,0 +1,94 @@
+// Texts are for people: what a program has to tell it tells by a kind, a code or a field. Nothing
+// here decides by searching a sentence, so that a sentence may be said better.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "tests/tidy/tree.hpp"
+
+namespace {
+
+struct allowance {
+  std::string_view path, part;  // the line has it
+};
+
+// Each with the reason.
+constexpr allowance allowed[] = {
+    // Whether it is the same failure as before, so that it is logged once.
+    {"cluster/cluster_watch.cpp", "last_failure == e.what()"},
+    {"server/app/cluster_following.cpp", "last != e.what()"},
+    // Words of gRPC, cut for a line that people read; it has no code for the cause.
+    {"client/worker/worker.cpp", "reason.find(before_cause)"},
+    // Documented errors of etcd that have no code of their own: its own clients compare them so.
+    {"server/journal/etcd/client.cpp", "s.error_message() == "},
+    // RocksDB has one code for a write and a sync that found no room.
+    {"server/journal/rocks_store.cpp", "text.find(\"While f\")"},
+    // These have no kind yet.
+    {"cli/waiting_reason.cpp", "explanation"},
+    {"server/core/coordination/errors/failure_record.hpp", "message.find(cause_->message)"},
+    {"server/core/moves/explainer.cpp", "outcome.starts_with(\"succeeded; \")"},
+    {"web/rest/handlers_clusters.cpp", "s.message.find(\": \")"},
+    {"web/rest/stream_trace.cpp", "outcome.starts_with(\"worker lost\")"},
+    {"web/rest/submit.cpp", "s.message.find(\": \")"},
+};
+
+bool is_allowed(std::string const& path, std::string const& line) {
+  return std::any_of(std::begin(allowed), std::end(allowed), [&](allowance const& a) {
+    return path == a.path && line.find(a.part) != std::string::npos;
+  });
+}
+
+/// A search in what is called a message, a comparison of it, or a search for words with a blank
+/// between them. One character is punctuation.
+bool searches_prose(std::string const& code) {
+  static std::string const search = "(?:find|rfind|starts_with|ends_with|contains|compare)\\(";
+  static std::string const message =
+      "(?:message|message\\(\\)|error_message\\(\\)|details?|explanation|what\\(\\)|why|reason|"
+      "outcome|fault\\(\\)|ToString\\(\\))";
+  static std::regex const in_message("\\b" + message + "\\)?\\." + search + "(?!')");
+  static std::string const told =
+      "(?:\\.|->)(?:message|error_message\\(\\)|detail|explanation|what\\(\\))";
+  static std::regex const compared(told + " (?:==|!=) |(?:==|!=) [\\w.>()-]*" + told +
+                                   "(?![\\w.(])");
+  static std::regex const for_words("(?:\\.|->)" + search + "\"[^\"]*[A-Za-z] [A-Za-z]");
+  return std::regex_search(code, in_message) || std::regex_search(code, compared) ||
+         std::regex_search(code, for_words);
+}
+
+TEST(tidy, a_search_in_prose_is_recognised) {
+  for (auto const* bad :
+       {"if (s.message.starts_with(no_room_begins)) return 507;",
+        "auto const colon = s.message.find(\": \");",
+        "if (std::string_view(e.what()).find(\"lock\") != npos)",
+        "if (why.find(k.words) != std::string::npos)", "explanation.starts_with(state)",
+        "bool const lost = outcome.starts_with(\"worker lost\");",
+        "return e.what() == std::string(\"gone\");", "if (last != e.what()) log();",
+        "if (answer.error().message == \"not there\")", "if (before == f->message) return;",
+        "if (line.find(\"known keys are \") != npos)", "s.ToString().find(\"LOCK\")"})
+    EXPECT_TRUE(searches_prose(bad)) << bad;
+  for (auto const* good :
+       {"if (why.ends_with('.')) why.pop_back();", "if (s.message.empty()) return;",
+        "if (url.starts_with(\"https://\"))", "auto const at = head.find(\"\\r\\n\\r\\n\");",
+        "std::string(e.what()) + \": \" + quoted(begin)", "message == nullptr",
+        "if (field.size() == s.message.size()) return p;", "return id.starts_with(\"job_\");",
+        "message.substr(0, message_bytes_max)"})
+    EXPECT_FALSE(searches_prose(good)) << good;
+}
+
+TEST(tidy, nothing_is_decided_by_the_words_of_a_message) {
+  for (auto const& s : cpp_sources()) {
+    if (s.in("tests/") || s.in("bench/") || s.in("examples/")) continue;
+    for (std::size_t i = 0; i < s.lines.size(); ++i) {
+      auto const code = s.lines[i].substr(0, s.lines[i].find("//"));
+      if (searches_prose(code) && !is_allowed(s.path, code))
+        ADD_FAILURE() << s.path << ":" << i + 1 << ": " << code
+                      << "\ngive whoever says it a kind, a code or a field";
+    }
+  }
+}
+
+}  // namespace
