@@ -11,8 +11,10 @@ namespace muster {
 
 /// "no room in `where`: `why`".
 inline status no_room(std::string_view where, std::string_view why) {
-  return {code::resource_exhausted,
-          std::string("no room in ").append(where).append(": ").append(why), true};
+  status s{code::resource_exhausted,
+           std::string("no room in ").append(where).append(": ").append(why)};
+  s.no_room = true;
+  return s;
 }
 inline bool is_no_room(status const& s) {
   return s.no_room;
