@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "coro/rpc_tag.hpp"
 
 namespace muster::coro {
@@ -76,8 +76,8 @@ class unknown_calls final : public acceptor_base {
 
 }  // namespace
 
-void grpc_server::refuse_unknown_methods() {
-  add_acceptor(std::make_unique<unknown_calls>(*this, builder_));
+void accepting_server::refuse_unknown_methods() {
+  add_acceptor(std::make_unique<unknown_calls>(*this, builder()));
 }
 
 }  // namespace muster::coro

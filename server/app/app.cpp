@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/version.hpp"
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "coro/service_manager.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
@@ -72,7 +72,7 @@ class app {
   void open();
   void end_web(std::chrono::milliseconds grace);
   coro::task<void> stop_rpc();
-  coro::grpc_server_options grpc_options();
+  coro::accepting_server_options grpc_options();
   coordination_service_options agent_options();
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
@@ -108,7 +108,7 @@ class app {
                  [this](std::string const& token) { end_all_of(token); }};
   agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
-  coro::grpc_server grpc_{engine_, run_.builder(), grpc_options()};
+  coro::accepting_server grpc_{engine_, run_.builder(), grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   std::unique_ptr<coordination_service> const agents_;
@@ -127,7 +127,7 @@ class app {
   std::thread web_thread_;
 };
 
-coro::grpc_server_options app::grpc_options() {
+coro::accepting_server_options app::grpc_options() {
   auto o = grpc_options_from(config_);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;

@@ -36,8 +36,8 @@ web::web_options web_options_from(configuration const& c) {
   return o;
 }
 
-coro::grpc_server_options grpc_options_from(configuration const& c) {
-  coro::grpc_server_options o;
+coro::accepting_server_options grpc_options_from(configuration const& c) {
+  coro::accepting_server_options o;
   o.listener.proxies = proxy_rules_from(c);
   // Key-values are as large as gRPC lets them be; streams have limits of their own.
   o.request_bytes_max = 1 << 30;

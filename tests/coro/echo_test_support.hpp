@@ -2,8 +2,10 @@
 #pragma once
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/security/server_credentials.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,13 +56,21 @@ inline task<void> echo_chat(std::unique_ptr<chat_call> call) {
 
 // Server and clients share the engine, so that a test is one thread.
 struct echo_server {
-  explicit echo_server(std::size_t calls_max = 1000, task_group::error_hook hook = fail_test,
-                       grpc_server_options options = {})
+  using maker = std::function<std::unique_ptr<grpc_server>(engine_context&, grpc::ServerBuilder&)>;
+
+  // One that listens by itself.
+  explicit echo_server(std::size_t calls_max = 1000, task_group::error_hook hook = fail_test)
+      : echo_server(calls_max, std::move(hook), [](engine_context& e, grpc::ServerBuilder& b) {
+          return std::make_unique<grpc_server>(e, b);
+        }) {
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  }
+  // An heir of grpc_server, which gives its port when it starts.
+  echo_server(std::size_t calls_max, task_group::error_hook hook, maker const& make)
       : engine(builder.AddCompletionQueue()),
         calls(engine.get_executor(), calls_max, std::move(hook)),
-        server(engine, builder, std::move(options)) {
+        made(make(engine, builder)) {
     server.add_service(service);
-    server.add_port("127.0.0.1:0");
   }
 
   template <class Handler>
@@ -82,7 +92,8 @@ struct echo_server {
   void start() {
     auto const started = server.start();
     ASSERT_TRUE(started) << started.error;
-    address = "127.0.0.1:" + std::to_string(started.ports.front());
+    if (!started.ports.empty()) port = started.ports.front();
+    address = "127.0.0.1:" + std::to_string(port);
     stub = Echo::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   }
 
@@ -103,7 +114,9 @@ struct echo_server {
   engine_context engine;
   Echo::AsyncService service;
   task_group calls;
-  grpc_server server;
+  std::unique_ptr<grpc_server> made;
+  grpc_server& server = *made;
+  int port = 0;
   std::string address;
   std::unique_ptr<Echo::Stub> stub;
 };

@@ -5,7 +5,7 @@
 #include "coro/abuse/cut_connection.hpp"
 #include "coro/abuse/leaky_counts.hpp"
 #include "coro/abuse/reset_watch.hpp"
-#include "tests/coro/echo_test_support.hpp"
+#include "tests/coro/accepting_echo.hpp"
 #include "tests/support/rapid_resets.hpp"
 
 namespace muster::coro::test {
@@ -69,9 +69,9 @@ task<void> flood(echo_server& s, std::string method, int times, bool to_be_cut) 
 
 int resets = 0;
 
-grpc_server_options with_limits(leaky_limits limits, std::vector<std::string>& cut,
-                                std::chrono::milliseconds soon = 1s) {
-  grpc_server_options o;
+accepting_server_options with_limits(leaky_limits limits, std::vector<std::string>& cut,
+                                     std::chrono::milliseconds soon = 1s) {
+  accepting_server_options o;
   resets = 0;
   o.reset_soon = soon;
   o.call_was_reset = [] { ++resets; };
@@ -82,7 +82,7 @@ grpc_server_options with_limits(leaky_limits limits, std::vector<std::string>& c
 
 void expect_cut(std::string const& method) {
   std::vector<std::string> told;
-  echo_server s(1000, fail_test, with_limits({.burst = 50, .per_second = 1}, told));
+  accepting_echo s(with_limits({.burst = 50, .per_second = 1}, told));
   s.serve_once(echo_once);
   s.serve_chat(echo_chat);
   s.server.refuse_unknown_methods();
@@ -103,7 +103,7 @@ TEST(resets, of_methods_that_nobody_serves_count_too) {
 
 TEST(resets, as_many_as_may_be_do_not) {
   std::vector<std::string> told;
-  echo_server s(1000, fail_test, with_limits({.burst = 300, .per_second = 1}, told));
+  accepting_echo s(with_limits({.burst = 300, .per_second = 1}, told));
   s.serve_once(echo_once);
   s.serve_chat(echo_chat);
   s.start();
@@ -113,7 +113,7 @@ TEST(resets, as_many_as_may_be_do_not) {
 
 TEST(resets, late_ones_count_for_nothing) {
   std::vector<std::string> told;
-  echo_server s(1000, fail_test, with_limits({.burst = 5, .per_second = 1}, told, 0ms));
+  accepting_echo s(with_limits({.burst = 5, .per_second = 1}, told, 0ms));
   s.serve_chat(echo_chat);
   s.serve_once(echo_once);
   s.start();

@@ -202,15 +202,16 @@ TEST(server_bidi, carries_bytes_that_are_not_protobuf) {
   task_group calls(engine.get_executor(), 10, fail_test);
   grpc_server server(engine, builder);
   server.add_service(service);
-  server.add_port("127.0.0.1:0");
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   accept_options options;
   options.name = "raw";
   accept_bidi(server, service, &Echo::WithRawMethod_Chat<Echo::Service>::RequestChat, options,
               calls, echo_raw);
   auto const started = server.start();
   ASSERT_TRUE(started) << started.error;
-  grpc::GenericStub stub(grpc::CreateChannel("127.0.0.1:" + std::to_string(started.ports.front()),
-                                             grpc::InsecureChannelCredentials()));
+  grpc::GenericStub stub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   auto body = [](engine_context& e, grpc::GenericStub& generic, grpc_server& g) -> task<void> {
     co_await raw_chat(e, generic);
     co_await g.stop(1s);

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
@@ -81,7 +81,7 @@ class test_server {
   server::anchored_clock clock_;
   grpc::ServerBuilder builder_;
   coro::engine_context engine_;
-  coro::grpc_server server_;
+  coro::accepting_server server_;
   coro::timer tick_;
   coro::task_group tasks_;
   core::server_wide wide_{core::time_point{}};

@@ -21,15 +21,19 @@ std::size_t parked_calls_of_first(coordination_server::inside& s) {
 }
 }  // namespace
 
+coro::accepting_server_options coordination_server::server_options() {
+  coro::accepting_server_options o;
+  o.request_bytes_max = 1 << 30;
+  o.response_bytes_max = std::numeric_limits<int>::max();
+  o.accepted = [this](int socket, std::string const& peer, auto const&) {
+    connections_->accepted(socket, peer);
+  };
+  return o;
+}
+
 coordination_server::coordination_server(coordination_server_options o)
     : engine_(builder_.AddCompletionQueue()),
-      server_(engine_, builder_,
-              {.request_bytes_max = 1 << 30,
-               .response_bytes_max = std::numeric_limits<int>::max(),
-               .listener = {},
-               .accepted = [this](int socket, std::string const& peer,
-                                  auto const&) { connections_->accepted(socket, peer); },
-               .resets = {}}),
+      server_(engine_, builder_, server_options()),
       tick_(engine_),
       tasks_(engine_.get_executor(), 8,
              [](std::string_view, std::exception_ptr e) { std::rethrow_exception(e); }) {

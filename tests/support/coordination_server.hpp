@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/app/clock.hpp"
@@ -79,11 +79,12 @@ class coordination_server {
 
  private:
   coro::task<void> stop_all();
+  coro::accepting_server_options server_options();
 
   server::anchored_clock clock_;
   grpc::ServerBuilder builder_;
   coro::engine_context engine_;
-  coro::grpc_server server_;
+  coro::accepting_server server_;
   coro::timer tick_;
   coro::task_group tasks_;
   std::unique_ptr<server::coordination_hub> hub_;

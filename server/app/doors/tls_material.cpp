@@ -26,7 +26,8 @@ tls_material::tls_material(tls_settings const& s) {
   files_.emplace(paths, std::move(*loaded), tell);
 }
 
-void listen_for_grpc(coro::grpc_server& server, configuration const& c, tls_material const& tls) {
+void listen_for_grpc(coro::accepting_server& server, configuration const& c,
+                     tls_material const& tls) {
   server.refuse_unknown_methods();
   auto const address = to_string(c.grpc);
   if (auto const* files = tls.files())

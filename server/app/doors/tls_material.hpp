@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "coro/tls_files.hpp"
 #include "server/app/configuration.hpp"
 
@@ -23,6 +23,7 @@ class tls_material {
 };
 
 /// Adds the port of --grpc, with TLS or without.
-void listen_for_grpc(coro::grpc_server& server, configuration const& c, tls_material const& tls);
+void listen_for_grpc(coro::accepting_server& server, configuration const& c,
+                     tls_material const& tls);
 
 }  // namespace muster::server

@@ -60,7 +60,7 @@ struct cluster_ports::state {
     bool tls = false;
   };
 
-  state(coordination_hub& h, coro::grpc_server& s, cluster_ports_options o)
+  state(coordination_hub& h, coro::accepting_server& s, cluster_ports_options o)
       : hub(h), server(s), options(std::move(o)) {}
 
   // Sockets that arrive too late are closed.
@@ -190,7 +190,7 @@ struct cluster_ports::state {
   }
 
   coordination_hub& hub;
-  coro::grpc_server& server;
+  coro::accepting_server& server;
   cluster_ports_options const options;
   std::string main_address;
   std::map<cluster_id, opened> ports;
@@ -202,7 +202,7 @@ struct cluster_ports::state {
   bool stopped = false;
 };
 
-cluster_ports::cluster_ports(coordination_hub& hub, coro::grpc_server& server,
+cluster_ports::cluster_ports(coordination_hub& hub, coro::accepting_server& server,
                              cluster_ports_options options)
     : state_(std::make_unique<state>(hub, server, std::move(options))) {}
 cluster_ports::~cluster_ports() = default;

@@ -4,7 +4,7 @@
 // the connection it comes over. A caller over the main port may also say the cluster in the first
 // label of the host name it dialled.
 //
-// Owned by the composition root, above the grpc_server, whose listener accepts; engine thread only.
+// Owned by the composition root, above the server, whose listener accepts; engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "coro/grpc_server.hpp"
+#include "coro/accepting_server.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
@@ -37,7 +37,8 @@ struct cluster_ports_options {
 class cluster_ports final : public cluster_endpoints {
  public:
   /// REQUIRES: hub and server outlive it.
-  cluster_ports(coordination_hub& hub, coro::grpc_server& server, cluster_ports_options options);
+  cluster_ports(coordination_hub& hub, coro::accepting_server& server,
+                cluster_ports_options options);
   /// Stops.
   ~cluster_ports() override;
   cluster_ports(cluster_ports const&) = delete;
