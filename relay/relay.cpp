@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "coro/proxied/proxy_header.hpp"
 #include "coro/task_group.hpp"
+#include "net/proxied/proxy_header.hpp"
 #include "relay/leadership.hpp"
 #include "relay/probe.hpp"
 #include "relay/pump.hpp"
@@ -75,7 +75,7 @@ bool introduce(connection& c) {
   auto const client = c.client.remote_endpoint(no_client);
   auto const here = c.client.local_endpoint(no_end);
   if (no_client || no_end) return false;
-  auto const header = coro::write_proxy_header(client, here);
+  auto const header = net::write_proxy_header(client, here);
   return c.server.write_some(asio::buffer(header), failed) == header.size() && !failed;
 }
 

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "base/version.hpp"
-#include "coro/accepting_server.hpp"
-#include "coro/service_manager.hpp"
 #include "coro/timer_queue.hpp"
+#include "net/accepting_server.hpp"
+#include "net/service_manager.hpp"
 #include "server/app/clock.hpp"
 #include "server/app/closure_hubs.hpp"
 #include "server/app/cluster_following.hpp"
@@ -57,7 +57,7 @@ class app {
  public:
   /// `found`: by source, what is among the clusters of `c` already.
   app(configuration const& c, std::vector<cluster_spec> const& found,
-      coro::service_manager& manager);
+      net::service_manager& manager);
 
   /// False: told to stop before it served.
   bool start();
@@ -72,7 +72,7 @@ class app {
   void open();
   void end_web(std::chrono::milliseconds grace);
   coro::task<void> stop_rpc();
-  coro::accepting_server_options grpc_options();
+  net::accepting_server_options grpc_options();
   coordination_service_options agent_options();
   web::web_options web_options();
   closure_hubs::environment surroundings_of_hubs();
@@ -82,7 +82,7 @@ class app {
 
   configuration const& config_;
   std::vector<cluster_spec> const& found_;
-  coro::service_manager& manager_;
+  net::service_manager& manager_;
   anchored_clock const clock_;
   std::uint64_t const incarnation_ = random_64();
   descriptor_shortage shortage_{file_limit()};
@@ -108,7 +108,7 @@ class app {
                  [this](std::string const& token) { end_all_of(token); }};
   agent_connections connections_{engine_, coordination_};
   closure_hubs hubs_;
-  coro::accepting_server grpc_{engine_, run_.builder(), grpc_options()};
+  net::accepting_server grpc_{engine_, run_.builder(), grpc_options()};
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   std::unique_ptr<coordination_service> const agents_;
@@ -127,7 +127,7 @@ class app {
   std::thread web_thread_;
 };
 
-coro::accepting_server_options app::grpc_options() {
+net::accepting_server_options app::grpc_options() {
   auto o = grpc_options_from(config_);
   o.listener.out_of_descriptors = [this] { shortage_.noticed(); };
   o.listener.manager = &manager_;
@@ -173,7 +173,7 @@ stream_options app::streams() {
 }
 
 app::app(configuration const& c, std::vector<cluster_spec> const& found,
-         coro::service_manager& manager)
+         net::service_manager& manager)
     : config_(c),
       found_(found),
       manager_(manager),
@@ -348,7 +348,7 @@ void lift_limit_of_queues(core::config& c) {
 void serve(configuration const& c) {
   hold_stop_signals();
   service_pulse pulse;
-  auto manager = coro::service_manager::from_environment();
+  auto manager = net::service_manager::from_environment();
   pulse.begin();
   logging const log(c.log_level, c.log_format);
   auto const files = raise_file_limit();

@@ -13,8 +13,8 @@
 namespace muster::server {
 
 // What is no network was told before: see problem_with.
-coro::proxy_rules proxy_rules_from(configuration const& c) {
-  coro::proxy_rules rules;
+net::proxy_rules proxy_rules_from(configuration const& c) {
+  net::proxy_rules rules;
   rules.complain = [](std::string const& line) { spdlog::warn("{}", line); };
   auto const networks = parse_networks(c.proxy_from);
   if (!networks || networks->empty()) return rules;
@@ -36,8 +36,8 @@ web::web_options web_options_from(configuration const& c) {
   return o;
 }
 
-coro::accepting_server_options grpc_options_from(configuration const& c) {
-  coro::accepting_server_options o;
+net::accepting_server_options grpc_options_from(configuration const& c) {
+  net::accepting_server_options o;
   o.listener.proxies = proxy_rules_from(c);
   // Key-values are as large as gRPC lets them be; streams have limits of their own.
   o.request_bytes_max = 1 << 30;

@@ -37,8 +37,8 @@ inline std::vector<std::string> service_names(std::vector<std::string> others = 
 /// What both servers are told of the configuration and of the process's descriptors; the rest is
 /// the app's.
 web::web_options web_options_from(configuration const& c);
-coro::proxy_rules proxy_rules_from(configuration const& c);
-coro::accepting_server_options grpc_options_from(configuration const& c);
+net::proxy_rules proxy_rules_from(configuration const& c);
+net::accepting_server_options grpc_options_from(configuration const& c);
 
 /// The last lines of a start.
 void log_clusters(coordination_hub const& hub, cluster_ports const& ports);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "coro/service_manager.hpp"
+#include "net/service_manager.hpp"
 
 namespace muster::server {
 namespace {
@@ -37,7 +37,7 @@ void service_pulse::begin() {
 }
 
 void service_pulse::send(std::string_view text) const {
-  coro::send_notice(notify_, std::string(text));
+  net::send_notice(notify_, std::string(text));
 }
 
 void service_pulse::follow(coro::engine_context& engine) {
@@ -58,10 +58,10 @@ void service_pulse::beat(std::stop_token end) {
   std::unique_lock lock(mutex_);
   while (!over_.wait_for(lock, end, interval_, [&] { return end.stop_requested(); })) {
     if (engine_ == nullptr) {
-      send(coro::sign_of_life);
+      send(net::sign_of_life);
     } else if (!asked_.exchange(true)) {
       engine_->post([this] {
-        send(coro::sign_of_life);
+        send(net::sign_of_life);
         asked_ = false;
       });
     }

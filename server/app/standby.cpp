@@ -103,7 +103,7 @@ std::string standby::address(std::string const& http) const {
   return host_name() + ":" + std::to_string(e.port);
 }
 
-bool standby::wait_to_lead(std::string const& http, coro::service_manager& manager) {
+bool standby::wait_to_lead(std::string const& http, net::service_manager& manager) {
   auto const& s = configuration_.store;
   if (!s.where) return true;
   auto const self = address(http);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "coro/service_manager.hpp"
+#include "net/service_manager.hpp"
 #include "server/app/configuration.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/journal/etcd/leadership.hpp"
@@ -41,7 +41,7 @@ class standby {
   // Main thread.
   /// With `--store`: until this server leads. `http`: where it listens. False: a stop signal, whose
   /// name is logged, came first. start_error: etcd refuses, or does not answer at the start.
-  bool wait_to_lead(std::string const& http, coro::service_manager& manager);
+  bool wait_to_lead(std::string const& http, net::service_manager& manager);
   /// REQUIRES: it leads.
   muster::result<std::unique_ptr<journal::store>> open_store() const;
   /// Nothing is answered any more: the next one may lead at once.

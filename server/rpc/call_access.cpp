@@ -1,7 +1,7 @@
 // Metadata and peers of gRPC for the gate.
 #include "server/rpc/call_access.hpp"
 
-#include "coro/tls_credentials.hpp"
+#include "net/tls_credentials.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/pools.hpp"
@@ -37,7 +37,7 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports
     return a;
   }
   auto const address = address_of(ports.peer_of(context));
-  auto const certificate = coro::certificate_name(context);
+  auto const certificate = net::certificate_name(context);
   auto v = g.judge({credential_of(context), address, method, needs, certificate});
   if (!v.status.ok()) a.status = to_grpc(v.status);
   if (v.who) a.credential = v.who->id;
@@ -52,7 +52,7 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
   if (!g.required()) return {};
   auto const credential = credential_of(context);
   if (credential.empty() && any_contains(trusted, address)) return {};
-  auto const certificate = coro::certificate_name(context);
+  auto const certificate = net::certificate_name(context);
   auto v = g.judge({credential, address, "an agent of cluster '" + cluster + "'",
                     core::permission::coordinate, certificate, again});
   if (v.status.ok() && v.who && !v.who->bound_to(cluster))
@@ -68,7 +68,7 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
 core::caller caller_of(gate const* g, grpc::ServerContext const& context) {
   if (!g || !g->required()) return nullptr;
   auto const credential = credential_of(context);
-  return g->who(credential, credential.empty() ? coro::certificate_name(context) : std::string());
+  return g->who(credential, credential.empty() ? net::certificate_name(context) : std::string());
 }
 
 muster::result<hub*> pool_of_call(pools& all, stream_options const& options,

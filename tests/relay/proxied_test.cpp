@@ -3,7 +3,7 @@
 
 #include <muster/coordination_agent.hpp>
 
-#include "coro/proxied/proxy_header.hpp"
+#include "net/proxied/proxy_header.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/support/proxy.hpp"
 
@@ -16,8 +16,8 @@ namespace ip = boost::asio::ip;
   EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
 
 std::string header(char const* client) {
-  return coro::write_proxy_header({ip::make_address(client), 4711},
-                                  {ip::make_address("10.0.0.1"), 8476});
+  return net::write_proxy_header({ip::make_address(client), 4711},
+                                 {ip::make_address("10.0.0.1"), 8476});
 }
 
 /// A server that asks for tokens, and lets agents of 192.168.7.0/24 in without.

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "coro/proxied/proxy_header.hpp"
+#include "net/proxied/proxy_header.hpp"
 #include "tests/support/http_service.hpp"
 
 namespace muster::relay {
@@ -135,7 +135,7 @@ TEST_F(relay_test, says_who_dialled_where_that_is_wanted) {
   auto c = client();
   write(c, "question");
   auto s = accept(b);
-  auto const expected = coro::write_proxy_header(c.local_endpoint(), c.remote_endpoint());
+  auto const expected = net::write_proxy_header(c.local_endpoint(), c.remote_endpoint());
   EXPECT_EQ(read(s, expected.size()), expected);
   EXPECT_EQ(read(s, 8), "question");
   write(s, "answer");

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
-#include "coro/accepting_server.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
+#include "net/accepting_server.hpp"
 #include "server/app/clock.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
@@ -81,7 +81,7 @@ class test_server {
   server::anchored_clock clock_;
   grpc::ServerBuilder builder_;
   coro::engine_context engine_;
-  coro::accepting_server server_;
+  net::accepting_server server_;
   coro::timer tick_;
   coro::task_group tasks_;
   core::server_wide wide_{core::time_point{}};

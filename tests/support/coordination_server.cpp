@@ -21,8 +21,8 @@ std::size_t parked_calls_of_first(coordination_server::inside& s) {
 }
 }  // namespace
 
-coro::accepting_server_options coordination_server::server_options() {
-  coro::accepting_server_options o;
+net::accepting_server_options coordination_server::server_options() {
+  net::accepting_server_options o;
   o.request_bytes_max = 1 << 30;
   o.response_bytes_max = std::numeric_limits<int>::max();
   o.accepted = [this](int socket, std::string const& peer, auto const&) {

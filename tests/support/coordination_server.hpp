@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "coro/accepting_server.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
+#include "net/accepting_server.hpp"
 #include "server/app/clock.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
@@ -79,12 +79,12 @@ class coordination_server {
 
  private:
   coro::task<void> stop_all();
-  coro::accepting_server_options server_options();
+  net::accepting_server_options server_options();
 
   server::anchored_clock clock_;
   grpc::ServerBuilder builder_;
   coro::engine_context engine_;
-  coro::accepting_server server_;
+  net::accepting_server server_;
   coro::timer tick_;
   coro::task_group tasks_;
   std::unique_ptr<server::coordination_hub> hub_;

@@ -60,9 +60,10 @@ struct part {
 std::vector<part> const parts = {
     {"base", {}},
     {"process", {"base"}},
-    {"coro", {"base", "process"}},
+    {"coro", {"base"}},
+    {"net", {"base", "process", "coro"}},
     {"http_client", {"base"}},
-    {"relay", {"base", "coro", "http_client"}},
+    {"relay", {"base", "coro", "net", "http_client"}},
     {"deploy/portable", {}},
     {"proto", {}},
     {"cluster", {"base"}},
@@ -114,13 +115,13 @@ std::vector<part> const parts = {
       "server/disk"}},
     {"server/journal/etcd", {"base", "proto", "server/journal"}},
     {"server/rpc",
-     {"base", "coro", "proto", "server/core", "server/core/access", "server/core/api",
+     {"base", "coro", "net", "proto", "server/core", "server/core/access", "server/core/api",
       "server/core/coordination", "server/hub", "server/hub/access"}},
     {"web/json",
      {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
       "server/hub", "server/hub/access"}},
     {"web/http",
-     {"base", "coro", "server/core", "server/core/access", "server/core/api", "web/json"}},
+     {"base", "coro", "net", "server/core", "server/core/access", "server/core/api", "web/json"}},
     {"web/engine", {"base", "coro", "server/hub", "server/hub/access", "web/http"}},
     {"web/metrics",
      {"base", "server/core", "server/core/api", "server/core/coordination", "server/hub",
@@ -136,10 +137,10 @@ std::vector<part> const parts = {
       "server/hub", "server/hub/access", "web/json", "web/http", "web/engine", "web/metrics",
       "web/attention", "web/live"}},
     {"web/server",
-     {"base", "process", "coro", "server/core/access", "server/hub", "server/hub/access",
+     {"base", "process", "coro", "net", "server/core/access", "server/hub", "server/hub/access",
       "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
     {"server/app",
-     {"base", "process", "coro", "cluster", "server/core", "server/core/access", "server/core/api",
+     {"base", "process", "coro", "net", "cluster", "server/core/access", "server/core/api",
       "server/core/blobs", "server/core/coordination", "server/disk", "server/hub",
       "server/hub/access", "server/journal", "server/journal/etcd", "server/rpc", "proto",
       "web/engine", "web/http", "web/server"}},
@@ -228,8 +229,8 @@ TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
   check_includes(
       [](source const& s) {
         return !starts_with_any(s.path,
-                                {"proto/", "coro/", "server/rpc/", "server/app/", "server/journal/",
-                                 "client/", "bench/", "tests/", "examples/"}) &&
+                                {"proto/", "coro/", "net/", "server/rpc/", "server/app/",
+                                 "server/journal/", "client/", "bench/", "tests/", "examples/"}) &&
                s.path != "cli/verbs/version.cpp";
       },
       [](std::string const& h) {

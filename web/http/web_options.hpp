@@ -12,8 +12,8 @@
 
 #include "base/connection_counts.hpp"
 #include "base/version.hpp"
-#include "coro/service_manager.hpp"
-#include "coro/tls_files.hpp"
+#include "net/service_manager.hpp"
+#include "net/tls_files.hpp"
 
 namespace muster::server {
 class gate;
@@ -44,7 +44,7 @@ struct web_options {
   std::string address = "127.0.0.1";
   unsigned short port = 8477;  // 0: the system picks one
   /// Keeps the listening socket for the next process; null: nobody does. Outlives the server.
-  coro::service_manager* manager = nullptr;
+  net::service_manager* manager = nullptr;
   /// Larger bodies are answered 413. An NDJSON append is unlimited, each of its lines is not.
   std::size_t body_limit_bytes = std::size_t{64} << 20;
   /// Longer request headers are answered 431.
@@ -90,7 +90,7 @@ struct web_options {
   std::uint64_t boot = 0;     // random; tells this run of the server from the one before
   std::string dashboard_dir;  // serve the page from this directory, for its developers
   /// The certificate that is shown; null: the port speaks plaintext. Outlives the server.
-  coro::tls_files const* tls = nullptr;
+  net::tls_files const* tls = nullptr;
   /// Where clients are asked for a certificate, those without one are refused.
   bool client_certificate_required = false;
 };

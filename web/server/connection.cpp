@@ -4,7 +4,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
-#include "coro/client_hello.hpp"
+#include "net/client_hello.hpp"
 #include "web/http/query.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
@@ -94,7 +94,7 @@ coro::task<void> connection::run() {
 coro::task<bool> connection::begin_tls() {
   char first = 0;
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (seen == 1 && !coro::begins_tls({&first, 1})) {
+  if (seen == 1 && !net::begins_tls({&first, 1})) {
     co_await turn_away(make_problem(400, muster::code::invalid_argument,
                                     "this port speaks TLS: write https:// instead of http://",
                                     "scheme"));

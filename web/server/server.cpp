@@ -15,10 +15,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdio>
 
-#include "coro/client_hello.hpp"
-#include "coro/incoming.hpp"
 #include "coro/task_group.hpp"
-#include "coro/waiting_connections.hpp"
+#include "net/client_hello.hpp"
+#include "net/incoming.hpp"
+#include "net/waiting_connections.hpp"
 #include "server/hub/access/gate.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/metrics/metrics.hpp"
@@ -52,13 +52,13 @@ std::string endpoint_text(tcp::endpoint const& e) {
 // Whatever is as long as a header may be is for the connection to refuse.
 // A client of a port with TLS that begins otherwise is handed on by its header, for the answer to
 // be one that it understands.
-coro::waiting_connections::judge judge_of_headers(std::size_t bytes_max, bool tls) {
+net::waiting_connections::judge judge_of_headers(std::size_t bytes_max, bool tls) {
   auto wanted = [bytes_max, tls](std::string_view said) {
-    if (tls && coro::begins_tls(said)) return coro::hello_wanted(said);
+    if (tls && net::begins_tls(said)) return net::hello_wanted(said);
     bool const whole = said.find("\r\n\r\n") != std::string_view::npos;
     return whole || said.size() >= bytes_max ? 0 : said.size() + 1;
   };
-  return {std::move(wanted), tls ? std::max(bytes_max, coro::hello_bytes_max) : bytes_max};
+  return {std::move(wanted), tls ? std::max(bytes_max, net::hello_bytes_max) : bytes_max};
 }
 
 void report(std::string_view task, std::exception_ptr error) {
@@ -75,7 +75,7 @@ void report(std::string_view task, std::exception_ptr error) {
 }  // namespace
 
 struct web_server::impl {
-  impl(web_options o, engine_gateway& engine, coro::proxy_rules const& relays)
+  impl(web_options o, engine_gateway& engine, net::proxy_rules const& relays)
       : options(std::move(o)),
         link(context, engine, options.timeouts.engine),
         routes(all_routes()),
@@ -146,7 +146,7 @@ struct web_server::impl {
       acceptor.set_option(asio::socket_base::send_buffer_size(options.send_buffer_bytes), ignored);
   }
 
-  coro::waiting_options waiting_options() const {
+  net::waiting_options waiting_options() const {
     return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
             .all_max = options.connections_max,
             .per_address_max = options.half_open_per_address_max,
@@ -188,8 +188,8 @@ struct web_server::impl {
   }
 
   coro::task<void> after_failed_accept(error_code ec) {
-    if (coro::gone_again(ec)) co_return;
-    if (coro::out_of_descriptors(ec)) {
+    if (net::gone_again(ec)) co_return;
+    if (net::out_of_descriptors(ec)) {
       ++metrics.listener.out_of_descriptors;
       options.out_of_descriptors();
       if (make_room()) co_return;
@@ -200,17 +200,17 @@ struct web_server::impl {
     co_await link.pause(accept_pause);
   }
 
-  std::shared_ptr<coro::waiting_connections::door const> make_door() {
-    coro::waiting_connections::door d{
+  std::shared_ptr<net::waiting_connections::door const> make_door() {
+    net::waiting_connections::door d{
         judge_of_headers(options.header_limit_bytes, tls.on()),
         [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
           take(std::move(socket), client.address());
         }};
-    return std::make_shared<coro::waiting_connections::door const>(std::move(d));
+    return std::make_shared<net::waiting_connections::door const>(std::move(d));
   }
 
   void take(tcp::socket socket, asio::ip::address const& client) {
-    auto const network = coro::network_of(client);
+    auto const network = net::network_of(client);
     if (auto* const surplus = connections.half_open.surplus(network)) {
       ++metrics.listener.address_limit;
       surplus->abort();
@@ -244,7 +244,7 @@ struct web_server::impl {
 
   coro::task<void> serve(tcp::socket socket, asio::ip::address address) {
     accepted_client client{std::move(socket), address, tls.current()};
-    co_await serve_connection(shared, connections, std::move(client), coro::network_of(address));
+    co_await serve_connection(shared, connections, std::move(client), net::network_of(address));
     // Its descriptor is free now, before anybody else has taken it.
     reserve.refill();
     connections.scarce = !reserve.full();
@@ -280,9 +280,9 @@ struct web_server::impl {
   websocket_hub sockets;
   web_context shared;
   connection_set connections;
-  coro::waiting_connections waiting;
+  net::waiting_connections waiting;
   tls_contexts tls;
-  std::shared_ptr<coro::waiting_connections::door const> const door;
+  std::shared_ptr<net::waiting_connections::door const> const door;
   descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};
@@ -292,7 +292,7 @@ struct web_server::impl {
 web_server::web_server(web_options options, engine_gateway& engine)
     : web_server(std::move(options), engine, {}) {}
 
-web_server::web_server(web_options options, engine_gateway& engine, coro::proxy_rules const& relays)
+web_server::web_server(web_options options, engine_gateway& engine, net::proxy_rules const& relays)
     : impl_(std::make_unique<impl>(std::move(options), engine, relays)) {}
 
 web_server::~web_server() = default;

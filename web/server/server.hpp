@@ -11,7 +11,7 @@
 #include "web/engine/gateway.hpp"
 #include "web/http/web_options.hpp"
 
-namespace muster::coro {
+namespace muster::net {
 struct proxy_rules;
 }
 
@@ -22,7 +22,7 @@ class web_server {
   /// REQUIRES: the gateway outlives the server.
   web_server(web_options options, engine_gateway& engine);
   /// The same behind relays that say on whose behalf they connect.
-  web_server(web_options options, engine_gateway& engine, coro::proxy_rules const& relays);
+  web_server(web_options options, engine_gateway& engine, net::proxy_rules const& relays);
   /// REQUIRES: `run` has returned or was never called.
   ~web_server();
   web_server(web_server const&) = delete;

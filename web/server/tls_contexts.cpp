@@ -19,7 +19,7 @@ asio::const_buffer bytes_of(std::string const& pem) {
 }
 
 // The texts were looked at when they were read, so none of this fails but for want of memory.
-std::shared_ptr<ssl::context> make_context(coro::tls_material const& m, bool required) {
+std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool required) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   auto* const native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);

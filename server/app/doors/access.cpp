@@ -197,7 +197,7 @@ void access::watch_file() {
   });
 }
 
-void access::guard(coro::accepting_server_options& o, cluster_ports const& ports) {
+void access::guard(net::accepting_server_options& o, cluster_ports const& ports) {
   o.admit = [this, &ports](grpc::ServerContext const& context, int needs,
                            std::string const& method) {
     return admit(gate_, context, ports, needs, method);

@@ -49,7 +49,7 @@ class access {
 
   /// Has each call judged, and tells of connections that were cut for their resets, and of
   /// addresses that open and leave too many. `ports` outlive the calls.
-  void guard(coro::accepting_server_options& o, cluster_ports const& ports);
+  void guard(net::accepting_server_options& o, cluster_ports const& ports);
   /// After the data directory was opened, before anybody is served. start_error: the token file
   /// cannot be read, or there is no place for the first admin's token.
   void begin();

@@ -3,7 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "coro/tls_credentials.hpp"
+#include "net/tls_credentials.hpp"
 #include "server/app/app.hpp"
 
 namespace muster::server {
@@ -17,8 +17,8 @@ void tell(bool warning, std::string const& line) {
 
 tls_material::tls_material(tls_settings const& s) {
   if (!s.on()) return;
-  coro::tls_paths const paths{s.certificate, s.key, s.client_ca};
-  auto loaded = coro::load_tls(paths);
+  net::tls_paths const paths{s.certificate, s.key, s.client_ca};
+  auto loaded = net::load_tls(paths);
   if (!loaded)
     throw start_error("--tls-cert, --tls-key, --tls-client-ca: " + loaded.error().message);
   if (loaded->expired())
@@ -26,12 +26,12 @@ tls_material::tls_material(tls_settings const& s) {
   files_.emplace(paths, std::move(*loaded), tell);
 }
 
-void listen_for_grpc(coro::accepting_server& server, configuration const& c,
+void listen_for_grpc(net::accepting_server& server, configuration const& c,
                      tls_material const& tls) {
   server.refuse_unknown_methods();
   auto const address = to_string(c.grpc);
   if (auto const* files = tls.files())
-    server.add_tls_port(address, coro::tls_server_credentials(*files, c.tls.client_required));
+    server.add_tls_port(address, net::tls_server_credentials(*files, c.tls.client_required));
   else
     server.add_port(address);
 }

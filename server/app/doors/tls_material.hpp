@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "coro/accepting_server.hpp"
-#include "coro/tls_files.hpp"
+#include "net/accepting_server.hpp"
+#include "net/tls_files.hpp"
 #include "server/app/configuration.hpp"
 
 namespace muster::server {
@@ -16,14 +16,14 @@ class tls_material {
   explicit tls_material(tls_settings const& s);
 
   /// Null: plaintext is spoken.
-  [[nodiscard]] coro::tls_files const* files() const { return files_ ? &*files_ : nullptr; }
+  [[nodiscard]] net::tls_files const* files() const { return files_ ? &*files_ : nullptr; }
 
  private:
-  std::optional<coro::tls_files> files_;
+  std::optional<net::tls_files> files_;
 };
 
 /// Adds the port of --grpc, with TLS or without.
-void listen_for_grpc(coro::accepting_server& server, configuration const& c,
+void listen_for_grpc(net::accepting_server& server, configuration const& c,
                      tls_material const& tls);
 
 }  // namespace muster::server

@@ -1,7 +1,7 @@
 // Sockets by what gRPC says of a call's peer, and whose they are.
 #include "server/rpc/coordination/agent_connections.hpp"
 
-#include "coro/incoming.hpp"
+#include "net/incoming.hpp"
 
 namespace muster::server {
 
@@ -24,7 +24,7 @@ void agent_connections::accepted(int socket, std::string const& peer) {
 }
 
 int agent_connections::socket_of(std::string const& peer, std::string const& grpc_peer) {
-  if (int const socket = coro::adopted_socket(grpc_peer); socket >= 0) return socket;
+  if (int const socket = net::adopted_socket(grpc_peer); socket >= 0) return socket;
   std::lock_guard const lock(mutex_);
   auto const it = sockets_.find(peer);
   return it == sockets_.end() ? -1 : it->second;

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "coro/connection_ends.hpp"
 #include "coro/engine_context.hpp"
+#include "net/connection_ends.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
@@ -53,7 +53,7 @@ class agent_connections {
   std::vector<std::string> peers_;                // under mutex_, by socket
   std::unordered_map<std::string, int> sockets_;  // under mutex_
 
-  coro::connection_ends ends_;  // last: its thread uses the above
+  net::connection_ends ends_;  // last: its thread uses the above
 };
 
 }  // namespace muster::server

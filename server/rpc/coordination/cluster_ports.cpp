@@ -10,14 +10,14 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
-#include "coro/incoming.hpp"
+#include "net/incoming.hpp"
 #include "server/rpc/proxied_peers.hpp"
 
 namespace muster::server {
 
 namespace coordination = core::coordination;
 using coordination::cluster_id;
-using coro::accepted_socket;
+using net::accepted_socket;
 
 namespace {
 
@@ -48,7 +48,7 @@ class file_numbers {
 struct cluster_ports::state {
   struct connection {
     cluster_id cluster{};
-    std::string peer, client;  // see coro::accepted_socket
+    std::string peer, client;  // see net::accepted_socket
     std::uint16_t port = 0;
     bool tls = false;
   };
@@ -60,7 +60,7 @@ struct cluster_ports::state {
     bool tls = false;
   };
 
-  state(coordination_hub& h, coro::accepting_server& s, cluster_ports_options o)
+  state(coordination_hub& h, net::accepting_server& s, cluster_ports_options o)
       : hub(h), server(s), options(std::move(o)) {}
 
   // Sockets that arrive too late are closed.
@@ -93,8 +93,8 @@ struct cluster_ports::state {
 
   // Of gRPC's descriptors; one that is closed is another connection's by now, or nobody's.
   static bool is_open(int fd, connection const& c) {
-    return coro::endpoint_of(fd, ::getsockname).port() == c.port &&
-           coro::text_of(coro::endpoint_of(fd)) == c.peer;
+    return net::endpoint_of(fd, ::getsockname).port() == c.port &&
+           net::text_of(net::endpoint_of(fd)) == c.peer;
   }
 
   bool speaks_tls(cluster_id cluster) const {
@@ -103,14 +103,14 @@ struct cluster_ports::state {
     return options.tls && (!for_agents || spec.agents == coordination::agent_wire::tls);
   }
 
-  muster::result<coro::port_listener::listening> listen(cluster_id cluster, std::uint16_t port) {
+  muster::result<net::port_listener::listening> listen(cluster_id cluster, std::uint16_t port) {
     auto accepted = [this, cluster](accepted_socket a) {
       auto& engine = server.engine();
       engine.post([this, cluster, a = std::move(a)]() mutable { adopt(cluster, std::move(a)); });
     };
     return server.listener().listen(socket_name(cluster), options.address, port,
                                     std::move(accepted),
-                                    speaks_tls(cluster) ? coro::wire::tls : coro::wire::plaintext);
+                                    speaks_tls(cluster) ? net::wire::tls : net::wire::plaintext);
   }
 
   // What the next process finds it by.
@@ -150,7 +150,7 @@ struct cluster_ports::state {
   }
 
   connection const* connection_of(std::string_view peer) const {
-    auto const it = connections.find(coro::adopted_socket(peer));
+    auto const it = connections.find(net::adopted_socket(peer));
     return it == connections.end() ? nullptr : &it->second;
   }
 
@@ -172,7 +172,7 @@ struct cluster_ports::state {
     return label ? label : main();
   }
 
-  muster::result<coro::port_listener::listening> listen(cluster_id cluster) {
+  muster::result<net::port_listener::listening> listen(cluster_id cluster) {
     if (options.port_first == 0) return listen(cluster, 0);
     muster::status last{muster::code::resource_exhausted,
                         "every port of --cluster-ports " + std::to_string(options.port_first) +
@@ -190,7 +190,7 @@ struct cluster_ports::state {
   }
 
   coordination_hub& hub;
-  coro::accepting_server& server;
+  net::accepting_server& server;
   cluster_ports_options const options;
   std::string main_address;
   std::map<cluster_id, opened> ports;
@@ -202,7 +202,7 @@ struct cluster_ports::state {
   bool stopped = false;
 };
 
-cluster_ports::cluster_ports(coordination_hub& hub, coro::accepting_server& server,
+cluster_ports::cluster_ports(coordination_hub& hub, net::accepting_server& server,
                              cluster_ports_options options)
     : state_(std::make_unique<state>(hub, server, std::move(options))) {}
 cluster_ports::~cluster_ports() = default;

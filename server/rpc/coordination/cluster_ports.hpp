@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "coro/accepting_server.hpp"
+#include "net/accepting_server.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
@@ -37,7 +37,7 @@ struct cluster_ports_options {
 class cluster_ports final : public cluster_endpoints {
  public:
   /// REQUIRES: hub and server outlive it.
-  cluster_ports(coordination_hub& hub, coro::accepting_server& server,
+  cluster_ports(coordination_hub& hub, net::accepting_server& server,
                 cluster_ports_options options);
   /// Stops.
   ~cluster_ports() override;

@@ -1,0 +1,87 @@
+// The gRPC server of the process with its perimeter: its connections are accepted by a
+// port_listener, reach gRPC once they speak, and are cut when their calls are reset too often.
+// Owned by the composition root, as grpc_server is. Engine thread, or before run() starts.
+#pragma once
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coro/grpc_server.hpp"
+#include "net/abuse/leaky_counts.hpp"
+#include "net/abuse/reset_watch.hpp"
+#include "net/port_listener.hpp"
+
+namespace muster::net {
+
+struct accepting_server_options : coro::grpc_server_options {
+  // Half-open connections. A user_timeout of 0 stands for keepalive_timeout.
+  port_listener_options listener;
+  // A connection of the ports of add_port is about to be served; on the listener's thread. See
+  // accepted_socket.
+  std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
+      [](int, auto const&, auto const&) {};
+  // A connection whose calls are reset faster than this, each within `reset_soon`, is closed
+  // (HTTP/2 rapid reset, CVE-2023-44487).
+  leaky_limits resets;
+  // It was; "10.0.0.3:4711". Engine thread.
+  std::function<void(std::string const& peer)> cut = [](auto const&) {};
+};
+
+class accepting_server final : public coro::grpc_server {
+ public:
+  // REQUIRES: as grpc_server's.
+  accepting_server(coro::engine_context& engine, grpc::ServerBuilder& builder,
+                   accepting_server_options options = {});
+
+  // The following three before start().
+  void add_port(std::string address);
+  // One whose clients speak TLS. REQUIRES: `credentials` are of TLS.
+  void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
+  // Answers UNIMPLEMENTED to methods that no service has, and counts their resets; without it gRPC
+  // answers, and counts nothing.
+  void refuse_unknown_methods();
+
+  // Binds, too, and gives the ports in the order of add_port. They are not shared with other
+  // processes: one in use is an error, which names the address.
+  [[nodiscard]] coro::start_result start() override;
+
+  // For ports that come and go, whose connections their handlers give to adopt(). They are accepted
+  // from start() on.
+  [[nodiscard]] port_listener& listener() noexcept { return listener_; }
+
+  // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
+  // REQUIRES: started; `fd` is non-blocking.
+  void adopt(int fd);
+  // The same for one whose client speaks TLS, with the credentials of the TLS port.
+  // REQUIRES: also that there is one.
+  void adopt_tls(int fd);
+
+  // Accepts nobody any more, first of all.
+  [[nodiscard]] coro::task<void> stop(std::chrono::milliseconds grace) override;
+
+  void call_reset(std::string const& peer) override;
+
+ private:
+  struct listening_port {
+    std::string address;
+    std::shared_ptr<grpc::ServerCredentials> credentials;
+    wire spoken = wire::plaintext;
+  };
+  using gate = grpc::experimental::ExternalConnectionAcceptor;
+
+  [[nodiscard]] int listen(listening_port const& port);
+
+  accepting_server_options const options_;
+  std::vector<listening_port> ports_;
+  port_listener listener_;  // its thread uses the server
+  leaky_counts resets_;
+  std::shared_ptr<gate> tls_gate_;
+  std::shared_ptr<accepting_server*> serving_;  // for what the watch posts
+  std::unique_ptr<reset_watch> watch_;          // while it serves
+};
+
+}  // namespace muster::net

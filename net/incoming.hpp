@@ -1,0 +1,72 @@
+// What listeners ask about a connection that came in, and about one that could not be accepted.
+// Pure, but for what the system knows of a socket.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/system/error_code.hpp>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/half_open.hpp"
+
+namespace muster::net {
+
+/// See peer_network.
+inline std::uint64_t network_of(boost::asio::ip::address const& address) {
+  if (address.is_v4()) return peer_network(address.to_v4().to_bytes());
+  return peer_network(address.to_v6().to_bytes());
+}
+
+/// "10.0.0.3:4711", "[::1]:4711".
+inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
+  namespace ip = boost::asio::ip;
+  auto const address = e.address();
+  auto const v4 = address.is_v6() && address.to_v6().is_v4_mapped();
+  auto const host =
+      v4 ? ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string() : address.to_string();
+  auto const port = ":" + std::to_string(e.port());
+  return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
+}
+
+/// The other end of a socket, or (`::getsockname`) its own. Port 0: it is no connection of TCP.
+inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
+                                                  decltype(::getpeername) ask = ::getpeername) {
+  boost::asio::ip::tcp::endpoint end;
+  auto size = static_cast<socklen_t>(end.capacity());
+  if (ask(socket, end.data(), &size) != 0 || size > end.capacity()) return {};
+  auto const family = end.data()->sa_family;
+  if (family != AF_INET && family != AF_INET6) return {};
+  end.resize(size);
+  return end;
+}
+
+/// Of what gRPC calls a connection that was handed to it, "fd:42": its descriptor; -1: of any
+/// other.
+inline int adopted_socket(std::string_view grpc_peer) {
+  constexpr std::string_view adopted = "fd:";
+  int fd = -1;
+  if (grpc_peer.starts_with(adopted))
+    std::from_chars(grpc_peer.data() + adopted.size(), grpc_peer.data() + grpc_peer.size(), fd);
+  return fd;
+}
+
+/// No file descriptor, or no memory for a socket, is left: closing a connection helps.
+inline bool out_of_descriptors(boost::system::error_code ec) {
+  namespace errc = boost::system::errc;
+  return ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||
+         ec == errc::no_buffer_space || ec == errc::not_enough_memory;
+}
+
+/// The client that was to be accepted has left.
+inline bool gone_again(boost::system::error_code ec) {
+  namespace error = boost::asio::error;
+  return ec == error::connection_aborted || ec == error::would_block || ec == error::try_again;
+}
+
+}  // namespace muster::net

@@ -1,0 +1,136 @@
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "tests/net/accepting_echo.hpp"
+
+namespace muster::net::test {
+namespace {
+
+task<void> do_nothing() {
+  co_return;
+}
+
+TEST(accepting_server, a_port_in_use_is_an_error_that_names_the_address) {
+  accepting_echo first;
+  first.start();
+  grpc::ServerBuilder builder;
+  engine_context engine(builder.AddCompletionQueue());
+  Echo::AsyncService service;
+  accepting_server second(engine, builder);
+  second.add_service(service);
+  second.add_port("127.0.0.1:0");
+  second.add_port(first.address);
+  auto const started = second.start();
+  EXPECT_FALSE(started);
+  EXPECT_EQ(started.error, "cannot listen on " + first.address);
+  first.run(do_nothing());
+}
+
+task<void> tell_peer(std::string& peer, std::unique_ptr<once_call> call) {
+  peer = call->context().peer();
+  co_await call->finish(call->request());
+}
+
+task<void> call_once_and_forget(echo_server& s) {
+  Ping message = ping(1);
+  auto const status = co_await call_once(s, message);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(accepting_server, calls_know_the_address_of_their_peer) {
+  accepting_echo s;
+  std::string peer;
+  s.serve_once([&peer](std::unique_ptr<once_call> c) { return tell_peer(peer, std::move(c)); });
+  s.start();
+  s.run(call_once_and_forget(s));
+  EXPECT_TRUE(peer.starts_with("ipv4:127.0.0.1:")) << peer;
+}
+
+int dial(std::string const& address) {
+  int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  timeval const limit{10, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  return fd;
+}
+
+// Reads until the server closes; false when it has not within ten seconds.
+bool closes(int fd) {
+  char bytes[4096];
+  ssize_t n = 0;
+  while ((n = ::recv(fd, bytes, sizeof bytes, 0)) > 0) {
+  }
+  ::close(fd);
+  return n == 0 || errno == ECONNRESET;
+}
+
+task<void> call_when_closed(echo_server& s, event& closed) {
+  EXPECT_TRUE(co_await closed.wait());
+  co_await call_once_and_forget(s);
+}
+
+// Nothing, half a preface, a header of settings that never come, another protocol.
+TEST(accepting_server, who_does_not_speak_in_time_is_closed_and_others_are_served) {
+  accepting_server_options options;
+  options.listener.waiting.speak_timeout = 100ms;
+  accepting_echo s(options);
+  s.serve_once(echo_once);
+  s.start();
+  auto const fixed = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  std::vector<int> fds;
+  for (auto const& words :
+       {std::string(), fixed.substr(0, 9), fixed + std::string("\0\0\6\4\0\0\0\0\0", 9),
+        std::string("GET / HTTP/1.1\r\n\r\n")}) {
+    fds.push_back(dial(s.address));
+    EXPECT_EQ(::send(fds.back(), words.data(), words.size(), 0),
+              static_cast<ssize_t>(words.size()));
+  }
+  bool all_closed = true;
+  event closed(s.engine);
+  std::thread reader([&] {
+    for (int const fd : fds) all_closed = closes(fd) && all_closed;
+    s.engine.post([&] { closed.set(); });
+  });
+  s.run(call_when_closed(s, closed));
+  reader.join();
+  EXPECT_TRUE(all_closed);
+}
+
+std::unique_ptr<Echo::Stub> connect(accepting_echo& s) {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  s.server.adopt(ends[0]);
+  return Echo::NewStub(grpc::CreateInsecureChannelFromFd("adopted", ends[1]));
+}
+
+task<void> call_over_socket(echo_server& s, Echo::Stub& stub) {
+  grpc::ClientContext context;
+  Ping message = ping(7);
+  auto const status =
+      co_await unary_call(s.engine, stub, &Echo::Stub::PrepareAsyncOnce, context, message, message);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(message.id(), 7);
+}
+
+TEST(accepting_server, serves_a_connection_that_someone_else_accepted) {
+  accepting_echo s;
+  s.serve_once(echo_once);
+  s.start();
+  auto const stub = connect(s);
+  s.run(call_over_socket(s, *stub));
+}
+
+}  // namespace
+}  // namespace muster::net::test
