@@ -1,5 +1,5 @@
 // Starting and stopping. gRPC's Shutdown blocks until the calls are gone and they need the engine's
-// thread to go, so a thread of its own waits in it.
+// thread to go, so a thread of its own waits in it; no version known that tells by the queue.
 #include "coro/grpc_server.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -98,6 +98,7 @@ void grpc_server::configure() {
                               ms(options_.client_ping_interval_min));
   // A quarter of a kilobyte each for every parked call: answers are not compressed (requests may
   // be), and whoever parks a call looks at its deadline himself; the client's reset ends it anyway.
+  // gRPC 1.51 needs it; not tried with a newer one.
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 0);
 }

@@ -102,7 +102,8 @@ class grpc_server {
   void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
   // Its client ended it before it was answered, and soon after it came. `peer`: in gRPC's words, as
-  // they were when the call came, since gRPC 1.51 does not know it afterwards.
+  // they were when the call came, since gRPC 1.51 does not know it afterwards; not tried with a
+  // newer one.
   virtual void call_reset(std::string const& peer);
   [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
     return std::chrono::steady_clock::now() - came < options_.reset_soon;

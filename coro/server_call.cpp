@@ -10,7 +10,8 @@ namespace muster::coro {
 server_call_state::server_call_state(grpc_server& server)
     : engine(server.engine()), server_(server) {
   // Asked for on every call: without it gRPC swallows the same event inside the queue, and
-  // ServerContext::IsCancelled() must not be called on an asynchronous queue.
+  // ServerContext::IsCancelled() must not be called on an asynchronous queue; no version known
+  // where it may.
   context.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&done_tag_));
   server_.call_created();
 }

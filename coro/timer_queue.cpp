@@ -1,7 +1,7 @@
 // A binary heap of timers that know their place in it, so that cancelling is O(log n). The alarm is
 // touched only when the earliest deadline moves forward: a later one is found out when the alarm
 // fires, as is a timer that was cancelled. An armed alarm cannot be set again before its tag came
-// back, so moving it is: cancel, wait for the tag, set.
+// back (no version of gRPC known that can), so moving it is: cancel, wait for the tag, set.
 #include "coro/timer_queue.hpp"
 
 #include <grpc/support/time.h>
@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t fired_per_turn_max = 256;
 constexpr auto sleep_max = std::chrono::hours(24);  // beyond that, wake and look again
 
-// gRPC counts in milliseconds and rounds up: only the past is due at once.
+// gRPC 1.51 counts in milliseconds and rounds up: only the past is due at once. Not tried with a
+// newer one.
 gpr_timespec alarm_time(timer_queue::clock::duration from_now) {
   if (from_now <= timer_queue::clock::duration{}) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
   auto const span = std::clamp<timer_queue::clock::duration>(from_now, {}, sleep_max);

@@ -1,5 +1,6 @@
 // The gRPC server of the process with its perimeter: its connections are accepted by a
-// port_listener, reach gRPC once they speak, and are cut when their calls are reset too often.
+// port_listener, reach gRPC once they speak, and are cut when their calls are reset too often. gRPC
+// 1.51 does none of that, and cannot add ports while it runs; not tried with a newer one.
 // Owned by the composition root, as grpc_server is. Engine thread, or before run() starts.
 #pragma once
 

@@ -1,5 +1,6 @@
 // Tells when TCP connections have ended that somebody else reads: the peer closed them, or they
-// broke. One thread of its own that waits for all of them. Owned by whoever asks; any thread.
+// broke. gRPC tells only calls of that; no version known that tells more. One thread of its own
+// that waits for all of them. Owned by whoever asks; any thread.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
 }
 
 /// Of what gRPC calls a connection that was handed to it, "fd:42": its descriptor; -1: of any
-/// other.
+/// other. So it is in gRPC 1.51; not tried with a newer one.
 inline int adopted_socket(std::string_view grpc_peer) {
   constexpr std::string_view adopted = "fd:";
   int fd = -1;

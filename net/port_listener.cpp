@@ -100,6 +100,7 @@ struct port_listener::state {
         socket.native_non_blocking(true, ec);
         file_descriptor fd(socket.release(ec));
         if (ec || fd.get() < 0) return;  // it has gone meanwhile
+        // Asio of Boost 1.81 accepts without it; not tried with a newer one.
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };

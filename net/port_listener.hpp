@@ -1,7 +1,7 @@
 // Accepts TCP connections on ports that come and go while the server runs, on a thread of its own,
 // and hands on those whose client has begun to speak: sent its HTTP/2 preface, or the start of a
 // TLS handshake where that is spoken. Clients that say nothing never reach gRPC. Owned by the
-// grpc_server; called by the engine thread, or before that runs by its creator.
+// accepting_server; called by the engine thread, or before that runs by its creator.
 //
 //   accepted --whole preface, or none--> handed on
 //       \--silent for speak_timeout, or made room for another, or closed by the client--> closed

@@ -26,7 +26,8 @@ class service_manager {
   service_manager(service_manager&& other) noexcept;
   service_manager& operator=(service_manager&&) = delete;
 
-  /// Whether sockets outlive this process: it was given one, or told that they are stored.
+  /// Whether sockets outlive this process: it was told that they are stored, or given one, since
+  /// systemd before 254 does not tell.
   bool holds_sockets() const { return holds_; }
 
   /// The listening socket that is kept under this name, or of this address; -1: there is none. With

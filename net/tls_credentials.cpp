@@ -22,7 +22,8 @@ struct fetcher {
     if (now == last) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     grpc_ssl_pem_key_cert_pair const pair{now->key.c_str(), now->certificate.c_str()};
     // gRPC 1.51 ends the process where there is no authority, and takes none that is empty. Where
-    // clients are not asked it looks at nobody's certificate, so that any does.
+    // clients are not asked it looks at nobody's certificate, so that any does. Not tried with a
+    // newer one.
     auto const& authority = now->client_ca.empty() ? now->certificate : now->client_ca;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     last = std::move(now);
@@ -30,6 +31,7 @@ struct fetcher {
   }
 };
 
+// gRPC 1.51 has such a fetcher in C only; not tried with a newer one.
 class watched_credentials final : public grpc::ServerCredentials {
  public:
   watched_credentials(tls_files const& files, bool required) : files_(files), required_(required) {}

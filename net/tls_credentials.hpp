@@ -1,4 +1,5 @@
 // TLS for gRPC's side of accepted connections, and who a caller's certificate says that it is.
+// Free functions; any thread.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

@@ -45,7 +45,8 @@ bio reader_of(std::string const& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free};
 }
 
-// Nobody is there to be asked for a password.
+// Nobody is there to be asked for a password. OpenSSL asks the terminal unless it is given this; no
+// version known that does not.
 int no_password(char*, int, int, void*) {
   return 0;
 }

@@ -18,7 +18,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-// As gRPC calls it.
+// As gRPC 1.51 calls it; not tried with a newer one.
 std::string grpc_name(tcp::endpoint const& peer) {
   auto const text = text_of(peer);
   if (!text.starts_with('[')) return "ipv4:" + text;

@@ -1,4 +1,5 @@
-// Ends a connection that gRPC reads: it has no call for that, but shares the process's descriptors.
+// Ends a connection that gRPC reads: it has no call for that (no version known that has one), but
+// shares the process's descriptors.
 #pragma once
 
 #include <string>

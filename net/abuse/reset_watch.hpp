@@ -3,7 +3,8 @@
 // they are read (CVE-2023-44487) keeps everybody else from being served, and makes calls without
 // end. So a thread of its own asks the engine for a sign of life, and while there is none looks at
 // what connections have sent and gRPC has not read yet. Plaintext only: what TLS carries it cannot
-// see.
+// see. gRPC 1.60 has measures of its own against resets (grpc/grpc#34637), with which this has not
+// been tried. Owned by the accepting_server; made and destroyed on the engine's thread.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Answers calls of methods that nobody serves, and counts each like one that was reset. gRPC would
-// answer by itself, but then they would be counted nowhere and be free.
+// answer by itself, but then they would be counted nowhere and be free; no version known that
+// tells of those that it answers.
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>

@@ -1,6 +1,6 @@
-// grpc.health.v1.Health, for load balancers and probes, over this server's own queue: gRPC's
-// bundled one would bring a poller of its own. Owned by the composition root, below the
-// grpc_server; engine thread only.
+// grpc.health.v1.Health, for load balancers and probes, over this server's own queue: the one that
+// is bundled with gRPC 1.51 (not tried with a newer one) would bring a poller of its own. Owned by
+// the composition root, below the grpc_server; engine thread only.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Who is behind the connections that relays made in somebody's name: gRPC calls a connection by its
-// own peer and knows no other. Written where connections are accepted, before gRPC has them, and
-// read by their calls; any thread.
+// own peer and knows no other (no version known that does). Written where connections are accepted,
+// before gRPC has them, and read by their calls; any thread.
 #pragma once
 
 #include <atomic>

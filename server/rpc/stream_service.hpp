@@ -70,8 +70,8 @@ std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& se
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server);
 /// grpc.reflection.v1 and v1alpha.ServerReflection: which services this port has (these and its own
 /// two), and their descriptors, so that tools such as grpcurl can list and call them. Over this
-/// server's own queue, as gRPC's bundled one would bring threads of its own. At most `streams_max`
-/// of each version at one time. More: RESOURCE_EXHAUSTED.
+/// server's own queue, as the one bundled with gRPC 1.51 (not tried with a newer one) would bring
+/// threads of its own. At most `streams_max` of each version at one time. More: RESOURCE_EXHAUSTED.
 std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
                                                  std::vector<std::string> services,
                                                  std::size_t streams_max = 100);

@@ -3,7 +3,7 @@
 // the engine are collected, and when there are many, other threads hand them over beside the
 // engine's. They touch nothing but gRPC: that an answer is out is told through the completion
 // queue, as ever. Good news goes out in any order; errors are answered causes first, so a turn that
-// has one is left to the engine's thread.
+// has one is left to the engine's thread. gRPC 1.51 needs all this; not tried with a newer one.
 //
 // Owned by the coordination service, engine thread only. No limit of its own: each call is answered
 // once, and calls have theirs.

@@ -21,9 +21,10 @@ using net::accepted_socket;
 
 namespace {
 
-// Gives every connection a file number that was not used lately. gRPC tells a call's connection by
-// that number only: with the lowest free one, as the system gives, a call that is still under way
-// from a closed connection would pass for one of the next connection's.
+// Gives every connection a file number that was not used lately. gRPC 1.51 tells a call's
+// connection by that number only: with the lowest free one, as the system gives, a call that is
+// still under way from a closed connection would pass for one of the next connection's. Not tried
+// with a newer one.
 class file_numbers {
  public:
   file_descriptor renumber(file_descriptor fd) {
@@ -118,8 +119,8 @@ struct cluster_ports::state {
     return "cluster-" + hub.state().spec(cluster).name;
   }
 
-  // gRPC tells connections over TLS by their peer alone. Where that is connected to several ports,
-  // the one that it says it has dialled counts, else the last.
+  // gRPC 1.51 tells connections over TLS by their peer alone (not tried with a newer one). Where
+  // that is connected to several ports, the one that it says it has dialled counts, else the last.
   connection const* tls_connection_of(grpc::ServerContext const& context) const {
     if (by_peer.empty()) return nullptr;
     auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));

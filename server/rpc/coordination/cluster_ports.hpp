@@ -1,8 +1,8 @@
 // Which cluster a call is for. The wire has no name for it, so each cluster has a port: the
 // server's own for the first, and for every other one that is opened here. gRPC cannot add ports
-// while it runs; so connections to these are accepted here and handed to it, and a call is told by
-// the connection it comes over. A caller over the main port may also say the cluster in the first
-// label of the host name it dialled.
+// while it runs (no version known that can); so connections to these are accepted here and handed
+// to it, and a call is told by the connection it comes over. A caller over the main port may also
+// say the cluster in the first label of the host name it dialled.
 //
 // Owned by the composition root, above the server, whose listener accepts; engine thread only.
 #pragma once
