@@ -1,7 +1,10 @@
 """What the scripts of developers do at their edges, with nothing built and nothing run: check_scripts.py SOURCE"""
+import os
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 SOURCE = pathlib.Path(sys.argv[1])
 TEST = re.compile(r"muster_(?:program_)?test\([^()]*?\bLABELS ([^()]*?)(?: [A-Z]|\))")
@@ -22,6 +25,19 @@ def each_label_that_check_asks_for_has_a_target():
     assert asked <= there, f"no target tests_of_…: {', '.join(sorted(asked - there))}"
 
 
-for check in (each_label_that_check_asks_for_has_a_target,):
+def what_a_sanitizer_finds_is_not_run_again():
+    """By a ctest that prints its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        ctest = pathlib.Path(folder, "ctest")
+        ctest.write_text('#!/bin/sh\necho "$@"\n')
+        ctest.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+        for preset, again in ("release", True), ("asan", False), ("tsan", False):
+            words = [SOURCE / "scripts/test", "--preset", preset, "--built"]
+            said = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+            assert f"--preset {preset}" in said and ("--repeat until-pass:2" in said) == again, said
+
+
+for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again):
     print(check.__name__.replace("_", " "))
     check()
