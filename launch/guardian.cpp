@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -126,15 +127,23 @@ std::optional<int> reap(pid_t launcher) {
   return raw;
 }
 
+bool is_set(file_descriptor const& event) {
+  pollfd look{event.get(), POLLIN, 0};
+  return ::poll(&look, 1, 0) > 0;
+}
+
 // What wait() says of the launcher. A run takes as long as it takes: there is no deadline.
-int await_end(pid_t launcher, file_descriptor const& line, sigset_t const& heard) {
-  for (;;) {
+int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const& begun,
+              sigset_t const& heard) {
+  for (int stops = 0;;) {
     int const number = ::sigwaitinfo(&heard, nullptr);
     if (number == SIGTSTP) {
       suspend(launcher);
     } else if (number == SIGCHLD) {
       if (auto const raw = reap(launcher)) return *raw;
     } else if (number > 0) {
+      bool const stop = number != SIGUSR1 && number != SIGUSR2;
+      if (stop && ++stops > 1 && !is_set(begun)) ::kill(launcher, SIGKILL);
       auto const word = static_cast<char>(number);
       [[maybe_unused]] auto const written = ::write(line.get(), &word, 1);
     }
@@ -148,6 +157,7 @@ side split() {
   if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
     throw std::system_error(errno, std::generic_category(), "pipe of the guardian");
   file_descriptor reading(fds[0]), writing(fds[1]);
+  auto begun = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd of the launcher");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by a child
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
@@ -159,11 +169,11 @@ side split() {
     writing.reset();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     become_launcher();
-    return {.line = std::move(reading)};
+    return {.line = std::move(reading), .begun = std::move(begun)};
   }
   reading.reset();
   ending e;
-  set_status(e, await_end(launcher, writing, heard));
+  set_status(e, await_end(launcher, writing, begun, heard));
   kill_orphans();
   if (e.signal != 0)
     std::cerr << "muster run: its launcher ended with " << describe(e)

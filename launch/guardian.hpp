@@ -16,6 +16,9 @@ struct side {
   /// In the launcher: each byte is a signal that the guardian was sent, the end of the line is its
   /// end.
   file_descriptor line{};
+  /// In the launcher: an eventfd to write to once it reads its line. Until then a second signal
+  /// that stops is not for it to answer: the guardian kills it.
+  file_descriptor begun{};
 };
 
 /// Splits this process in two and returns in both: in the launcher at once, in the guardian when

@@ -2,6 +2,7 @@
 #include "launch/launcher.hpp"
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 
 #include <boost/asio/buffer.hpp>
@@ -40,6 +41,12 @@ class launcher {
 
   int run() {
     await_word();
+    io_.poll();  // what the guardian was sent before this was asked to run
+    if (told_ != 0) {
+      output_.say(signal_name(told_) + ": stopped before anything was started");
+      return 128 + told_;
+    }
+    ::eventfd_write(options_.begun.get(), 1);
     await_child();
     begin();
     io_.run();
@@ -91,7 +98,7 @@ class launcher {
   void on_guardian_gone() {
     told_ = SIGKILL;
     output_.abandon();
-    if (ending_) return;
+    if (ending_ || !attempt_) return;
     if (pausing_) {
       pause_.cancel();
       return end(128 + SIGKILL);
@@ -102,11 +109,12 @@ class launcher {
 
   void on_signal(int number) {
     if (number == SIGUSR1 || number == SIGUSR2) {
-      if (!ending_) attempt_->forward(number);
+      if (!ending_ && attempt_) attempt_->forward(number);
       return;
     }
     bool const again = told_ != 0;
     told_ = number;
+    if (!attempt_) return;  // run() sees it
     if (ending_) return output_.abandon();
     if (!again && pausing_) {
       pause_.cancel();

@@ -18,7 +18,7 @@ namespace muster::launch {
 struct launch_options {
   using milliseconds = std::chrono::milliseconds;
 
-  file_descriptor guardian_line;  // of split()
+  file_descriptor guardian_line, begun;  // of split()
   /// What to start; asked for again at each restart, with how often there was one.
   std::function<std::vector<role>(int restart)> roles;
   output_options output{};
@@ -42,8 +42,9 @@ std::vector<int> free_ports(std::size_t count);
 
 /// Returns the exit status: 0, or that of the first that failed (128 + n after signal n), 127 if
 /// the command was not found. SIGINT, SIGTERM and SIGHUP of the guardian are passed on and end it,
-/// a second one kills; SIGUSR1 and SIGUSR2 are passed on. Nothing that it started is left. Errors:
-/// std::runtime_error, std::system_error before anything runs, and whatever `roles` throws.
+/// a second one kills; SIGUSR1 and SIGUSR2 are passed on. Nothing that it started is left. After
+/// one that came before, nothing is started: 128 + n. Errors: std::runtime_error, std::system_error
+/// before anything runs, and whatever `roles` throws.
 int run(launch_options options);
 
 }  // namespace muster::launch

@@ -200,6 +200,7 @@ int run_everything(run_options& o) {
   }
   auto l = std::move(o.launch);
   l.guardian_line = std::move(here.line);
+  l.begun = std::move(here.begun);
   l.roles = [&o, request, cluster](int restart) mutable {
     request.restart = restart;
     if (restart > 0) look_again(o, request, cluster);

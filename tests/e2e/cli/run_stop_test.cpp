@@ -104,6 +104,47 @@ TEST_F(run_end, it_can_be_stopped_between_two_starts) {
   EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
 }
 
+// The file of the cluster is a pipe: it is being looked up until somebody writes there.
+struct run_lookup : run_end {
+  std::string const pipe = c.file("pipe").string(), started = c.file("started").string();
+  process* run = nullptr;
+
+  void SetUp() override {
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    run = &c.spawn(sh({"--cluster-file", pipe}, "echo > " + started));
+    auto const id = std::to_string(run->pid());
+    ASSERT_TRUE(
+        await([&] { return !read_file("/proc/" + id + "/task/" + id + "/children").empty(); }));
+  }
+  // Until the guardian has passed it on, and sleeps again.
+  void signal(int number) const {
+    run->signal(number);
+    auto const status = "/proc/" + std::to_string(run->pid()) + "/status";
+    EXPECT_TRUE(await([&] {
+      return read_file(status).find("ShdPnd:\t0000000000000000") != std::string::npos &&
+             read_file(status).find("State:\tS") != std::string::npos;
+    }));
+  }
+};
+
+TEST_F(run_lookup, after_a_signal_meanwhile_nothing_is_started) {
+  signal(SIGUSR1);
+  signal(SIGTERM);
+  std::ofstream(pipe) << R"({"worker": ["127.0.0.1:1"]})";
+  EXPECT_EQ(run->wait(), 128 + SIGTERM) << run->errors();
+  EXPECT_NE(run->errors().find("SIGTERM: stopped before anything was started"), std::string::npos)
+      << run->errors();
+  EXPECT_FALSE(std::filesystem::exists(started));
+}
+
+TEST_F(run_lookup, a_second_signal_ends_it_at_once) {
+  signal(SIGINT);
+  EXPECT_TRUE(run->running());
+  run->signal(SIGINT);
+  EXPECT_EQ(run->wait(), 128 + SIGKILL) << run->errors();
+  EXPECT_FALSE(std::filesystem::exists(started));
+}
+
 TEST_F(run_end, what_tasks_leave_behind_dies_with_the_run) {
   auto const pid = c.file("pid").string();
   auto const r = c.run(sh({}, "sleep 1000 & echo $! > " + pid +
