@@ -38,6 +38,12 @@ def what_a_sanitizer_finds_is_not_run_again():
             assert f"--preset {preset}" in said and ("--repeat until-pass:2" in said) == again, said
 
 
-for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again):
+def a_commit_that_does_not_exist_is_no_pass():
+    run = subprocess.run([SOURCE / "scripts/check", "--list", "--since", "no-such-commit"], capture_output=True, text=True)
+    assert run.returncode == 2 and "there is no commit 'no-such-commit'" in run.stderr, run
+
+
+for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
+              a_commit_that_does_not_exist_is_no_pass):
     print(check.__name__.replace("_", " "))
     check()
