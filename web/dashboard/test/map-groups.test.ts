@@ -57,22 +57,35 @@ test('states of agents are those of the map', () => {
 });
 
 test('the map and the key numbers count alike', () => {
-  const tasks = workers(['', '']);
+  const tasks = workers(['', '', 'used']);
   const agents = [
+    agent('used', 0, { state: 'MISSING' }), agent('used', 1, { state: 'MISSING' }),
     agent('train', 0, { state: 'ERROR' }), agent('train', 1, { state: 'ERROR', casualty: true }), agent('train', 2, { state: 'LATE' }), agent('train', 3, { state: 'MISSING' }),
     agent('train', 4, { state: 'REGISTERING' }), agent('train', 5, { state: 'DISCONNECTED' }), agent('train', 6), agent('train', 7, { unheard: true }),
   ];
   const row: ClusterRow = { ...cluster('train', 8), agents: { connected: 2, unheard: 1, registering: 1, missing: 1, disconnected: 1, late: 1, error: 2 } };
-  const clusters = [cluster('default', 0, true), row];
+  // Closure workers use it, and no agent ever came.
+  const used: ClusterRow = { ...cluster('used', 2), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 2, disconnected: 0, late: 0, error: 0 } };
+  const clusters = [cluster('default', 0, true), row, used];
   const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined), undefined);
   const drawn = Object.fromEntries(CELL_STATES.map((state, n) => [state, counts[n]]));
-  const totals = taskTotals({ connected: 2, late: 0, error: 0, disconnected: 0, total: 2 }, clusters);
+  const totals = taskTotals({ connected: 3, late: 0, error: 0, disconnected: 0, total: 3 }, clusters, tasks);
   assert.deepEqual(drawn, { CONNECTED: totals.connected, REGISTERING: totals.missing, LATE: totals.late, DISCONNECTED: totals.gone, ERROR: totals.error, UNHEARD: totals.unheard });
-  assert.deepEqual(totals, { total: 10, connected: 3, late: 1, error: 2, gone: 1, missing: 2, unheard: 1 });
+  assert.deepEqual(totals, { total: 11, connected: 4, late: 1, error: 2, gone: 1, missing: 2, unheard: 1 });
+});
+
+test('a cluster is used by its own workers and by no other', () => {
+  const waiting: ClusterRow = { ...cluster('train', 3), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 3, disconnected: 0, late: 0, error: 0 } };
+  const main: ClusterRow = { ...waiting, name: 'default', main: true };
+  const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
+  assert.equal(taskTotals(numbers, [waiting, main], workers(['train'])).missing, 3, 'who is awaited by the main one');
+  assert.equal(taskTotals(numbers, [waiting], workers([''])).missing, 3, 'who is awaited by train');
+  // A page that does not listen to tasks.
+  assert.equal(taskTotals(numbers, [main], new Tasks()).missing, 0);
 });
 
 test('a cluster of agents alone has tasks', () => {
-  const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)]);
+  const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)], new Tasks());
   assert.equal(totals.total, 10);
   assert.equal(totals.missing, 2);
 });
@@ -83,7 +96,7 @@ test('agents that nobody waits for are not counted beside closure workers', () =
   const agents = [agent('default', 0, { state: 'MISSING' })];
   assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, [unused], undefined).map((g) => g.label), ['worker']);
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
-  assert.equal(taskTotals(numbers, [unused]).total, 1);
-  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [unused]).missing, 4, 'without workers they are who is awaited');
-  assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }]).total, 5);
+  assert.equal(taskTotals(numbers, [unused], tasks).total, 1);
+  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [unused], new Tasks()).missing, 4, 'without workers they are who is awaited');
+  assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }], tasks).total, 5);
 });
