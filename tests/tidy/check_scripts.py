@@ -43,7 +43,17 @@ def a_commit_that_does_not_exist_is_no_pass():
     assert run.returncode == 2 and "there is no commit 'no-such-commit'" in run.stderr, run
 
 
+def bytes_that_are_no_text_end_no_run():
+    said = b"1/1 Test #1: a.b ...***Failed\n\xff \xe2\x80\xa6\n1/1 Test #1: a.b ... Passed\n100% tests passed\n"
+    with tempfile.TemporaryDirectory() as folder:
+        names = pathlib.Path(folder, "names")
+        for variables in {}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}:
+            told = subprocess.run([SOURCE / "scripts/flaky", "--report", names], input=said, check=True,
+                                  env={**os.environ, **variables}, stdout=subprocess.PIPE).stdout.decode()
+            assert names.read_text() == "a.b\n" and "FLAKY a.b" in told and "\ufffd \u2026\n" in told, told
+
+
 for check in (each_label_that_check_asks_for_has_a_target, what_a_sanitizer_finds_is_not_run_again,
-              a_commit_that_does_not_exist_is_no_pass):
+              a_commit_that_does_not_exist_is_no_pass, bytes_that_are_no_text_end_no_run):
     print(check.__name__.replace("_", " "))
     check()
