@@ -96,14 +96,16 @@ test('everything counts tasks in error alike, and the last heartbeat of the dead
   });
 });
 
-test('what only waits does not run', async () => {
+test('what only waits does not run, and is cancelled in the end', async () => {
   await withServer([], async (server) => {
-    await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
+    const job = await server.submitAll('waits', [{ function: 'muster.echo', args: [1] }]);
     const seen = await WatchedPage.open(browser, `${server.url}/jobs`);
     await seen.page.locator('[data-testid="jobs-row"] [data-doing="Waiting"]').waitFor();
     await shoot(seen, 'job-waits');
     const overview = await WatchedPage.open(browser, `${server.url}/`);
     await overview.page.locator('[data-testid="job-row"] [data-doing="Waiting"]').waitFor();
+    await server.cancel(job);
+    for (const row of ['job-row', 'function-row']) await overview.at(row).filter({ hasText: '0 of 1' }).filter({ hasText: '1 cancelled' }).waitFor();
     assert.deepEqual([...seen.faults, ...overview.faults], []);
   });
 });

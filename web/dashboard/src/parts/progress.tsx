@@ -63,7 +63,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
         {(ended || job.running === 0) && <DoingChip is={doing(job, job.running, waiting)} />}
         {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
         <Failed n={job.failed} />
-        {job.cancelled > 0 && <span>{count(job.cancelled)} cancelled</span>}
+        <Cancelled n={job.cancelled} />
         <time title={moment(ended ? job.finished_ms : job.created_ms)}>{time}</time>
       </div>
       {job.state === 'FAILED' && job.error && (
@@ -94,7 +94,7 @@ export function Functions() {
 
 function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
   const waiting = f.queued + f.waiting;
-  const total = waiting + f.running + f.succeeded + f.failed;
+  const total = waiting + f.running + f.succeeded + f.failed + f.cancelled;
   return (
     <div class="progress" data-testid="function-row" data-function={f.name}>
       <div class="progress-head">
@@ -103,10 +103,11 @@ function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
         </b>
         <span>{fraction(f.succeeded, total)}</span>
       </div>
-      <Bar parts={parts(hue, f.succeeded, f.running, waiting, f.failed, 0)} total={total} />
+      <Bar parts={parts(hue, f.succeeded, f.running, waiting, f.failed, f.cancelled)} total={total} />
       <div class="progress-foot">
         <span>{`${count(f.running)} running · ${count(waiting)} waiting`}</span>
         <Failed n={f.failed} />
+        <Cancelled n={f.cancelled} />
       </div>
     </div>
   );
@@ -132,4 +133,8 @@ function Failed({ n }: { n: number }) {
       {count(n)} failed
     </b>
   ) : null;
+}
+
+function Cancelled({ n }: { n: number }) {
+  return n > 0 ? <span>{count(n)} cancelled</span> : null;
 }
