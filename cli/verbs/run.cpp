@@ -163,6 +163,9 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c,
   launch::plan_request p;
   p.cluster = c.spec;
   p.own = own_task(o, c);
+  if (p.own && o.torchrun.master_port)
+    throw command_error(exit_usage,
+                        "--master-port: the cluster says where its tasks meet: leave it away");
   p.in_graph = o.in_graph;
   p.rpc_layer = c.rpc_layer;
   p.environment = c.environment;

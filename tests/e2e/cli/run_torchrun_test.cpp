@@ -95,6 +95,21 @@ TEST(run_as_torchrun, what_means_something_else_here_is_an_error_that_says_what_
   }
 }
 
+TEST(run_as_torchrun, a_port_beside_a_cluster_that_has_one_is_an_error) {
+  cluster c;
+  auto const file = c.write("c.json", R"({"worker": ["127.0.0.1:1", "127.0.0.1:2"]})").string();
+  words const flags{"--cluster-file", file, "--master-port", "4711", "--no-prefix"};
+  auto own = flags;
+  own.insert(own.end(), {"--task", "worker:0"});
+  auto const refused = c.run(sh(own, "true"));
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("--master-port: the cluster says where its tasks meet"),
+            std::string::npos)
+      << refused.err;
+  auto const here = c.run(sh(flags, "[ $RANK = 0 ] && echo $MASTER_PORT || :"));
+  EXPECT_EQ(here.out, "4711\n") << here.err << "all of them are on this machine";
+}
+
 TEST(run_as_torchrun, tells_what_torchrun_tells) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "2", "--max-restarts", "3", "--rdzv-id", "night",
