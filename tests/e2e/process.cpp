@@ -53,6 +53,22 @@ std::string read_file(std::filesystem::path const& path) {
   return text.str();
 }
 
+char process_state(pid_t pid) {
+  auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  auto const behind = stat.rfind(") ");  // the name, which may hold anything
+  return behind == std::string::npos ? 'X' : stat.at(behind + 2);
+}
+
+bool alive(pid_t pid) {
+  auto const state = process_state(pid);
+  return state != 'Z' && state != 'X';
+}
+
+pid_t first_child_of(pid_t parent) {
+  auto const id = std::to_string(parent);
+  return std::atoi(read_file("/proc/" + id + "/task/" + id + "/children").c_str());
+}
+
 temporary_directory::temporary_directory() {
   auto name = (std::filesystem::temp_directory_path() / "muster-e2e-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");

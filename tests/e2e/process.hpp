@@ -19,6 +19,13 @@ using namespace std::chrono_literals;
 bool await(std::function<bool()> const& condition, std::chrono::milliseconds limit = 20s);
 std::string read_file(std::filesystem::path const& path);
 
+/// As /proc has it, such as 'R'; 'X' for one that there is no more.
+char process_state(pid_t pid);
+/// Zombies are not: whoever adopts them need not reap them.
+bool alive(pid_t pid);
+/// The oldest of those that it started and that are there; 0: none.
+pid_t first_child_of(pid_t parent);
+
 /// A directory of its own for each test, removed at the end.
 class temporary_directory {
  public:

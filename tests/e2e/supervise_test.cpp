@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
 #include <future>
 
 #include "tests/e2e/cluster.hpp"
@@ -13,19 +12,10 @@ namespace {
 #define EXPECT_CONTAINS(text, part) \
   EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
 
-/// The server itself; 0 while there is none.
-pid_t child_of(process const& parent) {
-  auto const id = std::to_string(parent.pid());
-  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
-  pid_t child = 0;
-  file >> child;
-  return child;
-}
-
-/// A new one is there.
+/// The server itself, a new one, is there.
 bool await_child(process const& parent, pid_t other_than) {
   return await([&] {
-    auto const child = child_of(parent);
+    auto const child = first_child_of(parent.pid());
     return child != 0 && child != other_than;
   });
 }
@@ -41,7 +31,7 @@ TEST(supervised_server, comes_back_on_its_ports_with_what_it_knew) {
   for (int i = 0; i < 3; ++i) {
     auto const key = "k" + std::to_string(i);
     EXPECT_EQ(c.run({"kv", "put", key, "v"}).status, 0);
-    auto const server = child_of(parent);
+    auto const server = first_child_of(parent.pid());
     ASSERT_NE(server, 0);
     ASSERT_EQ(::kill(server, SIGKILL), 0);
     ASSERT_TRUE(await_child(parent, server));
@@ -60,15 +50,10 @@ TEST(supervised_server, who_dials_while_it_is_away_waits) {
   cluster c;
   auto& parent = c.serve({"--supervise", "--data-dir", c.file("data").string()});
   EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
-  auto const server = child_of(parent);
+  auto const server = first_child_of(parent.pid());
   parent.signal(SIGSTOP);  // nobody starts it again for now
   ASSERT_EQ(::kill(server, SIGKILL), 0);
-  ASSERT_TRUE(await([&] {
-    std::ifstream stat("/proc/" + std::to_string(server) + "/stat");
-    std::string pid, name, state;
-    stat >> pid >> name >> state;
-    return state == "Z" || state.empty();
-  }));
+  ASSERT_TRUE(await([&] { return !alive(server); }));
   auto asking = std::async(std::launch::async, [&] { return c.run({"kv", "get", "k"}); });
   EXPECT_EQ(asking.wait_for(500ms), std::future_status::timeout) << asking.get().err;
   parent.signal(SIGCONT);
@@ -95,7 +80,7 @@ TEST(supervised_server, of_a_removed_cluster_the_port_is_given_up) {
   // grpc, http, cluster b and the one it hears the server on.
   EXPECT_TRUE(await([&] { return sockets() == 4; })) << sockets();
   // Without a data directory cluster b is not known any more.
-  auto const server = child_of(parent);
+  auto const server = first_child_of(parent.pid());
   ASSERT_EQ(::kill(server, SIGKILL), 0);
   ASSERT_TRUE(await_child(parent, server));
   EXPECT_EQ(c.status_of("/api/v1/clusters/b"), 404u);
@@ -114,14 +99,14 @@ TEST(supervised_server, that_cannot_start_is_not_tried_again) {
 TEST(supervised_server, sighup_replaces_it_and_its_parents_death_stops_it) {
   cluster c;
   auto& parent = c.serve({"--supervise"});
-  auto const server = child_of(parent);
+  auto const server = first_child_of(parent.pid());
   parent.signal(SIGHUP);
   ASSERT_TRUE(await_child(parent, server));
   EXPECT_EQ(c.status_of("/readyz"), 200u);
   EXPECT_CONTAINS(parent.errors(), "the server makes room for a new one; starting it again now");
-  auto const second = child_of(parent);
+  auto const second = first_child_of(parent.pid());
   parent.signal(SIGKILL);
-  EXPECT_TRUE(await([&] { return ::kill(second, 0) != 0; })) << "it outlived its parent";
+  EXPECT_TRUE(await([&] { return !alive(second); })) << "it outlived its parent";
 }
 
 }  // namespace

@@ -314,8 +314,8 @@ TEST_F(standby, supervised_comes_back_as_a_standby) {
   ASSERT_TRUE(a_->serves()) << a_->running().errors();
   b_->start({"--supervise"});
   ASSERT_TRUE(b_->stands_by());
-  auto const id = std::to_string(a_->running().pid());
-  auto const child = std::stoi(read_file("/proc/" + id + "/task/" + id + "/children"));
+  auto const child = first_child_of(a_->running().pid());
+  ASSERT_GT(child, 0);
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   ASSERT_TRUE(await([&] { return b_->status("/readyz") == 200 || a_->status("/readyz") == 200; }));
   auto& next = b_->status("/readyz") == 200 ? *b_ : *a_;

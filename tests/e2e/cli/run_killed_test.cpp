@@ -24,7 +24,7 @@ struct run_killed : testing::Test {
                    "P.orphan; wait\" &)' &) ; "
                    "echo $$ > P.task; trap '' TERM; while :; do sleep 1; done"));
     for (auto const& name : left_behind())
-      EXPECT_TRUE(await([&] { return !number_in(name).empty(); })) << name << run.errors();
+      EXPECT_TRUE(await([&] { return number_in(name) != 0; })) << name << run.errors();
     return run;
   }
 
@@ -49,13 +49,6 @@ struct run_killed : testing::Test {
   }
 };
 
-// The process below that of `muster run`.
-pid_t launcher_of(process const& run) {
-  auto const children = read_file("/proc/" + std::to_string(run.pid()) + "/task/" +
-                                  std::to_string(run.pid()) + "/children");
-  return children.empty() ? 0 : std::stoi(children);
-}
-
 TEST_F(run_killed, nothing_of_it_outlives_it) {
   auto& run = start();
   run.signal(SIGKILL);
@@ -64,7 +57,7 @@ TEST_F(run_killed, nothing_of_it_outlives_it) {
 
 TEST_F(run_killed, nothing_outlives_its_launcher_either) {
   auto& run = start();
-  auto const launcher = launcher_of(run);
+  auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
   ::kill(launcher, SIGKILL);
   EXPECT_EQ(run.wait(), 128 + SIGKILL);
@@ -75,7 +68,7 @@ TEST_F(run_killed, nothing_outlives_its_launcher_either) {
 
 TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_two) {
   auto& run = start();
-  auto const launcher = launcher_of(run);
+  auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
   EXPECT_NE(::getpgid(launcher), ::getpgid(run.pid()));
   auto const proc = "/proc/" + std::to_string(launcher);
@@ -87,7 +80,7 @@ TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_t
 
 TEST_F(run_killed, a_launcher_that_is_stopped_wakes_up_to_it) {
   auto& run = start();
-  auto const launcher = launcher_of(run);
+  auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
   ::kill(launcher, SIGSTOP);
   run.signal(SIGKILL);
@@ -96,14 +89,14 @@ TEST_F(run_killed, a_launcher_that_is_stopped_wakes_up_to_it) {
 
 TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
   auto& run = start();
-  auto const launcher = launcher_of(run);
+  auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
   ::kill(launcher, SIGKILL);
   run.signal(SIGKILL);
   for (auto const* rank : {"0", "1"})
     EXPECT_TRUE(await([&] { return !alive(number_in(pid + "." + rank + ".task")); })) << rank;
   for (auto const& name : left_behind())  // what may be left is this test's to end
-    if (alive(number_in(name))) ::kill(std::stoi(number_in(name)), SIGKILL);
+    if (alive(number_in(name))) ::kill(number_in(name), SIGKILL);
 }
 
 TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
@@ -121,24 +114,20 @@ TEST(run_guardian, a_signal_to_all_processes_of_a_service_counts_once) {
                          "trap 'n=$((n+1)); sleep 1; echo saved; exit 5' TERM; echo up; "
                          "while :; do sleep 0.1; done"));
   ASSERT_TRUE(said(run, "up"));
-  ::kill(launcher_of(run), SIGTERM);
+  ::kill(first_child_of(run.pid()), SIGTERM);
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(), 5) << run.errors();
 }
 
 TEST(run_guardian, it_is_suspended_and_goes_on) {
-  auto const state_of = [](pid_t pid) {
-    auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-    auto const behind = stat.rfind(") ");
-    return behind == std::string::npos ? '?' : stat[behind + 2];
-  };
   cluster c;
   auto& run =
       c.spawn(sh({"--no-prefix"}, "trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done"));
   ASSERT_TRUE(said(run, "up"));
-  auto const launcher = launcher_of(run);
+  auto const launcher = first_child_of(run.pid());
   run.signal(SIGTSTP);
-  EXPECT_TRUE(await([&] { return state_of(run.pid()) == 'T' && state_of(launcher) == 'T'; }));
+  EXPECT_TRUE(
+      await([&] { return process_state(run.pid()) == 'T' && process_state(launcher) == 'T'; }));
   run.signal(SIGCONT);
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(), 6) << run.errors();

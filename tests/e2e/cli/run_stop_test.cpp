@@ -68,7 +68,7 @@ TEST_F(run_end, two_signals_end_it_though_nobody_reads_its_output) {
   o.output = path;
   o.errors = c.file("errors");
   process run(std::move(o));
-  ASSERT_TRUE(await([&] { return !number_in(up).empty(); }));
+  ASSERT_TRUE(await([&] { return number_in(up) != 0; }));
   run.signal(SIGINT);
   EXPECT_FALSE(run.wait(300ms));
   run.signal(SIGINT);
@@ -112,9 +112,7 @@ struct run_lookup : run_end {
   void SetUp() override {
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     run = &c.spawn(sh({"--cluster-file", pipe}, "echo > " + started));
-    auto const id = std::to_string(run->pid());
-    ASSERT_TRUE(
-        await([&] { return !read_file("/proc/" + id + "/task/" + id + "/children").empty(); }));
+    ASSERT_TRUE(await([&] { return first_child_of(run->pid()) != 0; }));
   }
   // Until the guardian has passed it on, and sleeps again.
   void signal(int number) const {
@@ -122,7 +120,7 @@ struct run_lookup : run_end {
     auto const status = "/proc/" + std::to_string(run->pid()) + "/status";
     EXPECT_TRUE(await([&] {
       return read_file(status).find("ShdPnd:\t0000000000000000") != std::string::npos &&
-             read_file(status).find("State:\tS") != std::string::npos;
+             process_state(run->pid()) == 'S';
     }));
   }
 };

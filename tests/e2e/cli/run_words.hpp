@@ -39,16 +39,10 @@ inline std::map<std::string, std::string> variables(std::string const& text) {
   return all;
 }
 
-/// Zombies do not count: whoever adopts them need not reap them.
-inline bool alive(std::string const& pid) {
-  auto const stat = read_file("/proc/" + pid + "/stat");
-  auto const behind = stat.rfind(") ");
-  return behind != std::string::npos && stat[behind + 2] != 'Z' && stat[behind + 2] != 'X';
-}
-
-inline std::string number_in(std::filesystem::path const& file) {
-  auto text = read_file(file);
-  return text.ends_with('\n') ? text.substr(0, text.size() - 1) : std::string();
+/// That of a process; 0 as long as it is not written.
+inline pid_t number_in(std::filesystem::path const& file) {
+  auto const text = read_file(file);
+  return text.ends_with('\n') ? std::stoi(text) : 0;
 }
 
 inline bool said(process& p, std::string const& text) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
 #include <future>
 #include <muster/coordination_agent.hpp>
 #include <muster/session.hpp>
@@ -299,9 +298,7 @@ TEST(tls, a_supervised_server_comes_back_with_it_on_the_same_sockets) {
   c.worker({"--ca", c.pem("ca.pem")});
   ASSERT_TRUE(c.await_workers(1));
   auto const agents = address_of(c, "train");
-  auto const id = std::to_string(parent.pid());
-  pid_t server = 0;
-  std::ifstream("/proc/" + id + "/task/" + id + "/children") >> server;
+  auto const server = first_child_of(parent.pid());
   ASSERT_GT(server, 0);
   ASSERT_EQ(::kill(server, SIGKILL), 0);
   auto const asked = c.ask({"tasks"});  // dials before it is ready
