@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <iostream>
+#include <optional>
 
 #include "cli/actions.hpp"
 #include "cli/interrupt_note.hpp"
@@ -132,10 +133,11 @@ int run_submit(submit_options& o) {
     return exit_ok;
   }
   if (!o.quiet && ::isatty(STDERR_FILENO) == 1) std::cerr << "job " << id << '\n';
-  interrupt_note const note("job " + id + " goes on; 'muster fetch " + id +
-                            "' waits for it, 'muster cancel " + id + "' ends it");
+  std::optional<interrupt_note> note("job " + id + " goes on; 'muster fetch " + id +
+                                     "' waits for it, 'muster cancel " + id + "' ends it");
   if (o.follow) return report_end(follow_job(server, id, o));
   auto const ended = wait_for_job(server, id, o.timeout, o.quiet);
+  note.reset();
   print_results(server, id, o.output);
   return report_end(ended);
 }

@@ -1,5 +1,9 @@
 // The words of the command line: help, misspelt verbs, what a person is told beside results.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -141,6 +145,25 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
   EXPECT_EQ(c.run({"cancel", id}).out, id + " is asked to stop\n");
   ASSERT_TRUE(c.await_count(id, "cancelled", 1));
   EXPECT_EQ(c.run({"cancel", id}).out, id + " had ended: CANCELLED\n");
+}
+
+// It has ended while its results are printed; here into a pipe that nobody reads.
+TEST_F(cli_words_served, nobody_is_told_that_an_ended_job_goes_on) {
+  auto const path = c.file("fifo");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  int const reader = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  spawn_options o;
+  o.arguments = {MUSTER_BINARY, "submit", "muster.echo", std::string(100'000, 'x'),
+                 "--url",       c.url()};
+  o.output = path;
+  o.errors = c.file("errors");
+  process submit(std::move(o));
+  pollfd printed{reader, POLLIN, 0};
+  ASSERT_EQ(::poll(&printed, 1, 20'000), 1) << submit.errors();
+  submit.signal(SIGINT);
+  EXPECT_EQ(submit.wait(), 128 + SIGINT);
+  EXPECT_EQ(submit.errors(), "");
+  ::close(reader);
 }
 
 TEST(cli_words_queue, without_a_limit_is_taken_and_told_of) {
