@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -161,6 +162,8 @@ side split() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited by a child
   ::signal(SIGCHLD, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
+  // Of whoever has become this program: sh -c 'exporter & exec muster run …'.
+  auto const spared = children_of(::getpid());
   auto const heard = heard_by_guardian();
   ::sigprocmask(SIG_BLOCK, &heard, nullptr);
   pid_t const launcher = ::fork();
@@ -174,17 +177,19 @@ side split() {
   reading.reset();
   ending e;
   set_status(e, await_end(launcher, writing, begun, heard));
-  kill_orphans();
+  kill_orphans(spared);
   if (e.signal != 0)
     std::cerr << "muster run: its launcher ended with " << describe(e)
               << "; what it had started was killed\n";
   return {.over = e.status};
 }
 
-void kill_orphans() {
+void kill_orphans(std::vector<pid_t> const& spared) {
   constexpr int generations_max = 64;  // what is killed may leave children of its own
   for (int i = 0; i < generations_max; ++i) {
-    auto const orphans = children_of(::getpid());
+    auto orphans = children_of(::getpid());
+    std::erase_if(orphans,
+                  [&](pid_t p) { return std::count(spared.begin(), spared.end(), p) > 0; });
     if (orphans.empty()) return;
     for (auto const pid : orphans) kill_and_reap(pid);
   }

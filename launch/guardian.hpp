@@ -4,7 +4,10 @@
 // behind, so neither can be killed with the other and its descendants getting away.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
+#include <vector>
 
 #include "process/file_descriptor.hpp"
 
@@ -25,8 +28,8 @@ struct side {
 /// nothing of the run is left. REQUIRES: one thread. Errors: std::system_error.
 side split();
 
-/// Kills, and waits for, what descends from this process and was left to it by its parents. For
-/// each at most a second.
-void kill_orphans();
+/// Kills, and waits for, what descends from this process and was left to it by its parents, and
+/// what it started itself, but not `spared`. For each at most a second.
+void kill_orphans(std::vector<pid_t> const& spared = {});
 
 }  // namespace muster::launch

@@ -119,6 +119,19 @@ TEST(run_guardian, a_signal_to_all_processes_of_a_service_counts_once) {
   EXPECT_EQ(run.wait(), 5) << run.errors();
 }
 
+TEST(run_guardian, children_of_who_has_become_it_are_not_its_to_kill) {
+  cluster c;
+  auto const exporter = c.file("exporter").string();
+  auto& run =
+      c.program({"/bin/sh", "-c",
+                 "sleep 1000 & echo $! > " + exporter + "; exec " MUSTER_BINARY " run -- true"});
+  EXPECT_EQ(run.wait(), 0) << run.errors();
+  auto const pid = number_in(exporter);
+  ASSERT_GT(pid, 1);
+  EXPECT_TRUE(alive(pid));
+  ::kill(pid, SIGKILL);
+}
+
 TEST(run_guardian, it_is_suspended_and_goes_on) {
   cluster c;
   auto& run =
