@@ -43,7 +43,7 @@ TEST(session_stream, may_insist_that_somebody_has_the_function) {
   ASSERT_EQ(all.size(), 1u);
   ASSERT_EQ(all[0].failure_size(), 1);
   EXPECT_EQ(all[0].failure(0).kind(), v1::STALE_HANDLE);
-  EXPECT_EQ(all[0].failure(0).message(), "no worker has ever had 'f'");
+  EXPECT_EQ(all[0].failure(0).message(), "no worker since this server began has had 'f'");
 }
 
 TEST(session_stream, protocol_errors_name_the_field) {

@@ -122,7 +122,8 @@ status closure_intake::valid(std::vector<closure_spec> const& specs,
 std::string closure_intake::unserved(function_id f, session_spec const& session) const {
   if (!session.require_function || book_.functions[f].workers > 0) return {};
   auto const& function = book_.functions[f];
-  return (function.ever_had ? "no connected worker has '" : "no worker has ever had '") +
+  return (function.ever_had ? "no connected worker has '"
+                            : "no worker since this server began has had '") +
          function.name + "'";
 }
 

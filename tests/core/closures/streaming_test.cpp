@@ -229,7 +229,7 @@ TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_
     EXPECT_EQ(o.token, tokens[1]);
     ASSERT_TRUE(o.failure);
     EXPECT_EQ(o.failure->kind, failure_kind::stale_handle);
-    EXPECT_EQ(o.failure->message, "no worker has ever had 'g'");
+    EXPECT_EQ(o.failure->message, "no worker since this server began has had 'g'");
     EXPECT_EQ(c.job(s).counts.failed, 1u);
   }
 }
@@ -241,7 +241,7 @@ TEST(streaming, by_call_refuses_the_call_that_names_what_nobody_has) {
   spec.require_function = true;
   auto const s = c.open({}, spec).id;
   EXPECT_EQ(c.status_of(schedule{{}, s, c.specs({"f", "g"})}),
-            wrong_field("closures[1].function", "no worker has ever had 'g'", 0,
+            wrong_field("closures[1].function", "no worker since this server began has had 'g'", 0,
                         code::failed_precondition));
   EXPECT_EQ(c.job(s).counts.total(), 0u);
 }

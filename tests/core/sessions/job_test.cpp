@@ -108,7 +108,7 @@ TEST(job, may_insist_that_somebody_has_the_function) {
   auto const refused = wrong_field("closures[0].function", "no connected worker has 'f'", 0,
                                    code::failed_precondition);
   EXPECT_EQ(c.status_of(open_session{{}, picky, c.specs({"f"})}),
-            wrong_field("closures[0].function", "no worker has ever had 'f'", 0,
+            wrong_field("closures[0].function", "no worker since this server began has had 'f'", 0,
                         code::failed_precondition));
   auto const w = c.attach();
   auto const job = c.open({"f"}, picky);
