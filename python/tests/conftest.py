@@ -40,6 +40,15 @@ def until(what: Callable[[], Any], said: str = "it") -> Any:
     raise AssertionError(f"{said}: not within {DEADLINE:g} s")
 
 
+def state_and_parent(pid: int) -> tuple[str, int]:
+    """As /proc has them, such as ``("S", 1)``; ``("X", 0)`` for a process that is gone."""
+    try:
+        state, parent = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return "X", 0
+    return state, int(parent)
+
+
 class Server:
     def __init__(self, folder: pathlib.Path, *words: str) -> None:
         self.ready = folder / "ready.json"

@@ -7,7 +7,7 @@ import signal
 from typing import Any, Callable
 
 import muster
-from conftest import Cluster, WorkerProcess, until
+from conftest import Cluster, WorkerProcess, state_and_parent, until
 
 MakeCluster = Callable[..., Cluster]
 
@@ -16,13 +16,14 @@ def fork_servers(worker: WorkerProcess) -> list[int]:
     """Of this worker, that live."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        state, parent = state_and_parent(pid)
         try:
-            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
             words = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(parent) == worker.process.pid and state != "Z" and b"muster.worker.forkserver" in words:
-            found.append(int(folder.name))
+        if parent == worker.process.pid and state != "Z" and b"muster.worker.forkserver" in words:
+            found.append(pid)
     return found
 
 
@@ -66,15 +67,7 @@ def test_a_dead_fork_server_takes_no_process_with_it(make_cluster: MakeCluster) 
     until(lambda: "the forkserver" in worker.text(), "the log says so")
     assert "was killed by SIGKILL" in worker.text()
     ends_cleanly(worker)
-    assert not [pid for pid in before if os.path.exists(f"/proc/{pid}") and _lives(pid)]
-
-
-def _lives(pid: int) -> bool:
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+    assert not [pid for pid in before if state_and_parent(pid)[0] not in "XZ"]
 
 
 def test_the_next_process_gets_another_fork_server(make_cluster: MakeCluster) -> None:

@@ -284,11 +284,7 @@ void function_members(member_list const& m, core::function_view const& f) {
   m("name", f.name);
   m("workers", f.workers);
   m("ever_had", f.ever_had);
-  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
-  m("queued", f.queued);
-  m("running", f.running);
-  m("succeeded", f.succeeded);
-  m("failed", f.failed);
+  function_counts(m, f);
 }
 
 void members(member_list const& m, core::function_view const& f) {

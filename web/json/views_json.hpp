@@ -40,6 +40,15 @@ void members(member_list const& m, core::task_view const& t, core::time_point no
 void members(member_list const& m, core::function_view const& f);
 /// The same without how many were cancelled.
 void function_members(member_list const& m, core::function_view const& f);
+/// Its closures by state, whether it is a function or what is shown of one; but those cancelled.
+template <class Function>
+void function_counts(member_list const& m, Function const& f) {
+  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
+  m("queued", f.queued);
+  m("running", f.running);
+  m("succeeded", f.succeeded);
+  m("failed", f.failed);
+}
 void members(member_list const& m, core::per_worker_view const& v);
 void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::wishes_view const& all);

@@ -97,11 +97,7 @@ std::uint64_t all_of(core::shown_function_view const& f) {
 
 void shown_members(member_list const& m, core::shown_function_view const& f) {
   m("name", f.name);
-  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
-  m("queued", f.queued);
-  m("running", f.running);
-  m("succeeded", f.succeeded);
-  m("failed", f.failed);
+  function_counts(m, f);
   m("cancelled", f.cancelled);
 }
 

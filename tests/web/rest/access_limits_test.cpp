@@ -8,6 +8,13 @@ namespace {
 
 struct access_limits : web_fixture {};
 
+/// So many as a list in JSON.
+std::string closures(int n) {
+  std::string all;
+  for (int i = 0; i < n; ++i) all += std::string(i ? "," : "") + R"({"function":"f"})";
+  return "[" + all + "]";
+}
+
 // All of them are on their way before one is answered.
 TEST_F(access_limits, hold_against_requests_beside_each_other) {
   start_guarded();
@@ -15,8 +22,6 @@ TEST_F(access_limits, hold_against_requests_beside_each_other) {
   w.role = core::role::submitter;
   w.queued_max = 100;
   w.sessions_max = 30;
-  std::string ten;
-  for (int i = 0; i < 10; ++i) ten += std::string(i ? "," : "") + R"({"function":"f"})";
   auto const taken = [&](std::string const& token, std::string const& path, std::string const& body,
                          std::string const& good) {
     std::deque<raw_socket> all;
@@ -36,14 +41,14 @@ TEST_F(access_limits, hold_against_requests_beside_each_other) {
     return n;
   };
   auto const jobs = make_token(w);
-  EXPECT_EQ(taken(jobs, "/api/v1/jobs", R"({"closures":[)" + ten + "]}", "201"), 10u);
+  EXPECT_EQ(taken(jobs, "/api/v1/jobs", R"({"closures":)" + closures(10) + "}", "201"), 10u);
   auto const empty = make_token(w);
   EXPECT_EQ(taken(empty, "/api/v1/jobs", R"({"open":true})", "201"), 30u);
   auto const appending = make_token(w);
   auto const open =
       json::parse(send_as(appending, "POST", "/api/v1/jobs", R"({"open":true})").body);
   auto const id = std::string(open.at("id").as_string());
-  EXPECT_EQ(taken(appending, "/api/v1/jobs/" + id + "/closures", "[" + ten + "]", "200"), 10u);
+  EXPECT_EQ(taken(appending, "/api/v1/jobs/" + id + "/closures", closures(10), "200"), 10u);
 }
 
 TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
@@ -54,10 +59,8 @@ TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
   w.queued_max = 20;
   auto const t = make_token(w);
   auto const cancelled = [&] {
-    std::string all;
-    for (int i = 0; i < 15; ++i) all += std::string(i ? "," : "") + R"({"function":"f"})";
-    auto const job =
-        json::parse(send_as(t, "POST", "/api/v1/jobs", R"({"closures":[)" + all + "]}").body);
+    auto const job = json::parse(
+        send_as(t, "POST", "/api/v1/jobs", R"({"closures":)" + closures(15) + "}").body);
     auto const path = "/api/v1/jobs/" + std::string(job.at("id").as_string());
     EXPECT_EQ(send_as(t, "POST", path + "/cancel").status, 200u);
     return path;
