@@ -165,7 +165,11 @@ class OldClient:
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda p: p.stem)
 @pytest.mark.parametrize("durable", [False, True], ids=["memory", "data_dir"])
 def test_an_old_client_with_this_server(path: pathlib.Path, durable: bool, make_cluster: Any,
-                                        tmp_path: pathlib.Path) -> None:
+                                        tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    monkeypatch.setenv("MUSTER_TESTS_BEGUN", str(begun))
+    pauses = 0
     cluster = make_cluster(*(["--data-dir", str(tmp_path / "data")] if durable else []))
     server = cluster.server
     if path.stem.endswith("-python"):
@@ -182,7 +186,10 @@ def test_an_old_client_with_this_server(path: pathlib.Path, durable: bool, make_
             elif s.get("from") == "server":
                 client.expect(s["says"])
             elif s.get("printed", "").startswith("PAUSE"):
+                pauses += 1
                 until(server.running, "it is started")
+                # A process of a Python worker may not have begun what it was given, and a cancel would come before.
+                until(lambda: worker or len(list(begun.iterdir())) >= pauses, "it has begun")
             elif "cut" in s:
                 client.cut()
             elif s.get("end") == "client":
