@@ -33,7 +33,7 @@ class SessionStreams(SessionState):
                     return
                 wake = self._wake
                 self._take_drops()
-                full = not self._may_schedule()
+                full = self._full()  # what waits for a drain is woken by `take`
                 data = self._out.next_message(self._names)
                 if data is None:
                     self._signalled = False
