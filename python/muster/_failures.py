@@ -112,6 +112,8 @@ def _named(name: str) -> Optional[type]:
 
 def _class_of(base: type, original: type) -> type:
     """Raises TypeError: their layouts do not fit together."""
+    if issubclass(original, base):  # it has come from another closure already
+        return original
     key = (base, original)
     if key not in _combined:
         if len(_combined) >= COMBINED_MAX:

@@ -9,7 +9,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, O
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
 from muster.coordinator.remote_value import RemoteValue
-from muster.errors import CancelledError, UnavailableError
+from muster.errors import CancelledError, FailureKind, UnavailableError
 from muster.worker.context import waiting
 
 if TYPE_CHECKING:
@@ -81,8 +81,10 @@ class Executor(concurrent.futures.Executor):
             return
         try:
             result = value.fetch()
-        except CancelledError:
-            future.set_exception(concurrent.futures.CancelledError())
+        except CancelledError as error:
+            # One of another kind is the function's: what it has waited for was cancelled.
+            future.set_exception(concurrent.futures.CancelledError()
+                                 if error.kind is FailureKind.CANCELLED else error)
         except BaseException as error:
             future.set_exception(error)
         else:

@@ -375,3 +375,47 @@ def test_a_timeout_is_a_timeout_error(cluster: Cluster) -> None:
         with pytest.raises(TimeoutError, match="deadline of 200 ms") as caught:
             c.options(timeout=0.2).schedule(time.sleep, args=(60,)).fetch(20)
         assert isinstance(caught.value, muster.TimedOutError) and caught.value.kind is FailureKind.TIMEOUT
+
+
+def test_the_class_of_an_error_stays_through_closures_that_wait_for_closures() -> None:
+    deep: Any = Own(7, hint="try again")
+    for _ in range(3):
+        deep = failure_of(deep)
+        assert isinstance(deep, Own) and isinstance(deep, muster.ClosureError)
+        assert deep.hint == "try again" and deep.kind is FailureKind.USER
+        pickle.loads(pickle.dumps(deep))
+    assert isinstance(deep.original, Own) and isinstance(deep.original.original, Own)
+    timed_out: Any = failure_of(_failures.plain(Failure(FailureKind.TIMEOUT, "", "too long")))
+    assert isinstance(timed_out, muster.TimedOutError) and isinstance(timed_out, TimeoutError)
+    assert timed_out.kind is FailureKind.USER, "it is the error of the function that has waited"
+
+
+def test_an_error_two_levels_deep_is_caught_by_its_class(cluster: Cluster) -> None:
+    server = cluster.server.grpc
+
+    def above() -> None:
+        with muster.ClusterCoordinator(server) as c:
+            c.submit(int, "no number").fetch(20)
+
+    with cluster.coordinator() as c:
+        with pytest.raises(ValueError, match="no number") as caught:
+            c.submit(above).fetch(20)
+        assert isinstance(caught.value, muster.ClosureError)
+        with muster.Executor(server) as executor:
+            with pytest.raises(ValueError, match="no number"):
+                executor.submit(above).result(20)
+
+
+def test_who_waits_for_a_cancelled_closure_is_not_cancelled(cluster: Cluster) -> None:
+    server = cluster.server.grpc
+
+    def above() -> None:
+        with muster.ClusterCoordinator(server) as c:
+            value = c.submit(time.sleep, 60)
+            value.cancel()
+            value.fetch(20)
+
+    with muster.Executor(server) as executor:
+        with pytest.raises(muster.CancelledError) as caught:
+            executor.submit(above).result(20)
+        assert caught.value.kind is FailureKind.USER
