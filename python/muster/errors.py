@@ -176,6 +176,9 @@ class Cancelled(BaseException):
     Not an ``Exception``, so that ``except Exception`` lets it pass, as KeyboardInterrupt.
     """
 
+    def __init__(self, message: str = "the closure was asked to stop") -> None:
+        super().__init__(message)
+
 
 LOST = "muster.AbortedError"
 """The type of a failure by which a worker says that a closure has ended the last process it may."""

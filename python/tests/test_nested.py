@@ -301,6 +301,39 @@ def test_a_worker_that_leaves_finishes_what_waits(make_cluster: MakeCluster, tmp
     assert leaving.process.wait(20) == 0, leaving.text()
 
 
+def spins(path: str) -> None:
+    """Listens to nothing."""
+    pathlib.Path(path).touch()
+    while True:
+        for _ in range(1000):
+            pass
+        time.sleep(0.001)
+
+
+def above_spins(server: str, path: str) -> tuple[int, str]:
+    with muster.ClusterCoordinator(server) as c:
+        value = c.submit(spins, path)
+        while not os.path.exists(path):
+            with contextlib.suppress(muster.WaitTimeout):
+                value.fetch(0.1)
+        value.cancel()
+        try:
+            value.fetch(60)
+        except muster.CancelledError as error:
+            return muster.context().attempt, error.message
+    return 0, ""
+
+
+def test_what_runs_beside_is_interrupted(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+    c = cluster.coordinator()
+    got = c.submit(above_spins, cluster.server.grpc, str(tmp_path / "spins")).fetch(30)
+    assert got == (1, "the closure was asked to stop"), worker.text()
+    assert "killed" not in worker.text()
+    assert c.submit(above_spins, cluster.server.grpc, str(tmp_path / "again")).fetch(30) == got
+
+
 @contextlib.contextmanager
 def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
     worker = muster.Worker(cluster.server.grpc, job="own", **options)

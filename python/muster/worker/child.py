@@ -1,7 +1,7 @@
 """The process that runs the closures of one attachment. Never imports grpc.
 
-Its main thread executes; another one reads from the worker, tells what has begun, and interrupts
-what does not stop. When the worker is gone, so is the child.
+Its main thread executes, and others while closures wait; another one reads from the worker, tells what has
+begun, and interrupts what does not stop. When the worker is gone, so is the child.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from muster.worker import context, functions, output, uploads
 from muster.worker.blobs import ANSWER, Asking, Blobs
 from muster.worker.descriptors import Ends
 from muster.worker.frames import Frames
-from muster.worker.runner import WORTH_REPORTING, Job, Runner
+from muster.worker.runner import WORTH_REPORTING, Runner
 from muster.worker.waits import WORTH_TELLING
 
 INTERRUPT_AFTER = 1.0
@@ -93,7 +93,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
             elif not poll.poll(1 if much else patience):
                 much = output.drain()
                 runner.tick()
-                _interrupt(runner.stopping(), asked, main_thread)
+                _interrupt(runner, asked, main_thread)
                 continue
             data = frames.receive()
             if data is None:
@@ -108,12 +108,13 @@ def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
             os._exit(0)
 
 
-def _interrupt(stopping: list[Job], asked: dict[int, float], main_thread: int) -> None:
-    now = time.monotonic()
+def _interrupt(runner: Runner, asked: dict[int, float], main_thread: int) -> None:
+    now, stopping = time.monotonic(), runner.stopping()
     for job in stopping:
         due = asked.setdefault(job.closure, now + INTERRUPT_AFTER)
         if now >= due:
             asked[job.closure] = now + INTERRUPT_AFTER
-            signal.pthread_kill(main_thread, INTERRUPT)
+            if not runner.interrupt(job):
+                signal.pthread_kill(main_thread, INTERRUPT)
     for closure in set(asked) - {job.closure for job in stopping}:
         del asked[closure]

@@ -7,6 +7,7 @@ that executes. `send` gets serialized WorkerMessages, from any of these threads,
 from __future__ import annotations
 
 import collections
+import ctypes
 import threading
 import time
 from typing import Any, Callable, Optional, Sequence
@@ -18,7 +19,7 @@ from muster.errors import Cancelled, DependencyLost, FailureKind
 from muster.worker import context as contexts
 from muster.worker import output
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
-from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Refused
+from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
 from muster.worker.reports import Reports
 from muster.worker.waits import Waits
 
@@ -34,7 +35,7 @@ class Job:
     """One closure that is held here."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
-                 "began", "reported", "waits", "told", "num_workers")
+                 "began", "reported", "waits", "told", "num_workers", "thread")
 
     def __init__(self, closure: int, attempt: int, function: int, args: Data,
                  encoding: int) -> None:
@@ -51,6 +52,8 @@ class Job:
         self.reported = False
         self.waits = 0
         self.told = False
+        self.thread = 0
+        """That is in its function, where this is beside the runner's own."""
 
 
 class Runner:
@@ -73,6 +76,7 @@ class Runner:
         # so it is copied before it is looked through.
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
+        self._interrupting = threading.Lock()  # held while a thread beside is interrupted
         self._waits = Waits(nested_max, self._changed, self._work_beside)
 
     # The thread that reads.
@@ -156,6 +160,22 @@ class Runner:
         with self._changed:
             return [job for job in list(self._held.values()) if job.began and job.stop.is_set()]
 
+    def interrupt(self, job: Job) -> bool:
+        """Raises Cancelled in its function when that goes on in Python, if a thread beside runs it. False:
+        none does."""
+        with self._interrupting:  # a thread that leaves the function waits for this
+            thread = job.thread
+            if thread:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread),
+                                                           ctypes.py_object(Cancelled))
+            return thread != 0
+
+    def _out_of_reach(self) -> None:
+        """A thread beside has left its function. What was on its way to it is raised here or nowhere."""
+        with self._interrupting:
+            pass  # nobody is about to raise more
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
+
     def tick(self) -> None:
         """Every 20 ms or so while busy: tells what has begun, and what waits to be said."""
         now = time.monotonic()
@@ -225,8 +245,7 @@ class Runner:
         return job
 
     def _work_beside(self) -> None:
-        """Of a thread that executes while closures wait, each in the slot of one of them. It is not
-        interrupted by Cancelled: a signal reaches the main thread alone."""
+        """Of a thread that executes while closures wait, each in the slot of one of them."""
         while True:
             with self._changed:
                 while not self._queue or self._waits.over >= 0:
@@ -237,7 +256,7 @@ class Runner:
                 self._waits.over += 1
             job.began = time.monotonic()
             try:
-                self._run(job)
+                self._run(job, threading.get_ident())
                 self.flush()
             finally:
                 with self._changed:
@@ -259,7 +278,8 @@ class Runner:
     def _task(self) -> str:
         return f"{self._identity[0]}:{self._identity[1]}"
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job, beside: int = 0) -> None:
+        """`beside`: by this thread, which is none of the runner's own."""
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
                                    job.num_workers or self._workers, self._identity[2], job.stop,
                                    self._reports, self, job)
@@ -269,18 +289,13 @@ class Runner:
                     self.flush()  # it may end this process: others' answers are not to go with it
                 contexts.enter(entered)
                 output.begin_lines(entered)
-                value = self._table.call(job.function, job.args, job.encoding, self._kept,
-                                         job.beside)
-                if job.builds:
-                    self._kept.keep(job.builds, value)
-                    made, encoding = b"null", JSON
-                else:
-                    made, encoding = self._table.output(job.function, value, job.args,
-                                                        job.encoding)
-                if len(made) > RESULT_BYTES_MAX:
-                    raise Refused(f"the result has {len(made)} bytes, the limit is "
-                                  f"{RESULT_BYTES_MAX}", "muster.ResultTooLarge", FailureKind.USER)
+                made, encoding = self._call(job, beside)
             finally:
+                if beside:
+                    try:
+                        self._out_of_reach()
+                    except Cancelled:
+                        pass  # it came when the function had just returned
                 contexts.enter(None)
                 if job.waits:
                     with self._changed:
@@ -291,6 +306,21 @@ class Runner:
             self._fail(job, error)
         else:
             self._answer(job, made, encoding)
+
+    def _call(self, job: Job, beside: int) -> Output:
+        try:
+            job.thread = beside
+            value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+            if job.builds:
+                self._kept.keep(job.builds, value)
+                return b"null", JSON
+            made, encoding = self._table.output(job.function, value, job.args, job.encoding)
+            if len(made) > RESULT_BYTES_MAX:
+                raise Refused(f"the result has {len(made)} bytes, the limit is "
+                              f"{RESULT_BYTES_MAX}", "muster.ResultTooLarge", FailureKind.USER)
+            return made, encoding
+        finally:
+            job.thread = 0
 
     def _fail(self, job: Job, error: Any) -> None:
         kind, type_name, message = FailureKind.USER, type_name_of(error), message_of(error)
