@@ -126,6 +126,61 @@ def test_a_worker_that_comes_back_gets_it_again(make_cluster: Any, here: pathlib
     assert c.schedule(module.f, args=(True,)).fetch(20) != before
 
 
+WAITS = """
+import os, time
+import muster
+
+class Made:
+    pass
+
+def waits(server, other, slow, mark):
+    with muster.ClusterCoordinator(server) as c:
+        assert c.submit(abs, -1).fetch(20) == 1  # it runs beside this, without uploads
+        import lately_1
+        value = c.options(upload=[other]).submit(slow, mark)
+        while not os.path.exists(mark):
+            try:
+                value.fetch(0.1)
+            except muster.WaitTimeout:
+                pass
+        import lately_2
+        open(mark + ".go", "w").close()
+        while not value.done():  # which gives no slot back
+            time.sleep(0.01)
+        import lately_3
+        return Made(), bytes(value._record.raw), lately_1.X + lately_2.X + lately_3.X
+"""
+OTHER = """
+class Made:
+    pass
+"""
+
+
+def test_closures_that_wait_and_run_beside_have_their_own(make_cluster: Any, here: pathlib.Path) -> None:
+    write(here, waits_one=WAITS, other_one=OTHER, **{f"lately_{i}": f"X = {i}\n" for i in (1, 2, 3)})
+    module = importlib.import_module("waits_one")
+
+    def slow(mark: str) -> Any:
+        import os
+        import time
+
+        import other_one  # type: ignore[import-not-found]
+
+        open(mark, "w").close()
+        while not os.path.exists(mark + ".go"):
+            time.sleep(0.01)
+        return other_one.Made()
+
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    files = [here / f"{name}.py" for name in ("waits_one", "lately_1", "lately_2", "lately_3")]
+    with cluster.coordinator(upload=files) as c:
+        made, other, total = c.submit(module.waits, cluster.server.grpc, str(here / "other_one.py"), slow,
+                                       str(here / "mark")).fetch(30)
+        assert isinstance(made, module.Made) and total == 6
+        assert b"other_one" in other and b"skeleton" not in other, "its class is that of the module"
+
+
 def test_the_zip_is_of_the_contents_alone(here: pathlib.Path) -> None:
     package(here)
     made = zipped.collect([here / "outer"])

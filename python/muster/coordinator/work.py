@@ -60,8 +60,9 @@ class WithUploads:
 
     def __call__(self) -> Any:
         from muster.worker import uploads
+        from muster.worker.context import current
 
-        uploads.activate([install() for install in self.install])
+        uploads.activate_for(current(), [install() for install in self.install])
         args, kwargs = buffers.load(self.arguments)
         return pickle.loads(self.function)(*args, **kwargs)
 

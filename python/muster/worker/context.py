@@ -18,9 +18,9 @@ class Reporter(Protocol):
 class Holder(Protocol):
     """Who runs closures, and lets others run while some wait for values; any thread."""
 
-    def begin_wait(self, held: Any) -> None: ...
+    def begin_wait(self, running: Context) -> None: ...
 
-    def end_wait(self, held: Any) -> None: ...
+    def end_wait(self, running: Context) -> None: ...
 
 
 class Context:
@@ -34,7 +34,7 @@ class Context:
     """
 
     __slots__ = ("closure", "attempt", "job", "index", "num_workers", "server_version", "_stop",
-                 "_reporter", "_holder", "_held")
+                 "_reporter", "_holder", "_held", "_uploads")
 
     def __init__(self, closure: int, attempt: int, job: str, index: int, num_workers: int,
                  server_version: str, stop: threading.Event, reporter: Reporter,
@@ -49,6 +49,7 @@ class Context:
         self._reporter = reporter
         self._holder = holder
         self._held = held
+        self._uploads: Any = None  # that its call has made active; None: it makes none so
 
     @property
     def task(self) -> str:
@@ -104,16 +105,14 @@ class waiting:
     Entering raises RuntimeError where too many closures of the worker wait already. It may be left
     by another thread."""
 
-    __slots__ = ("_holder", "_held")
+    __slots__ = ("_running",)
 
     def __enter__(self) -> None:
-        running = _current.context
-        self._holder = None if running is None else running._holder
-        if running is not None and self._holder is not None:
-            self._held = running._held
-            self._holder.begin_wait(self._held)
+        self._running = running = _current.context
+        if running is not None and running._holder is not None:
+            running._holder.begin_wait(running)
 
     def __exit__(self, *error: object) -> None:
-        holder, self._holder = self._holder, None
-        if holder is not None:
-            holder.end_wait(self._held)
+        running, self._running = self._running, None
+        if running is not None and running._holder is not None:
+            running._holder.end_wait(running)

@@ -15,6 +15,7 @@ from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.worker import uploads
 from muster.worker.blobs import BlobError, Blobs
+from muster.worker.context import current
 
 F = TypeVar("F", bound=Callable[..., Any])
 Output = tuple[bytes, int]
@@ -166,8 +167,7 @@ class Callables:
                 in_json, uses = _split(given, calls.origins_of(args))
             of_workers = [kept.find_handle(handle) for handle in uses]
             installed = [s for s in of_workers if isinstance(s, uploads.Installed)]
-            if installed or uploads.active():
-                uploads.activate(installed)  # what is unpickled below may be of their modules
+            uploads.activate_for(current(), installed)  # what is unpickled below may be of their modules
             if in_json or beside.inputs or uses:
                 slots = self._inputs(calls.origins_of(args), in_json, beside) + of_workers
             pickled, arguments = calls.unpack(args)

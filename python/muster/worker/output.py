@@ -148,6 +148,11 @@ def _take(descriptor: int, text: str) -> None:
     running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text)
 
 
+def running() -> list[contexts.Context]:
+    """The closure of this process that has begun last, if there is one."""
+    return _running[-1:]
+
+
 begin_lines: Callable[[contexts.Context], None] = _running.append
 
 

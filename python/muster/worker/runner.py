@@ -17,7 +17,7 @@ from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind
 from muster.worker import context as contexts
-from muster.worker import output
+from muster.worker import output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
 from muster.worker.reports import Reports
@@ -265,15 +265,17 @@ class Runner:
 
     # Whoever waits for a value in a function; see muster.worker.context.
 
-    def begin_wait(self, job: Job) -> None:
+    def begin_wait(self, running: contexts.Context) -> None:
         with self._changed:
-            self._waits.begin(job, self._task())
+            self._waits.begin(running._held, self._task())
 
-    def end_wait(self, job: Job) -> None:
+    def end_wait(self, running: contexts.Context) -> None:
+        job = running._held
         with self._changed:
             if self._waits.end(job):
                 with self._out_lock:
                     self._say_wait(job)
+        uploads.activate_again(running)
 
     def _task(self) -> str:
         return f"{self._identity[0]}:{self._identity[1]}"
@@ -289,7 +291,7 @@ class Runner:
                     self.flush()  # it may end this process: others' answers are not to go with it
                 contexts.enter(entered)
                 output.begin_lines(entered)
-                made, encoding = self._call(job, beside)
+                made, encoding = self._call(job, entered, beside)
             finally:
                 if beside:
                     try:
@@ -306,11 +308,16 @@ class Runner:
             self._fail(job, error)
         else:
             self._answer(job, made, encoding)
+        for other in output.running():  # they run on, and it had other uploads
+            uploads.activate_again(other)
 
-    def _call(self, job: Job, beside: int) -> Output:
+    def _call(self, job: Job, entered: contexts.Context, beside: int) -> Output:
         try:
             job.thread = beside
-            value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+            try:
+                value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+            finally:
+                uploads.activate_again(entered)  # what it returns or raises may be of their modules
             if job.builds:
                 self._kept.keep(job.builds, value)
                 return b"null", JSON

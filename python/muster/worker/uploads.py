@@ -6,8 +6,10 @@ not used for longest and that nobody holds go.
 
 Two sessions may bring different modules of one name, or an edited one of what the worker has
 installed. So a call makes its uploads the ones that ``import`` finds, and their modules those of
-sys.modules; what was there before is set aside and comes back with the next call that wants it. In a
-worker of threads, calls of sessions with different uploads get in each other's way.
+sys.modules; what was there before is set aside and comes back with the next call that wants it. Calls of
+different uploads that run at one time get in each other's way: in a worker of threads, and in a process where
+one waits for values while others run. There the uploads are those of the call that has begun, or gone on after
+a wait, last.
 """
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ import weakref
 from typing import Optional, Sequence
 
 from muster._pickled.uploads import unpack
+from muster.worker.context import Context
 
 DIGEST_DIGITS = 64
 """Of the names of their folders; others are not uploads."""
@@ -132,6 +135,20 @@ def activate(wanted: Sequence[Installed]) -> None:
             sys.modules.update(new.modules)
         _active = tuple(wanted)
         importlib.invalidate_caches()
+
+
+def activate_for(running: Optional[Context], wanted: Sequence[Installed]) -> None:
+    """As `activate`, for a closure; see there."""
+    if wanted or _active:
+        activate(wanted)
+    if running is not None:
+        running._uploads = wanted
+
+
+def activate_again(running: Context) -> None:
+    """Of a closure that goes on while others, with uploads of their own, have run beside it."""
+    if running._uploads is not None and (running._uploads or _active):
+        activate(running._uploads)
 
 
 def active() -> bool:
