@@ -334,6 +334,32 @@ def test_what_runs_beside_is_interrupted(make_cluster: MakeCluster, tmp_path: pa
     assert c.submit(above_spins, cluster.server.grpc, str(tmp_path / "again")).fetch(30) == got
 
 
+def test_a_per_worker_iterator_is_asked_by_one_at_a_time(make_cluster: MakeCluster, tmp_path: pathlib.Path
+                                                        ) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+    mark = tmp_path / "asked"
+
+    def elements() -> Iterator[int]:
+        mark.touch()
+        time.sleep(0.5)
+        yield 1
+        yield 2
+
+    def above(server: str, iterator: Any) -> int:
+        with muster.ClusterCoordinator(server) as c:
+            never = c.options(task="worker:9").submit(square, 1)
+            while not mark.exists():
+                with contextlib.suppress(muster.WaitTimeout):
+                    never.fetch(0.1)
+        return next(iterator)  # type: ignore[no-any-return]
+
+    with cluster.coordinator() as c:
+        iterator = iter(c.create_per_worker_dataset(elements))
+        values = [c.submit(above, cluster.server.grpc, iterator), c.submit(next, iterator)]
+        assert c.fetch(values, 30) == [2, 1]
+
+
 @contextlib.contextmanager
 def own_worker(cluster: Cluster, **options: Any) -> Iterator[muster.Worker]:
     worker = muster.Worker(cluster.server.grpc, job="own", **options)

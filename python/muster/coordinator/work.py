@@ -78,17 +78,14 @@ class MakeDataset:
 
 
 class IterateDataset:
-    """A new iterator over a new dataset. In a worker of threads several closures may ask it for its next
-    element at once, which few iterators can bear; in a child they run one after the other, on its main
-    thread, and get the iterator itself."""
+    """A new iterator over a new dataset. Several closures may ask it for its next element at once, in a worker
+    of threads, and in a child where one waits for values; few iterators can bear that."""
 
     def __init__(self, make: MakeDataset) -> None:
         self.make = make
 
     def __call__(self) -> Iterator[Any]:
-        iterator = iter(self.make())
-        alone = threading.current_thread() is threading.main_thread()
-        return iterator if alone else OneAtATime(iterator)
+        return OneAtATime(iter(self.make()))
 
 
 class OneAtATime:
