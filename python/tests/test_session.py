@@ -123,6 +123,17 @@ def test_a_broken_connection_is_resumed(cluster: Cluster) -> None:
     c.join(20)
 
 
+def test_a_cancel_during_a_break_is_not_lost(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    value = c.schedule(time.sleep, args=(60,))
+    until(cluster.server.running, "it runs")
+    c._session.link._call.cancel()
+    until(lambda: c._session._away_since is not None, "there is no stream")
+    value.cancel()
+    with pytest.raises(muster.CancelledError):
+        value.fetch(20)
+
+
 def test_a_callback_that_fails_is_the_users_affair(cluster: Cluster, caplog: Any) -> None:
     c = cluster.coordinator()
     slow = c.schedule(lambda: time.sleep(0.3))

@@ -80,6 +80,20 @@ def test_a_cancel_ends_what_was_submitted_before_it(cluster: Cluster) -> None:
             value.fetch(DEADLINE)
 
 
+def test_a_cancel_after_an_error_ends_what_was_submitted(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    c.schedule(time.sleep, args=(1.0,))
+    submitted = c.submit(wait_until_stopped)
+    until(lambda: cluster.server.running() == 2, "both run")
+    with pytest.raises(ValueError):
+        c.schedule(bad).fetch(DEADLINE)
+    c.cancel()
+    with pytest.raises(muster.CancelledError):
+        submitted.fetch(DEADLINE)
+    with pytest.raises(ValueError):
+        c.join(DEADLINE)
+
+
 def test_an_error_that_fetch_has_raised_says_so_when_it_is_raised_again(cluster: Cluster) -> None:
     c = cluster.coordinator()
     failed = c.schedule(bad, args=("first",))

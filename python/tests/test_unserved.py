@@ -22,7 +22,7 @@ class Unserved:
     def connect(self) -> None:
         """Another stream, which the server has opened."""
         self._messages: Iterator[bytes] = self.session.messages(self.session.connected())
-        self.first = self.sent()
+        self.first = SessionRequest.FromString(next(self._messages))
         opened = SessionResponse()
         opened.opened.session = "job_1"
         opened.opened.generation = 1
@@ -30,7 +30,8 @@ class Unserved:
         self.session.take(opened, [])
 
     def sent(self) -> Any:
-        """The next message. Only where there is something to say."""
+        """The next message."""
+        assert self.session._out.waiting, "there is nothing to say"
         return SessionRequest.FromString(next(self._messages))
 
     def schedule(self, own_error: bool = False) -> Record:
@@ -66,3 +67,49 @@ def test_a_submit_that_waits_for_room_goes_on_while_an_error_is_pending() -> Non
     waiting.join(DEADLINE)
     assert not waiting.is_alive()
     assert made.session._generation.failed, "the error is still to be raised"
+
+
+def test_a_cancel_during_the_drain_of_an_error_is_for_what_was_submitted() -> None:
+    made = Unserved()
+    scheduled, first, second, over = made.schedule(), made.submit(), made.submit(), made.submit()
+    for _ in range(2):
+        made.sent()
+    made.ends(over)
+    made.notice(FAILED)
+    made.session.cancel()
+    said = made.sent()
+    assert list(said.cancel_token) == [first.token, second.token] and not said.cancel
+    made.session.cancel()
+    later = made.submit()
+    said = made.sent()
+    assert list(said.token) == [later.token]
+    assert later.token not in said.cancel_token and scheduled.token not in said.cancel_token
+    made.notice(DRAINED)
+    made.session.cancel()
+    assert made.sent().cancel
+    made.session.cancel()
+    made.session.begin_close()
+    assert not made.sent().cancel_token
+
+
+def test_a_cancel_while_there_is_no_stream_goes_with_the_next() -> None:
+    made = Unserved()
+    kept, ended, cancelled = made.submit(), made.submit(), made.schedule()
+    for _ in range(2):
+        made.sent()
+    made.session.disconnected()
+    made.session.cancel_one(ended)
+    made.session.cancel_one(cancelled)
+    made.ends(ended)
+    made.connect()
+    said = [made.first, made.sent()]
+    assert [t for m in said for t in m.token] == [kept.token, cancelled.token]
+    assert [t for m in said for t in m.cancel_token] == [cancelled.token]
+
+
+def test_a_cancel_before_the_first_stream_goes_with_it() -> None:
+    session = Session(CoordinatorOptions())
+    record = session.put((Request("f", b"[]", JSON),), None)[0]
+    session.cancel_one(record)
+    said = SessionRequest.FromString(next(session.messages(session.connected())))
+    assert list(said.cancel_token) == [record.token]

@@ -20,8 +20,8 @@ class Record:
     """Fields up to `generation` are what it takes to schedule it again after a broken stream."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
-                 "generation", "contents", "called", "ended", "raw", "value", "error", "closure", "references",
-                 "waiters")
+                 "generation", "contents", "called", "cancelled", "ended", "raw", "value", "error", "closure",
+                 "references", "waiters")
 
     def __init__(self, token: int, function: int, args: bytes, encoding: int,
                  options: Optional[ClosureOptions], generation: int) -> None:
@@ -40,6 +40,8 @@ class Record:
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.called: Optional[Called] = None
+        self.cancelled = False
+        """By itself, which the server is told on each stream."""
         self.ended = False
         self.raw: Data = b""
         self.value: Any = None

@@ -98,7 +98,12 @@ class Session(SessionWaits):
 
     def cancel(self) -> None:
         with self._lock:
-            if self._ended or self.closing or not self._generation.settled:
+            if self._ended or self.closing or self._generation.cancelling:
+                return
+            if not self._generation.settled:  # an error cancels the rest, but not what was submitted
+                for r in self._records.values():
+                    if r.generation == 0:
+                        self._cancel_one(r)
                 return
             self._generation.cancel()
             if self._streaming:
@@ -107,8 +112,13 @@ class Session(SessionWaits):
 
     def cancel_one(self, record: Record) -> None:
         with self._lock:
-            if not record.ended and not self._ended and self._streaming:
-                self._out.cancel_one.append(record.token)
+            self._cancel_one(record)
+
+    def _cancel_one(self, r: Record) -> None:
+        if not r.ended and not self._ended:
+            r.cancelled = True
+            if self._streaming:
+                self._out.cancel_one.append(r.token)
                 self._signal()
 
     def fetched(self, error: ClosureError) -> None:

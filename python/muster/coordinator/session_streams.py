@@ -64,8 +64,11 @@ class SessionStreams(SessionState):
                 out.open.resume_per_worker.extend(self._built)
             out.built = [b for b in self._built.values() if not b.answered.is_set()]
             for token in sorted(t for t, r in self._records.items() if not r.ended):
-                out.add(self._records[token])
-                if self._records[token].references == 0:
+                r = self._records[token]
+                out.add(r)
+                if r.cancelled:
+                    out.cancel_one.append(token)
+                if r.references == 0:
                     out.release.append(token)
             out.close = self.closing
             self._stream += 1
