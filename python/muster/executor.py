@@ -6,6 +6,7 @@ import threading
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
+from muster.coordinator import session_waits
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
 from muster.coordinator.remote_value import RemoteValue
@@ -28,9 +29,16 @@ class _Future(Future):
     value: Optional[RemoteValue[Any]] = None
 
     def result(self, timeout: Optional[float] = None) -> Any:
-        if timeout is None and self.value is not None:
-            self.value._wait()  # says in the log why nothing comes, if that is so
-        return super().result(timeout)
+        if timeout is not None or self.value is None:
+            return super().result(timeout)
+        with waiting():
+            while True:
+                try:
+                    return super().result(session_waits.LOOK_EVERY)
+                except concurrent.futures.TimeoutError:
+                    if self.done():  # meanwhile, or it is the error of the function
+                        return super().result(0)
+                    self.value._warn()
 
     def cancel(self) -> bool:
         cancelled = super().cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import multiprocessing
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 import muster
-from conftest import Cluster, until
+from conftest import DEADLINE, Cluster, until
 
 
 def square(x: int) -> int:
@@ -45,6 +46,50 @@ def test_a_future_that_runs_can_be_cancelled(cluster: Cluster) -> None:
         until(cluster.server.running, "it runs")
         assert running.cancel() and running.cancelled()
         until(lambda: not cluster.server.running(), "its worker is free again")
+
+
+def test_a_cancelled_future_waits_for_no_worker(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    ends = tmp_path / "ends"
+
+    def deaf() -> None:
+        while not ends.exists():
+            try:
+                time.sleep(0.02)
+            except muster.Cancelled:
+                pass
+
+    with muster.Executor(cluster.server.grpc) as executor:
+        running = executor.submit(deaf)
+        until(cluster.server.running, "it runs")
+        threading.Timer(0.2, running.cancel).start()
+        with pytest.raises(concurrent.futures.CancelledError):
+            running.result()
+        with pytest.raises(concurrent.futures.CancelledError):
+            running.result()
+        assert cluster.server.running() == 1, "its worker has not answered"
+        ends.touch()
+        until(lambda: not cluster.server.running(), "it has")
+
+
+def test_a_future_that_nothing_comes_of_says_so(cluster: Cluster, caplog: pytest.LogCaptureFixture,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.coordinator.session_waits.LOOK_EVERY", 0.1)
+
+    def too_late() -> None:
+        time.sleep(0.5)
+        raise TimeoutError("of the function")
+
+    with muster.Executor(cluster.server.grpc) as executor:
+        with pytest.raises(TimeoutError, match="of the function"):
+            executor.submit(too_late).result()
+        future: Any = executor.submit("text.cuont")  # type: ignore[arg-type]
+        waiting = threading.Thread(target=lambda: pytest.raises(concurrent.futures.CancelledError,
+                                                                future.result))
+        waiting.start()
+        until(lambda: "no worker has had the function 'text.cuont'" in caplog.text, "the log says so")
+        future.cancel()
+        waiting.join(DEADLINE)
+        assert not waiting.is_alive()
 
 
 def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:

@@ -65,9 +65,9 @@ class RemoteValue(Generic[T]):
 
     get = fetch
 
-    def _wait(self) -> None:
-        if not self._record.ended:
-            self._owner.session.wait_for(self._record, None)
+    def _warn(self) -> None:
+        """Says in the log why nothing comes, if that is so."""
+        self._owner.session._warn([self._record])
 
     def done(self) -> bool:
         return self._record.ended
