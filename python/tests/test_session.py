@@ -356,6 +356,80 @@ def test_values_can_be_awaited(cluster: Cluster) -> None:
     assert asyncio.run(main())[0] == [9, 81]
 
 
+def test_an_await_that_is_cancelled_cancels_or_leaves_and_hangs_nowhere(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    slow, others = c.schedule(time.sleep, args=(60,)), {"a": [c.schedule(time.sleep, args=(60,))]}
+
+    async def in_vain(awaited: Any) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(awaited, 0.2)
+
+    began = time.monotonic()
+    asyncio.run(in_vain(c.async_join()))
+    assert not slow.done() and c._session._cuts == []
+    asyncio.run(in_vain(muster.as_completed([slow]).__anext__()))
+    assert not slow.done()
+    asyncio.run(in_vain(c.async_fetch(others)))
+    with pytest.raises(muster.CancelledError):
+        others["a"][0].fetch(20)
+    assert not slow.done() and time.monotonic() - began < 30
+    c.cancel()
+
+
+def test_a_join_that_was_left_takes_no_error(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    c = cluster.coordinator()
+    path = tmp_path / "fails"
+
+    def fails() -> None:
+        while not path.exists():
+            time.sleep(0.01)
+        raise ValueError("of whoever waits")
+
+    async def main() -> None:
+        value = c.schedule(fails)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(c.async_join(), 0.2)
+        path.touch()
+        with pytest.raises(ValueError):
+            await value
+        with pytest.raises(ValueError, match="of whoever waits"):
+            await c.async_join(20)
+
+    asyncio.run(main())
+
+
+def test_no_value_is_lost_to_who_has_not_waited_for_it(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    c = cluster.coordinator()
+    path = tmp_path / "ends"
+
+    def ends(x: int) -> int:
+        while not path.exists():
+            time.sleep(0.01)
+        return x
+
+    async def main() -> list[int]:
+        values = muster.as_completed([c.schedule(ends, args=(i,)) for i in range(3)], 20)
+        for _ in range(3):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(values.__anext__(), 0.05)
+        path.touch()
+        found = []
+        while True:
+            try:
+                found.append((await asyncio.wait_for(values.__anext__(), 0.003)).fetch())
+            except asyncio.TimeoutError:
+                pass
+            except StopAsyncIteration:
+                break
+        late = muster.as_completed([c.schedule(time.sleep, args=(60,))], 0.1)
+        with pytest.raises(muster.WaitTimeout, match="1 closures have not finished in time"):
+            await late.__anext__()
+        return sorted(found)
+
+    assert asyncio.run(main()) == [0, 1, 2]
+    c.cancel()
+
+
 def test_a_value_is_a_future_if_need_be(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
     assert c.schedule(square, args=(3,)).future().result(20) == 9

@@ -36,7 +36,7 @@ from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator
 from muster.coordinator.requests import (Along, Callables, Request, call_of, chunks_of, given,
                                          packed_call, plain_call)
 from muster.coordinator.session import Session
-from muster.coordinator.structure import fetch_structure
+from muster.coordinator.structure import fetch_structure, values_of
 from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
                                      WithUploads, identity, install_upload)
@@ -295,8 +295,14 @@ class ClusterCoordinator(Scheduling):
         self._session.join(timeout)
 
     async def async_join(self, timeout: Optional[float] = None) -> None:
+        """The same for a coroutine. Cancelled, it waits no longer; what is left goes on."""
+        cut = self._session.cut()
         with waiting():
-            await asyncio.get_running_loop().run_in_executor(None, self.join, timeout)
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self._session.join, timeout, cut)
+            except asyncio.CancelledError:
+                self._session.leave(cut)
+                raise
 
     def done(self) -> bool:
         """Whether nothing is left. Waits only for the drain of an error, which it raises."""
@@ -309,9 +315,15 @@ class ClusterCoordinator(Scheduling):
         return fetch_structure(structure, timeout)
 
     async def async_fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
+        """The same for a coroutine. Cancelled, as by asyncio.wait_for, it cancels the closures."""
         with waiting():
-            return await asyncio.get_running_loop().run_in_executor(
-                None, fetch_structure, structure, timeout)
+            try:
+                return await asyncio.get_running_loop().run_in_executor(
+                    None, fetch_structure, structure, timeout)
+            except asyncio.CancelledError:
+                for value in values_of(structure):
+                    value.cancel()
+                raise
 
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
                                 kwargs: Optional[Mapping[str, Any]] = None, *,

@@ -27,10 +27,21 @@ ASKED_OF = 8
 
 
 class SessionWaits(SessionStreams):
-    def join(self, timeout: Optional[float]) -> None:
+    def cut(self) -> Cut:
         with self._lock:
-            cut = Cut(self._last_token, self._unfinished)
-            self._cuts.append(cut)
+            made = Cut(self._last_token, self._unfinished)
+            self._cuts.append(made)
+            return made
+
+    def leave(self, cut: Cut) -> None:
+        """Nobody waits for it any more: a join of it returns, and raises no pending error."""
+        with self._lock:
+            if cut in self._cuts:
+                self._cuts.remove(cut)
+                self._changed.notify_all()
+
+    def join(self, timeout: Optional[float], of: Optional[Cut] = None) -> None:
+        cut = of or self.cut()
         try:
             def ended(wait: Optional[float]) -> bool:
                 with self._lock:
@@ -39,15 +50,16 @@ class SessionWaits(SessionStreams):
             if not self._wait(ended, timeout, lambda: self._first_unfinished(cut)):
                 raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s" +
                                   self._reason_of(timeout, self._first_unfinished(cut)))
-        finally:
             with self._lock:
-                self._cuts.remove(cut)
-        with self._lock:
-            self._raise_pending()
+                if cut in self._cuts:
+                    self._raise_pending()
+        finally:
+            self.leave(cut)
 
     def _joined(self, cut: Cut) -> bool:
-        return self._ended or (self._generation.settled and
-                               (self._generation.failed or cut.left == 0))
+        if self._ended or cut not in self._cuts:
+            return True
+        return self._generation.settled and (self._generation.failed or cut.left == 0)
 
     def _first_unfinished(self, cut: Cut) -> list[Record]:
         found: list[Record] = []

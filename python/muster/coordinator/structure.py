@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import queue
 import time
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Callable, Iterable, Iterator, Optional
 
 from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import RemoteValue
@@ -49,13 +49,22 @@ def _fields(s: Any) -> list[tuple[str, Any]]:
 
 
 def _has_values(s: Any) -> bool:
+    return any(True for _ in values_of(s))
+
+
+def values_of(s: Any) -> Iterator[RemoteValue[Any]]:
+    """Those that `fetch_structure` replaces."""
+    if isinstance(s, RemoteValue):
+        yield s
+    items: Iterable[Any] = ()
     if isinstance(s, (tuple, list)):
-        return any(_has_values(item) for item in s)
-    if isinstance(s, dict):
-        return any(_has_values(item) for item in s.values())
-    if _is_dataclass(s):
-        return any(_has_values(item) for _, item in _fields(s))
-    return isinstance(s, RemoteValue)
+        items = s
+    elif isinstance(s, dict):
+        items = s.values()
+    elif _is_dataclass(s):
+        items = [item for _, item in _fields(s)]
+    for item in items:
+        yield from values_of(item)
 
 
 class as_completed:
@@ -68,9 +77,10 @@ class as_completed:
         self._ended: queue.SimpleQueue[RemoteValue[Any]] = queue.SimpleQueue()
         self._end = None if timeout is None else time.monotonic() + timeout
         self._left = 0
+        self._wakes: set[Callable[[], None]] = set()  # of coroutines that wait
         for value in values:
             self._left += 1
-            value.add_done_callback(lambda value=value: self._ended.put(value))  # type: ignore[misc]
+            value.add_done_callback(lambda value=value: self._came(value))  # type: ignore[misc]
         self._bar = Bar(progress, self._left)
         if not self._left:
             self._bar.close()
@@ -85,8 +95,20 @@ class as_completed:
             with waiting():
                 value = self._ended.get(timeout=left)
         except queue.Empty:
-            self._bar.close()
-            raise WaitTimeout(f"{self._left} closures have not finished in time") from None
+            raise self._too_late() from None
+        return self._taken(value)
+
+    def _came(self, value: RemoteValue[Any]) -> None:
+        """On a thread of the library."""
+        self._ended.put(value)
+        for wake in list(self._wakes):
+            wake()
+
+    def _too_late(self) -> WaitTimeout:
+        self._bar.close()
+        return WaitTimeout(f"{self._left} closures have not finished in time")
+
+    def _taken(self, value: RemoteValue[Any]) -> RemoteValue[Any]:
         self._left -= 1
         self._bar.add(1)
         if not self._left:
@@ -100,4 +122,33 @@ class as_completed:
         if not self._left:
             raise StopAsyncIteration
         with waiting():
-            return await asyncio.get_running_loop().run_in_executor(None, self._next)
+            while True:
+                # Nothing is awaited between this and its return, so a cancelled coroutine has taken none.
+                try:
+                    return self._taken(self._ended.get_nowait())
+                except queue.Empty:
+                    pass
+                if not await self._wait_for_one():
+                    raise self._too_late()
+
+    async def _wait_for_one(self) -> bool:
+        """False: not in time."""
+        left = None if self._end is None else max(0.0, self._end - time.monotonic())
+        loop = asyncio.get_running_loop()
+        came = asyncio.Event()
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(came.set)
+            except RuntimeError:  # the loop was closed
+                pass
+
+        self._wakes.add(wake)
+        try:
+            if self._ended.empty():  # else it came before anybody could be woken
+                await asyncio.wait_for(came.wait(), left)
+            return True
+        except asyncio.TimeoutError:
+            return False
+        finally:
+            self._wakes.discard(wake)
