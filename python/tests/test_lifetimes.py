@@ -81,8 +81,8 @@ import muster, time
 with muster.LocalCluster(workers=1) as local:
     c = local.coordinator()
     assert c.schedule(abs, args=(-1,)).fetch(20) == 1
-    print("waits", flush=True)
     try:
+        print("waits", flush=True)
         c.schedule(time.sleep, args=(60,)).fetch()
     except KeyboardInterrupt:
         print("interrupted", flush=True)

@@ -212,21 +212,34 @@ def test_more_than_nested_max_is_an_error_of_who_waits(make_cluster: MakeCluster
     assert c.schedule(down, args=(server, 3)).fetch(30) == 3
 
 
-def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster) -> None:
+def test_with_nested_max_0_slots_are_kept(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1", "--nested-max", "0")
     c = cluster.coordinator(continue_on_error=True)
 
+    mark = tmp_path / "asked"
+
     def waits_in_vain(server: str) -> str:
         with muster.ClusterCoordinator(server) as below:
             value = below.schedule(square, args=(2,))
-            try:
-                value.fetch(0.5)
-            except muster.WaitTimeout:
-                return "kept"
-        return "given back"
+            timed_out = 0
+            while not timed_out or not mark.exists():
+                try:
+                    value.fetch(0.1)
+                    return "given back"
+                except muster.WaitTimeout:
+                    timed_out += 1
+        return "kept"
 
-    assert c.schedule(waits_in_vain, args=(cluster.server.grpc,)).fetch(30) == "kept"
+    value = c.schedule(waits_in_vain, args=(cluster.server.grpc,))
+    until(lambda: cluster.server.running() and
+          cluster.server.get("/api/v1/overview")["closures"]["queued"] == 1, "it waits")
+    for _ in range(50):  # many times of what it takes to give a slot back
+        (task,) = cluster.server.tasks()
+        assert (task["running"], task["waiting_for_values"]) == (1, 0)
+        time.sleep(0.02)
+    mark.touch()
+    assert value.fetch(30) == "kept"
 
 
 # What is below ends when the test says so.

@@ -4,7 +4,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Iterator
 
-import muster
+import pytest
+
 from conftest import DEADLINE, until
 from muster._wire.messages import DRAINED, FAILED, JSON, SessionRequest, SessionResponse
 from muster.coordinator.options import CoordinatorOptions
@@ -113,3 +114,19 @@ def test_a_cancel_before_the_first_stream_goes_with_it() -> None:
     session.cancel_one(record)
     said = SessionRequest.FromString(next(session.messages(session.connected())))
     assert list(said.cancel_token) == [record.token]
+
+
+def test_ctrl_c_while_it_is_put_into_the_outbox_leaves_nothing_to_wait_for() -> None:
+    made = Unserved()
+
+    def interrupted(record: Record) -> None:
+        raise KeyboardInterrupt
+
+    made.session._out.add = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        made.schedule()
+    assert made.session.done()
+    made.session.join(0)
+    del made.session._out.add  # type: ignore[method-assign]
+    after = made.schedule()
+    assert list(made.sent().token) == [after.token]

@@ -36,8 +36,8 @@ class Outbox:
         self._last_sent = 0
 
     def add(self, record: Record) -> None:
-        self.records.append(record)
         self.bytes += len(record.args)
+        self.records.append(record)  # a call, after which Ctrl-C may come
 
     @property
     def waiting(self) -> bool:

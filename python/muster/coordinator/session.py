@@ -57,10 +57,10 @@ class Session(SessionWaits):
             r.per_worker = tuple({v.built.token: v.built for v in request.per_worker}.values())
             for b in r.per_worker:
                 b.references += 1
+        if self._streaming:
+            self._out.add(r)  # first: Ctrl-C here leaves nothing that is waited for and never sent
         self._records[token] = r
         self._unfinished += 1
-        if self._streaming:
-            self._out.add(r)
         return r
 
     def is_pickled(self, record: Record) -> bool:
