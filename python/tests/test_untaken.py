@@ -107,3 +107,15 @@ def test_an_answer_between_hello_and_welcome_is_sent_on_that_stream() -> None:
     answers, stopped = held.void({1, 2})
     assert [list(one.closure) for one in answers] == [[1]] and stopped == []
     assert list(held.attempts) == [2]
+
+
+def test_what_is_given_back_between_hello_and_welcome_is_given_back_on_that_stream() -> None:
+    held = Held()
+    held.untaken.acknowledged = True
+    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 2, 1], args=[b"[]"] * 3), [b"[]"] * 3)
+    held.keep(WorkerMessage(returned_closure=[2, 3, 9], returned_attempt=[2, 1, 1]), offered=True)
+    answers, stopped = held.void({1, 2})  # the server has given up the third
+    assert [(list(m.returned_closure), list(m.returned_attempt)) for m in answers] == [([2], [2])]
+    assert stopped == [] and list(held.attempts) == [1]
+    held.keep(WorkerMessage(returned_closure=[1], returned_attempt=[1]), offered=False)
+    assert not held.attempts and held.void(set()) == ([], []), "no hello has named it"

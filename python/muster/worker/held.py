@@ -133,7 +133,8 @@ class Held:
 
     def keep(self, m: Any, offered: bool) -> None:
         """There is no stream: the answers wait for the next one, all else is dropped. `offered`: a hello
-        has named what is held, so these are answered when it is welcome; no hello will bring them."""
+        has named what is held, so these are answered, or given back, when it is welcome; no hello will bring
+        them."""
         if self.untaken.acknowledged and not offered:
             wanted = self.only_wanted(m)
             answers = WorkerMessage(
@@ -154,12 +155,16 @@ class Held:
                 one.failure[0].position = 0
             self._kept[closure] = one
         for closure, attempt in zip(m.returned_closure, m.returned_attempt):
-            if self.attempts.get(closure) == attempt:
+            if self.attempts.get(closure) != attempt:
+                continue
+            if offered:  # the server may go on with it, and must hear that nobody has it
+                self._kept[closure] = WorkerMessage(returned_closure=[closure], returned_attempt=[attempt])
+            else:
                 self._forget(closure)
 
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
-        """The server goes on with these only. Returns answers that wait for it, and closures that
-        are to be stopped, with their attempts."""
+        """The server goes on with these only. Returns answers and returns that wait for it, and closures
+        that are to be stopped, with their attempts."""
         answers = [one for closure, one in self._kept.items() if closure in wanted]
         stop = [(closure, attempt) for closure, attempt in self.attempts.items()
                 if closure not in wanted and closure not in self._kept]
