@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from typing import Any, Callable
 
 import pytest
@@ -38,6 +39,26 @@ def test_what_is_written_to_descriptors_becomes_lines_of_the_closure(cluster: Cl
     assert texts(value, "stderr") == ["by another"]
     assert texts(value, "stdout") == ["first", "by a shell", "printed", "without an endby a process",
                                       "by a thread", "by C", "the rest"]
+
+
+def test_a_thread_that_waits_for_input_in_c_holds_up_no_closure(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+
+    def reads() -> str:
+        libc = ctypes.CDLL(None)
+        libc.fdopen.restype = ctypes.c_void_p
+        stream = libc.fdopen(os.pipe()[0], b"r")
+        arguments = ctypes.create_string_buffer(100), 100, ctypes.c_void_p(stream)
+        threading.Thread(target=libc.fgets, args=arguments, daemon=True).start()
+        time.sleep(0.2)  # it has the stream's lock
+        libc.printf(b"by C")
+        return "done"
+
+    c = cluster.coordinator()
+    value = c.schedule(reads)
+    assert value.fetch(20) == "done"
+    assert texts(value, "stdout") == ["by C"]
 
 
 def test_lines_are_of_the_closure_that_wrote_them(cluster: Cluster) -> None:

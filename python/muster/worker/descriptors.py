@@ -64,13 +64,21 @@ class Descriptors:
         self.begun = False
         """A line has begun and not ended."""
         libc = ctypes.CDLL(None)
-        self.flush = libc.fflush
-        """Of None: what is in the buffers of C."""
+        self._fflush = libc.fflush
+        self._streams: list[ctypes.c_void_p] = []  # of C
         for name in ("stdout", "stderr"):
             try:
-                libc.setvbuf(ctypes.c_void_p.in_dll(libc, name), None, _IOLBF, ctypes.c_size_t(0))
+                stream = ctypes.c_void_p.in_dll(libc, name)
+                libc.setvbuf(stream, None, _IOLBF, ctypes.c_size_t(0))
+                self._streams.append(stream)
             except (AttributeError, ValueError):  # another C library: lines come when it likes
                 pass
+
+    def flush(self) -> None:
+        """What is in the buffers of C. Not in those of all its streams: a thread that waits for input has the
+        lock of one."""
+        for stream in self._streams:
+            self._fflush(stream)
 
     def fileno(self) -> int:
         """Readable while something is there."""

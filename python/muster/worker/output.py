@@ -158,8 +158,8 @@ begin_lines: Callable[[contexts.Context], None] = _running.append
 
 def end_lines(ended: contexts.Context) -> None:
     d = _descriptors
-    if d is not None:  # every closure comes here, so a function call less counts
-        d.flush(None)
+    if d is not None:
+        d.flush()
         if d.begun or d.poll(0, 1):
             d.end(_take)
     try:
