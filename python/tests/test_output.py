@@ -1,6 +1,8 @@
 """What functions print and log: printed here while they run, and asked for, also afterwards."""
 from __future__ import annotations
 
+import collections
+import gc
 import io
 import os
 import pathlib
@@ -15,8 +17,11 @@ from typing import Any, Callable
 import pytest
 
 import muster
-from conftest import Cluster, binary, until
+from conftest import DEADLINE, Cluster, binary, until
+from muster._wire.messages import WorkerMessage
 from muster.coordinator import log_lines
+from muster.worker.context import Context
+from muster.worker.reports import Reports
 
 MakeCluster = Callable[..., Cluster]
 
@@ -243,3 +248,62 @@ def test_a_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: p
     with pytest.raises(muster.UnavailableError, match="is finished and forgotten"):
         value.logs()
     assert cluster.server.get("/api/v1/jobs")["jobs"] == []
+
+
+# Finalizers that print: the collector runs them in the midst of whatever allocates.
+
+
+class Loud:
+    def __init__(self, say: Callable[[], None]) -> None:
+        self.itself = self  # so that the collector has to find it
+        self.say = say
+
+    def __del__(self) -> None:
+        self.say()
+
+
+def with_loud_garbage(say: Callable[[], None], meanwhile: Callable[[], None], times: int) -> None:
+    before = gc.get_threshold()
+    try:
+        for i in range(times):
+            Loud(say)
+            gc.set_threshold(1 + i % 30)  # after so many allocations
+            meanwhile()
+    finally:
+        gc.set_threshold(*before)
+        gc.collect()
+
+
+def test_a_finalizer_may_print_while_lines_are_taken() -> None:
+    reports = Reports()
+    context = Context(1, 1, "worker", 0, 1, "", threading.Event(), reports)
+    message = WorkerMessage()
+
+    def say() -> None:
+        reports.log(context, 4, "last words")
+        reports.progress(context, 0.5, "half")
+
+    def speaks() -> None:
+        reports.log(context, 4, "one\ntwo")
+        reports.drain(message, time.monotonic(), True)
+
+    thread = threading.Thread(target=with_loud_garbage, args=(say, speaks, 500), daemon=True)
+    thread.start()
+    thread.join(DEADLINE)
+    assert not thread.is_alive(), "it waits for itself"
+    reports.drain(message, time.monotonic(), True)
+    assert not reports.waiting and reports._bytes == 0
+    assert collections.Counter(message.log_text) == {"last words": 500, "one": 500, "two": 500}
+
+
+def test_a_finalizer_may_print_in_a_closure(cluster: Cluster) -> None:
+    def writes() -> None:
+        os.write(1, b"a line\n")
+        print("one")
+
+    def speaks() -> None:
+        with_loud_garbage(lambda: print("last words"), writes, 500)
+
+    value = cluster.coordinator().schedule(speaks)
+    value.fetch(20)
+    assert collections.Counter(texts(value, "stdout")) == {"last words": 500, "a line": 500, "one": 500}

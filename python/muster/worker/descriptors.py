@@ -59,7 +59,9 @@ class Descriptors:
             self._there.register(end, select.EPOLLIN)
         self.poll = self._there.poll
         """Of (0, 1): whether something is there."""
-        self._lock = threading.Lock()  # one at a time; protects _rest
+        # One at a time; protects all below. A finalizer that prints may come back here under the lock.
+        self._lock = threading.RLock()
+        self._draining = False
         self._rest = [b"", b""]
         self.begun = False
         """A line has begun and not ended."""
@@ -91,8 +93,14 @@ class Descriptors:
             return False
         much = 0
         with self._lock:
-            for i in (0, 1):
-                much += self._drain_one(i, take)
+            if self._draining:  # by this thread, in the midst of a line
+                return False
+            self._draining = True
+            try:
+                for i in (0, 1):
+                    much += self._drain_one(i, take)
+            finally:
+                self._draining = False
         return much > READ_BYTES // 2
 
     def _drain_one(self, i: int, take: Optional[Callable[[int, str], None]]) -> int:
@@ -122,10 +130,10 @@ class Descriptors:
         self.drain(take)
         with self._lock:
             for i in (0, 1):
-                if self._rest[i]:
-                    take(i, self._rest[i].decode("utf-8", "replace"))
-                    self._rest[i] = b""
-            self.begun = False
+                rest, self._rest[i] = self._rest[i], b""
+                if rest:
+                    take(i, rest.decode("utf-8", "replace"))
+            self.begun = bool(self._rest[0] or self._rest[1])
 
 
 class Left:

@@ -22,7 +22,9 @@ class Reports:
     """Filled by any thread; emptied by whoever sends."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects all below
+        # Protects all below. A finalizer that prints may run wherever something is allocated, under the lock,
+        # too: it finds what it adds to in order.
+        self._lock = threading.RLock()
         self._lines: list[tuple[int, int, int, int, str]] = []
         self._bytes = 0
         self._dropped: dict[tuple[int, int], int] = {}
@@ -56,23 +58,24 @@ class Reports:
         if not self.waiting:
             return
         with self._lock:
-            for closure, attempt, level, at, text in self._lines:
+            self.waiting = False
+            lines, self._lines, self._bytes = self._lines, [], 0
+            for closure, attempt, level, at, text in lines:
                 _add_line(to, closure, attempt, level, at, text)
-            for (closure, attempt), count in self._dropped.items():
-                lines = "line" if count == 1 else "lines"
-                _add_line(to, closure, attempt, DROPPED, 0, f"… {count} {lines} dropped")
-            self._lines.clear()
-            self._dropped.clear()
-            self._bytes = 0
+            dropped, self._dropped = self._dropped, {}
+            for (closure, attempt), count in dropped.items():
+                word = "line" if count == 1 else "lines"
+                _add_line(to, closure, attempt, DROPPED, 0, f"… {count} {word} dropped")
             if self._progress and (ending or now >= self._progress_due):
-                for closure, (attempt, fraction, text) in self._progress.items():
+                progress, self._progress = self._progress, {}
+                for closure, (attempt, fraction, text) in progress.items():
                     to.progress_closure.append(closure)
                     to.progress_attempt.append(attempt)
                     to.progress_fraction.append(fraction)
                     to.progress_text.append(text)
-                self._progress.clear()
                 self._progress_due = now + PROGRESS_EVERY
-            self.waiting = bool(self._progress)
+            if self._progress:
+                self.waiting = True
 
 
 def _add_line(to: Any, closure: int, attempt: int, level: int, at: int, text: str) -> None:
