@@ -18,7 +18,9 @@ from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
 from muster.worker import gpus
 from muster.worker.deaths import CLOSURES_MAX, Deaths
+from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
+from muster.worker.link import ThreadLink
 
 MakeCluster = Callable[..., Cluster]
 
@@ -346,3 +348,28 @@ def test_answers_that_nobody_waits_for_are_left_out() -> None:
     assert not left.returned_closure and list(left.log_text) == ["kept"]
     held.answered(left, left.SerializeToString())
     assert held.attempts == {2: 4}
+
+
+def test_threads_are_looked_after_whenever_a_closure_comes() -> None:
+    told: list[int] = []
+    go_on = threading.Event()
+    link = ThreadLink(FunctionTable({"waits": go_on.wait}, False), 1, 1,
+                      lambda data: told.extend(WorkerMessage.FromString(data).started_closure), 0)
+    comes = ServerMessage(closure=[1], attempt=[1], function=[0], args=[b"[20]"])
+
+    class JustBefore(threading.Event):
+        """A closure comes when it is about to be cleared."""
+
+        def clear(self) -> None:
+            link._busy = was
+            link.deliver(b"", comes, [b"[20]"])
+            was.clear()
+
+    was, link._busy = link._busy, JustBefore()
+    link._busy.set()
+    was.set()  # who looks after them waits for this
+    try:
+        until(lambda: told == [1], "the server is told that it runs")
+    finally:
+        go_on.set()
+        link.close()

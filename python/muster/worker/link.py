@@ -108,8 +108,9 @@ class ThreadLink:
         while not self._closed:
             self._busy.wait()  # no deadline: set by closures, and by close
             time.sleep(WORTH_REPORTING)
-            if not self._runner.busy():
-                self._busy.clear()
+            self._busy.clear()
+            if self._runner.busy():  # asked after that: a closure that has just come sees it set, or is seen
+                self._busy.set()
             self._runner.tick()
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
