@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 
 import muster
 from conftest import Cluster, until
+from test_children import fork_servers
 
 MakeCluster = Callable[..., Cluster]
 
@@ -111,6 +113,33 @@ def test_what_a_function_has_left_behind_prints_as_the_worker(make_cluster: Make
     value.fetch(20)
     until(lambda: "through" in worker.text(), "it is printed")
     assert texts(value, "stdout") == []
+
+
+def test_what_a_process_has_left_behind_outlives_it(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster()
+    worker = cluster.add("--processes", "1")
+    forks = tmp_path / "forks"
+
+    def leaves() -> None:
+        subprocess.Popen(["sh", "-c", f"while ! [ -e {forks} ]; do sleep 0.1; done; echo late words; "
+                          f"yes many | head -n 30000; echo through >&2; touch {forks}.lives"])
+        os.kill(os.getpid(), 9)
+
+    c = cluster.coordinator(max_worker_failures=1)
+    with pytest.raises(muster.AbortedError):
+        c.submit(leaves).fetch(20)
+    assert c.submit(abs, -1).fetch(20) == 1  # of another process, which has no part in it
+    forks.touch()
+    until(pathlib.Path(f"{forks}.lives").exists, "it was not killed")
+    until(lambda: "through" in worker.text() and "late words" in worker.text(), "it is printed")
+    (server,) = fork_servers(worker)
+    until(lambda: len(pipes_of(server)) == 2, "only those of the child that lives are left")
+
+
+def pipes_of(pid: int) -> list[str]:
+    """That it reads from: its descriptors but 0, 1 and 2."""
+    folder = pathlib.Path(f"/proc/{pid}/fd")
+    return [fd.name for fd in folder.iterdir() if int(fd.name) > 2 and os.readlink(fd).startswith("pipe:")]
 
 
 def test_last_words_of_a_process_are_not_lost(make_cluster: MakeCluster) -> None:

@@ -138,7 +138,7 @@ class Descriptors:
 
 class Left:
     """The forkserver's look at the pipes of one child: it takes what the child does not read, since it
-    cannot, and what is left when it has exited. That goes where the worker's own output goes."""
+    cannot, and what is written when it has exited. That goes where the worker's own output goes."""
 
     def __init__(self, ends: Ends) -> None:
         self._ends = ends
@@ -160,22 +160,27 @@ class Left:
         for end in self._ends.read:
             os.close(end)
 
-    def close(self) -> None:
-        for i, end in enumerate(self._ends.read):
-            self._take(i)
-            os.close(end)
+    def take_rest(self) -> bool:
+        """Once the child has exited, and then once a second: processes that it has left behind may write, and
+        would be killed for it if nobody could read. Whether there may be more; False: it is closed."""
+        if any([self._take(i) for i in (0, 1)]):
+            return True
+        self.forget()
+        return False
 
-    def _take(self, i: int) -> None:
+    def _take(self, i: int) -> bool:
+        """False: nobody can write any more."""
         size = 0
         while size < DRAIN_BYTES_MAX:
             try:
                 data = os.read(self._ends.read[i], READ_BYTES)
             except BlockingIOError:
-                return
+                return True
             if not data:
-                return
+                return False
             size += len(data)
             _write_all(i + 1, data)
+        return True
 
 
 def _write_all(to: int, data: bytes) -> None:

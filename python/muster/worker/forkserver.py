@@ -24,7 +24,7 @@ LOOK_EVERY = 1.0
 
 
 def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socket, socket.socket],
-          children: dict[int, Left]) -> None:
+          children: dict[int, Left], gone: list[Left]) -> None:
     ends = pipes()
     pid = os.fork()
     if pid:
@@ -39,7 +39,7 @@ def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socke
         control.close()
         for end in waker:
             end.close()
-        for other in children.values():
+        for other in (*children.values(), *gone):
             other.forget()
         child.main(over, ends)
         status = 0
@@ -47,13 +47,13 @@ def _fork(control: socket.socket, over: socket.socket, waker: tuple[socket.socke
         os._exit(status)
 
 
-def _reap(control: socket.socket, children: dict[int, Left]) -> None:
+def _reap(control: socket.socket, children: dict[int, Left], gone: list[Left]) -> None:
     while children:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:
             return
-        if left := children.pop(pid, None):
-            left.close()
+        if (left := children.pop(pid, None)) and left.take_rest():
+            gone.append(left)
         control.sendall(b"exited %d %d\n" % (pid, os.waitstatus_to_exitcode(status)))
 
 
@@ -61,25 +61,27 @@ def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
            children: dict[int, Left]) -> None:
     """Until the control socket is closed."""
     begun = b""
+    gone: list[Left] = []  # of children that have exited; processes that they have left behind may write
     look_at = time.monotonic() + LOOK_EVERY
     while True:
-        select.select([control, waker[0]], [], [], LOOK_EVERY if children else None)
+        select.select([control, waker[0]], [], [], LOOK_EVERY if children or gone else None)
         if time.monotonic() >= look_at:
             look_at = time.monotonic() + LOOK_EVERY
             for left in children.values():
                 left.look()
+            gone = [left for left in gone if left.take_rest()]
         try:
             waker[0].recv(4096)
         except BlockingIOError:
             pass
-        _reap(control, children)
+        _reap(control, children, gone)
         if not select.select([control], [], [], 0)[0]:
             continue
         data, given, _, _ = socket.recv_fds(control, 4096, 64)
         if not data:
             return
         for fd in given:
-            _fork(control, socket.socket(fileno=fd), waker, children)
+            _fork(control, socket.socket(fileno=fd), waker, children, gone)
         *lines, begun = (begun + data.replace(b"F", b"")).split(b"\n")
         for line in lines:
             pid = int(line.split()[1])
