@@ -19,8 +19,9 @@ from muster.worker.context import waiting
 
 
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
-    """`n_jobs=-1` is as many as the server has connected tasks, -2 one less. Short calls go several to a
-    closure."""
+    """`n_jobs=-1` is as many as the job of the workers has, whoever is connected: the number that is declared
+    (``num_workers=``, or of the cluster), else the highest index and one. -2 is one less. Short calls go several
+    to a closure."""
 
     supports_retrieve_callback = True
     supports_return_generator = True
@@ -56,8 +57,8 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
             return n_jobs
-        connected: int = self._pool().submit(connected_tasks).result()
-        return max(1, connected if n_jobs is None else connected + 1 + n_jobs)
+        workers: int = self._pool().submit(workers_of_job).result()
+        return max(1, workers if n_jobs is None else workers + 1 + n_jobs)
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, **_: Any) -> int:
         self.parallel = parallel
@@ -92,8 +93,8 @@ def batch_name(batch: Any) -> str:
     return display_name(items[0][0]) if isinstance(items, (list, tuple)) and items else ""
 
 
-def connected_tasks() -> int:
-    """Runs on a worker."""
+def workers_of_job() -> int:
+    """Of the worker that it runs on."""
     from muster.worker.context import context
 
     return context().num_workers

@@ -116,6 +116,14 @@ def test_joblib_runs_on_the_cluster(cluster: Cluster) -> None:
     assert os.getpid() not in {pid for _, pid in found}
 
 
+def test_all_jobs_of_joblib_are_as_many_as_workers_are_declared(cluster: Cluster) -> None:
+    joblib = pytest.importorskip("joblib")
+    import muster.joblib  # noqa: F401
+
+    with joblib.parallel_config(backend="muster", server=cluster.server.grpc, num_workers=7):
+        assert joblib.effective_n_jobs(-1) == 7 and joblib.effective_n_jobs(-2) == 6
+
+
 def test_a_grid_search_of_scikit_learn_runs_on_the_cluster(cluster: Cluster) -> None:
     pytest.importorskip("sklearn")
     import joblib
