@@ -10,6 +10,14 @@
 
 namespace muster::cli {
 
+/// What explains the job's first closure in that state ("QUEUED"); without an id: there is none.
+struct explained_closure {
+  std::string id, text;
+  std::string called;  // what its function calls; empty: not known
+  std::string reason;  // why it is where it is, as a code: "NO_WORKER"
+  std::string cause;   // of one that waits: the text without its state and age
+};
+
 class waiting_reason {
  public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -33,13 +41,7 @@ class waiting_reason {
   std::string told_;  // the reason's code
 };
 
-/// What explains the job's first closure in that state ("QUEUED"); without an id: there is none.
-struct explained_closure {
-  std::string id, text;
-  std::string called;  // what its function calls; empty: not known
-  std::string reason;  // why it is where it is, as a code: "NO_WORKER"
-  std::string cause;   // of one that waits: the text without its state and age
-};
+/// Of the job's closures in that state ("QUEUED").
 explained_closure explain_first(rest& server, std::string const& job, std::string const& state);
 
 }  // namespace muster::cli

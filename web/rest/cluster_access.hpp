@@ -28,12 +28,14 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
 
 /// What a request's member `cluster` names is not there.
 inline muster::status named_cluster_error(muster::status const& s) {
-  return {s.code, "cluster: " + s.message};
+  return wrong_field("cluster", s.message, 0, s.code);
 }
 
 /// A fault as the problem it is over REST.
 inline muster::status to_status(coordination::fault const& f) {
-  return {f.code, f.message, f.no_room};
+  muster::status s{f.code, f.message};
+  s.no_room = f.no_room;
+  return s;
 }
 
 /// The service answers a little before its caller's deadline; asked for this much longer, it

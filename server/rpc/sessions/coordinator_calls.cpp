@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/log_feed.hpp"
@@ -221,7 +222,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
     if (!no_worker && response.token() != 0) continue;
     response.set_token(token);
     response.set_no_worker(no_worker);
-    if (auto why = h.state().explain(id, h.now())) response.set_why(std::move(*why));
+    if (auto why = h.state().explain(id, h.now())) response.set_why(text(*why));
     if (no_worker) break;
   }
   return response;
