@@ -77,7 +77,7 @@ leadership::seen leadership::take(wire::KeyValue const& kv) {
   seen s;
   s.leader = kv.value().substr(0, line);
   if (s.leader.empty()) s.leader = "unknown";
-  s.leads = lease_ != 0 && kv.lease() == lease_;
+  s.leads = lease_ != 0 && kv.lease() == lease_ && in_time();
   if (s.leads) begin({kv.create_revision(), kv.version()});
   return seen_ = s;
 }
@@ -106,7 +106,24 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
+// Later the lease may have ended for etcd, too: who leads by it must leave at once, who waits need
+// not.
+bool leadership::in_time() const {
+  return now().count() < granted_until_us_;
+}
+
+void leadership::revoke() {
+  wire::LeaseRevokeRequest request;
+  request.set_id(std::exchange(lease_, 0));
+  wire::LeaseRevokeResponse answer;
+  (void)client_.once(resign_limit,
+                     calling(&member::leases, &wire::Lease::Stub::LeaseRevoke, request, answer));
+}
+
 muster::result<leadership::seen> leadership::grant_and_put() {
+  // Of an attempt that etcd has not answered in time: it may still write the key with this lease,
+  // which would keep everybody from leading, and this one, which asks for another lease, too.
+  if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;
   wanted.set_ttl(options_.lease.count());
   wire::LeaseGrantResponse granted;
@@ -133,6 +150,7 @@ muster::result<leadership::seen> leadership::grant_and_put() {
     auto const& found = answer.responses(0).response_range();
     return found.kvs().empty() ? seen_ = {} : take(found.kvs(0));
   }
+  if (!in_time()) return seen_ = {false, options_.address};
   begin({answer.header().revision(), 1});
   return seen_ = {true, options_.address};
 }
@@ -189,11 +207,7 @@ void leadership::resign() {
   client_.go_on();
   until_us_ = never;
   seen_ = {};
-  wire::LeaseRevokeRequest request;
-  request.set_id(std::exchange(lease_, 0));
-  wire::LeaseRevokeResponse answer;
-  (void)client_.once(resign_limit,
-                     calling(&member::leases, &wire::Lease::Stub::LeaseRevoke, request, answer));
+  revoke();
 }
 
 }  // namespace muster::server::journal::etcd

@@ -68,6 +68,8 @@ class leadership {
   muster::result<seen> grant_and_put();
   muster::status refused(grpc::Status const& s);
   seen take(wire::KeyValue const& kv);
+  bool in_time() const;
+  void revoke();
   void begin(term t);
   void renew_again_and_again();
   void renew();
