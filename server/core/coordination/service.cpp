@@ -8,47 +8,34 @@ namespace {
 
 constexpr auto shutting_down = "The coordination service is shutting down.";
 
-std::string number(core::incarnation i) {
-  return std::to_string(raw(i));
-}
-
 }  // namespace
 
-service::own_barriers::own_barriers(core::incarnation i)
-    : registration("[Init]Wait_for_all_tasks_to_register"),
-      shutdown("Shutdown::" + number(i)),
-      devices("WaitForAllTasks::" + number(i)) {}
-
 service::service(cluster_spec const& spec, limits const& l, generation g)
-    : spec_(spec),
-      limits_(l),
-      generation_(g),
-      own_(g.incarnation),
+    : step_(spec, l, g),
       roster_(spec, l.journalled),
-      barriers_(spec.size(), spec.stuck_after, limits_),
-      store_(limits_),
+      barriers_(spec.size(), spec.stuck_after, step_.limits),
+      store_(step_.limits),
       watches_(spec.jobs.size() + 1, l.watch_interval, l.few_watchers),
       devices_(spec.size()),
       polls_(spec.size()),
       closed_(spec.size()),
       notices_(spec.size()),
-      wording_(spec_, roster_) {}
+      wording_(step_.spec, roster_) {}
 
 void service::begin(time_point now, effects& fx) {
-  now_ = now;
-  fx_ = &fx;
+  step_.begin(now, fx);
   broken_told_ = 0;
 }
 
 void service::perform(time_point now, request& r, effects& fx) {
   begin(now, fx);
-  if (stopped_) return refuse_stopped(r);
+  if (step_.stopped) return refuse_stopped(r);
   auto const route = [this](auto& q) {
     if (refused(q.from)) return;
     if constexpr (requires { q.task; })
       if (q.task.index != no_task) {
-        roster_.seen(q.task.index, now_);
-        closed_.heard(q.task.index, now_);
+        roster_.seen(q.task.index, step_.now);
+        closed_.heard(q.task.index, step_.now);
       }
     on(q);
   };
@@ -61,7 +48,8 @@ void service::perform(time_point now, request& r, effects& fx) {
 // XLA's agents name the service they believe to talk to, in every call but the registration.
 bool service::refused(caller const& from) {
   if (!from.service || *from.service == incarnation()) return false;
-  answer(from.call, std::make_shared<fault const>(wrong_service(*from.service, incarnation())));
+  step_.answer(from.call,
+               std::make_shared<fault const>(wrong_service(*from.service, incarnation())));
   return true;
 }
 
@@ -73,50 +61,32 @@ void service::refuse_stopped(request const& r) {
     if constexpr (!std::is_same_v<type, register_task>)
       if (refused(q.from)) return;
     if constexpr (std::is_same_v<type, watch_tasks>)
-      return answer(q.from.call, std::make_shared<task_states const>(task_states{{}, -1}));
+      return step_.answer(q.from.call, std::make_shared<task_states const>(task_states{{}, -1}));
     if constexpr (std::is_same_v<type, poll_for_error>)
-      return refuse(q.from, code::cancelled, shutting_down, false);
-    refuse(q.from, code::internal, "Coordination service has stopped.");
+      return step_.refuse(q.from, code::cancelled, shutting_down, false);
+    step_.refuse(q.from, code::internal, "Coordination service has stopped.");
   };
   std::visit(answer_stopped, r);
 }
 
-void service::refuse_full(caller const& from) {
-  refuse(from, code::resource_exhausted, "the cluster has reached its limit of parked calls");
-}
-
-void service::park(caller const& from, wait_kind kind, task_index t, std::uint64_t what) {
-  waiting_call w{kind, t, what, now_, never};
-  if (from.deadline != never) {
-    auto const left = std::max(from.deadline, now_) - now_;
-    auto const margin = std::clamp(left / 20, limits_.answer_margin_min, limits_.answer_margin_max);
-    w.deadline = now_ + left - std::min(margin, left / 2);  // a short wait still waits
-  }
-  calls_.park(from.call, w);
-}
-
-void service::tell(severity s, remark_kind kind, std::string about, std::string text) {
-  fx_->remarks.push_back({s, kind, spec_.name, std::move(about), std::move(text)});
-}
-
 void service::call_gone(time_point now, call_id call, effects& fx) {
   begin(now, fx);
-  if (calls_.find(call) == nullptr) return;
-  auto const w = calls_.take(call);
+  if (step_.calls.find(call) == nullptr) return;
+  auto const w = step_.calls.take(call);
   withdraw(call, w);
   // A poll ends by its answer or with the connection: nobody else takes it back.
   if (w.kind == wait_kind::poll) note_closed(w.task);
 }
 
 void service::connection_closed(time_point now, task_index t, core::incarnation i) {
-  now_ = now;
-  if (!stopped_ && tells_by_heartbeat() && t < roster_.size() && roster_[t].incarnation == i)
+  step_.now = now;
+  if (!step_.stopped && tells_by_heartbeat() && t < roster_.size() && roster_[t].incarnation == i)
     note_closed(t);
 }
 
 void service::note_closed(task_index t) {
-  if (spec_.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
-    closed_.note(t, now_);
+  if (step_.spec.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
+    closed_.note(t, step_.now);
 }
 
 // What the call waited for goes on without it.
@@ -124,7 +94,7 @@ void service::withdraw(call_id call, waiting_call const& w) {
   switch (w.kind) {
     case wait_kind::barrier:
       step_out(barriers_.at(w.barrier()), w.task);
-      return barriers_.undo_if_void(w.barrier(), now_);
+      return barriers_.undo_if_void(w.barrier(), step_.now);
     case wait_kind::key:
       if (is_notice(store_.awaited(w.key()))) listened(w, false);
       return store_.withdraw(w.key(), call);
@@ -141,7 +111,7 @@ void service::withdraw(call_id call, waiting_call const& w) {
 // What a caller is told shortly before its own deadline.
 std::string service::early_text(waiting_call const& w) {
   auto const waited =
-      " after " + wording::seconds(now_ - w.since) + ", shortly before the call's deadline";
+      " after " + wording::seconds(step_.now - w.since) + ", shortly before the call's deadline";
   if (w.kind == wait_kind::key)
     return "Key " + shortened(store_.awaited(w.key()), 512) + " has not been set" + waited +
            wording_.not_connected();
@@ -163,39 +133,40 @@ std::string service::early_text(waiting_call const& w) {
 
 // Shortly before the caller gives up by itself it is told what it waited for.
 void service::answer_early(call_id call) {
-  auto const text = failures_.with_cause(early_text(*calls_.find(call)));
-  auto const w = calls_.take(call);
+  auto const text = failures_.with_cause(early_text(*step_.calls.find(call)));
+  auto const w = step_.calls.take(call);
   withdraw(call, w);
   if (auto const* b = w.kind == wait_kind::barrier ? barriers_.find(w.barrier()) : nullptr;
       b && b->running && b->deadline != never)
     barriers_.note_gave_up(w.barrier(), w.task);
-  answer(call, task_fault(w.task, code::deadline_exceeded, text));
+  step_.answer(call, task_fault(w.task, code::deadline_exceeded, text));
 }
 
 void service::tick(time_point now, effects& fx) {
   auto const late = now - next_deadline();
   begin(now, fx);
-  if (stopped_) return;
+  if (step_.stopped) return;
   // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
-  if (next_deadline() != never && late > limits_.stall_grace) {
-    roster_.forgive(late, spec_.heartbeat_timeout / 2, now);
+  if (next_deadline() != never && late > step_.limits.stall_grace) {
+    roster_.forgive(late, step_.spec.heartbeat_timeout / 2, now);
     closed_.begin_again(now);
   }
   check_heartbeats();
   check_connections();
   while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
-  while (calls_.next_deadline() <= now) answer_early(calls_.first());
+  while (step_.calls.next_deadline() <= now) answer_early(step_.calls.first());
   if (watches_.due() <= now) flush_watches();
   if (notices_.due() <= now) tell_deaf();
 }
 
 time_point service::next_deadline() const {
-  if (stopped_) return never;
+  if (step_.stopped) return never;
   auto next =
-      std::min({barriers_.next_due(), calls_.next_deadline(), watches_.due(), notices_.due()});
-  if (closed_.oldest() != never) next = std::min(next, closed_.oldest() + spec_.connection_grace);
+      std::min({barriers_.next_due(), step_.calls.next_deadline(), watches_.due(), notices_.due()});
+  if (closed_.oldest() != never)
+    next = std::min(next, closed_.oldest() + step_.spec.connection_grace);
   if (roster_.connected() > 0) {
-    auto const oldest = roster_.oldest_heartbeat() + spec_.heartbeat_timeout;
+    auto const oldest = roster_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
     next = std::min(next, std::max(oldest, next_check_));
   }
   return next;
@@ -203,8 +174,8 @@ time_point service::next_deadline() const {
 
 void service::stop(time_point now, effects& fx) {
   begin(now, fx);
-  if (stopped_) return;
-  stopped_ = true;
+  if (step_.stopped) return;
+  step_.stopped = true;
   while (!barriers_.running().empty()) {
     auto const& b = barriers_.at(barriers_.running().front());
     auto const why = "Barrier " + shortened(b.id, wording::id_shown) +
@@ -214,15 +185,15 @@ void service::stop(time_point now, effects& fx) {
   watches_.take();
   auto const gone = std::make_shared<task_states const>(task_states{{}, -1});
   std::vector<call_id> rest;
-  for (auto const& [call, w] : calls_.all()) rest.push_back(call);
+  for (auto const& [call, w] : step_.calls.all()) rest.push_back(call);
   std::sort(rest.begin(), rest.end());
   for (auto const call : rest) {
-    auto const w = calls_.take(call);
+    auto const w = step_.calls.take(call);
     withdraw(call, w);
     if (w.kind == wait_kind::watch)
-      answer(call, gone);
+      step_.answer(call, gone);
     else
-      refuse({.call = call}, code::cancelled, shutting_down, false);
+      step_.refuse({.call = call}, code::cancelled, shutting_down, false);
   }
   if (ended_ == time_point{}) ended_ = now;
 }
@@ -230,7 +201,7 @@ void service::stop(time_point now, effects& fx) {
 generation_state service::state() const {
   if (failures_.failed()) return generation_state::failed;
   if (all_left()) return generation_state::finished;
-  auto const* registration = barriers_.find(own_.registration);
+  auto const* registration = barriers_.find(step_.own.registration);
   if (roster_.connected() > 0 && !(registration && registration->running))
     return generation_state::running;
   return started_ == time_point{} ? generation_state::waiting : generation_state::registering;
@@ -238,11 +209,11 @@ generation_state service::state() const {
 
 void service::on(insert_key_value& r) {
   auto const key = normal_key(r.key);
-  auto const stored = store_.insert(now_, key, std::move(r.value), r.overwrite);
+  auto const stored = store_.insert(step_.now, key, std::move(r.value), r.overwrite);
   // Clients know this one by its missing payload.
   if (!stored.ok())
-    return refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
-  answer(r.from.call, std::monostate{});
+    return step_.refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
+  step_.answer(r.from.call, std::monostate{});
   wake(key);
   if (is_notice(key)) notice_set();
 }
@@ -253,9 +224,9 @@ void service::wake(std::string const& key) {
   if (waiters.empty()) return;
   auto const value = store_.find(key)->value;
   for (auto& [call, w] : waiters) {
-    auto const waited = calls_.take(call);
+    auto const waited = step_.calls.take(call);
     if (is_notice(key)) listened(waited, true);
-    answer(call, key_value(w.asked.empty() ? key : std::move(w.asked), value));
+    step_.answer(call, key_value(w.asked.empty() ? key : std::move(w.asked), value));
   }
 }
 
@@ -263,36 +234,37 @@ void service::wake(std::string const& key) {
 void service::on(get_key_value& r) {
   auto const key = normal_key(r.key);
   if (auto const* e = store_.find(key))
-    return answer(r.from.call, key_value(std::move(r.key), e->value));
+    return step_.answer(r.from.call, key_value(std::move(r.key), e->value));
   if (!r.wait)
-    return refuse(r.from, code::not_found, "Config key " + shortened(r.key, 2'000) + " not found.");
-  if (key.size() > limits_.key_bytes_max)
-    return refuse(r.from, code::invalid_argument,
-                  longer_than("key", key.size(), limits_.key_bytes_max));
-  if (full()) return refuse_full(r.from);
+    return step_.refuse(r.from, code::not_found,
+                        "Config key " + shortened(r.key, 2'000) + " not found.");
+  if (key.size() > step_.limits.key_bytes_max)
+    return step_.refuse(r.from, code::invalid_argument,
+                        longer_than("key", key.size(), step_.limits.key_bytes_max));
+  if (step_.refused_as_full(r.from)) return;
   if (r.peer.empty()) r.peer = r.from.peer;
   auto const t = roster_.find(r.incarnation, r.peer);
   key_value_store::waiter w{key == r.key ? std::string() : std::move(r.key), std::move(r.peer)};
   auto const id = store_.wait(key, r.from.call, std::move(w));
-  park(r.from, wait_kind::key, t, raw(id));
+  step_.park(r.from, wait_kind::key, t, raw(id));
   if (is_notice(key)) listen(t);
 }
 
 void service::on(increment_key_value& r) {
   auto const key = normal_key(r.key);
-  auto sum = store_.increment(now_, key, r.increment);
-  if (!sum) return refuse(r.from, sum.error().code, sum.error().message);
-  answer(r.from.call, key_value(std::move(r.key), *sum));
+  auto sum = store_.increment(step_.now, key, r.increment);
+  if (!sum) return step_.refuse(r.from, sum.error().code, sum.error().message);
+  step_.answer(r.from.call, key_value(std::move(r.key), *sum));
   wake(key);
 }
 
 void service::on(get_key_value_dir& r) {
-  answer(r.from.call, store_.below(normal_key(r.directory)));
+  step_.answer(r.from.call, store_.below(normal_key(r.directory)));
 }
 
 void service::on(delete_key_value& r) {
   store_.erase(normal_key(r.key));
-  answer(r.from.call, std::monostate{});
+  step_.answer(r.from.call, std::monostate{});
 }
 
 std::vector<task_index> service::indices_of(std::vector<task_ref> const& tasks) {
@@ -308,11 +280,11 @@ std::vector<task_index> service::indices_of(std::vector<task_ref> const& tasks) 
 void service::on(get_alive_tasks& r) {
   auto const who = indices_of(r.tasks);
   if (r.task.index == no_task || !std::binary_search(who.begin(), who.end(), r.task.index))
-    return refuse(r.from, code::invalid_argument,
-                  "The requesting task is not among the tasks it asks about", false);
-  if (full()) return refuse_full(r.from);
+    return step_.refuse(r.from, code::invalid_argument,
+                        "The requesting task is not among the tasks it asks about", false);
+  if (step_.refused_as_full(r.from)) return;
   auto const g = alive_.ask(who, r.task.index, r.from.call);
-  park(r.from, wait_kind::alive, r.task.index, raw(g));
+  step_.park(r.from, wait_kind::alive, r.task.index, raw(g));
   check_alive(g);
 }
 
@@ -330,8 +302,8 @@ void service::check_alive(alive_group_id g) {
   }
   std::shared_ptr<alive_tasks const> const result = std::move(alive);
   for (auto const call : done->calls) {
-    calls_.take(call);
-    answer(call, result);
+    step_.calls.take(call);
+    step_.answer(call, result);
   }
 }
 
@@ -342,17 +314,17 @@ void service::check_all_alive() {
 // What a process asked that is no more does not speak for the one that took its place.
 void service::forget_asked(task_index t) {
   for (auto const& w : alive_.of(t)) {
-    calls_.take(w.call);
+    step_.calls.take(w.call);
     alive_.withdraw(w.group, w.call);
-    refuse({.call = w.call}, code::cancelled,
-           "Cancelled because " + task_name(t) + " has registered again", false);
+    step_.refuse({.call = w.call}, code::cancelled,
+                 "Cancelled because " + step_.task_name(t) + " has registered again", false);
   }
 }
 
 generation_view service::view(time_point now) const {
   generation_view v;
-  v.number = generation_.number;
-  v.incarnation = generation_.incarnation;
+  v.number = step_.which.number;
+  v.incarnation = step_.which.incarnation;
   v.state = state();
   v.started = started_;
   v.ended = ended_;
@@ -365,7 +337,7 @@ generation_view service::view(time_point now) const {
   v.parked_polls = polls_.waiting();
   v.parked_key_waits = store_.waiting_calls();
   v.parked_watches = watches_.waiting();
-  v.parked_calls = calls_.size();
+  v.parked_calls = step_.calls.size();
   return v;
 }
 
@@ -381,16 +353,16 @@ std::string service::violated_invariant() const {
     held += b.arrived_count;
     for (std::size_t i = 0; i < b.calls.size(); ++i) {
       if (b.calls[i] == call_id{}) continue;
-      auto const* w = calls_.find(b.calls[i]);
+      auto const* w = step_.calls.find(b.calls[i]);
       if (!w || w->kind != wait_kind::barrier || w->barrier() != n || w->task != (*b.who)[i])
         return "barrier " + b.id + " holds a call that is not parked there";
     }
   }
   for (task_index t = 0; t < roster_.size(); ++t)
-    if (polls_.of(t) != call_id{} && !calls_.find(polls_.of(t)))
-      return task_name(t) + "'s poll is lost";
-  if (held != calls_.size())
-    return std::to_string(calls_.size()) + " calls are parked, " + std::to_string(held) +
+    if (polls_.of(t) != call_id{} && !step_.calls.find(polls_.of(t)))
+      return step_.task_name(t) + "'s poll is lost";
+  if (held != step_.calls.size())
+    return std::to_string(step_.calls.size()) + " calls are parked, " + std::to_string(held) +
            " are waited for";
   return {};
 }

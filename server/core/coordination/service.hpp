@@ -21,21 +21,16 @@
 // watchers.
 #pragma once
 
-#include "server/core/coordination/api/requests.hpp"
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 #include "server/core/coordination/generation_views.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
 #include "server/core/coordination/tasks/closed_connections.hpp"
+#include "server/core/coordination/transitions/step_frame.hpp"
 #include "server/core/coordination/wording.hpp"
 
 namespace muster::core::coordination {
-
-struct generation {
-  std::uint64_t number = 1;
-  core::incarnation incarnation{};
-};
 
 class service {
  public:
@@ -69,8 +64,8 @@ class service {
   /// As it was. Before the first request.
   void restore(restored_cluster const& r, time_point now);
 
-  generation const& which() const { return generation_; }
-  core::incarnation incarnation() const { return generation_.incarnation; }
+  generation const& which() const { return step_.which; }
+  core::incarnation incarnation() const { return step_.which.incarnation; }
   generation_state state() const;
   /// Whether a registration with this incarnation belongs here rather than to a new generation.
   bool knows(core::incarnation i) const { return roster_.knows(i); }
@@ -80,18 +75,18 @@ class service {
   bool knows_peer(std::string const& peer) const { return roster_.find({}, peer) != no_task; }
   /// The addresses its tasks registered from.
   std::vector<std::string> peers() const { return roster_.peers(); }
-  std::size_t parked_calls() const { return calls_.size(); }
+  std::size_t parked_calls() const { return step_.calls.size(); }
   /// Whether tasks hear of errors by their heartbeats; see error_delivery.
   bool tells_by_heartbeat() const {
-    return spec_.errors == error_delivery::heartbeat ||
-           (spec_.errors == error_delivery::automatic && limits_.outlives);
+    return step_.spec.errors == error_delivery::heartbeat ||
+           (step_.spec.errors == error_delivery::automatic && step_.limits.outlives);
   }
 
   generation_view view(time_point now) const;
   unheard_notices notices_unheard() const;
   /// Of its tasks, barriers and keys.
   generation_views views() const {
-    return {generation_.number, spec_, roster_, barriers_, store_, calls_, devices_};
+    return {step_.which.number, step_.spec, roster_, barriers_, store_, step_.calls, devices_};
   }
 
   /// Empty when every invariant holds, else the first that does not, in words.
@@ -100,20 +95,11 @@ class service {
   /// Between steps. The declaration and the limits are the owner's.
   template <class Archive>
   void walk(Archive& a) {
-    a(roster_, barriers_, store_, calls_, watches_, alive_, devices_, failures_, polls_, closed_,
-      notices_, started_, ended_, next_check_, stopped_);
+    a(roster_, barriers_, store_, step_.calls, watches_, alive_, devices_, failures_, polls_,
+      closed_, notices_, started_, ended_, next_check_, step_.stopped);
   }
 
  private:
-  /// The barriers that mean more than their callers' meeting: nobody else may open them.
-  struct own_barriers {
-    explicit own_barriers(core::incarnation service);
-    std::string const registration, shutdown, devices;
-    bool contain(std::string_view id) const {
-      return id == registration || id == shutdown || id == devices;
-    }
-  };
-
   /// A task and what went wrong with it; null: it left.
   struct task_error {
     task_index task = no_task;
@@ -143,21 +129,9 @@ class service {
   void begin(time_point now, effects& fx);
   bool refused(caller const& from);
   void refuse_stopped(request const& r);
-  bool full() const { return calls_.size() >= limits_.parked_calls_max; }
-  void refuse_full(caller const& from);
-  void park(caller const& from, wait_kind kind, task_index t, std::uint64_t what);
   void withdraw(call_id call, waiting_call const& w);
   std::string early_text(waiting_call const& w);
   void answer_early(call_id call);
-  void answer(call_id call, fault_ptr f) { fx_->replies.push_back({call, std::move(f), {}}); }
-  template <class Body>
-  void answer(call_id call, Body body) {
-    fx_->replies.push_back({call, nullptr, std::move(body)});
-  }
-  void refuse(caller const& from, code c, std::string_view message, bool coordination = true) {
-    answer(from.call, refusal(c, message, coordination));
-  }
-  void tell(severity s, remark_kind kind, std::string about, std::string text);
   void wake(std::string const& key);
   void note_closed(task_index t);
   /// Those that the cluster has, ascending, each once.
@@ -165,7 +139,6 @@ class service {
   void check_alive(alive_group_id g);
   void check_all_alive();
   void forget_asked(task_index t);
-  std::string task_name(task_index t) const { return spec_.task_name(t); }
 
   // service_tasks.cpp: how tasks come, fail and leave
   /// Whether the task is in an error from which a new incarnation may bring it back here.
@@ -184,7 +157,7 @@ class service {
   bool told_one_by_one() const { return polls_.polled() || tells_by_heartbeat(); }
   std::string without_poll(task_index t) const {
     return tells_by_heartbeat() ? std::string()
-                                : ", and " + task_name(t) + " does not poll for errors";
+                                : ", and " + step_.task_name(t) + " does not poll for errors";
   }
   void fail_everybody(std::string const& message);
   void fail_generation(fault_ptr const& f);
@@ -230,15 +203,10 @@ class service {
   void leave_barrier(barrier const& b, task_error const& leaver);
   std::string const& missing_text(barrier const& b);
 
-  cluster_spec const spec_;
-  limits const limits_;
-  generation const generation_;
-  own_barriers const own_;
-
+  step_frame step_;
   task_roster roster_;
   barrier_table barriers_;
   key_value_store store_;
-  calls_of_generation calls_;
   task_watches watches_;
   alive_groups alive_;
   device_exchange devices_;
@@ -251,7 +219,6 @@ class service {
   time_point started_{};
   time_point ended_{};
   time_point next_check_{};  // heartbeats are not looked at more often than this
-  bool stopped_ = false;
   /// Of what was said last.
   struct marks {
     time_point started{}, ended{};
@@ -261,10 +228,7 @@ class service {
     bool operator==(marks const&) const = default;
   } said_;
 
-  // Of the step that is running.
-  time_point now_{};
-  effects* fx_ = nullptr;
-  std::size_t broken_told_ = 0;  // barriers that it broke
+  std::size_t broken_told_ = 0;  // barriers that the step broke
 };
 
 }  // namespace muster::core::coordination

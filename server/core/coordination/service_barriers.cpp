@@ -16,9 +16,9 @@ std::string shown(std::string_view id) {
 }  // namespace
 
 void service::on(enter_barrier& r) {
-  if (own_.contain(r.id))
-    return refuse(r.from, code::invalid_argument,
-                  "barrier_id: " + r.id + " is the service's own barrier");
+  if (step_.own.contain(r.id))
+    return step_.refuse(r.from, code::invalid_argument,
+                        "barrier_id: " + r.id + " is the service's own barrier");
   auto const t = r.task.index;
   arrival a{.id = r.id,
             .counter = r.counter,
@@ -42,18 +42,18 @@ void service::on(enter_barrier& r) {
 void service::on(wait_for_all_tasks& r) {
   auto const t = r.task.index;
   if (t == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected task (" + r.task.name + ") that is not in the cluster");
+    return step_.refuse(r.from, code::invalid_argument,
+                        "Unexpected task (" + r.task.name + ") that is not in the cluster");
   if (!devices_.has(t)) {
     std::size_t bytes = 0;
     for (auto const& d : r.devices) bytes += d.size();
-    if (bytes > limits_.device_bytes_max)
-      return refuse(r.from, code::resource_exhausted,
-                    longer_than("device_info", bytes, limits_.device_bytes_max));
-    devices_.bring(t, std::move(r.devices), std::move(r.names), limits_);
+    if (bytes > step_.limits.device_bytes_max)
+      return step_.refuse(r.from, code::resource_exhausted,
+                          longer_than("device_info", bytes, step_.limits.device_bytes_max));
+    devices_.bring(t, std::move(r.devices), std::move(r.names), step_.limits);
   }
   enter(r.from,
-        {.id = own_.devices,
+        {.id = step_.own.devices,
          .timeout = std::chrono::hours(1),
          .task = t,
          .begins_again = roster_[t].recoverable,
@@ -63,7 +63,7 @@ void service::on(wait_for_all_tasks& r) {
 
 void service::enter_shutdown(caller const& from, task_index t) {
   std::shared_ptr<participants const> who;
-  if (auto const* b = barriers_.find(own_.shutdown)) {
+  if (auto const* b = barriers_.find(step_.own.shutdown)) {
     if (b->running && roster_[t].state == agent_state::disconnected) return leave(from, {t, {}});
     who = b->who;
     // The others have left already: a late one just leaves.
@@ -78,8 +78,8 @@ void service::enter_shutdown(caller const& from, task_index t) {
     who = std::move(steady);
   }
   enter(from,
-        {.id = own_.shutdown,
-         .timeout = spec_.shutdown_timeout,
+        {.id = step_.own.shutdown,
+         .timeout = step_.spec.shutdown_timeout,
          .task = t,
          .begins_again = roster_[t].recoverable,
          .who = std::move(who),
@@ -93,15 +93,16 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
                     core::incarnation i) {
   // Refusals that end no instance carry none: the caller must not count on from them.
   if (a.timeout < duration::zero())
-    return refuse(from, code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
-  if (a.id.size() > limits_.barrier_id_bytes_max)
-    return refuse(from, code::invalid_argument,
-                  longer_than("barrier_id", a.id.size(), limits_.barrier_id_bytes_max));
+    return step_.refuse(from, code::invalid_argument,
+                        "barrier_timeout_in_ms: must not be negative");
+  if (a.id.size() > step_.limits.barrier_id_bytes_max)
+    return step_.refuse(from, code::invalid_argument,
+                        longer_than("barrier_id", a.id.size(), step_.limits.barrier_id_bytes_max));
   auto const* known = barriers_.find(a.id);
-  if (full() || (!(known && known->running) && barriers_.full()))
-    return refuse(from, code::resource_exhausted,
-                  "the cluster has reached its limit of parked calls or barriers");
-  auto const [n, opened] = barriers_.instance_for(a, now_);
+  if (step_.full() || (!(known && known->running) && barriers_.full()))
+    return step_.refuse(from, code::resource_exhausted,
+                        "the cluster has reached its limit of parked calls or barriers");
+  auto const [n, opened] = barriers_.instance_for(a, step_.now);
   auto const& b = barriers_.at(n);
   if (auto f = opened ? hopeless(b, stranger) : nullptr)
     return answer_barrier(end_barrier(n, std::move(f)), from.call);
@@ -110,9 +111,9 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
   if (auto const fit = barriers_.fit(n, a); fit != arrival_fit::fits) {
     auto const f =
         fit == arrival_fit::miscounted ? mismatch(b, a, who) : misuse(b, a, fit, who, stranger);
-    answer(from.call, f);
+    step_.answer(from.call, f);
     if (b.running && a.visits)
-      barriers_.undo_if_void(n, now_);
+      barriers_.undo_if_void(n, step_.now);
     else if (b.running)
       end_barrier(n, f);
     return;
@@ -122,9 +123,9 @@ void service::enter(caller const& from, arrival a, task_ref const& who, std::str
     if (b.purpose == barrier_purpose::registration && !b.result) connect(a.task, i);
     return answer_barrier({b.instance(), b.purpose, b.result, b.who, {}}, from.call);
   }
-  park(from, wait_kind::barrier, a.task, raw(n));
+  step_.park(from, wait_kind::barrier, a.task, raw(n));
   if (b.purpose == barrier_purpose::registration) roster_.await(a.task, i);
-  if (barriers_.arrive(n, a, from.call, now_)) end_barrier(n, nullptr);
+  if (barriers_.arrive(n, a, from.call, step_.now)) end_barrier(n, nullptr);
 }
 
 // Why an instance that has just been opened can never pass; null when it can.
@@ -136,9 +137,9 @@ fault_ptr service::hopeless(barrier const& b, std::string const& stranger) const
     auto const& a = roster_[t];
     if (a.state != agent_state::error || a.recoverable) continue;
     auto const why =
-        "Task (" + task_name(t) +
+        "Task (" + step_.task_name(t) +
         ") is already in error before the barrier was called. Barrier Id: " + shown(b.id) +
-        ", Task: " + wording_.described(t, now_) + ", Error: " + a.error->message;
+        ", Task: " + wording_.described(t, step_.now) + ", Error: " + a.error->message;
     return barrier_fault(b.instance(), code::internal, failures_.with_cause(why));
   }
   return nullptr;
@@ -152,7 +153,7 @@ std::string service::stranger_text(barrier const& b, std::string const& stranger
 // The call has another idea of who takes part than the instance.
 fault_ptr service::misuse(barrier const& b, arrival const& a, arrival_fit fit,
                           task_ref const& caller_name, std::string const& stranger) const {
-  auto const who = a.task == no_task ? shortened(caller_name.name, 256) : task_name(a.task);
+  auto const who = a.task == no_task ? shortened(caller_name.name, 256) : step_.task_name(a.task);
   auto const fault_of = [&](std::string const& text) {
     return barrier_fault(b.instance(), code::invalid_argument, text);
   };
@@ -170,7 +171,7 @@ fault_ptr service::misuse(barrier const& b, arrival const& a, arrival_fit fit,
 // instance can be served any more.
 fault_ptr service::mismatch(barrier const& b, arrival const& a, task_ref const& caller_name) const {
   auto const who =
-      a.task == no_task ? shortened(caller_name.name, 256) : wording_.described(a.task, now_);
+      a.task == no_task ? shortened(caller_name.name, 256) : wording_.described(a.task, step_.now);
   auto const why = a.counter == 0
                        ? "This is the task's first use of the barrier: it has likely restarted, or "
                          "it is way too slow."
@@ -184,16 +185,17 @@ fault_ptr service::mismatch(barrier const& b, arrival const& a, task_ref const& 
 }
 
 void service::supersede(barrier const& b, call_id call) {
-  auto const t = calls_.take(call).task;
+  auto const t = step_.calls.take(call).task;
   step_out(b, t);
   if (b.purpose == barrier_purpose::registration)
-    return answer(call, task_fault(t, code::already_exists,
+    return step_.answer(call,
+                        task_fault(t, code::already_exists,
                                    "Aborted connect attempt as there is a request from a newer "
                                    "incarnation."));
-  refuse({.call = call}, code::cancelled,
-         "Cancelled because there's a more recent barrier call for " + shown(b.id) + " by " +
-             task_name(t),
-         false);
+  step_.refuse({.call = call}, code::cancelled,
+               "Cancelled because there's a more recent barrier call for " + shown(b.id) + " by " +
+                   step_.task_name(t),
+               false);
 }
 
 void service::step_out(barrier const& b, task_index t) {
@@ -204,14 +206,15 @@ void service::step_out(barrier const& b, task_index t) {
 // The callers are answered after everything that follows from the end: it may break other barriers
 // and make the table forget this one.
 barrier_end service::end_barrier(barrier_number n, fault_ptr result) {
-  auto e = barriers_.end(n, std::move(result), now_);
-  for (auto const& w : e.waiters) calls_.take(w.call);
-  if (e.result && e.purpose == barrier_purpose::user && !stopped_ && broken_told_++ <= broken_max) {
+  auto e = barriers_.end(n, std::move(result), step_.now);
+  for (auto const& w : e.waiters) step_.calls.take(w.call);
+  if (e.result && e.purpose == barrier_purpose::user && !step_.stopped &&
+      broken_told_++ <= broken_max) {
     if (broken_told_ <= broken_max)
-      tell(severity::warning, remark_kind::barrier_failed, e.instance.id, e.result->message);
+      step_.tell(severity::warning, remark_kind::barrier_failed, e.instance.id, e.result->message);
     else
-      tell(severity::warning, remark_kind::barriers_failed, {},
-           "and more barriers at the same moment");
+      step_.tell(severity::warning, remark_kind::barriers_failed, {},
+                 "and more barriers at the same moment");
   }
   after_barrier(e);
   for (auto const& w : e.waiters) answer_barrier(e, w.call);
@@ -223,18 +226,18 @@ void service::after_barrier(barrier_end const& e) {
   if (e.purpose == barrier_purpose::registration) return after_registration(e);
   if (e.purpose == barrier_purpose::shutdown) {
     if (!e.result) return disconnect(*e.who, true);
-    if (stopped_) return;
+    if (step_.stopped) return;
     auto const f = shutdown_fault(e.result);
     blame(no_task, f->message);
-    if (!spec_.recoverable) fail_generation(f);
+    if (!step_.spec.recoverable) fail_generation(f);
     if (polls_.polled() && failures_.failed()) broadcast(f);
     fail_everybody(f->message);
   } else if (e.purpose == barrier_purpose::devices && !e.result) {
     auto order = *barriers_.everybody();
     auto const before = [this](task_index l, task_index r) {
-      auto const [lj, li] = spec_.place(l);
-      auto const [rj, ri] = spec_.place(r);
-      return std::tie(spec_.jobs[lj].name, li) < std::tie(spec_.jobs[rj].name, ri);
+      auto const [lj, li] = step_.spec.place(l);
+      auto const [rj, ri] = step_.spec.place(r);
+      return std::tie(step_.spec.jobs[lj].name, li) < std::tie(step_.spec.jobs[rj].name, ri);
     };
     std::sort(order.begin(), order.end(), before);
     devices_.gather(order);
@@ -249,10 +252,10 @@ void service::after_registration(barrier_end const& e) {
   }
   if (!e.result) {
     for (std::size_t i = 0; i < under.size(); ++i) connect(e.waiters[i].task, under[i]);
-    return tell(severity::info, remark_kind::cluster_ready, {},
-                "all " + std::to_string(e.who->size()) + " tasks have registered");
+    return step_.tell(severity::info, remark_kind::cluster_ready, {},
+                      "all " + std::to_string(e.who->size()) + " tasks have registered");
   }
-  if (stopped_) return;
+  if (step_.stopped) return;
   blame(no_task, e.result->message);
   fail_generation(e.result);
   fail_everybody("Cluster registration failed with error: " + e.result->message);
@@ -266,17 +269,17 @@ fault_ptr service::shutdown_fault(fault_ptr const& result) const {
 
 void service::answer_barrier(barrier_end const& e, call_id call) {
   if (e.result)
-    return answer(call,
-                  e.purpose == barrier_purpose::shutdown ? shutdown_fault(e.result) : e.result);
+    return step_.answer(
+        call, e.purpose == barrier_purpose::shutdown ? shutdown_fault(e.result) : e.result);
   switch (e.purpose) {
     case barrier_purpose::registration:
-      return answer(call, incarnation());
+      return step_.answer(call, incarnation());
     case barrier_purpose::shutdown:
-      return answer(call, std::monostate{});
+      return step_.answer(call, std::monostate{});
     case barrier_purpose::devices:
-      return answer(call, devices_.gathered());
+      return step_.answer(call, devices_.gathered());
     case barrier_purpose::user:
-      return answer(call, e.instance.counter);
+      return step_.answer(call, e.instance.counter);
   }
 }
 
@@ -285,13 +288,13 @@ void service::barrier_due(barrier_number n) {
   if (b.purpose == barrier_purpose::registration && b.arrived_count == 0)
     return barriers_.stop_clock(n);
   auto const count = std::to_string(b.arrived_count);
-  if (b.deadline > now_) {
-    if (!barriers_.remind(n, now_)) return;
-    return tell(
+  if (b.deadline > step_.now) {
+    if (!barriers_.remind(n, step_.now)) return;
+    return step_.tell(
         severity::warning, remark_kind::barrier_stuck, b.id,
         count + " of " + std::to_string(b.who->size()) + " tasks have come; " + missing_text(b));
   }
-  auto const first = b.first == no_task ? std::string("none") : task_name(b.first);
+  auto const first = b.first == no_task ? std::string("none") : step_.task_name(b.first);
   auto const head = "Barrier timed out. Id: " + shown(b.id) + "::" + std::to_string(b.counter) +
                     ". This usually happens because a task triggered the barrier too early or too "
                     "slowly, or is gone. # of tasks that reached the barrier: " +
@@ -310,26 +313,29 @@ void service::blame_missing(barrier const& b) {
     if (b.is_missing(i)) failures_.add_victim((*b.who)[i]);
   if (failures_.victims().size() != 1) return;
   auto const t = *failures_.victims().begin();
-  blame(t, wording_.described(t, now_) + " never came: " + shown(b.id));
+  blame(t, wording_.described(t, step_.now) + " never came: " + shown(b.id));
 }
 
 void service::on(cancel_barrier& r) {
   auto const* b = barriers_.find(r.id);
   auto const id = shown(r.id);
-  if (!b && !r.counter) return refuse(r.from, code::not_found, "there is no barrier '" + id + "'");
+  if (!b && !r.counter)
+    return step_.refuse(r.from, code::not_found, "there is no barrier '" + id + "'");
   if (!b) {
-    if (r.id.size() > limits_.barrier_id_bytes_max || *r.counter != 0 || own_.contain(r.id))
-      return refuse(r.from, code::failed_precondition, "Barrier " + id + " has not been called");
-    b = barriers_.find(barriers_.instance_for({.id = r.id}, now_).number);
+    if (r.id.size() > step_.limits.barrier_id_bytes_max || *r.counter != 0 ||
+        step_.own.contain(r.id))
+      return step_.refuse(r.from, code::failed_precondition,
+                          "Barrier " + id + " has not been called");
+    b = barriers_.find(barriers_.instance_for({.id = r.id}, step_.now).number);
   } else if (r.counter && *r.counter != b->counter) {
-    return answer(r.from.call,
-                  barrier_fault(b->instance(), code::failed_precondition,
-                                "Cancel request for barrier " + id + " is for instance " +
-                                    std::to_string(*r.counter) + ", the current one is " +
-                                    std::to_string(b->counter)));
+    return step_.answer(r.from.call,
+                        barrier_fault(b->instance(), code::failed_precondition,
+                                      "Cancel request for barrier " + id + " is for instance " +
+                                          std::to_string(*r.counter) + ", the current one is " +
+                                          std::to_string(b->counter)));
   } else if (!b->running) {
     auto const result = b->result ? std::string(name(b->result->code)) : "OK";
-    return answer(
+    return step_.answer(
         r.from.call,
         barrier_fault(b->instance(), code::failed_precondition,
                       "Barrier (" + id + ") has already been passed with status code: " + result));
@@ -337,7 +343,7 @@ void service::on(cancel_barrier& r) {
   end_barrier(b->number,
               barrier_fault(b->instance(), code::cancelled,
                             "Barrier (" + id + ") is cancelled by a task or an operator."));
-  answer(r.from.call, std::monostate{});
+  step_.answer(r.from.call, std::monostate{});
 }
 
 // Tasks in error or gone: barriers of steady tasks fail; one that may come back just steps out.
@@ -371,26 +377,27 @@ void service::leave_barriers(std::vector<task_error> const& leavers) {
 }
 
 void service::leave_barrier(barrier const& b, task_error const& l) {
-  auto const why = l.error ? shortened(l.error->message, 1'500) : task_name(l.task) + " has left";
+  auto const why =
+      l.error ? shortened(l.error->message, 1'500) : step_.task_name(l.task) + " has left";
   if (!roster_[l.task].recoverable) {
     auto const text = "Barrier failed because: " + why + " Barrier Id: " + shown(b.id) +
-                      ", Task: " + wording_.described(l.task, now_);
+                      ", Task: " + wording_.described(l.task, step_.now);
     end_barrier(b.number, barrier_fault(b.instance(), code::internal, failures_.with_cause(text)));
     return;
   }
   auto const call = b.call_of(l.task);
   if (call == call_id{}) return;
-  calls_.take(call);
+  step_.calls.take(call);
   step_out(b, l.task);
-  refuse({.call = call}, code::cancelled, "Stale barrier invocation is cancelled because: " + why,
-         false);
+  step_.refuse({.call = call}, code::cancelled,
+               "Stale barrier invocation is cancelled because: " + why, false);
 }
 
 // Made once a second at most unless somebody comes or goes: ten thousand callers with one deadline
 // all ask for it.
 std::string const& service::missing_text(barrier const& b) {
-  if (b.missing_stale || now_ - b.missing_at >= std::chrono::seconds(1))
-    barriers_.keep_missing(b.number, wording_.missing_at(b, now_), now_);
+  if (b.missing_stale || step_.now - b.missing_at >= std::chrono::seconds(1))
+    barriers_.keep_missing(b.number, wording_.missing_at(b, step_.now), step_.now);
   return b.missing;
 }
 

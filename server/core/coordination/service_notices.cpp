@@ -33,30 +33,31 @@ void service::do_not_listen(task_index t) {
 
 // It beats, so it lives; and it did listen. Once the notice is set nobody has to wait for it.
 void service::check_hearing(task_index t) {
-  if (notices_.is_lost(t) && !store_.find(notice_key)) notices_.turn_deaf(t, now_);
+  if (notices_.is_lost(t) && !store_.find(notice_key)) notices_.turn_deaf(t, step_.now);
 }
 
 void service::tell_deaf() {
   auto const deaf = notices_.take_untold();
   if (deaf.empty()) return;
-  tell(severity::warning, remark_kind::notice_unheard,
-       deaf.size() == 1 ? task_name(deaf.front()) : std::string(),
-       wording_.names(deaf) + (deaf.size() == 1 ? " hears" : " hear") +
-           " no preemption notice any more: the wait for it ended with a connection, or with the "
-           "server before" +
-           what_helps);
+  step_.tell(
+      severity::warning, remark_kind::notice_unheard,
+      deaf.size() == 1 ? step_.task_name(deaf.front()) : std::string(),
+      wording_.names(deaf) + (deaf.size() == 1 ? " hears" : " hear") +
+          " no preemption notice any more: the wait for it ended with a connection, or with the "
+          "server before" +
+          what_helps);
 }
 
 // REQUIRES: those who waited for it were answered.
 void service::notice_set() {
   auto const unheard = notices_.unheard();
   if (unheard.empty()) return;
-  tell(severity::error, remark_kind::notice_unheard,
-       unheard.size() == 1 ? task_name(unheard.front()) : std::string(),
-       "a preemption notice was set, and " + wording_.names(unheard) +
-           (unheard.size() == 1 ? " does" : " do") +
-           " not hear it, so the others wait for them in vain at PREEMPTION_SYNC_BARRIER" +
-           what_helps);
+  step_.tell(severity::error, remark_kind::notice_unheard,
+             unheard.size() == 1 ? step_.task_name(unheard.front()) : std::string(),
+             "a preemption notice was set, and " + wording_.names(unheard) +
+                 (unheard.size() == 1 ? " does" : " do") +
+                 " not hear it, so the others wait for them in vain at PREEMPTION_SYNC_BARRIER" +
+                 what_helps);
 }
 
 unheard_notices service::notices_unheard() const {
@@ -65,7 +66,7 @@ unheard_notices service::notices_unheard() const {
   u.count = deaf.size();
   for (auto const t : deaf) {
     if (u.first.size() == unheard_notices::first_max) break;
-    u.first.push_back(task_name(t));
+    u.first.push_back(step_.task_name(t));
   }
   if (u.count > 0) u.since = notices_.since();
   u.notice_is_set = store_.find(notice_key) != nullptr;

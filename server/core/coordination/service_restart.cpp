@@ -4,16 +4,16 @@
 namespace muster::core::coordination {
 
 void service::say_changes(std::vector<fact>& out) {
-  for (auto const t : roster_.take_changed()) out.push_back({spec_.name, roster_.fact_of(t)});
+  for (auto const t : roster_.take_changed()) out.push_back({step_.spec.name, roster_.fact_of(t)});
   for (auto& key : store_.take_changed()) {
     auto const* e = store_.find(key);
-    key_fact f{std::move(key), {}, now_};
+    key_fact f{std::move(key), {}, step_.now};
     if (e) f.value = e->value, f.changed = e->changed;
-    out.push_back({spec_.name, std::move(f)});
+    out.push_back({step_.spec.name, std::move(f)});
   }
   for (auto const& id : barriers_.take_changed())
     // What devices were told is not kept, so a new exchange begins.
-    if (id != own_.devices) out.push_back({spec_.name, barriers_.fact_of(id)});
+    if (id != step_.own.devices) out.push_back({step_.spec.name, barriers_.fact_of(id)});
 }
 
 void service::forget_changes() {
@@ -24,18 +24,18 @@ void service::forget_changes() {
 
 void service::say_everything(std::vector<fact>& out) const {
   for (task_index t = 0; t < roster_.size(); ++t)
-    if (!roster_.is_untold(t)) out.push_back({spec_.name, roster_.fact_of(t)});
+    if (!roster_.is_untold(t)) out.push_back({step_.spec.name, roster_.fact_of(t)});
   for (auto const& [key, e] : store_.all())
-    out.push_back({spec_.name, key_fact{key, e.value, e.changed}});
+    out.push_back({step_.spec.name, key_fact{key, e.value, e.changed}});
   for (auto const n : barriers_.finished())
-    if (auto const& id = barriers_.at(n).id; id != own_.devices)
-      out.push_back({spec_.name, barriers_.fact_of(id)});
+    if (auto const& id = barriers_.at(n).id; id != step_.own.devices)
+      out.push_back({step_.spec.name, barriers_.fact_of(id)});
 }
 
 cluster_fact service::facts() const {
   cluster_fact f;
-  f.generation = generation_.number;
-  f.incarnation = generation_.incarnation;
+  f.generation = step_.which.number;
+  f.incarnation = step_.which.incarnation;
   f.started = started_;
   f.ended = ended_;
   f.failed = failures_.failed();
@@ -58,7 +58,7 @@ bool service::facts_changed() {
 
 void service::restore(restored_cluster const& r, time_point now) {
   auto const& c = r.cluster;
-  now_ = now;
+  step_.now = now;
   started_ = c.started;
   ended_ = c.ended;
   if (c.cause) failures_.blame(c.cause_task, *c.cause);

@@ -13,16 +13,17 @@ constexpr std::size_t errors_told = 20;  // remarks about tasks that fail at one
 void service::on(register_task& r) {
   auto const t = r.task.index;
   if (t == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected task registered with task=" + shortened(r.task.name, 256) +
-                      ": cluster '" + spec_.name + "' has " + std::to_string(spec_.size()) +
-                      " tasks");
-  roster_.seen(t, now_);
+    return step_.refuse(r.from, code::invalid_argument,
+                        "Unexpected task registered with task=" + shortened(r.task.name, 256) +
+                            ": cluster '" + step_.spec.name + "' has " +
+                            std::to_string(step_.spec.size()) + " tasks");
+  roster_.seen(t, step_.now);
   if (r.recoverable) roster_.become_recoverable(t);
   if (started_ == time_point{}) {
-    started_ = now_;
-    tell(severity::info, remark_kind::generation_started, {},
-         "generation " + std::to_string(generation_.number) + ", first task " + task_name(t));
+    started_ = step_.now;
+    step_.tell(
+        severity::info, remark_kind::generation_started, {},
+        "generation " + std::to_string(step_.which.number) + ", first task " + step_.task_name(t));
   }
   auto const& a = roster_[t];
   if (a.state == agent_state::connected) return reconnect(r);
@@ -33,13 +34,13 @@ void service::on(register_task& r) {
         "called before a subsequent connect attempt. Existing error: " +
             a.error->message);
   roster_.identify(t, r.incarnation, r.peer);
-  if (!spec_.register_barrier) {
+  if (!step_.spec.register_barrier) {
     connect(t, r.incarnation);
-    return answer(r.from.call, incarnation());
+    return step_.answer(r.from.call, incarnation());
   }
   enter(r.from,
-        {.id = own_.registration,
-         .timeout = spec_.register_timeout,
+        {.id = step_.own.registration,
+         .timeout = step_.spec.register_timeout,
          .task = t,
          .begins_again = a.recoverable,
          .purpose = barrier_purpose::registration},
@@ -48,7 +49,8 @@ void service::on(register_task& r) {
 
 bool service::takes_back(task_index t) const {
   auto const& a = roster_[t];
-  return (a.recoverable || spec_.allow_reconnect) && a.error && a.error->code == code::unavailable;
+  return (a.recoverable || step_.spec.allow_reconnect) && a.error &&
+         a.error->code == code::unavailable;
 }
 
 void service::reconnect(register_task const& r) {
@@ -59,26 +61,27 @@ void service::reconnect(register_task const& r) {
                                " unexpectedly tried to connect with a different incarnation. It "
                                "has likely restarted.");
   if (a.recoverable)
-    leave_barriers({{t, task_fault(t, code::aborted, task_name(t) + " has registered again")}});
+    leave_barriers(
+        {{t, task_fault(t, code::aborted, step_.task_name(t) + " has registered again")}});
   if (a.incarnation != r.incarnation) {
     forget_asked(t);
     do_not_listen(t);
-    roster_.replace(t, r.incarnation, now_);
+    roster_.replace(t, r.incarnation, step_.now);
     polls_.set_told(t, false);
-    watches_.note_change(now_);
-    tell(severity::info, remark_kind::task_restarted, task_name(t),
-         "registered with a new incarnation");
+    watches_.note_change(step_.now);
+    step_.tell(severity::info, remark_kind::task_restarted, step_.task_name(t),
+               "registered with a new incarnation");
   }
   roster_.identify(t, r.incarnation, r.peer);
-  roster_.beat(t, now_);
+  roster_.beat(t, step_.now);
   closed_.forget(t);
-  answer(r.from.call, incarnation());
+  step_.answer(r.from.call, incarnation());
 }
 
 void service::refuse_registration(register_task const& r, std::string why) {
   auto const t = r.task.index;
-  auto const f = task_fault(t, code::aborted, task_name(t) + why);
-  answer(r.from.call, f);
+  auto const f = task_fault(t, code::aborted, step_.task_name(t) + why);
+  step_.answer(r.from.call, f);
   fail_tasks({{t, f}}, f);
 }
 
@@ -89,72 +92,72 @@ void service::connect(task_index t, core::incarnation i) {
   // time.
   bool const came_back = roster_[t].state == agent_state::error;
   if (roster_[t].incarnation != i) do_not_listen(t);
-  roster_.connect(t, i, now_);
+  roster_.connect(t, i, step_.now);
   polls_.set_told(t, came_back && failures_.broadcast());
   if (!failures_.failed()) ended_ = {};
-  watches_.note_change(now_);
+  watches_.note_change(step_.now);
 }
 
 void service::on(heartbeat& r) {
   if (r.task.index == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected heartbeat request from task: " + r.task.name +
-                      ". This usually implies a configuration error.");
+    return step_.refuse(r.from, code::invalid_argument,
+                        "Unexpected heartbeat request from task: " + r.task.name +
+                            ". This usually implies a configuration error.");
   auto const t = r.task.index;
   auto const& a = roster_[t];
   if (a.state == agent_state::error)
-    return refuse(r.from, code::aborted,
-                  "Unexpected heartbeat request from an already-in-error task: " + task_name(t) +
-                      " with existing error: " + a.error->message);
+    return step_.refuse(r.from, code::aborted,
+                        "Unexpected heartbeat request from an already-in-error task: " +
+                            step_.task_name(t) + " with existing error: " + a.error->message);
   if (a.state == agent_state::disconnected) {
-    if (now_ > a.grace_until)
-      return refuse(r.from, code::invalid_argument,
-                    task_name(t) +
-                        " must be registered before sending heartbeat messages. The service "
-                        "might have restarted, or the task has disconnected earlier.");
-    return answer(r.from.call, incarnation());
+    if (step_.now > a.grace_until)
+      return step_.refuse(r.from, code::invalid_argument,
+                          step_.task_name(t) +
+                              " must be registered before sending heartbeat messages. The service "
+                              "might have restarted, or the task has disconnected earlier.");
+    return step_.answer(r.from.call, incarnation());
   }
   if (a.incarnation == r.incarnation) {
-    roster_.beat(t, now_);
+    roster_.beat(t, step_.now);
     // Its connection may be another one since a break, or since the server began again.
     if (!r.from.peer.empty() && a.peer != r.from.peer)
       roster_.identify(t, r.incarnation, r.from.peer);
     check_hearing(t);
     // Whoever does not poll, or not any more, must hear of the failure all the same.
     if (auto const& told = failures_.broadcast(); told && !polls_.told(t))
-      return answer(r.from.call, heartbeat_fault(*told, without_poll(t)));
-    return answer(r.from.call, incarnation());
+      return step_.answer(r.from.call, heartbeat_fault(*told, without_poll(t)));
+    return step_.answer(r.from.call, incarnation());
   }
-  if (a.recoverable) return answer(r.from.call, incarnation());
+  if (a.recoverable) return step_.answer(r.from.call, incarnation());
   auto const f = task_fault(t, code::aborted,
-                            task_name(t) + " Heartbeat: Incarnation ID mismatch: expecting " +
+                            step_.task_name(t) + " Heartbeat: Incarnation ID mismatch: expecting " +
                                 std::to_string(raw(a.incarnation)) + " but got " +
                                 std::to_string(raw(r.incarnation)) + ". The task has restarted.");
-  answer(r.from.call, f);
+  step_.answer(r.from.call, f);
   fail_tasks({{t, f}}, f);
 }
 
 // Looks at most ten times a second, so that a rack that dies is told of as one.
 void service::check_heartbeats() {
-  if (now_ < next_check_) return;
-  auto const timeout = spec_.heartbeat_timeout;
-  auto silent = roster_.silent(now_ - timeout);
+  if (step_.now < next_check_) return;
+  auto const timeout = step_.spec.heartbeat_timeout;
+  auto silent = roster_.silent(step_.now - timeout);
   if (silent.empty()) return;
-  next_check_ = now_ + std::min<duration>(timeout / 10, std::chrono::milliseconds(100));
+  next_check_ = step_.now + std::min<duration>(timeout / 10, std::chrono::milliseconds(100));
   std::sort(silent.begin(), silent.end());
   // Agents beat at half their timeout: who is this late had gone silent before anybody was told of
   // an error, and is no casualty.
   std::vector<task_index> overdue;
   if (!failures_.cause())
-    for (auto const t : roster_.silent(now_ - timeout / 5 * 3)) {
+    for (auto const t : roster_.silent(step_.now - timeout / 5 * 3)) {
       failures_.add_victim(t);
-      if (roster_[t].last_heartbeat + timeout > now_) overdue.push_back(t);
+      if (roster_[t].last_heartbeat + timeout > step_.now) overdue.push_back(t);
     }
   auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
-             wording_.lines(silent, now_) +
+             wording_.lines(silent, step_.now) +
              "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
-    all += (i ? ", " : "\nOverdue as well: ") + wording_.described(overdue[i], now_);
+    all += (i ? ", " : "\nOverdue as well: ") + wording_.described(overdue[i], step_.now);
   fail_dead(silent,
             " heartbeat timeout. This indicates that the task has failed, was preempted, or lost "
             "its network.",
@@ -164,15 +167,15 @@ void service::check_heartbeats() {
 // Who dies at one moment is told of as one, as above.
 void service::check_connections() {
   constexpr duration together = std::chrono::milliseconds(100);
-  auto const grace = spec_.connection_grace;
-  if (closed_.oldest() == never || closed_.oldest() + grace > now_) return;
-  auto dead = closed_.take(now_ - grace + std::min(together, grace));
+  auto const grace = step_.spec.connection_grace;
+  if (closed_.oldest() == never || closed_.oldest() + grace > step_.now) return;
+  auto dead = closed_.take(step_.now - grace + std::min(together, grace));
   std::erase_if(dead, [&](task_index t) { return roster_[t].state != agent_state::connected; });
   if (dead.empty()) return;
   auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
   fail_dead(dead, ": its connection was closed, and nothing was heard of it for " + since,
-            "The connections of the following tasks were closed:" + wording_.lines(dead, now_) +
-                "\nNothing was heard of them for " + since);
+            "The connections of the following tasks were closed:" +
+                wording_.lines(dead, step_.now) + "\nNothing was heard of them for " + since);
 }
 
 void service::fail_dead(std::vector<task_index> const& dead, std::string const& how,
@@ -180,21 +183,22 @@ void service::fail_dead(std::vector<task_index> const& dead, std::string const& 
   std::vector<task_error> errors;
   for (auto const t : dead)
     errors.push_back(
-        {t, task_fault(t, code::unavailable, "Task " + wording_.described(t, now_) + how)});
+        {t, task_fault(t, code::unavailable, "Task " + wording_.described(t, step_.now) + how)});
   fail_tasks(errors, task_fault(dead.front(), code::unavailable, failures_.with_cause(told)));
 }
 
 // The first failure of a generation that counts is its cause; all later ones are casualties.
 void service::blame(task_index t, std::string const& message) {
-  if (t == no_task) return failures_.blame(t, {{}, {}, message, now_});
-  if (!roster_[t].recoverable) failures_.blame(t, {task_name(t), roster_[t].peer, message, now_});
+  if (t == no_task) return failures_.blame(t, {{}, {}, message, step_.now});
+  if (!roster_[t].recoverable)
+    failures_.blame(t, {step_.task_name(t), roster_[t].peer, message, step_.now});
 }
 
 // False: it had an error already.
 bool service::mark_error(task_index t, fault_ptr const& f) {
   if (!roster_.fail(t, f, failures_.is_casualty(t))) return false;
   do_not_listen(t);
-  watches_.note_change(now_);
+  watches_.note_change(step_.now);
   return true;
 }
 
@@ -209,9 +213,10 @@ void service::fail_tasks(std::vector<task_error> const& errors, fault_ptr const&
     if (!mark_error(e.task, e.error)) continue;
     fresh.push_back(e);
     if (!roster_[e.task].casualty && fresh.size() <= errors_told)
-      tell(severity::error, remark_kind::task_error, task_name(e.task), e.error->message);
+      step_.tell(severity::error, remark_kind::task_error, step_.task_name(e.task),
+                 e.error->message);
   }
-  auto const fails = counts && !failures_.failed() && !spec_.recoverable;
+  auto const fails = counts && !failures_.failed() && !step_.spec.recoverable;
   if (fails) {
     fail_generation(told);
     if (told_one_by_one()) broadcast(told);
@@ -237,9 +242,9 @@ void service::fail_everybody(std::string const& message) {
 
 void service::fail_generation(fault_ptr const& f) {
   if (!failures_.fail()) return;
-  ended_ = now_;
-  tell(severity::error, remark_kind::generation_failed, {},
-       "generation " + std::to_string(generation_.number) + ": " + f->message);
+  ended_ = step_.now;
+  step_.tell(severity::error, remark_kind::generation_failed, {},
+             "generation " + std::to_string(step_.which.number) + ": " + f->message);
 }
 
 void service::broadcast(fault_ptr const& f) {
@@ -248,61 +253,62 @@ void service::broadcast(fault_ptr const& f) {
     auto const call = polls_.take(t);
     if (call == call_id{}) continue;
     polls_.set_told(t, true);
-    calls_.take(call);
-    answer(call, f);
+    step_.calls.take(call);
+    step_.answer(call, f);
   }
 }
 
 void service::on(report_error& r) {
   auto const t = r.task.index;
   if (t == no_task)
-    return refuse(r.from, code::invalid_argument,
-                  "Unexpected request from task " + r.task.name + ": not in the cluster");
+    return step_.refuse(r.from, code::invalid_argument,
+                        "Unexpected request from task " + r.task.name + ": not in the cluster");
   if (roster_[t].state != agent_state::connected)
-    return refuse(r.from, code::failed_precondition,
-                  "The task is not connected or already has an error.");
+    return step_.refuse(r.from, code::failed_precondition,
+                        "The task is not connected or already has an error.");
   auto const c = r.code == code::ok ? code::unknown : r.code;
   auto const f = task_fault(t, c, r.message, true);
   fail_tasks({{t, f}}, f);
-  answer(r.from.call, std::monostate{});
+  step_.answer(r.from.call, std::monostate{});
 }
 
 void service::on(poll_for_error& r) {
   if (!tells_by_heartbeat()) polls_.note_poller();
   auto const t = r.task.index;
   if (t == no_task)
-    return refuse(
+    return step_.refuse(
         r.from, code::invalid_argument,
         "Unexpected task (" + r.task.name + ") that is not in the cluster polling for errors.");
   auto const& a = roster_[t];
-  if (a.state == agent_state::disconnected && now_ > a.grace_until)
-    return refuse(r.from, code::failed_precondition,
-                  "Task (" + task_name(t) +
-                      ") that has not been registered or has disconnected polling for errors.");
+  if (a.state == agent_state::disconnected && step_.now > a.grace_until)
+    return step_.refuse(
+        r.from, code::failed_precondition,
+        "Task (" + step_.task_name(t) +
+            ") that has not been registered or has disconnected polling for errors.");
   if (a.state == agent_state::error)
-    return refuse(r.from, code::failed_precondition,
-                  "Task (" + task_name(t) +
-                      ") that is already in error state polling for errors. Current error: " +
-                      a.error->message);
+    return step_.refuse(r.from, code::failed_precondition,
+                        "Task (" + step_.task_name(t) +
+                            ") that is already in error state polling for errors. Current error: " +
+                            a.error->message);
   if (failures_.broadcast()) {
     polls_.set_told(t, true);
-    return answer(r.from.call, failures_.broadcast());
+    return step_.answer(r.from.call, failures_.broadcast());
   }
   if (tells_by_heartbeat())  // agents take it for the end of polling, and live on
-    return refuse(r.from, code::cancelled, "Errors are told by heartbeat.");
-  if (full()) return refuse_full(r.from);
+    return step_.refuse(r.from, code::cancelled, "Errors are told by heartbeat.");
+  if (step_.refused_as_full(r.from)) return;
   cancel_poll(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);
   closed_.forget(t);
   // No deadline: the poll must outlive everything; it ends with the caller, the task or the
   // service.
-  park({.call = r.from.call}, wait_kind::poll, t, 0);
+  step_.park({.call = r.from.call}, wait_kind::poll, t, 0);
 }
 
 void service::on(shutdown_task& r) {
   auto const t = r.task.index;
   if (t != no_task) do_not_listen(t);  // it takes its wait back as it leaves
-  if (t != no_task && spec_.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
+  if (t != no_task && step_.spec.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
     return enter_shutdown(r.from, t);
   leave(r.from, r.task);
 }
@@ -314,33 +320,33 @@ void service::on(reset_task& r) {
 void service::leave(caller const& from, task_ref const& who) {
   auto const t = who.index;
   if (t == no_task)
-    return refuse(from, code::invalid_argument,
-                  "Unexpected disconnect request with task=" + who.name);
+    return step_.refuse(from, code::invalid_argument,
+                        "Unexpected disconnect request with task=" + who.name);
   if (roster_[t].state == agent_state::disconnected)
-    return refuse(from, code::failed_precondition,
-                  "The task is already disconnected: " + task_name(t));
+    return step_.refuse(from, code::failed_precondition,
+                        "The task is already disconnected: " + step_.task_name(t));
   disconnect({t});
-  answer(from.call, std::monostate{});
+  step_.answer(from.call, std::monostate{});
 }
 
 void service::disconnect(std::vector<task_index> const& leavers, bool quietly) {
   std::vector<task_error> left;
   for (auto const t : leavers) {
-    if (!roster_.disconnect(t, now_ + spec_.heartbeat_timeout)) continue;
+    if (!roster_.disconnect(t, step_.now + step_.spec.heartbeat_timeout)) continue;
     do_not_listen(t);
     left.push_back({t, nullptr});
-    watches_.note_change(now_);
+    watches_.note_change(step_.now);
   }
   leave_barriers(left);
   check_all_alive();
   for (auto const& [t, f] : left) {
     cancel_poll(t, "task has disconnected.");
-    if (!quietly) tell(severity::info, remark_kind::task_left, task_name(t), "left");
+    if (!quietly) step_.tell(severity::info, remark_kind::task_left, step_.task_name(t), "left");
   }
   if (!left.empty() && all_left() && ended_ == time_point{}) {
-    ended_ = now_;
-    tell(severity::info, remark_kind::generation_ended, {},
-         "generation " + std::to_string(generation_.number) + ": all tasks have left");
+    ended_ = step_.now;
+    step_.tell(severity::info, remark_kind::generation_ended, {},
+               "generation " + std::to_string(step_.which.number) + ": all tasks have left");
   }
 }
 
@@ -349,16 +355,16 @@ bool service::all_left() const {
   if (roster_.size() == 0 || roster_.connected() + roster_.in_error() > 0 ||
       roster_.ever_connected() < roster_.size())
     return false;
-  auto const* registration = barriers_.find(own_.registration);
+  auto const* registration = barriers_.find(step_.own.registration);
   return !registration || registration->arrived_count == 0 || !registration->running;
 }
 
 void service::cancel_poll(task_index t, std::string_view why) {
   auto const call = polls_.take(t);
   if (call == call_id{}) return;
-  calls_.take(call);
-  answer(call,
-         task_fault(t, code::cancelled, "Cancelled error polling because: " + std::string(why)));
+  step_.calls.take(call);
+  step_.answer(
+      call, task_fault(t, code::cancelled, "Cancelled error polling because: " + std::string(why)));
 }
 
 }  // namespace muster::core::coordination

@@ -6,11 +6,12 @@ namespace muster::core::coordination {
 // `list`: position of a job in the declaration, or the number of jobs for all tasks.
 std::shared_ptr<task_states const> service::snapshot(std::size_t list) {
   auto const states = [&] {
-    auto const [first, end] =
-        list < spec_.jobs.size() ? spec_.tasks_of(list) : std::pair(task_index{}, roster_.size());
+    auto const [first, end] = list < step_.spec.jobs.size()
+                                  ? step_.spec.tasks_of(list)
+                                  : std::pair(task_index{}, roster_.size());
     return roster_.statuses(first, end);
   };
-  return watches_.snapshot(list, roster_.version(), now_, states);
+  return watches_.snapshot(list, roster_.version(), step_.now, states);
 }
 
 void service::on(get_task_state& r) {
@@ -18,34 +19,34 @@ void service::on(get_task_state& r) {
   states->version = roster_.version();
   for (auto const& t : r.tasks) {
     if (t.index == no_task)
-      return refuse(r.from, code::invalid_argument,
-                    "source_task: " + t.name + " is not in the cluster");
+      return step_.refuse(r.from, code::invalid_argument,
+                          "source_task: " + t.name + " is not in the cluster");
     states->tasks.push_back(roster_.status_of(t.index));
   }
-  answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
+  step_.answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
 }
 
 void service::on(watch_tasks& r) {
   auto const version = roster_.version();
   if (r.version > version)
-    return refuse(r.from, code::invalid_argument,
-                  "version_number: " + std::to_string(r.version) +
-                      " is above the current version " + std::to_string(version));
-  if (r.job && *r.job >= spec_.jobs.size())
-    return refuse(r.from, code::invalid_argument,
-                  "job_name: there is no job " + std::to_string(*r.job));
+    return step_.refuse(r.from, code::invalid_argument,
+                        "version_number: " + std::to_string(r.version) +
+                            " is above the current version " + std::to_string(version));
+  if (r.job && *r.job >= step_.spec.jobs.size())
+    return step_.refuse(r.from, code::invalid_argument,
+                        "job_name: there is no job " + std::to_string(*r.job));
   // The only job is everybody: both kinds of watchers share one reply.
-  auto const list = r.job && spec_.jobs.size() > 1 ? *r.job : spec_.jobs.size();
+  auto const list = r.job && step_.spec.jobs.size() > 1 ? *r.job : step_.spec.jobs.size();
   auto const missed = r.version < version;
-  auto const soon = r.version >= 0 && watches_.just_told(list, r.version, now_);
-  if (r.at_once || (missed && !soon)) return answer(r.from.call, snapshot(list));
-  if (full()) return refuse_full(r.from);
+  auto const soon = r.version >= 0 && watches_.just_told(list, r.version, step_.now);
+  if (r.at_once || (missed && !soon)) return step_.answer(r.from.call, snapshot(list));
+  if (step_.refused_as_full(r.from)) return;
   watches_.add(r.from.call, missed);
-  park(r.from, wait_kind::watch, no_task, list);
+  step_.park(r.from, wait_kind::watch, no_task, list);
 }
 
 void service::flush_watches() {
-  for (auto const call : watches_.take()) answer(call, snapshot(calls_.take(call).what));
+  for (auto const call : watches_.take()) step_.answer(call, snapshot(step_.calls.take(call).what));
 }
 
 }  // namespace muster::core::coordination
