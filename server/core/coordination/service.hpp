@@ -21,14 +21,10 @@
 // watchers.
 #pragma once
 
-#include "server/core/coordination/errors/error_polls.hpp"
-#include "server/core/coordination/errors/failure_record.hpp"
 #include "server/core/coordination/generation_views.hpp"
-#include "server/core/coordination/groups/notice_listeners.hpp"
-#include "server/core/coordination/groups/task_watches.hpp"
-#include "server/core/coordination/tasks/closed_connections.hpp"
-#include "server/core/coordination/transitions/step_frame.hpp"
-#include "server/core/coordination/wording.hpp"
+#include "server/core/coordination/transitions/error_polling.hpp"
+#include "server/core/coordination/transitions/key_requests.hpp"
+#include "server/core/coordination/transitions/task_queries.hpp"
 
 namespace muster::core::coordination {
 
@@ -58,15 +54,15 @@ class service {
   /// All that it would have said since it began, but for barriers that run.
   void say_everything(std::vector<fact>& out) const;
   /// What the service knows of its generation; the declarations are the owner's.
-  cluster_fact facts() const;
+  cluster_fact facts() const { return record_.facts(); }
   /// Whether facts() may have changed since the last time that this was asked.
-  bool facts_changed();
+  bool facts_changed() { return record_.facts_changed(); }
   /// As it was. Before the first request.
   void restore(restored_cluster const& r, time_point now);
 
   generation const& which() const { return step_.which; }
   core::incarnation incarnation() const { return step_.which.incarnation; }
-  generation_state state() const;
+  generation_state state() const { return record_.state(); }
   /// Whether a registration with this incarnation belongs here rather than to a new generation.
   bool knows(core::incarnation i) const { return roster_.knows(i); }
   /// Of all its tasks that have registered.
@@ -77,13 +73,10 @@ class service {
   std::vector<std::string> peers() const { return roster_.peers(); }
   std::size_t parked_calls() const { return step_.calls.size(); }
   /// Whether tasks hear of errors by their heartbeats; see error_delivery.
-  bool tells_by_heartbeat() const {
-    return step_.spec.errors == error_delivery::heartbeat ||
-           (step_.spec.errors == error_delivery::automatic && step_.limits.outlives);
-  }
+  bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
 
   generation_view view(time_point now) const;
-  unheard_notices notices_unheard() const;
+  unheard_notices notices_unheard() const { return notices_.unheard(); }
   /// Of its tasks, barriers and keys.
   generation_views views() const {
     return {step_.which.number, step_.spec, roster_, barriers_, store_, step_.calls, devices_};
@@ -95,8 +88,8 @@ class service {
   /// Between steps. The declaration and the limits are the owner's.
   template <class Archive>
   void walk(Archive& a) {
-    a(roster_, barriers_, store_, step_.calls, watches_, alive_, devices_, failures_, polls_,
-      closed_, notices_, started_, ended_, next_check_, step_.stopped);
+    a(roster_, barriers_, store_, step_.calls, queries_, devices_, record_, polls_, closed_,
+      notices_, next_check_, step_.stopped);
   }
 
  private:
@@ -112,33 +105,28 @@ class service {
   void on(shutdown_task& r);
   void on(reset_task& r);
   void on(report_error& r);
-  void on(poll_for_error& r);
+  void on(poll_for_error& r) { polls_.on(r); }
   void on(wait_for_all_tasks& r);
-  void on(get_task_state& r);
-  void on(watch_tasks& r);
-  void on(insert_key_value& r);
-  void on(get_key_value& r);
-  void on(increment_key_value& r);
-  void on(get_key_value_dir& r);
-  void on(delete_key_value& r);
+  void on(get_task_state& r) { queries_.on(r); }
+  void on(watch_tasks& r) { queries_.on(r); }
+  void on(insert_key_value& r) { keys_.on(r); }
+  void on(get_key_value& r) { keys_.on(r); }
+  void on(increment_key_value& r) { keys_.on(r); }
+  void on(get_key_value_dir& r) { keys_.on(r); }
+  void on(delete_key_value& r) { keys_.on(r); }
   void on(enter_barrier& r);
   void on(cancel_barrier& r);
-  void on(get_alive_tasks& r);
+  void on(get_alive_tasks& r) { queries_.on(r); }
 
   // service.cpp: routing, clockwork, waiting calls, keys, who is alive
   void begin(time_point now, effects& fx);
+  void note_changes();
   bool refused(caller const& from);
   void refuse_stopped(request const& r);
   void withdraw(call_id call, waiting_call const& w);
   std::string early_text(waiting_call const& w);
   void answer_early(call_id call);
-  void wake(std::string const& key);
   void note_closed(task_index t);
-  /// Those that the cluster has, ascending, each once.
-  static std::vector<task_index> indices_of(std::vector<task_ref> const& tasks);
-  void check_alive(alive_group_id g);
-  void check_all_alive();
-  void forget_asked(task_index t);
 
   // service_tasks.cpp: how tasks come, fail and leave
   /// Whether the task is in an error from which a new incarnation may bring it back here.
@@ -153,33 +141,9 @@ class service {
                  std::string const& told);
   bool mark_error(task_index t, fault_ptr const& f);
   void fail_tasks(std::vector<task_error> const& errors, fault_ptr const& told);
-  /// By their polls or by their heartbeats: they stay connected until they have heard of an error.
-  bool told_one_by_one() const { return polls_.polled() || tells_by_heartbeat(); }
-  std::string without_poll(task_index t) const {
-    return tells_by_heartbeat() ? std::string()
-                                : ", and " + step_.task_name(t) + " does not poll for errors";
-  }
   void fail_everybody(std::string const& message);
-  void fail_generation(fault_ptr const& f);
-  void broadcast(fault_ptr const& f);
-  void blame(task_index t, std::string const& message);
   void leave(caller const& from, task_ref const& who);
   void disconnect(std::vector<task_index> const& leavers, bool quietly = false);
-  void cancel_poll(task_index t, std::string_view why);
-  bool all_left() const;
-
-  // service_watches.cpp: who watches their states
-  std::shared_ptr<task_states const> snapshot(std::size_t list);
-  void flush_watches();
-
-  // service_notices.cpp: who hears of a preemption
-  static bool is_notice(std::string_view key);
-  void listen(task_index t);
-  void listened(waiting_call const& w, bool told);
-  void do_not_listen(task_index t);
-  void check_hearing(task_index t);
-  void tell_deaf();
-  void notice_set();
 
   // service_barriers.cpp: how tasks meet
   void enter(caller const& from, arrival a, task_ref const& who, std::string const& stranger = {},
@@ -207,28 +171,18 @@ class service {
   task_roster roster_;
   barrier_table barriers_;
   key_value_store store_;
-  task_watches watches_;
-  alive_groups alive_;
-  device_exchange devices_;
-  failure_record failures_;
-  error_polls polls_;
   closed_connections closed_;
-  notice_listeners notices_;
   wording wording_;
+  generation_record record_;
+  task_queries queries_;
+  preemption_notices notices_;
+  key_requests keys_;
+  error_polling polls_;
+  device_exchange devices_;
 
-  time_point started_{};
-  time_point ended_{};
-  time_point next_check_{};  // heartbeats are not looked at more often than this
-  /// Of what was said last.
-  struct marks {
-    time_point started{}, ended{};
-    bool failed = false, caused = false;
-    std::size_t victims = 0;
-    fault const* broadcast = nullptr;
-    bool operator==(marks const&) const = default;
-  } said_;
-
-  std::size_t broken_told_ = 0;  // barriers that the step broke
+  time_point next_check_{};          // heartbeats are not looked at more often than this
+  std::int64_t version_before_ = 0;  // of the roster, before the step
+  std::size_t broken_told_ = 0;      // barriers that the step broke
 };
 
 }  // namespace muster::core::coordination

@@ -140,7 +140,7 @@ fault_ptr service::hopeless(barrier const& b, std::string const& stranger) const
         "Task (" + step_.task_name(t) +
         ") is already in error before the barrier was called. Barrier Id: " + shown(b.id) +
         ", Task: " + wording_.described(t, step_.now) + ", Error: " + a.error->message;
-    return barrier_fault(b.instance(), code::internal, failures_.with_cause(why));
+    return barrier_fault(b.instance(), code::internal, record_.failures().with_cause(why));
   }
   return nullptr;
 }
@@ -228,9 +228,9 @@ void service::after_barrier(barrier_end const& e) {
     if (!e.result) return disconnect(*e.who, true);
     if (step_.stopped) return;
     auto const f = shutdown_fault(e.result);
-    blame(no_task, f->message);
-    if (!step_.spec.recoverable) fail_generation(f);
-    if (polls_.polled() && failures_.failed()) broadcast(f);
+    record_.blame(no_task, f->message);
+    if (!step_.spec.recoverable) record_.fail(f);
+    if (polls_.polled() && record_.failures().failed()) polls_.broadcast(f);
     fail_everybody(f->message);
   } else if (e.purpose == barrier_purpose::devices && !e.result) {
     auto order = *barriers_.everybody();
@@ -256,15 +256,15 @@ void service::after_registration(barrier_end const& e) {
                       "all " + std::to_string(e.who->size()) + " tasks have registered");
   }
   if (step_.stopped) return;
-  blame(no_task, e.result->message);
-  fail_generation(e.result);
+  record_.blame(no_task, e.result->message);
+  record_.fail(e.result);
   fail_everybody("Cluster registration failed with error: " + e.result->message);
 }
 
 fault_ptr service::shutdown_fault(fault_ptr const& result) const {
-  return task_fault(failures_.cause_task(), code::internal,
-                    failures_.with_cause("Shutdown barrier has failed.\nBarrier result: '" +
-                                         result->message + "'"));
+  return task_fault(record_.failures().cause_task(), code::internal,
+                    record_.failures().with_cause(
+                        "Shutdown barrier has failed.\nBarrier result: '" + result->message + "'"));
 }
 
 void service::answer_barrier(barrier_end const& e, call_id call) {
@@ -301,19 +301,19 @@ void service::barrier_due(barrier_number n) {
                     count + "/" + std::to_string(b.who->size()) +
                     ".\nThe first task at the barrier: " + first + ". ";
   auto const f = barrier_fault(b.instance(), code::deadline_exceeded,
-                               failures_.with_cause(head + missing_text(b)));
+                               record_.failures().with_cause(head + missing_text(b)));
   if (b.purpose != barrier_purpose::user) blame_missing(b);
   end_barrier(n, f);
 }
 
 // Who did not come to a barrier that the whole run needs has broken it; the others are casualties.
 void service::blame_missing(barrier const& b) {
-  if (failures_.cause() || b.purpose == barrier_purpose::devices) return;
+  if (record_.failures().cause() || b.purpose == barrier_purpose::devices) return;
   for (std::size_t i = 0; i < b.who->size(); ++i)
-    if (b.is_missing(i)) failures_.add_victim((*b.who)[i]);
-  if (failures_.victims().size() != 1) return;
-  auto const t = *failures_.victims().begin();
-  blame(t, wording_.described(t, step_.now) + " never came: " + shown(b.id));
+    if (b.is_missing(i)) record_.add_victim((*b.who)[i]);
+  if (record_.failures().victims().size() != 1) return;
+  auto const t = *record_.failures().victims().begin();
+  record_.blame(t, wording_.described(t, step_.now) + " never came: " + shown(b.id));
 }
 
 void service::on(cancel_barrier& r) {
@@ -382,7 +382,8 @@ void service::leave_barrier(barrier const& b, task_error const& l) {
   if (!roster_[l.task].recoverable) {
     auto const text = "Barrier failed because: " + why + " Barrier Id: " + shown(b.id) +
                       ", Task: " + wording_.described(l.task, step_.now);
-    end_barrier(b.number, barrier_fault(b.instance(), code::internal, failures_.with_cause(text)));
+    end_barrier(b.number,
+                barrier_fault(b.instance(), code::internal, record_.failures().with_cause(text)));
     return;
   }
   auto const call = b.call_of(l.task);

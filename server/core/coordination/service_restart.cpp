@@ -32,39 +32,9 @@ void service::say_everything(std::vector<fact>& out) const {
       out.push_back({step_.spec.name, barriers_.fact_of(id)});
 }
 
-cluster_fact service::facts() const {
-  cluster_fact f;
-  f.generation = step_.which.number;
-  f.incarnation = step_.which.incarnation;
-  f.started = started_;
-  f.ended = ended_;
-  f.failed = failures_.failed();
-  f.cause = failures_.cause();
-  f.cause_task = failures_.cause_task();
-  f.victims.assign(failures_.victims().begin(), failures_.victims().end());
-  f.broadcast = failures_.broadcast();
-  return f;
-}
-
-bool service::facts_changed() {
-  marks const now{started_,
-                  ended_,
-                  failures_.failed(),
-                  failures_.cause().has_value(),
-                  failures_.victims().size(),
-                  failures_.broadcast().get()};
-  return std::exchange(said_, now) != now;
-}
-
 void service::restore(restored_cluster const& r, time_point now) {
-  auto const& c = r.cluster;
   step_.now = now;
-  started_ = c.started;
-  ended_ = c.ended;
-  if (c.cause) failures_.blame(c.cause_task, *c.cause);
-  for (auto const t : c.victims) failures_.add_victim(t);
-  if (c.failed) failures_.fail();
-  if (c.broadcast) failures_.tell_everybody(c.broadcast);
+  record_.restore(r.cluster);
   for (auto const& t : r.tasks)
     if (t.task < roster_.size()) {
       roster_.restore(t, now);
@@ -73,7 +43,6 @@ void service::restore(restored_cluster const& r, time_point now) {
   for (auto const& k : r.keys)
     if (k.value) store_.restore(k.key, *k.value, k.changed);
   for (auto const& b : r.barriers) barriers_.restore(b);
-  facts_changed();
 }
 
 }  // namespace muster::core::coordination

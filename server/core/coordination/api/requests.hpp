@@ -3,6 +3,7 @@
 // first.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,6 +33,17 @@ struct task_ref {
   task_index index = no_task;
   std::string name;
 };
+
+/// Those that the cluster has, ascending, each once.
+inline std::vector<task_index> indices_of(std::vector<task_ref> const& tasks) {
+  std::vector<task_index> found;
+  found.reserve(tasks.size());
+  for (auto const& t : tasks)
+    if (t.index != no_task) found.push_back(t.index);
+  if (!std::is_sorted(found.begin(), found.end())) std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
 
 struct register_task {
   caller from;

@@ -1,0 +1,94 @@
+#include "server/core/coordination/transitions/generation_record.hpp"
+
+namespace muster::core::coordination {
+
+void generation_record::begin(task_index t) {
+  if (started_ != time_point{}) return;
+  started_ = step_.now;
+  step_.tell(severity::info, remark_kind::generation_started, {},
+             number() + ", first task " + step_.task_name(t));
+}
+
+bool generation_record::blame(task_index t, std::string const& message) {
+  if (t != no_task && roster_[t].recoverable) return false;
+  first_cause cause{{}, {}, message, step_.now};
+  if (t != no_task) cause.task = step_.task_name(t), cause.peer = roster_[t].peer;
+  failures_.blame(t, std::move(cause));
+  return true;
+}
+
+void generation_record::fail(fault_ptr const& f) {
+  if (!failures_.fail()) return;
+  ended_ = step_.now;
+  step_.tell(severity::error, remark_kind::generation_failed, {}, number() + ": " + f->message);
+}
+
+void generation_record::end_if_all_left() {
+  if (!all_left() || ended_ != time_point{}) return;
+  ended_ = step_.now;
+  step_.tell(severity::info, remark_kind::generation_ended, {}, number() + ": all tasks have left");
+}
+
+// Nobody registers either.
+bool generation_record::all_left() const {
+  if (roster_.size() == 0 || roster_.connected() + roster_.in_error() > 0 ||
+      roster_.ever_connected() < roster_.size())
+    return false;
+  auto const* registration = barriers_.find(step_.own.registration);
+  return !registration || registration->arrived_count == 0 || !registration->running;
+}
+
+generation_state generation_record::state() const {
+  if (failures_.failed()) return generation_state::failed;
+  if (all_left()) return generation_state::finished;
+  auto const* registration = barriers_.find(step_.own.registration);
+  if (roster_.connected() > 0 && !(registration && registration->running))
+    return generation_state::running;
+  return started_ == time_point{} ? generation_state::waiting : generation_state::registering;
+}
+
+void generation_record::describe(generation_view& v) const {
+  v.number = step_.which.number;
+  v.incarnation = step_.which.incarnation;
+  v.state = state();
+  v.started = started_;
+  v.ended = ended_;
+  v.cause = failures_.cause();
+}
+
+cluster_fact generation_record::facts() const {
+  cluster_fact f;
+  f.generation = step_.which.number;
+  f.incarnation = step_.which.incarnation;
+  f.started = started_;
+  f.ended = ended_;
+  f.failed = failures_.failed();
+  f.cause = failures_.cause();
+  f.cause_task = failures_.cause_task();
+  f.victims.assign(failures_.victims().begin(), failures_.victims().end());
+  f.broadcast = failures_.broadcast();
+  return f;
+}
+
+bool generation_record::facts_changed() {
+  auto const before = said_;
+  said_ = {started_,
+           ended_,
+           failures_.failed(),
+           failures_.cause().has_value(),
+           failures_.victims().size(),
+           failures_.broadcast().get()};
+  return said_ != before;
+}
+
+void generation_record::restore(cluster_fact const& f) {
+  started_ = f.started;
+  ended_ = f.ended;
+  if (f.cause) failures_.blame(f.cause_task, *f.cause);
+  for (auto const t : f.victims) failures_.add_victim(t);
+  if (f.failed) failures_.fail();
+  if (f.broadcast) failures_.tell_everybody(f.broadcast);
+  facts_changed();
+}
+
+}  // namespace muster::core::coordination
