@@ -1,4 +1,4 @@
-// Routing, clockwork and waiting calls; keys and sets of tasks, which concern nobody else.
+// Routing, clockwork and waiting calls of all kinds; what a restart must know.
 #include "server/core/coordination/service.hpp"
 
 #include <algorithm>
@@ -13,21 +13,28 @@ constexpr auto shutting_down = "The coordination service is shutting down.";
 service::service(cluster_spec const& spec, limits const& l, generation g)
     : step_(spec, l, g),
       roster_(spec, l.journalled),
+      closed_(spec.size()),
       barriers_(spec.size(), spec.stuck_after, step_.limits),
       store_(step_.limits),
-      closed_(spec.size()),
       wording_(step_.spec, roster_),
       record_(step_, roster_, barriers_),
       queries_(step_, roster_),
       notices_(step_, roster_, store_, wording_),
       keys_(step_, roster_, store_, notices_),
       polls_(step_, roster_, closed_, record_),
-      devices_(spec.size()) {}
+      members_(roster_, closed_, queries_, notices_, polls_, record_),
+      faults_(step_, roster_, barriers_, wording_, record_),
+      callers_(step_, roster_, barriers_, faults_, record_),
+      propagation_(step_, members_, queries_, polls_, record_, callers_),
+      detector_(step_, roster_, closed_, wording_, record_, propagation_),
+      barrier_service_(step_, roster_, barriers_, faults_, callers_, propagation_),
+      registration_(step_, roster_, record_, members_, propagation_, barrier_service_),
+      shutdown_(step_, roster_, barriers_, propagation_, barrier_service_) {}
 
 void service::begin(time_point now, effects& fx) {
   step_.begin(now, fx);
+  callers_.begin_step();
   version_before_ = roster_.version();
-  broken_told_ = 0;
 }
 
 void service::note_changes() {
@@ -38,19 +45,21 @@ void service::perform(time_point now, request& r, effects& fx) {
   begin(now, fx);
   if (step_.stopped) return refuse_stopped(r);
   auto const route = [this](auto& q) {
-    if (refused(q.from)) return;
-    if constexpr (requires { q.task; })
-      if (q.task.index != no_task) {
-        roster_.seen(q.task.index, step_.now);
-        closed_.heard(q.task.index, step_.now);
-      }
+    if constexpr (!std::is_same_v<std::decay_t<decltype(q)>, register_task>) {
+      if (refused(q.from)) return;
+      if constexpr (requires { q.task; })
+        if (q.task.index != no_task) detector_.heard(q.task.index);
+    }
     on(q);
   };
-  if (auto* registration = std::get_if<register_task>(&r))
-    on(*registration);
-  else
-    std::visit(route, r);
+  std::visit(route, r);
   note_changes();
+}
+
+// It takes its wait for a notice back as it leaves.
+void service::on(shutdown_task& r) {
+  if (r.task.index != no_task) notices_.forget(r.task.index);
+  shutdown_.on(r);
 }
 
 // XLA's agents name the service they believe to talk to, in every call but the registration.
@@ -83,26 +92,20 @@ void service::call_gone(time_point now, call_id call, effects& fx) {
   auto const w = step_.calls.take(call);
   withdraw(call, w);
   // A poll ends by its answer or with the connection: nobody else takes it back.
-  if (w.kind == wait_kind::poll) note_closed(w.task);
+  if (w.kind == wait_kind::poll) detector_.connection_closed(w.task);
 }
 
 void service::connection_closed(time_point now, task_index t, core::incarnation i) {
   step_.now = now;
   if (!step_.stopped && polls_.by_heartbeat() && t < roster_.size() && roster_[t].incarnation == i)
-    note_closed(t);
-}
-
-void service::note_closed(task_index t) {
-  if (step_.spec.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
-    closed_.note(t, step_.now);
+    detector_.connection_closed(t);
 }
 
 // What the call waited for goes on without it.
 void service::withdraw(call_id call, waiting_call const& w) {
   switch (w.kind) {
     case wait_kind::barrier:
-      step_out(barriers_.at(w.barrier()), w.task);
-      return barriers_.undo_if_void(w.barrier(), step_.now);
+      return callers_.withdraw(w);
     case wait_kind::key:
       return keys_.withdraw(call, w);
     case wait_kind::poll:
@@ -117,23 +120,11 @@ void service::withdraw(call_id call, waiting_call const& w) {
 std::string service::early_text(waiting_call const& w) {
   auto const waited =
       " after " + wording::seconds(step_.now - w.since) + ", shortly before the call's deadline";
+  if (w.kind == wait_kind::barrier) return faults_.early(barriers_.at(w.barrier()), waited);
   if (w.kind == wait_kind::key)
     return "Key " + shortened(store_.awaited(w.key()), 512) + " has not been set" + waited +
            wording_.not_connected();
-  if (w.kind != wait_kind::barrier) return "No answer" + waited + wording_.not_connected();
-  auto const& b = barriers_.at(w.barrier());
-  auto const count =
-      std::to_string(b.arrived_count + b.gave_up_count) + " of " + std::to_string(b.who->size());
-  auto const missing = waited + ". " + missing_text(b);
-  switch (b.purpose) {
-    case barrier_purpose::registration:
-      return count + " tasks have registered" + missing;
-    case barrier_purpose::shutdown:
-      return "Shutdown: " + count + " tasks have come to leave" + missing;
-    default:
-      return "Barrier " + shortened(b.id, wording::id_shown) + ": " + count + " tasks have come" +
-             missing;
-  }
+  return "No answer" + waited + wording_.not_connected();
 }
 
 // Shortly before the caller gives up by itself it is told what it waited for.
@@ -148,17 +139,12 @@ void service::answer_early(call_id call) {
 }
 
 void service::tick(time_point now, effects& fx) {
-  auto const late = now - next_deadline();
+  auto const due = next_deadline();
   begin(now, fx);
   if (step_.stopped) return;
-  // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
-  if (next_deadline() != never && late > step_.limits.stall_grace) {
-    roster_.forgive(late, step_.spec.heartbeat_timeout / 2, now);
-    closed_.begin_again(now);
-  }
-  check_heartbeats();
-  check_connections();
-  while (barriers_.next_due() <= now) barrier_due(barriers_.first_due());
+  if (due != never && now - due > step_.limits.stall_grace) detector_.forgive(now - due);
+  detector_.check();
+  while (barrier_service_.due() <= now) barrier_service_.first_due();
   note_changes();
   while (step_.calls.next_deadline() <= now) answer_early(step_.calls.first());
   if (queries_.due() <= now) queries_.tell_watchers();
@@ -167,26 +153,20 @@ void service::tick(time_point now, effects& fx) {
 
 time_point service::next_deadline() const {
   if (step_.stopped) return never;
-  auto next =
-      std::min({barriers_.next_due(), step_.calls.next_deadline(), queries_.due(), notices_.due()});
-  if (closed_.oldest() != never)
-    next = std::min(next, closed_.oldest() + step_.spec.connection_grace);
-  if (roster_.connected() > 0) {
-    auto const oldest = roster_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
-    next = std::min(next, std::max(oldest, next_check_));
-  }
-  return next;
+  return std::min({barrier_service_.due(), step_.calls.next_deadline(), queries_.due(),
+                   notices_.due(), detector_.due()});
 }
 
 void service::stop(time_point now, effects& fx) {
   begin(now, fx);
   if (step_.stopped) return;
   step_.stopped = true;
-  while (!barriers_.running().empty()) {
-    auto const& b = barriers_.at(barriers_.running().front());
-    auto const why = "Barrier " + shortened(b.id, wording::id_shown) +
+  // What follows from the end of a barrier follows no more.
+  for (auto const n : callers_.running()) {
+    auto const& b = barriers_.at(n);
+    auto const why = "Barrier " + faults_.shown(b.id) +
                      " failed because the coordination service is shutting down.";
-    end_barrier(b.number, barrier_fault(b.instance(), code::aborted, why));
+    callers_.answer(callers_.end(n, barrier_fault(b.instance(), code::aborted, why)));
   }
   auto const gone = std::make_shared<task_states const>(task_states{{}, -1});
   std::vector<call_id> rest;
@@ -201,6 +181,50 @@ void service::stop(time_point now, effects& fx) {
       step_.refuse({.call = call}, code::cancelled, shutting_down, false);
   }
   record_.stop();
+}
+
+void service::say_changes(std::vector<fact>& out) {
+  auto const& cluster = step_.spec.name;
+  for (auto const t : roster_.take_changed()) out.push_back({cluster, roster_.fact_of(t)});
+  for (auto& key : store_.take_changed()) {
+    auto const* e = store_.find(key);
+    key_fact f{std::move(key), {}, step_.now};
+    if (e) f.value = e->value, f.changed = e->changed;
+    out.push_back({cluster, std::move(f)});
+  }
+  for (auto const& id : barriers_.take_changed())
+    // What devices were told is not kept, so a new exchange begins.
+    if (id != step_.own.devices) out.push_back({cluster, barriers_.fact_of(id)});
+}
+
+void service::forget_changes() {
+  (void)roster_.take_changed();
+  (void)store_.take_changed();
+  (void)barriers_.take_changed();
+}
+
+void service::say_everything(std::vector<fact>& out) const {
+  auto const& cluster = step_.spec.name;
+  for (task_index t = 0; t < roster_.size(); ++t)
+    if (!roster_.is_untold(t)) out.push_back({cluster, roster_.fact_of(t)});
+  for (auto const& [key, e] : store_.all())
+    out.push_back({cluster, key_fact{key, e.value, e.changed}});
+  for (auto const n : barriers_.finished())
+    if (auto const& id = barriers_.at(n).id; id != step_.own.devices)
+      out.push_back({cluster, barriers_.fact_of(id)});
+}
+
+void service::restore(restored_cluster const& r, time_point now) {
+  step_.now = now;
+  record_.restore(r.cluster);
+  for (auto const& t : r.tasks)
+    if (t.task < roster_.size()) {
+      roster_.restore(t, now);
+      if (t.hears_notices && t.state == agent_state::connected) notices_.restore(t.task);
+    }
+  for (auto const& k : r.keys)
+    if (k.value) store_.restore(k.key, *k.value, k.changed);
+  for (auto const& b : r.barriers) barriers_.restore(b);
 }
 
 generation_view service::view(time_point now) const {
@@ -220,26 +244,28 @@ generation_view service::view(time_point now) const {
 
 // Each part for itself, then that every waiting call is held by exactly one of them.
 std::string service::violated_invariant() const {
+  auto const& alive = queries_.alive();
+  auto const& polls = polls_.polls();
+  auto const& calls = step_.calls;
   for (auto broken : {roster_.violated_invariant(), barriers_.violated_invariant(),
-                      store_.violated_invariant(), queries_.alive().violated_invariant()})
+                      store_.violated_invariant(), alive.violated_invariant()})
     if (!broken.empty()) return broken;
-  std::size_t held = queries_.watching() + polls_.polls().waiting() + store_.waiting_calls() +
-                     queries_.alive().waiting();
+  auto held = queries_.watching() + polls.waiting() + store_.waiting_calls() + alive.waiting();
   for (auto const n : barriers_.running()) {
     auto const& b = barriers_.at(n);
     held += b.arrived_count;
     for (std::size_t i = 0; i < b.calls.size(); ++i) {
       if (b.calls[i] == call_id{}) continue;
-      auto const* w = step_.calls.find(b.calls[i]);
+      auto const* w = calls.find(b.calls[i]);
       if (!w || w->kind != wait_kind::barrier || w->barrier() != n || w->task != (*b.who)[i])
         return "barrier " + b.id + " holds a call that is not parked there";
     }
   }
   for (task_index t = 0; t < roster_.size(); ++t)
-    if (auto const call = polls_.polls().of(t); call != call_id{} && !step_.calls.find(call))
+    if (polls.of(t) != call_id{} && !calls.find(polls.of(t)))
       return step_.task_name(t) + "'s poll is lost";
-  if (held != step_.calls.size())
-    return std::to_string(step_.calls.size()) + " calls are parked, " + std::to_string(held) +
+  if (held != calls.size())
+    return std::to_string(calls.size()) + " calls are parked, " + std::to_string(held) +
            " are waited for";
   return {};
 }

@@ -65,6 +65,15 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   return std::string(text.substr(0, border_at(text, most))).append(mark);
 }
 
+/// A task that fails or leaves.
+struct task_error {
+  task_index task = no_task;
+  fault_ptr error;  ///< null: it left
+  std::string why(std::string const& name) const {
+    return error ? shortened(error->message, 1'500) : name + " has left";
+  }
+};
+
 // How errors are made: with so much of their text as trailers can carry.
 
 /// What fits into the 8 KB that a client takes for all trailers, their names and gRPC's own

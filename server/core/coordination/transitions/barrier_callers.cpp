@@ -1,0 +1,139 @@
+#include "server/core/coordination/transitions/barrier_callers.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t broken_max = 20;  // remarks of barriers that break at one moment
+
+}  // namespace
+
+barrier_callers::barrier_callers(step_frame& step, task_roster& roster, barrier_table& barriers,
+                                 barrier_faults& faults, generation_record& record)
+    : step_(step),
+      roster_(roster),
+      barriers_(barriers),
+      faults_(faults),
+      record_(record),
+      devices_(roster.size()) {}
+
+bool barrier_callers::wait(barrier const& b, caller const& from, arrival const& a,
+                           core::incarnation i) {
+  step_.park(from, wait_kind::barrier, a.task, raw(b.number));
+  if (b.purpose == barrier_purpose::registration) roster_.await(a.task, i);
+  return barriers_.arrive(b.number, a, from.call, step_.now);
+}
+
+void barrier_callers::supersede(barrier const& b, task_index t) {
+  auto const call = b.call_of(t);
+  step_.calls.take(call);
+  step_out(b, t);
+  if (b.purpose == barrier_purpose::registration)
+    return step_.answer(call, task_fault(t, code::already_exists,
+                                         "Aborted connect attempt as there is a request from a "
+                                         "newer incarnation."));
+  step_.refuse({.call = call}, code::cancelled,
+               "Cancelled because there's a more recent barrier call for " + faults_.shown(b.id) +
+                   " by " + step_.task_name(t),
+               false);
+}
+
+void barrier_callers::step_out(barrier const& b, task_index t) {
+  barriers_.step_out(b.number, t);
+  if (b.purpose == barrier_purpose::registration) roster_.await(t, {});
+}
+
+void barrier_callers::withdraw(waiting_call const& w) {
+  step_out(barriers_.at(w.barrier()), w.task);
+  barriers_.undo_if_void(w.barrier(), step_.now);
+}
+
+fault_ptr barrier_callers::leave(barrier_number n, leavers const& gone) {
+  auto const* b = barriers_.find(n);
+  if (!b || !b->running) return nullptr;
+  if (auto const* l = gone.only()) return b->has(l->task) ? leave(*b, *l) : nullptr;
+  for (auto const t : *b->who)
+    if (auto const* l = gone.find(t))
+      if (auto f = leave(*b, *l)) return f;
+  return nullptr;
+}
+
+fault_ptr barrier_callers::leave(barrier const& b, task_error const& l) {
+  if (!roster_[l.task].recoverable) return faults_.broken_by(b, l);
+  auto const call = b.call_of(l.task);
+  if (call == call_id{}) return nullptr;
+  step_.calls.take(call);
+  step_out(b, l.task);
+  step_.refuse({.call = call}, code::cancelled,
+               "Stale barrier invocation is cancelled because: " + l.why(step_.task_name(l.task)),
+               false);
+  return nullptr;
+}
+
+barrier_end barrier_callers::end(barrier_number n, fault_ptr result) {
+  auto e = barriers_.end(n, std::move(result), step_.now);
+  for (auto const& w : e.waiters) step_.calls.take(w.call);
+  if (e.purpose == barrier_purpose::devices && !e.result) devices_.gather(by_name());
+  if (e.purpose == barrier_purpose::registration && e.result)
+    for (auto const& w : e.waiters) roster_.await(w.task, {});
+  if (!e.result || e.purpose != barrier_purpose::user || step_.stopped) return e;
+  if (++broken_told_ <= broken_max)
+    step_.tell(severity::warning, remark_kind::barrier_failed, e.instance.id, e.result->message);
+  else if (broken_told_ == broken_max + 1)
+    step_.tell(severity::warning, remark_kind::barriers_failed, {},
+               "and more barriers at the same moment");
+  return e;
+}
+
+// Devices are told in order of jobs' names.
+std::vector<task_index> barrier_callers::by_name() const {
+  auto order = *barriers_.everybody();
+  auto const before = [&spec = step_.spec](task_index l, task_index r) {
+    auto const [lj, li] = spec.place(l);
+    auto const [rj, ri] = spec.place(r);
+    return std::tie(spec.jobs[lj].name, li) < std::tie(spec.jobs[rj].name, ri);
+  };
+  std::sort(order.begin(), order.end(), before);
+  return order;
+}
+
+void barrier_callers::answer(barrier_end const& e) {
+  for (auto const& w : e.waiters) answer(e, w.call);
+}
+
+void barrier_callers::answer(barrier_end const& e, call_id call) {
+  if (e.result) return step_.answer(call, told(e));
+  switch (e.purpose) {
+    case barrier_purpose::registration:
+      return step_.answer(call, step_.which.incarnation);
+    case barrier_purpose::shutdown:
+      return step_.answer(call, std::monostate{});
+    case barrier_purpose::devices:
+      return step_.answer(call, devices_.gathered());
+    case barrier_purpose::user:
+      return step_.answer(call, e.instance.counter);
+  }
+}
+
+fault_ptr barrier_callers::told(barrier_end const& e) const {
+  return e.purpose == barrier_purpose::shutdown ? faults_.shutdown_failed(e.result) : e.result;
+}
+
+void barrier_callers::blame_missing(barrier const& b) {
+  if (record_.failures().cause() || b.purpose == barrier_purpose::devices) return;
+  for (std::size_t i = 0; i < b.who->size(); ++i)
+    if (b.is_missing(i)) record_.add_victim((*b.who)[i]);
+  auto const& victims = record_.failures().victims();
+  if (victims.size() == 1) record_.blame(*victims.begin(), faults_.never_came(b, *victims.begin()));
+}
+
+fault_ptr barrier_callers::bring(wait_for_all_tasks& r) {
+  if (devices_.has(r.task.index)) return nullptr;
+  std::size_t bytes = 0;
+  for (auto const& d : r.devices) bytes += d.size();
+  if (auto const most = step_.limits.device_bytes_max; bytes > most)
+    return refusal(code::resource_exhausted, longer_than("device_info", bytes, most));
+  devices_.bring(r.task.index, std::move(r.devices), std::move(r.names), step_.limits);
+  return nullptr;
+}
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,105 @@
+#include "server/core/coordination/transitions/error_propagation.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr std::size_t errors_told = 20;  // remarks about tasks that fail at one moment
+
+}  // namespace
+
+// All are marked before any barrier breaks, and the root is told before what it breaks.
+void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr const& told) {
+  auto const& failures = record_.failures();
+  std::vector<task_error> fresh;
+  bool counts = false;
+  for (auto const& e : errors) {
+    counts = record_.blame(e.task, e.error->message) || counts;
+    if (!members_.fail(e.task, e.error)) continue;
+    fresh.push_back(e);
+    if (!failures.is_casualty(e.task) && fresh.size() <= errors_told)
+      step_.tell(severity::error, remark_kind::task_error, step_.task_name(e.task),
+                 e.error->message);
+  }
+  auto const fails = counts && !failures.failed() && !step_.spec.recoverable;
+  if (fails) {
+    record_.fail(told);
+    if (polls_.told_one_by_one()) polls_.broadcast(told);
+  }
+  part(fresh);
+  if (fails && !polls_.told_one_by_one())
+    fail_everybody(
+        "All tasks were set to error because coordination service encountered an error, but was "
+        "unable to inform clients. Error: " +
+        told->message);
+}
+
+// One fault for all of them: ten thousand copies of a long text would be for nothing.
+void error_propagation::fail_everybody(std::string const& message) {
+  auto const f = task_fault(record_.failures().cause_task(), code::internal, message);
+  std::vector<task_error> fresh;
+  for (task_index t = 0; t < step_.spec.size(); ++t)
+    if (members_.fail(t, f)) fresh.push_back({t, f});
+  part(fresh);
+}
+
+void error_propagation::leave(std::vector<task_index> const& tasks, bool quietly) {
+  std::vector<task_error> left;
+  for (auto const t : tasks)
+    if (members_.leave(t, step_.now + step_.spec.heartbeat_timeout)) left.push_back({t, nullptr});
+  part(left);
+  for (auto const& l : left) {
+    polls_.cancel(l.task, "task has disconnected.");
+    if (!quietly)
+      step_.tell(severity::info, remark_kind::task_left, step_.task_name(l.task), "left");
+  }
+  if (!left.empty()) record_.end_if_all_left();
+}
+
+void error_propagation::part(std::vector<task_error> const& gone) {
+  leave_barriers(gone);
+  queries_.check_alive();
+}
+
+// An end may bring about the end of others that are still to come here.
+void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
+  auto const running = gone.empty() ? std::vector<barrier_number>() : callers_.running();
+  if (running.empty()) return;
+  leavers const who(gone, step_.spec.size());
+  for (auto const n : running)
+    if (auto f = callers_.leave(n, who)) end_barrier(n, std::move(f));
+}
+
+barrier_end error_propagation::end_barrier(barrier_number n, fault_ptr result) {
+  auto e = callers_.end(n, std::move(result));
+  carry_on(e);
+  // It may have broken other barriers, and this one may be forgotten by now.
+  callers_.answer(e);
+  return e;
+}
+
+void error_propagation::carry_on(barrier_end const& e) {
+  if (e.purpose == barrier_purpose::registration) return registration_ended(e);
+  if (e.purpose != barrier_purpose::shutdown) return;
+  if (!e.result) return leave(*e.who, true);
+  shutdown_failed(callers_.told(e));
+}
+
+void error_propagation::registration_ended(barrier_end const& e) {
+  if (!e.result) {
+    for (auto const& w : e.waiters) members_.join(w.task, step_.now);
+    return step_.tell(severity::info, remark_kind::cluster_ready, {},
+                      "all " + std::to_string(e.who->size()) + " tasks have registered");
+  }
+  record_.blame(no_task, e.result->message);
+  record_.fail(e.result);
+  fail_everybody("Cluster registration failed with error: " + e.result->message);
+}
+
+void error_propagation::shutdown_failed(fault_ptr const& f) {
+  record_.blame(no_task, f->message);
+  if (!step_.spec.recoverable) record_.fail(f);
+  if (polls_.polled() && record_.failures().failed()) polls_.broadcast(f);
+  fail_everybody(f->message);
+}
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,98 @@
+#include "server/core/coordination/transitions/failure_detector.hpp"
+
+namespace muster::core::coordination {
+namespace {
+
+constexpr duration together = std::chrono::milliseconds(100);  // who dies so is told of as one
+
+}  // namespace
+
+void failure_detector::on(report_error& r) {
+  auto const t = r.task.index;
+  if (t == no_task)
+    return step_.refuse(r.from, code::invalid_argument,
+                        "Unexpected request from task " + r.task.name + ": not in the cluster");
+  if (roster_[t].state != agent_state::connected)
+    return step_.refuse(r.from, code::failed_precondition,
+                        "The task is not connected or already has an error.");
+  auto const c = r.code == code::ok ? code::unknown : r.code;
+  propagation_.fail(t, task_fault(t, c, r.message, true));
+  step_.answer(r.from.call, std::monostate{});
+}
+
+void failure_detector::heard(task_index t) {
+  roster_.seen(t, step_.now);
+  closed_.heard(t, step_.now);
+}
+
+void failure_detector::connection_closed(task_index t) {
+  if (step_.spec.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
+    closed_.note(t, step_.now);
+}
+
+// What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
+void failure_detector::forgive(duration lost) {
+  roster_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
+  closed_.begin_again(step_.now);
+}
+
+time_point failure_detector::due() const {
+  auto next = never;
+  if (closed_.oldest() != never) next = closed_.oldest() + step_.spec.connection_grace;
+  if (roster_.connected() > 0) {
+    auto const oldest = roster_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
+    next = std::min(next, std::max(oldest, next_check_));
+  }
+  return next;
+}
+
+// Looks at most ten times a second, so that a rack that dies is told of as one.
+void failure_detector::check_heartbeats() {
+  if (step_.now < next_check_) return;
+  auto const timeout = step_.spec.heartbeat_timeout;
+  auto silent = roster_.silent(step_.now - timeout);
+  if (silent.empty()) return;
+  next_check_ = step_.now + std::min<duration>(timeout / 10, together);
+  std::sort(silent.begin(), silent.end());
+  // Agents beat at half their timeout: who is this late had gone silent before anybody was told of
+  // an error, and is no casualty.
+  std::vector<task_index> overdue;
+  if (!record_.failures().cause())
+    for (auto const t : roster_.silent(step_.now - timeout / 5 * 3)) {
+      record_.add_victim(t);
+      if (roster_[t].last_heartbeat + timeout > step_.now) overdue.push_back(t);
+    }
+  auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
+             words_.lines(silent, step_.now) +
+             "\nThe tasks have crashed, or cannot reach the coordination service.";
+  for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
+    all += (i ? ", " : "\nOverdue as well: ") + words_.described(overdue[i], step_.now);
+  fail(silent,
+       " heartbeat timeout. This indicates that the task has failed, was preempted, or lost its "
+       "network.",
+       all);
+}
+
+void failure_detector::check_connections() {
+  auto const grace = step_.spec.connection_grace;
+  if (closed_.oldest() == never || closed_.oldest() + grace > step_.now) return;
+  auto dead = closed_.take(step_.now - grace + std::min(together, grace));
+  std::erase_if(dead, [&](task_index t) { return roster_[t].state != agent_state::connected; });
+  if (dead.empty()) return;
+  auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
+  fail(dead, ": its connection was closed, and nothing was heard of it for " + since,
+       "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
+           "\nNothing was heard of them for " + since);
+}
+
+void failure_detector::fail(std::vector<task_index> const& dead, std::string const& how,
+                            std::string const& told) {
+  std::vector<task_error> errors;
+  for (auto const t : dead)
+    errors.push_back(
+        {t, task_fault(t, code::unavailable, "Task " + words_.described(t, step_.now) + how)});
+  propagation_.fail(
+      errors, task_fault(dead.front(), code::unavailable, record_.failures().with_cause(told)));
+}
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,56 @@
+// Which tasks have failed: by their own word, since they stopped beating, or since their connection
+// was closed and nothing was heard of them. Owned by `service`; engine thread only; pure.
+#pragma once
+
+#include "server/core/coordination/transitions/error_propagation.hpp"
+
+namespace muster::core::coordination {
+
+class failure_detector {
+ public:
+  /// REQUIRES: all outlive it.
+  failure_detector(step_frame& step, task_roster& roster, closed_connections& closed,
+                   wording const& words, generation_record& record, error_propagation& propagation)
+      : step_(step),
+        roster_(roster),
+        closed_(closed),
+        words_(words),
+        record_(record),
+        propagation_(propagation) {}
+
+  /// Answers its call.
+  void on(report_error& r);
+  /// Something came from the task.
+  void heard(task_index t);
+  /// The connection by which it is heard of has ended.
+  void connection_closed(task_index t);
+  /// Nobody could be heard for so long.
+  void forgive(duration lost);
+  /// When somebody may have failed.
+  time_point due() const;
+  void check() {
+    check_heartbeats();
+    check_connections();
+  }
+
+  template <class Archive>
+  void walk(Archive& a) {
+    a(next_check_);
+  }
+
+ private:
+  void check_heartbeats();
+  void check_connections();
+  /// `how`: what each died of; `told`: what all others hear.
+  void fail(std::vector<task_index> const& dead, std::string const& how, std::string const& told);
+
+  step_frame& step_;
+  task_roster& roster_;
+  closed_connections& closed_;
+  wording const& words_;
+  generation_record& record_;
+  error_propagation& propagation_;
+  time_point next_check_{};  // heartbeats are not looked at more often than this
+};
+
+}  // namespace muster::core::coordination

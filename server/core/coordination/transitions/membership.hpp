@@ -1,0 +1,85 @@
+// How one task comes, comes again, beats, fails and leaves: each transition stands here once, with
+// what it means for all that is kept of that task. What it means for others is
+// error_propagation's. Owned by `service`; engine thread only; pure.
+#pragma once
+
+#include "server/core/coordination/transitions/error_polling.hpp"
+#include "server/core/coordination/transitions/task_queries.hpp"
+
+namespace muster::core::coordination {
+
+class membership {
+ public:
+  /// REQUIRES: all outlive it.
+  membership(task_roster& roster, closed_connections& closed, task_queries& queries,
+             preemption_notices& notices, error_polling& polls, generation_record& record)
+      : roster_(roster),
+        closed_(closed),
+        queries_(queries),
+        notices_(notices),
+        polls_(polls),
+        record_(record) {}
+
+  /// From any state. Who comes back from an error lives on in a generation that has failed: that
+  /// was before its time.
+  void connect(task_index t, core::incarnation i, time_point now) {
+    auto const other = roster_[t].incarnation != i;
+    auto const back = roster_[t].state == agent_state::error;
+    closed_.forget(t);
+    if (other && roster_[t].ever_connected) queries_.forget_asked(t);
+    if (other) notices_.forget(t);
+    roster_.connect(t, i, now);
+    polls_.join(t, back);
+    record_.go_on();
+  }
+  /// As the one that it registers as. REQUIRES: it waits for the others to register.
+  void join(task_index t, time_point now) { connect(t, roster_[t].registering.value(), now); }
+  /// A connected task registers again. True: another process has taken its place.
+  bool reconnect(register_task const& r, time_point now) {
+    auto const t = r.task.index;
+    auto const other = roster_[t].incarnation != r.incarnation;
+    if (other) {
+      queries_.forget_asked(t);
+      notices_.forget(t);
+      roster_.replace(t, r.incarnation, now);
+      polls_.join(t, false);
+    }
+    roster_.identify(t, r.incarnation, r.peer);
+    roster_.beat(t, now);
+    closed_.forget(t);
+    return other;
+  }
+  /// A connected task beats. Gives what its heartbeat is refused with, since it has not heard of
+  /// it; null: nothing.
+  fault_ptr beat(heartbeat const& r, time_point now) {
+    auto const t = r.task.index;
+    roster_.beat(t, now);
+    // Its connection may be another one since a break, or since the server began again.
+    if (!r.from.peer.empty() && roster_[t].peer != r.from.peer)
+      roster_.identify(t, r.incarnation, r.from.peer);
+    notices_.check_hearing(t);
+    return polls_.unheard(t);
+  }
+  /// False: it had an error already.
+  bool fail(task_index t, fault_ptr const& f) {
+    if (!roster_.fail(t, f, record_.failures().is_casualty(t))) return false;
+    notices_.forget(t);
+    return true;
+  }
+  /// False: it was not there.
+  bool leave(task_index t, time_point grace_until) {
+    if (!roster_.disconnect(t, grace_until)) return false;
+    notices_.forget(t);
+    return true;
+  }
+
+ private:
+  task_roster& roster_;
+  closed_connections& closed_;
+  task_queries& queries_;
+  preemption_notices& notices_;
+  error_polling& polls_;
+  generation_record& record_;
+};
+
+}  // namespace muster::core::coordination

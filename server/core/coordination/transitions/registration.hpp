@@ -1,0 +1,39 @@
+// How tasks come, come again and beat. Owned by `service`; engine thread only; pure.
+#pragma once
+
+#include "server/core/coordination/transitions/barrier_service.hpp"
+
+namespace muster::core::coordination {
+
+class registration {
+ public:
+  /// REQUIRES: all outlive it.
+  registration(step_frame& step, task_roster& roster, generation_record& record,
+               membership& members, error_propagation& propagation, barrier_service& barriers)
+      : step_(step),
+        roster_(roster),
+        record_(record),
+        members_(members),
+        propagation_(propagation),
+        barriers_(barriers) {}
+
+  // Each answers or parks its call.
+  void on(register_task& r);
+  void on(heartbeat& r);
+
+ private:
+  /// Whether the task is in an error from which a new incarnation may bring it back here.
+  bool takes_back(task const& a) const;
+  void reconnect(register_task const& r);
+  /// It is told, and fails of it.
+  void fail(caller const& from, task_index t, std::string const& why);
+
+  step_frame& step_;
+  task_roster& roster_;
+  generation_record& record_;
+  membership& members_;
+  error_propagation& propagation_;
+  barrier_service& barriers_;
+};
+
+}  // namespace muster::core::coordination

@@ -1,0 +1,47 @@
+#include "server/core/coordination/transitions/shutdown.hpp"
+
+namespace muster::core::coordination {
+
+void shutdown::on(shutdown_task& r) {
+  auto const t = r.task.index;
+  if (t != no_task && step_.spec.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
+    return enter(r.from, t);
+  leave(r.from, r.task);
+}
+
+void shutdown::enter(caller const& from, task_index t) {
+  auto const* b = table_.find(step_.own.shutdown);
+  // One that is not there must not start the clock by which all the others have to leave.
+  if ((!b || b->running) && roster_[t].state == agent_state::disconnected)
+    return leave(from, {t, {}});
+  auto who = b ? b->who : nullptr;
+  if (!b) {
+    auto steady = std::make_shared<participants>();
+    for (task_index i = 0; i < roster_.size(); ++i)
+      if (!roster_[i].recoverable) steady->push_back(i);
+    who = std::move(steady);
+  }
+  // The others have left already: a late one just leaves.
+  if (b && !b->running && !b->result && b->has(t)) propagation_.leave({t});
+  barriers_.enter(from,
+                  {.id = step_.own.shutdown,
+                   .timeout = step_.spec.shutdown_timeout,
+                   .task = t,
+                   .who = std::move(who),
+                   .purpose = barrier_purpose::shutdown},
+                  {t, {}});
+}
+
+void shutdown::leave(caller const& from, task_ref const& who) {
+  auto const t = who.index;
+  if (t == no_task)
+    return step_.refuse(from, code::invalid_argument,
+                        "Unexpected disconnect request with task=" + who.name);
+  if (roster_[t].state == agent_state::disconnected)
+    return step_.refuse(from, code::failed_precondition,
+                        "The task is already disconnected: " + step_.task_name(t));
+  propagation_.leave({t});
+  step_.answer(from.call, std::monostate{});
+}
+
+}  // namespace muster::core::coordination

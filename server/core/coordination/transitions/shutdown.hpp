@@ -1,0 +1,35 @@
+// How tasks leave: at once, or when all have come to the barrier of the shutdown. Owned by
+// `service`; engine thread only; pure.
+#pragma once
+
+#include "server/core/coordination/transitions/barrier_service.hpp"
+
+namespace muster::core::coordination {
+
+class shutdown {
+ public:
+  /// REQUIRES: all outlive it.
+  shutdown(step_frame& step, task_roster const& roster, barrier_table const& table,
+           error_propagation& propagation, barrier_service& barriers)
+      : step_(step),
+        roster_(roster),
+        table_(table),
+        propagation_(propagation),
+        barriers_(barriers) {}
+
+  // Each answers or parks its call.
+  void on(shutdown_task& r);
+  void on(reset_task& r) { leave(r.from, r.task); }
+
+ private:
+  void enter(caller const& from, task_index t);
+  void leave(caller const& from, task_ref const& who);
+
+  step_frame& step_;
+  task_roster const& roster_;
+  barrier_table const& table_;
+  error_propagation& propagation_;
+  barrier_service& barriers_;
+};
+
+}  // namespace muster::core::coordination
