@@ -3,9 +3,9 @@
 // agents rely on; where their users suffer it says more: who is missing, what came first.
 //
 // Owns the parts that hold the state (roster, barriers, keys, …), which know nothing of each other,
-// and the moves that use them; routes each request to the move that performs it. What follows from
-// one event is carried on at once and completely; see error_propagation. Moves know each other one
-// way, in this order:
+// and the transitions that use them; routes each request to the one that performs it. What follows
+// from one event is carried on at once and completely; see error_propagation. Transitions know each
+// other one way, each only those before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
 // A step ends with the watchers: when a task was connected, failed, left or was replaced, they are
@@ -117,13 +117,13 @@ class service {
   void answer_early(call_id call);
 
   step_frame step_;
-  // The parts that several moves use; the others are owned by the one that does.
+  // The parts that several transitions use; the others are owned by the one that does.
   task_roster roster_;
   closed_connections closed_;
   barrier_table barriers_;
   key_value_store store_;
   wording wording_;
-  // The moves.
+  // The transitions, each after those it knows.
   generation_record record_;
   task_queries queries_;
   preemption_notices notices_;

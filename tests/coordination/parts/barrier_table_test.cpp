@@ -61,8 +61,8 @@ TEST_F(barriers_of_three, other_participants_do_not_fit) {
   EXPECT_EQ(table.fit(n, by("b", 0)), arrival_fit::other_participants);
   two.task = 1;
   EXPECT_EQ(table.fit(n, two), arrival_fit::no_participant);
-  two.with_strangers = true;
-  EXPECT_EQ(table.fit(n, two), arrival_fit::with_strangers);
+  two.with_unknown = true;
+  EXPECT_EQ(table.fit(n, two), arrival_fit::unknown_participant);
 }
 
 TEST_F(barriers_of_three, a_reminder_is_due_once_and_then_the_end) {

@@ -102,7 +102,7 @@ std::shared_ptr<participants const> barrier_table::kept(std::shared_ptr<particip
 arrival_fit barrier_table::fit(barrier_number n, arrival const& a) const {
   auto const& b = all_.at(n);
   if (a.counter != b.counter && !a.begins_again) return arrival_fit::miscounted;
-  if (a.with_strangers) return arrival_fit::with_strangers;
+  if (a.with_unknown) return arrival_fit::unknown_participant;
   auto const same = a.who ? a.who == b.who || *a.who == *b.who : b.whole_cluster;
   if (!same) return arrival_fit::other_participants;
   return a.task != no_task && b.has(a.task) ? arrival_fit::fits : arrival_fit::no_participant;

@@ -41,17 +41,17 @@ struct arrival {
   bool begins_again = false;
   bool visits = false;                                // see enter_barrier
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
-  bool with_strangers = false;  // it names a participant that the cluster does not have
+  bool with_unknown = false;  // it names a participant that the cluster does not have
   barrier_purpose purpose = barrier_purpose::user;
 };
 
 /// How an arrival goes together with its instance.
 enum class arrival_fit : std::uint8_t {
   fits,
-  miscounted,          ///< it counts uses of the barrier otherwise
-  with_strangers,      ///< see arrival
-  other_participants,  ///< than the instance was opened with
-  no_participant,      ///< it takes no part itself
+  miscounted,           ///< it counts uses of the barrier otherwise
+  unknown_participant,  ///< it names one that the cluster does not have
+  other_participants,   ///< than the instance was opened with
+  no_participant,       ///< it takes no part itself
 };
 
 /// What came of an instance, for those who carry it on.

@@ -11,7 +11,7 @@ std::string unknown_participant(barrier const& b, std::string const& unknown) {
 
 }  // namespace
 
-fault_ptr barrier_faults::hopeless(barrier const& b, std::string const& unknown) const {
+fault_ptr barrier_faults::unsatisfiable(barrier const& b, std::string const& unknown) const {
   if (!unknown.empty())
     return barrier_fault(b.instance(), code::invalid_argument, unknown_participant(b, unknown));
   if (roster_.in_error() == 0) return nullptr;
@@ -35,7 +35,7 @@ fault_ptr barrier_faults::unfit(barrier const& b, arrival const& a, arrival_fit 
   };
   if (fit == arrival_fit::miscounted)
     return miscounted(b, a, a.task == no_task ? named : words_.described(a.task, step_.now));
-  if (fit == arrival_fit::with_strangers) return fault_of(unknown_participant(b, unknown));
+  if (fit == arrival_fit::unknown_participant) return fault_of(unknown_participant(b, unknown));
   if (fit == arrival_fit::no_participant)
     return fault_of("A non-participating task (" + named + ") called the barrier: " + shown(b.id));
   return fault_of(

@@ -16,7 +16,7 @@ class barrier_faults {
 
   /// Why an instance that has just been opened can never pass; null when it can. `unknown`: a
   /// participant that the cluster does not have, as the caller names it.
-  fault_ptr hopeless(barrier const& b, std::string const& unknown) const;
+  fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
   /// The call does not go together with the instance. `who`: as the caller names itself.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;

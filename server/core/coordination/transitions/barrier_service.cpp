@@ -18,8 +18,8 @@ void barrier_service::on(enter_barrier& r) {
     });
     if (it != r.participants.end()) unknown = it->name;
     auto who = std::make_shared<participants>(indices_of(r.participants));
-    a.with_strangers = !unknown.empty();
-    if (who->size() < roster_.size() || a.with_strangers) a.who = std::move(who);
+    a.with_unknown = !unknown.empty();
+    if (who->size() < roster_.size() || a.with_unknown) a.who = std::move(who);
   }
   enter(r.from, std::move(a), r.task, unknown);
 }
@@ -56,7 +56,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   a.begins_again = a.visits || (a.task != no_task && roster_[a.task].recoverable && a.counter == 0);
   auto const [n, opened] = barriers_.instance_for(a, step_.now);
   auto const& b = barriers_.at(n);
-  if (auto f = opened ? faults_.hopeless(b, unknown) : nullptr) {
+  if (auto f = opened ? faults_.unsatisfiable(b, unknown) : nullptr) {
     callers_.answer(propagation_.end_barrier(n, std::move(f)), from.call);
     return false;
   }
