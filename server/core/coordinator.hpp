@@ -216,11 +216,6 @@ class coordinator {
   /// first that does not, in words.
   std::string violated_invariant() const;
 
-  /// Saves the whole state between two steps, or loads it into a core with the same configuration,
-  /// which then goes on as the saved one would have. Defined in coordinator_state.hpp.
-  template <class Archive>
-  void walk(Archive& a);
-
  private:
   struct state;
   std::unique_ptr<server_wide> own_wide_;  // of one that is alone

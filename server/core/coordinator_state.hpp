@@ -107,13 +107,4 @@ struct coordinator::state {
   std::string miscounted_per_worker() const;
 };
 
-template <class Archive>
-void coordinator::walk(Archive& a) {
-  auto& st = *state_;
-  if (own_wide_) a(*own_wide_);
-  a(st.step, st.closures, st.places, st.book, st.sessions, st.scheduler, st.roster, st.builds);
-  a(st.rows, st.values, st.watchdog, st.failures, st.stateful, st.activity, st.flow, st.keeping,
-    st.due, st.versions);
-}
-
 }  // namespace muster::core

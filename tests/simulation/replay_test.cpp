@@ -15,7 +15,10 @@ namespace {
 std::string everything(core::coordinator const& c, core::time_point now) {
   archive::writer all;
   auto const jobs = c.jobs({}, ~std::size_t{});
-  all(jobs.items, c.functions(), c.overview(now), c.metrics(), c.connected_workers());
+  auto const& m = c.metrics();
+  all(jobs.items, c.functions(), c.overview(now), c.connected_workers());
+  all(m.total.count(), m.queue_wait.count(), m.execution.count(), m.value_wait.count());
+  all(m.worker_failures, m.stop_requests, m.recalled, m.values_written, m.values_read);
   all(c.tasks(0, ~std::size_t{}, {}).items, c.per_worker_values({}, ~std::size_t{}).items);
   for (auto const& f : c.functions()) all(f.name);
   for (auto const& job : jobs.items) {
@@ -65,27 +68,6 @@ TEST_P(replay, a_fresh_core_does_and_shows_the_same) {
     ASSERT_EQ(again.next_deadline(), s.next_deadline) << "step " << i;
   }
   EXPECT_EQ(everything(again, end), seen);
-}
-
-// What a journal will do: a snapshot, and the events after it.
-TEST_P(replay, a_core_that_was_saved_and_loaded_goes_on_as_if_nothing_had_been) {
-  recording run;
-  auto const r = simulate(GetParam(), &run);
-  ASSERT_EQ(r.violation, "");
-  auto current = std::make_unique<core::coordinator>(run.config, run.start);
-  for (std::size_t i = 0; i < run.steps.size(); ++i) {
-    auto& s = run.steps[i];
-    ASSERT_TRUE(same(current->step(s.at, s.event), s.effects)) << "step " << i;
-    ASSERT_EQ(current->next_deadline(), s.next_deadline) << "step " << i;
-    if (i % 100 != 99) continue;
-    auto const bytes = archive::saved(*current);
-    auto const seen = everything(*current, s.at);
-    current = std::make_unique<core::coordinator>(run.config, run.start);
-    ASSERT_TRUE(archive::load(*current, bytes)) << "step " << i;
-    ASSERT_EQ(current->violated_invariant(), "") << "step " << i;
-    ASSERT_EQ(archive::saved(*current), bytes) << "step " << i;
-    ASSERT_EQ(everything(*current, s.at), seen) << "step " << i;
-  }
 }
 
 // In the first seeds each of the simulator's three settings comes twice.

@@ -191,22 +191,6 @@ void activity_log::drop_oldest_chunk() {
   --wide_.activity_chunks;
 }
 
-// The bars are gone: complete from the end of the span in which the newest one was begun.
-void activity_log::load(std::vector<std::uint32_t> const& seated) {
-  by_number_.clear();
-  closed_.clear();
-  std::unordered_map<std::uint32_t, lane*> found;
-  for (auto& l : lanes_) {
-    by_number_.emplace(l.second.number, &l);
-    found.emplace(l.second.number, &l.second);
-    if (l.second.workers == 0) closed_.emplace(l.second.closed, l.second.number);
-  }
-  seats_.assign(seated.size(), {});
-  for (std::size_t i = 0; i < seated.size(); ++i)
-    if (seated[i] != 0) seats_[i].at = found.at(seated[i]);
-  complete_since_ = std::max(complete_since_, settled_at_);
-}
-
 std::string activity_log::invalid() const {
   std::unordered_map<lane const*, std::uint32_t> workers;
   for (auto const& s : seats_) {

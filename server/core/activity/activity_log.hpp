@@ -106,13 +106,6 @@ class activity_log {
 
   /// Empty when all is in order between two steps.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    std::vector<std::uint32_t> seated;
-    for (auto const& s : seats_) seated.push_back(s.at ? s.at->number : 0);
-    a(lanes_, last_lane_, settled_at_, seated);
-    if constexpr (Archive::loading) load(seated);
-  }
 
  private:
   /// 32 bytes. Of a sum, `closure` is how many there were and, above 32 bits, how many failed.
@@ -156,11 +149,6 @@ class activity_log {
     std::uint32_t slots = 0;                                    // most that one has had
     time_point closed{};                                        // when the last one left
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;  // by number; from the first on
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(number, workers, slots, closed);
-    }
   };
   using lane_map = std::map<lane_key, lane>;
 
@@ -175,7 +163,6 @@ class activity_log {
     std::size_t open = 0;  // …so many; the last may be of several functions
   };
 
-  void load(std::vector<std::uint32_t> const& seated);
   bar& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
   void drop_oldest_chunk();

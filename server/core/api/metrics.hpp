@@ -59,11 +59,6 @@ class histogram {
     return all;
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    for (auto& b : buckets_) a(b.count, b.sum);
-  }
-
  private:
   struct bucket {
     std::uint64_t count = 0;
@@ -107,14 +102,6 @@ struct closure_metrics {
     full += o.full;
     if (o.full_since != never) full += now - o.full_since;
     return *this;
-  }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(queue_wait, execution, total, value_wait, recovery, worker_failures, stop_requests);
-    a(recalled);
-    a(values_written, values_read, full, full_since);
-    for (auto& n : values_dropped) a(n);
   }
 };
 

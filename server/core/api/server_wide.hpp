@@ -27,17 +27,11 @@ struct server_wide {
   std::uint32_t first_generation = 1;  // of slots that are new: ids of an earlier process differ
   std::uint32_t end_generation = 0;  // of the next one's: a slot that comes there is not used again
   std::uint32_t last_row = 0;        // of a task
-  std::uint32_t activity_chunks = 0;  // of bars; see activity_log, which does not save them
+  std::uint32_t activity_chunks = 0;  // of bars; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
   shared_budget value_bytes, spilled_bytes, row_bytes;
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(chunks, first_generation, end_generation, last_row, last_session, first_per_worker,
-      last_per_worker, value_bytes, spilled_bytes, row_bytes);
-  }
 };
 
 }  // namespace muster::core

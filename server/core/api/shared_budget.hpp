@@ -20,11 +20,6 @@ class shared_budget {
     return std::max(all / std::max(holders, 1u), all - std::min(all, others));
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(used_);
-  }
-
  private:
   std::uint64_t used_ = 0;
 };

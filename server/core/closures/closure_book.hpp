@@ -87,10 +87,6 @@ class closure_book {
 
   /// Empty when all is counted rightly, else what is not.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    a(functions, tallies_, counts_, deferred_, put_back_, retried_, aborted_);
-  }
 
  private:
   /// Takes it out of the counts of its state, or into them.

@@ -90,17 +90,6 @@ class function_table {
   bool knows(function_id f) const { return raw(f) < entries_.size(); }
   std::deque<function_entry> const& all() const { return entries_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(entries_, free_, next_look);
-    if constexpr (Archive::loading) {
-      ids_.clear();
-      by_id_.clear();
-      callables_.clear();
-      for (auto& f : entries_) learn(f);
-    }
-  }
-
  private:
   static std::string key_of(function_id f, callable_name const& called);
   std::optional<function_id> add(function_id f, callable_name const& called);

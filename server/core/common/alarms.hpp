@@ -29,11 +29,6 @@ class alarms {
   alarm<Kind> pop() { return all_.extract(all_.begin()).value(); }
   std::size_t size() const { return all_.size(); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(all_);
-  }
-
  private:
   std::set<alarm<Kind>> all_;
 };

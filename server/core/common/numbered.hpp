@@ -38,11 +38,6 @@ class numbered {
       if (cells_[i]) f(static_cast<Number>(i), *cells_[i]);
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(cells_);
-  }
-
  private:
   std::vector<std::unique_ptr<T>> cells_;
 };
@@ -58,11 +53,6 @@ class number_pool {
     return n;
   }
   void give_back(Number n) { free_.push_back(n); }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(free_, last_);
-  }
 
  private:
   std::vector<Number> free_;

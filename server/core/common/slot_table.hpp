@@ -61,11 +61,6 @@ class slot_table {
       if (slots_[i].value) f(Id{std::uint64_t{slots_[i].uses} << 32 | i}, *slots_[i].value);
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(slots_, free_);
-  }
-
  private:
   struct slot {
     std::uint32_t uses = 0;

@@ -45,16 +45,6 @@ class waiting_calls {
   bool empty() const { return calls_.empty(); }
   std::unordered_map<call_id, Wait> const& all() const { return calls_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(calls_);
-    if constexpr (Archive::loading) {
-      deadlines_.clear();
-      for (auto const& [call, w] : calls_)
-        if (w.deadline != never) deadlines_.emplace(w.deadline, call);
-    }
-  }
-
  private:
   std::unordered_map<call_id, Wait> calls_;
   std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic

@@ -25,11 +25,6 @@ class incarnation_source {
       if (auto const n = split_mix(); n != 0) return core::incarnation{n};
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(state_);
-  }
-
  private:
   std::uint64_t split_mix() {
     state_ += 0x9E3779B97F4A7C15u;
@@ -70,14 +65,6 @@ class cluster {
   /// Answers every parked call; requests are refused from then on.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(spec_, next_, closed_, stopped_, generation_, past_, retired_);
-    if constexpr (Archive::loading)
-      current_ = std::make_unique<service>(spec_, limits_, generation_);
-    a(*current_);
-  }
 
  private:
   void start_generation();

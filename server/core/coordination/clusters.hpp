@@ -45,10 +45,6 @@ class clusters {
   /// Empty when every invariant holds, else the first that does not, in words.
   std::string violated_invariant() const;
 
-  /// Between steps, with the same limits.
-  template <class Archive>
-  void walk(Archive& a);
-
  private:
   struct entry {
     cluster what;
@@ -81,26 +77,5 @@ class clusters {
   bool stopped_ = false;
   effects fx_;
 };
-
-template <class Archive>
-void clusters::walk(Archive& a) {
-  std::vector<std::pair<cluster_id, time_point>> known;
-  for (auto const& [id, e] : all_) known.emplace_back(id, e.due);
-  a(last_id_, stopped_, known);
-  if constexpr (Archive::loading) {
-    all_.clear();
-    by_name_.clear();
-    due_.clear();
-  }
-  for (auto const& [id, due] : known) {
-    if constexpr (Archive::loading) {
-      all_.emplace(id, entry{cluster({}, limits_, incarnations_), due});
-      if (due != never) due_.emplace(due, id);
-    }
-    a(entry_of(id).what);
-    if constexpr (Archive::loading) by_name_.emplace(spec(id).name, id);
-  }
-  a(incarnations_);  // last: clusters that were made to be read into have taken some
-}
 
 }  // namespace muster::core::coordination

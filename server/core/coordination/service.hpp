@@ -81,13 +81,6 @@ class service {
   /// Empty when every invariant holds, else the first that does not, in words.
   std::string violated_invariant() const;
 
-  /// Between steps. The declaration and the limits are the owner's.
-  template <class Archive>
-  void walk(Archive& a) {
-    a(roster_, barriers_, store_, step_.calls, queries_, callers_, record_, polls_, closed_,
-      notices_, detector_, step_.stopped);
-  }
-
  private:
   // Who performs which request: each answers or parks its call.
   void on(register_task& r) { registration_.on(r); }

@@ -69,10 +69,6 @@ class session_flow {
 
   /// Empty when all is in order.
   std::string invalid() const { return failures_said_.invalid(); }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(failures_said_);
-  }
 
  private:
   step_frame& step_;

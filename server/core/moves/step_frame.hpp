@@ -92,11 +92,6 @@ struct step_frame {
     if (stopping) answer(call, {code::unavailable, "the server is shutting down"});
     return stopping;
   }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(now, stopping, metrics, alarms, waiters);
-  }
 };
 
 }  // namespace muster::core

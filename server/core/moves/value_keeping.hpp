@@ -42,12 +42,6 @@ class value_keeping {
   void tell_readers(closure_id id, value_store::reading reading, blob const* value,
                     std::string why);
 
-  /// Read by snapshots.
-  template <class Archive>
-  void walk(Archive& a) {
-    a(dropped_remark_at_);
-  }
-
  private:
   step_frame& step_;
   closure_table& closures_;

@@ -49,11 +49,6 @@ class version_watch {
   /// there.
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(families_, versions_, functions_seen_, workers_seen_, refused_, trusted_until_, due_);
-  }
-
  private:
   struct version {
     function_id function{};

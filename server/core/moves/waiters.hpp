@@ -58,15 +58,6 @@ class waiters {
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(calls_, by_closure_);
-    if constexpr (Archive::loading) {
-      deadlines_.clear();
-      for (auto const& [call, w] : calls_) deadlines_.emplace(w.deadline, call);
-    }
-  }
-
  private:
   std::unordered_map<call_id, waiter> calls_;
   std::set<std::pair<time_point, call_id>> deadlines_;  // in order, so replies are deterministic

@@ -196,10 +196,6 @@ class component_builds {
     }
     return {};
   }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(entries_, to_build_, again_, waiting_, named_);
-  }
 
  private:
   struct delayed {

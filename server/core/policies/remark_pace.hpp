@@ -36,10 +36,6 @@ class remark_pace {
 
   /// Empty when all is in order between two steps.
   std::string invalid() const { return said_ <= singly ? "" : "too many remarks were made"; }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(until_, said_, left_out_);
-  }
 
  private:
   time_point until_{};

@@ -63,10 +63,6 @@ class stateful_tasks {
   std::size_t away() const;
   /// Empty when all is in order.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    a(tasks_, last_);
-  }
 
  private:
   struct entry {
@@ -74,11 +70,6 @@ class stateful_tasks {
     core::incarnation incarnation{};
     time_point lost_at = never;  // away: until then
     std::set<session_number> users;
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(number, incarnation, lost_at, users);
-    }
   };
 
   config const& config_;

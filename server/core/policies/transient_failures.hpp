@@ -52,10 +52,6 @@ class transient_failures {
 
   /// Empty when all is in order.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    a(sessions_);
-  }
 
  private:
   std::size_t count(transient_reports& of, std::string const& dependency, time_point now);

@@ -50,10 +50,6 @@ class watchdog {
   std::string invalid() const {
     return (quiet_since_ == never) == (due_ == never) ? "" : "the watchdog waits for nothing";
   }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(quiet_since_, due_, pause_, progressed_, stalled_);
-  }
 
  private:
   duration const period_;

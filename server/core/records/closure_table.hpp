@@ -105,26 +105,6 @@ struct closure_record {
     if (!details) details = std::make_unique<closure_details>();
     return *details;
   }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    auto bits = static_cast<std::uint32_t>(
-        delayed | ganged << 1 | timed_out << 2 | stop_requested << 3 | awaited << 4 |
-        released << 5 | reported << 6 | recalled << 7 | static_cast<unsigned>(where) << 8 |
-        static_cast<unsigned>(why_released) << 10 | alone << 14 | restored << 15 | noted << 16 |
-        waits << 17 | own_error << 18);
-    a(owner, worker, details, args, value, token, created, started, finished, generation);
-    a(previous, next, order, lane, attempt, place, function, state, worker_failures, bits);
-    if constexpr (Archive::loading) {
-      delayed = bits & 1, ganged = bits >> 1 & 1, timed_out = bits >> 2 & 1;
-      stop_requested = bits >> 3 & 1, awaited = bits >> 4 & 1, released = bits >> 5 & 1;
-      reported = bits >> 6 & 1, recalled = bits >> 7 & 1;
-      where = static_cast<value_place>(bits >> 8 & 3);
-      why_released = static_cast<release_reason>(bits >> 10 & 15);
-      alone = bits >> 14 & 1, restored = bits >> 15 & 1, noted = bits >> 16 & 1;
-      waits = bits >> 17 & 1, own_error = bits >> 18 & 1;
-    }
-  }
 };
 static_assert(sizeof(closure_record) <= 104, "the memory of a queued closure is a promise");
 
@@ -291,20 +271,6 @@ class closure_table {
     (r.next == no_slot ? l.back : (*this)[r.next].previous) = r.previous;
     r.previous = r.next = no_slot;
     --l.size;
-  }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    std::vector<std::uint32_t> mine;
-    for (std::uint32_t n = 0; n < chunks_.size(); ++n)
-      if (chunks_[n]) mine.push_back(n);
-    a(mine, fresh_, fresh_end_, free_, size_);
-    if constexpr (Archive::loading) {
-      chunks_.clear();
-      for (auto const n : mine) add_chunk(n);
-    }
-    for (auto const n : mine)
-      for (slot i = 0; i < chunk_size; ++i) a(chunks_[n][i]);
   }
 
  private:

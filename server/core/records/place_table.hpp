@@ -45,11 +45,6 @@ class place_table {
   place const& operator[](std::uint32_t id) const { return places_[id]; }
   std::uint32_t used() const { return static_cast<std::uint32_t>(places_.size()); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(places_, free_);
-  }
-
  private:
   [[gnu::noinline]] void forget(std::uint32_t id) {  // seldom: keeps `release` small
     places_[id] = {};

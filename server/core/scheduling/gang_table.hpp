@@ -142,10 +142,6 @@ class gang_table {
     }
     return turns == waiting_.size() + apart_.size() ? "" : "a gang waits that is not known";
   }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(all_, waiting_, apart_, last_, last_turn_, last_apart_, fleet_);
-  }
 
  private:
   std::map<std::uint64_t, gang> all_;

@@ -65,11 +65,6 @@ class lone_table {
   struct kept {
     closure_id by{};
     stream_id worker{};
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(by, worker);
-    }
   };
   kept keeps;
 
@@ -78,10 +73,6 @@ class lone_table {
     if ((due_ == never) != waiting_.empty()) return "nobody looks for a worker that does nothing";
     if (keeps.by != closure_id{} && !waits(keeps.by)) return "a worker is kept empty for nobody";
     return {};
-  }
-  template <class Archive>
-  void walk(Archive& a) {
-    a(all_, waiting_, last_tried_, keeps, patience_, due_);
   }
 
  private:

@@ -113,20 +113,7 @@ class placement {
 
   std::string violated_invariant() const;
 
-  /// Saves the rings by the numbers and ids of who stands in them. `seats`: all, by number;
-  /// `queue_of`: a session's.
-  template <class Archive, class QueueOf>
-  void walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_of);
-
  private:
-  struct saved_class {
-    std::vector<function_id> functions;
-    std::vector<std::uint32_t> satisfied;
-    bool by_name_only = false;
-    std::uint32_t index = 0;
-    std::vector<worker_number> all, idle, ahead;
-    std::vector<session_id> sessions;
-  };
   using class_key = std::tuple<std::vector<function_id>, std::vector<std::uint32_t>, bool>;
 
   template <class Sessions>
@@ -158,49 +145,5 @@ class placement {
   std::size_t idle_ = 0;                 // in all rings of idle ones
   std::vector<placement_class*> dirty_;  // may have both a worker with room and work
 };
-
-template <class Archive, class QueueOf>
-void placement::walk(Archive& a, std::vector<seat*> const& seats, QueueOf queue_of) {
-  std::vector<saved_class> saved;
-  std::vector<std::uint32_t> dirty;
-  std::vector<std::vector<std::uint32_t>> by_function;
-  for (auto const& [key, c] : classes_) {
-    auto& s = saved.emplace_back(
-        saved_class{c->functions, c->satisfied, c->by_name_only, c->index, {}, {}, {}, {}});
-    for (auto const* w : seats)
-      if (w && w->placed == c.get()) s.all.push_back(w->number);
-    c->idle.for_each([&](seat& w) { s.idle.push_back(w.number); });
-    c->ahead.for_each([&](seat& w) { s.ahead.push_back(w.number); });
-    c->sessions.for_each([&](session_queue& q) { s.sessions.push_back(q.id); });
-  }
-  for (auto const* c : dirty_) dirty.push_back(c->index);
-  for (auto const& classes : classes_of_) {
-    by_function.emplace_back();
-    for (auto const* c : classes) by_function.back().push_back(c->index);
-  }
-  a(saved, dirty, by_function, free_indexes_, next_index_);
-  if constexpr (Archive::loading) {
-    std::map<std::uint32_t, placement_class*> by_index;
-    auto const stand = [&](worker_number n, readiness where, auto& in) {
-      seats[raw(n)]->ready = where;
-      in.push_back(*seats[raw(n)]);
-    };
-    for (auto const& s : saved) {
-      auto& c = make_class({s.functions, s.satisfied, s.by_name_only}, s.index);
-      by_index.emplace(s.index, &c);
-      c.workers = static_cast<std::uint32_t>(s.all.size());
-      for (auto const n : s.all) seats[raw(n)]->placed = &c;
-      for (auto const n : s.idle) stand(n, readiness::idle, c.idle);
-      idle_ += s.idle.size();
-      for (auto const n : s.ahead) stand(n, readiness::ahead, c.ahead);
-      for (auto const id : s.sessions) c.sessions.push_back(queue_of(id));
-    }
-    for (auto const i : dirty) dirty_.push_back(by_index.at(i)), dirty_.back()->dirty = true;
-    for (auto const& indexes : by_function) {
-      classes_of_.emplace_back();
-      for (auto const i : indexes) classes_of_.back().push_back(by_index.at(i));
-    }
-  }
-}
 
 }  // namespace muster::core

@@ -75,18 +75,6 @@ class requirement_table {
       if (entries_[i].what) f(static_cast<std::uint32_t>(i + 1), *entries_[i].what);
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    std::vector<std::uint32_t> holders;
-    for (auto const& e : entries_) holders.push_back(e.holders);
-    a(numbers_, free_, holders);
-    if constexpr (Archive::loading) {
-      entries_.assign(holders.size(), {});
-      for (auto const& [what, number] : numbers_)
-        entries_[number - 1] = {&what, holders[number - 1]};
-    }
-  }
-
  private:
   struct entry {
     requirement const* what = nullptr;  // null: the number is free

@@ -18,7 +18,6 @@
 #include "base/status.hpp"
 #include "server/core/api/explanation.hpp"
 #include "server/core/common/numbered.hpp"
-#include "server/core/common/walk_in_order.hpp"
 #include "server/core/scheduling/gang_table.hpp"
 #include "server/core/scheduling/lone_table.hpp"
 #include "server/core/scheduling/placement.hpp"
@@ -164,18 +163,6 @@ class scheduler {
   /// Empty when all is in order between two steps. `handing_out`: nothing may wait beside an idle
   /// worker.
   std::string invalid(bool handing_out) const;
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(queues_, in_order_, requirements_, gangs, lone, reserved_, noted_at_);
-    walk_in_order(a, seats_);
-    if constexpr (Archive::loading)
-      for (auto const& [stream, w] : seats_) enlist(*w);
-    auto const queue_of = [this](session_id id) -> session_queue& {
-      return queues_[in_order_.at(id)];
-    };
-    placement_.walk(a, by_number_, queue_of);
-  }
 
  private:
   std::uint32_t lane_with_needs(session_number n, closure_spec const& spec);

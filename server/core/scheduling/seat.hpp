@@ -80,13 +80,6 @@ struct seat {
   bool may_yield() const { return slots < credits; }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }
-
-  /// What the rings make of it is the placement's to save.
-  template <class Archive>
-  void walk(Archive& a) {
-    a(stream, number, job, index, labels, resources, slots, credits, window, yielded, open);
-    a(by_name_only, shut, idle_noted, running, ahead, free, built, satisfied);
-  }
 };
 
 }  // namespace muster::core

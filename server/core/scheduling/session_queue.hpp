@@ -45,17 +45,6 @@ struct session_queue {
     if (created_now) lanes.push_back({f, priority, requirement, false, 0, {}});
     return it->second;
   }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(id, weight, turns_left, lanes, deferred);
-    if constexpr (Archive::loading) {
-      lane_of.clear();
-      turns.clear();
-      for (std::uint32_t i = 0; i < lanes.size(); ++i)
-        lane_of.emplace(lane_key{lanes[i].function, lanes[i].priority, lanes[i].requirement}, i);
-    }
-  }
 };
 
 }  // namespace muster::core

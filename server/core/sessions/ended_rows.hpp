@@ -37,12 +37,6 @@ struct ended_row {
   std::uint32_t state : 8 = 0;
 
   closure_state ended_as() const { return static_cast<closure_state>(state); }
-  template <class Archive>
-  void walk(Archive& a) {
-    std::uint32_t both = attempt << 8 | state;
-    a(id, created, started, finished, order, place, function, both);
-    if constexpr (Archive::loading) attempt = both >> 8, state = both & 0xff;
-  }
 };
 static_assert(sizeof(ended_row) == 48, "millions a second are written");
 
@@ -109,10 +103,6 @@ class ended_rows {
 
   /// Empty when all is in order, else what is not.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    a(sessions_, chunks_, unused_, oldest_, newest_, bytes_);
-  }
 
  private:
   using chunk_number = std::uint32_t;
@@ -128,30 +118,15 @@ class ended_rows {
     std::uint64_t text_bytes = 0;               // of the failures
     chunk_number previous = none, next = none;  // of its ring, and…
     chunk_number older = none, newer = none;    // …of all
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(rows, failures, owner, in, used, first, text_bytes, previous, next, older, newer);
-    }
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
     std::uint64_t rows = 0;  // ever begun, by chunks: numbers
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(front, back, chunks, rows);
-    }
   };
   struct of_session {
     std::uint32_t free = 0;  // rows of the newest chunk
     ring rings[2];
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(free, rings[newest], rings[failures]);
-    }
   };
 
   static std::uint32_t chunks_for(std::size_t rows) {

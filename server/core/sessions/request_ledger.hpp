@@ -56,20 +56,10 @@ class request_ledger {
 
   std::size_t size() const { return live_.size(); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(live_);
-  }
-
  private:
   struct entry {
     std::uint32_t size = 0;
     std::uint32_t left = 0;
-
-    template <class Archive>
-    void walk(Archive& a) {
-      a(size, left);
-    }
   };
   std::map<std::uint32_t, entry> live_;  // by first
 };

@@ -81,14 +81,6 @@ struct session {
   bool terminal() const { return state != job_state::running; }
   /// A streaming session without its client: nothing of it is left but what people look at.
   bool has_ended() const { return terminal() && !is_job(); }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(number, id, spec, capacity, max_worker_failures, state, sealed, stopping, user_cancelled);
-    a(closed, full, owns_per_worker, generation, first_error, by_token, held, raised);
-    a(raised_generation, repeating, attached, lease_until, lease_alarm, deadline, age_alarm);
-    a(created, finished, joins, client, durable, requests, last_failed, last_failure);
-  }
 };
 
 class session_table {
@@ -153,19 +145,6 @@ class session_table {
 
   /// Empty when all is in order between two steps.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    for (auto& s : own_) a(*s);  // in place: they are referred to
-    a(numbers_, sessions_, finished_, finished_count_, streams_, held_back_, notes_);
-    a(notes_order_, ended_, ended_count_);
-    for (auto& n : jobs_) a(n);
-    if constexpr (Archive::loading) {
-      by_number_.clear();
-      by_key_.clear();
-      for (auto const& s : own_) enlist(*s);
-      for (auto const& [id, s] : sessions_) enlist(*s);
-    }
-  }
 
  private:
   void enlist(session& s);

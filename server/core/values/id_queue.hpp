@@ -29,11 +29,6 @@ class id_queue {
   }
   std::size_t size() const { return ids_.size(); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(ids_, sweep_at_);
-  }
-
  private:
   std::deque<closure_id> ids_;
   std::size_t sweep_at_ = 1'024;

@@ -162,13 +162,6 @@ class value_store {
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
   /// Empty when the books match the records, else what does not.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    a(holders_, away_, gone_, reads_, reads_waiting_, reads_sent_, in_memory_, on_disk_);
-    a(held_, bytes_, writing_bytes_, disk_bytes_, on_disk_count_, retry_at_, failing_since_);
-    a(rebuilds_, runs_, with_arguments_, arguments_bytes_, retry_order_, last_retry_turn_);
-    a(retry_bytes_);
-  }
 
  private:
   /// It may be written to the disk, and is dropped when there is no room. Names of blobs stay: they

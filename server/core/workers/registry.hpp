@@ -51,13 +51,6 @@ struct task_row {
 
   std::string name() const { return job + ":" + std::to_string(index); }
   bool present() const { return state == task_state::connected || state == task_state::late; }
-
-  /// The worker is the roster's to set.
-  template <class Archive>
-  void walk(Archive& a) {
-    a(row, job, index, state, since, last_seen, spec, functions, finished, failed, restarts);
-    a(reconnects, error, lost_since, given_up, cordoned, suspects);
-  }
 };
 
 inline bool worker::serves() const {
@@ -112,19 +105,6 @@ class registry {
   using key = std::pair<std::string, std::int64_t>;
   std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
   std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    std::vector<std::pair<incarnation, key>> newest;
-    for (auto const& [i, t] : by_incarnation_) newest.emplace_back(i, key{t->job, t->index});
-    std::sort(newest.begin(), newest.end());
-    a(rows_, newest, free_hint_, next_sweep_, given_up_, forgot_, version_);
-    for (auto& n : counts_) a(n);
-    if constexpr (Archive::loading) {
-      by_incarnation_.clear();
-      for (auto const& [i, k] : newest) by_incarnation_.emplace(i, rows_.at(k).get());
-    }
-  }
 
  private:
   void set(time_point now, task_row& t, task_state s);

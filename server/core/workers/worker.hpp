@@ -26,12 +26,6 @@ struct worker {
   /// May be sent closures, now or once it has room.
   bool serves() const;
   bool open() const { return serves() && !waiting; }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(number, stream, place, draining, away, waiting, counted, away_since, starts_at, alarm,
-      noted_at);
-  }
 };
 
 }  // namespace muster::core

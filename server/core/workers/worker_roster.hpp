@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "server/core/common/numbered.hpp"
-#include "server/core/common/walk_in_order.hpp"
 #include "server/core/workers/registry.hpp"
 
 namespace muster::core {
@@ -38,23 +37,6 @@ class worker_roster {
 
   /// Empty when all is in order between two steps.
   std::string invalid() const;
-  template <class Archive>
-  void walk(Archive& a) {
-    std::vector<std::pair<stream_id, registry::key>> serving;
-    for (auto const& [stream, w] : workers_)
-      serving.emplace_back(stream, registry::key{w->task->job, w->task->index});
-    a(numbers_, tasks, serving);
-    walk_in_order(a, workers_);
-    if constexpr (Archive::loading) {
-      by_number_.clear();
-      for (auto const& [stream, task] : serving) {
-        auto& w = *workers_.at(stream);
-        w.task = tasks.find(task.first, task.second);
-        enlist(w);
-        serve(w);
-      }
-    }
-  }
 
  private:
   void enlist(worker& w);

@@ -1,8 +1,6 @@
 // The table of barriers by itself: instances, arrivals, what is due, what is forgotten.
 #include "server/core/coordination/barriers/barrier_table.hpp"
 
-#include "tests/coordination/parts/saving.hpp"
-
 namespace muster::core::coordination {
 namespace barrier_table_cases {
 
@@ -95,22 +93,6 @@ TEST_F(barriers_of_three, the_oldest_finished_one_is_forgotten) {
   EXPECT_EQ(table.find(a), nullptr) << "its number is not given again";
   EXPECT_EQ(table.at(open("a", 0, 5)).counter, 5) << "whoever counts on is believed now";
   EXPECT_EQ(table.violated_invariant(), "");
-}
-
-TEST_F(barriers_of_three, is_saved_whole) {
-  auto two = by("of two", 0);
-  two.who = std::make_shared<participants const>(participants{0, 2});
-  auto const n = table.instance_for(two, start).number;
-  table.arrive(n, two, call_id{1}, start);
-  table.keep_missing(n, "Missing 1", start);
-  table.end(open("b", 0), std::make_shared<fault const>(), start);
-  open("of all", 1);
-  barrier_table fresh(3, 10s, few);
-  expect_saved_whole(table, fresh);
-  EXPECT_EQ(fresh.violated_invariant(), "");
-  EXPECT_EQ(fresh.next_due(), table.next_due());
-  EXPECT_EQ(fresh.find("of two")->call_of(0), call_id{1});
-  EXPECT_TRUE(fresh.arrive(n, {.id = "of two", .task = 2}, call_id{2}, start));
 }
 
 }  // namespace barrier_table_cases

@@ -1,7 +1,6 @@
 // What went wrong, who was told, and how errors are cut.
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
-#include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
 namespace errors_cases {
@@ -30,17 +29,6 @@ TEST(failure_record, fails_and_tells_everybody_once) {
   EXPECT_EQ(r.broadcast()->message, "first");
 }
 
-TEST(failure_record, is_saved_whole) {
-  failure_record r, fresh;
-  r.add_victim(2);
-  r.blame(0, {"a", "a:1", "boom", time_point(duration(7))});
-  r.fail();
-  r.tell_everybody(refusal(code::internal, "first"));
-  expect_saved_whole(r, fresh);
-  EXPECT_EQ(fresh.cause()->peer, "a:1");
-  EXPECT_EQ(fresh.broadcast()->message, "first");
-}
-
 TEST(error_polls, one_call_a_task) {
   error_polls polls(2);
   EXPECT_EQ(polls.take(0), call_id{});
@@ -48,17 +36,6 @@ TEST(error_polls, one_call_a_task) {
   EXPECT_EQ(polls.waiting(), 1u);
   EXPECT_EQ(polls.take(0), call_id{5});
   EXPECT_EQ(polls.waiting(), 0u);
-}
-
-TEST(error_polls, is_saved_whole) {
-  error_polls polls(2), fresh(2);
-  polls.note_poller();
-  polls.add(1, call_id{5});
-  polls.set_told(0, true);
-  expect_saved_whole(polls, fresh);
-  EXPECT_TRUE(fresh.polled());
-  EXPECT_TRUE(fresh.told(0));
-  EXPECT_EQ(fresh.of(1), call_id{5});
 }
 
 TEST(faults, have_room_for_their_details) {

@@ -3,7 +3,6 @@
 #include "server/core/coordination/groups/device_exchange.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
-#include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
 namespace groups_cases {
@@ -57,28 +56,6 @@ TEST(task_watches, one_snapshot_for_all_who_ask_at_one_version) {
   EXPECT_EQ(watches.due(), start + 5ms) << "what was missed is told when the interval is over";
 }
 
-TEST(task_watches, is_saved_whole) {
-  task_watches watches(2, 5ms), fresh(2, 5ms);
-  watches.snapshot(0, 3, start, one_task);
-  watches.add(call_id{1}, true);
-  expect_saved_whole(watches, fresh);
-  EXPECT_TRUE(fresh.just_told(0, 3, start));
-  EXPECT_EQ(fresh.due(), watches.due());
-  EXPECT_EQ(fresh.waiting(), 1u);
-}
-
-TEST(notice_listeners, are_the_same_after_they_were_saved_and_loaded) {
-  notice_listeners n(3), fresh(3);
-  n.waits(0);
-  n.waits(1);
-  n.over(1, false);
-  n.turn_deaf(1, time_point(std::chrono::seconds(5)));
-  expect_saved_whole(n, fresh);
-  EXPECT_EQ(fresh.take_untold(), std::vector<task_index>{1});
-  EXPECT_EQ(fresh.deaf(), std::vector<task_index>{1});
-  EXPECT_EQ(fresh.since(), time_point(std::chrono::seconds(5)));
-}
-
 TEST(alive_groups, is_complete_when_every_connected_task_has_asked) {
   alive_groups groups;
   auto const all_but_2 = [](task_index t) { return t != 2; };
@@ -104,18 +81,8 @@ TEST(alive_groups, whoever_withdraws_has_not_asked) {
   EXPECT_TRUE(groups.all().empty());
 }
 
-TEST(alive_groups, is_saved_whole) {
-  alive_groups groups, fresh;
-  auto const g = groups.ask({0, 1}, 0, call_id{1});
-  groups.ask({1, 2}, 2, call_id{2});
-  groups.ask({1, 2}, 2, call_id{3});
-  expect_saved_whole(groups, fresh);
-  EXPECT_EQ(fresh.violated_invariant(), "");
-  EXPECT_EQ(fresh.ask({0, 1}, 1, call_id{4}), g);
-}
-
 TEST(device_exchange, gathers_what_was_brought_in_the_order_asked_for) {
-  device_exchange devices(3), fresh(3);
+  device_exchange devices(3);
   devices.bring(0, {blob("a")});
   devices.bring(2, {blob("c"), blob("d")});
   EXPECT_TRUE(devices.has(0));
@@ -124,8 +91,6 @@ TEST(device_exchange, gathers_what_was_brought_in_the_order_asked_for) {
   EXPECT_EQ(devices.gathered(), nullptr);
   devices.gather({2, 1, 0});
   EXPECT_EQ(*devices.gathered(), (std::vector{blob("c"), blob("d"), blob("a")}));
-  expect_saved_whole(devices, fresh);
-  EXPECT_EQ(*fresh.gathered(), *devices.gathered());
 }
 
 }  // namespace groups_cases

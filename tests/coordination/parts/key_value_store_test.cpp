@@ -1,8 +1,6 @@
 // The store by itself: who waits for what, and that nothing is lost when it is saved.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 
-#include "tests/coordination/parts/saving.hpp"
-
 namespace muster::core::coordination {
 namespace key_value_store_cases {
 
@@ -35,20 +33,6 @@ TEST(key_value_store, the_last_who_leaves_ends_the_wait) {
   store.withdraw(w, call_id{2});
   EXPECT_TRUE(store.waiting().empty());
   EXPECT_EQ(store.violated_invariant(), "");
-}
-
-TEST(key_value_store, is_saved_whole) {
-  limits const l;
-  key_value_store store(l), fresh(l);
-  store.insert(time_point(duration(5)), "a/b", bytes("value"), false);
-  auto const gone = store.wait("gone", call_id{1}, {});
-  store.withdraw(gone, call_id{1});
-  auto const w = store.wait("k", call_id{2}, {"/k/", "a:1"});
-  expect_saved_whole(store, fresh);
-  EXPECT_EQ(fresh.find("a/b")->value.view(), "value");
-  EXPECT_EQ(fresh.bytes(), store.bytes());
-  EXPECT_EQ(fresh.waiting_at(w).at(call_id{2}).peer, "a:1");
-  EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
 }  // namespace key_value_store_cases

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
-#include "tests/coordination/parts/saving.hpp"
 
 namespace muster::core::coordination {
 namespace lateness_cases {
@@ -93,14 +92,6 @@ TEST_F(late_at_a_table, passes_over_failed_ones_and_the_services_own) {
   other.arrive(n, by(1, barrier_purpose::shutdown), call_id{2}, start + 1s);
   other.end(n, nullptr, start + 1s);
   EXPECT_TRUE(other.late().meetings().empty());
-}
-
-TEST_F(late_at_a_table, is_saved_with_it) {
-  meet(30ms, nullptr);
-  barrier_table fresh{2, 10s, some};
-  expect_saved_whole(table, fresh);
-  EXPECT_EQ(fresh.late().of(1), table.late().of(1));
-  EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
 }  // namespace lateness_cases

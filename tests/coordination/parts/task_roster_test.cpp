@@ -1,8 +1,6 @@
 // The roster by itself: states, names, heartbeats.
 #include "server/core/coordination/tasks/task_roster.hpp"
 
-#include "tests/coordination/parts/saving.hpp"
-
 namespace muster::core::coordination {
 namespace task_roster_cases {
 
@@ -68,21 +66,6 @@ TEST(task_roster, a_name_is_its_last_owners) {
   roster.identify(0, incarnation{9}, "a:2");
   EXPECT_EQ(roster.find({}, "a:1"), 1u) << "leaving a name does not take it from its owner";
   EXPECT_EQ(roster.find(incarnation{7}, ""), no_task);
-}
-
-TEST(task_roster, is_saved_whole) {
-  task_roster roster(four_tasks()), fresh(four_tasks());
-  roster.identify(0, incarnation{7}, "a:1");
-  roster.identify(1, incarnation{8}, "a:1");
-  roster.await(1, incarnation{8});
-  for (task_index t = 0; t < 3; ++t) roster.connect(t, incarnation{t + 7}, start + t * 1s);
-  roster.beat(0, start + 5s);
-  roster.fail(2, some_fault(), true);
-  expect_saved_whole(roster, fresh);
-  EXPECT_EQ(fresh.find({}, "a:1"), 1u);
-  EXPECT_EQ(fresh.silent(start + 9s), (std::vector<task_index>{1, 0}));
-  EXPECT_EQ(fresh[2].error->message, "broken");
-  EXPECT_EQ(fresh.violated_invariant(), "");
 }
 
 }  // namespace task_roster_cases

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace activity_log_cases {
 
@@ -333,25 +331,6 @@ TEST_F(activity_log_test, pages_of_minutes_go_on_behind_a_lane) {
   EXPECT_FALSE(second.next);
   EXPECT_EQ(second.minutes.at(0).lane, 2u);
   EXPECT_EQ(log.minutes({.lanes = {{"worker", 1}}}, {}, 9).minutes.size(), 1u);
-}
-
-TEST_F(activity_log_test, who_sits_where_is_saved_and_the_past_is_not) {
-  log.open(w2, "worker", 1, t0, 6);
-  for (int i = 0; i < 50; ++i) add(i % 2 ? w1 : w2, t0 + i * 30ms, i % 3 * 1ms);
-  log.close(w1, t0 + 2s);
-  auto const bytes = archive::saved(log);
-  activity_log other(limits, wide, t0);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_TRUE(other.is_open(w2));
-  EXPECT_EQ(other.lane_of(w2).slots, 6u);
-  EXPECT_FALSE(other.is_open(w1));
-  auto const page = other.bars({}, 0, {}, t0 + 1h);
-  EXPECT_TRUE(page.bars.empty());
-  EXPECT_GT(page.complete_since, t0 + 1s);
-  other.add(w2, {closure_id{1}, {}, f, bar_state::lost, t0 + 3s, t0 + 4s});
-  EXPECT_EQ(other.bars({}, 0, {}, t0 + 1h).bars.at(0).lane, 2u);
 }
 
 }  // namespace activity_log_cases

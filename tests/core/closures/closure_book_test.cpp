@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace closure_book_cases {
 
@@ -88,25 +86,6 @@ TEST_F(book_test, only_a_job_keeps_its_closures_in_order) {
   EXPECT_EQ(book.of(job).closures, (std::vector{a, b}));
   EXPECT_EQ(records[b].order, 1u);
   EXPECT_TRUE(book.of(stream).closures.empty());
-}
-
-TEST_F(book_test, is_the_same_after_it_was_saved_and_loaded) {
-  auto const running = create(job);
-  book.send(running, worker_number{1}, true, t0);
-  book.send(create(job), worker_number{1}, false, t0);
-  book.finish(create(stream), closure_state::failed, t0);
-  book.count_aborted();
-  auto const saved_records = archive::saved(records);
-  auto const saved_book = archive::saved(book);
-  server_wide other_wide{time_point{}};
-  closure_table other_records{other_wide};
-  closure_book other(other_records, limits);
-  ASSERT_TRUE(archive::load(other_records, saved_records));
-  ASSERT_TRUE(archive::load(other, saved_book));
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(archive::saved(other), saved_book);
-  EXPECT_EQ(archive::saved(other_records), saved_records);
-  EXPECT_EQ(*other.functions.intern("f"), f) << "names are found again";
 }
 
 }  // namespace closure_book_cases

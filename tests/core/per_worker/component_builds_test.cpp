@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace component_builds_cases {
 
@@ -45,21 +43,6 @@ TEST(component_builds, a_handle_of_another_start_is_not_of_this_one) {
   auto const id = builds.add().id;
   EXPECT_TRUE(builds.was(id));
   EXPECT_FALSE(builds.was(per_worker_id{100}));
-}
-
-TEST(component_builds, are_the_same_after_they_were_saved_and_loaded) {
-  server_wide wide(start), other_wide(start);
-  component_builds builds(wide), other(other_wide);
-  auto& v = builds.add();
-  v.name = "model";
-  v.components[{"worker", 0}].stream = s1;
-  builds.build_later(s1, v.id);
-  auto const bytes = archive::saved(builds);
-  ASSERT_TRUE(archive::load(other, bytes));
-  ASSERT_TRUE(archive::load(other_wide, archive::saved(wide)));
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(other.add().id, builds.add().id);
 }
 
 }  // namespace component_builds_cases

@@ -5,7 +5,6 @@
 #include "server/core/policies/remark_pace.hpp"
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/policies/watchdog.hpp"
-#include "tests/support/archive.hpp"
 
 namespace muster::core {
 namespace policies_cases {
@@ -48,27 +47,15 @@ TEST(watchdog_state, speaks_at_least_once_an_hour_and_starts_over_with_progress)
 }
 
 TEST(remark_pace, says_some_a_minute_and_counts_the_others) {
-  remark_pace p, other;
+  remark_pace p;
   for (std::uint32_t i = 0; i < remark_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
   EXPECT_EQ(p.take_left_out(), 0u);
   EXPECT_FALSE(p.may_say(t0 + 59s));
-  ASSERT_TRUE(archive::load(other, archive::saved(p)));
-  EXPECT_EQ(archive::saved(other), archive::saved(p));
-  EXPECT_FALSE(other.may_say(t0 + 59s));
-  EXPECT_TRUE(other.may_say(t0 + 60s));
-  EXPECT_EQ(other.take_left_out(), 2u);
-  EXPECT_EQ(other.take_left_out(), 0u);
-  EXPECT_EQ(other.invalid(), "");
-}
-
-TEST(watchdog_state, is_the_same_after_it_was_saved_and_loaded) {
-  core::watchdog w(10s), other(10s);
-  w.observe(true, t0);
-  w.rang(true, t0 + 10s);
-  auto const bytes = archive::saved(w);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_TRUE(other.stalled());
+  EXPECT_FALSE(p.may_say(t0 + 59s));
+  EXPECT_TRUE(p.may_say(t0 + 60s));
+  EXPECT_EQ(p.take_left_out(), 2u);
+  EXPECT_EQ(p.take_left_out(), 0u);
+  EXPECT_EQ(p.invalid(), "");
 }
 
 failure lost(std::vector<std::string> names) {
@@ -101,19 +88,6 @@ TEST(transient_failures, a_failure_names_tasks_that_there_can_be) {
   EXPECT_EQ(t.wrong(lost({}), nobody), "it names no dependency");
   EXPECT_EQ(t.wrong(lost({"ps:2"}), nobody), "'ps:2': the job has 2 tasks");
   EXPECT_EQ(t.wrong(lost({"x:0"}), nobody), "'x:0': the cluster has no job 'x'");
-}
-
-TEST(transient_failures, are_the_same_after_they_were_saved_and_loaded) {
-  config c;
-  c.transient_timeouts = 2;
-  transient_failures t(c), other(c);
-  t.dependencies_lost(t.of(s1), lost({"ps:1"}), t0);
-  EXPECT_TRUE(t.bears_timeout(t.of(s1), 1, t0));
-  auto const bytes = archive::saved(t);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_FALSE(other.bears_timeout(other.of(s1), 1, t0)) << "the second one";
 }
 
 }  // namespace policies_cases

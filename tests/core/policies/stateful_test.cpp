@@ -2,7 +2,6 @@
 // on what took its place.
 #include "server/core/policies/stateful_tasks.hpp"
 #include "tests/core/fixture.hpp"
-#include "tests/support/archive.hpp"
 
 namespace muster::core {
 namespace {
@@ -265,22 +264,6 @@ TEST_F(stateful, without_such_jobs_all_is_as_for_other_workers) {
   auto const p = plain.attach(ps(1));
   auto const job = plain.open({"f"});
   EXPECT_EQ(plain.held(p), job.closures);
-}
-
-TEST(stateful_tasks, are_the_same_after_they_were_saved_and_loaded) {
-  config c;
-  c.stateful_jobs = {"ps"};
-  stateful_tasks t(c), other(c);
-  t.came({"ps", 0}, incarnation{7});
-  t.use(session_number{3}, "ps:0");
-  t.gone({"ps", 0}, start);
-  auto const bytes = archive::saved(t);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_EQ(other.away(), 1u);
-  EXPECT_TRUE(other.came({"ps", 0}, incarnation{8}).lost);
-  EXPECT_EQ(other.take_users({"ps", 0}), std::vector{session_number{3}});
-  EXPECT_EQ(other.invalid(), "");
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace scheduler_cases {
 
@@ -126,25 +124,6 @@ TEST_F(scheduler_test, a_gang_is_planned_whole_or_not_at_all) {
   ASSERT_EQ(plan.size(), 2u);
   EXPECT_NE(plan[0].second, plan[1].second);
   EXPECT_EQ(scheduler.invalid(true), "");
-}
-
-TEST_F(scheduler_test, goes_on_as_before_after_it_was_saved_and_loaded) {
-  for (std::uint32_t i = 1; i <= 5; ++i) attach(i, 2, {{"gpu", 1}});
-  closure_options gpu;
-  gpu.resources = {{"gpu", 1}};
-  for (int i = 0; i < 3; ++i) queue(one, gpu), queue(two);
-  hand_out(scheduler, records);
-  for (int i = 0; i < 9; ++i) queue(two), queue(one, gpu);
-  auto const saved_records = archive::saved(records);
-  auto const saved_scheduler = archive::saved(scheduler);
-  server_wide other_wide{time_point{}};
-  closure_table other_records{other_wide};
-  core::scheduler other(other_records);
-  ASSERT_TRUE(archive::load(other_records, saved_records));
-  ASSERT_TRUE(archive::load(other, saved_scheduler));
-  EXPECT_EQ(archive::saved(other), saved_scheduler);
-  EXPECT_EQ(hand_out(other, other_records), hand_out(scheduler, records));
-  EXPECT_EQ(other.invalid(true), "");
 }
 
 }  // namespace scheduler_cases

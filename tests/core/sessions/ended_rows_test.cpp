@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace ended_rows_cases {
 
@@ -141,17 +139,6 @@ TEST_F(rows_test, can_be_looked_at_in_parts) {
                    [&](ended_row const&, failure const*) { ++seen; });
   EXPECT_EQ(seen, chunk + 10);
   EXPECT_EQ(steps, 3u);
-}
-
-TEST_F(rows_test, can_be_saved) {
-  for (std::size_t i = 0; i < 5 * chunk; ++i)
-    ended(i % 3 ? one : two, i % 7 ? closure_state::succeeded : closure_state::failed);
-  auto const bytes = archive::saved(rows);
-  server_wide other{time_point{}};
-  ended_rows loaded{limits, places, other};
-  ASSERT_TRUE(archive::load(loaded, bytes));
-  EXPECT_EQ(archive::saved(loaded), bytes);
-  EXPECT_EQ(loaded.size(one), rows.size(one));
 }
 
 }  // namespace ended_rows_cases

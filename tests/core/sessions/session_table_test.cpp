@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace session_table_cases {
 
@@ -80,25 +78,6 @@ TEST(session_table, a_session_is_settled_once_a_step) {
   table.settle_later(s);
   EXPECT_NE(table.invalid(), "");
   EXPECT_EQ(table.take_unsettled(), std::vector{s.id});
-}
-
-TEST(session_table, is_the_same_after_it_was_saved_and_loaded) {
-  server_wide wide{time_point{}}, other_wide{time_point{}};
-  session_table table{wide}, other{other_wide};
-  for (auto* t : {&table, &other}) t->open_own(delivery::rebuild);
-  open(table, delivery::job, "k").first_error = failure{};
-  auto& held = open(table, delivery::held);
-  held.by_token.emplace(7, closure_id{70});
-  table.hold_back(held);
-  auto& gone = open(table, delivery::stream);
-  table.erase(gone, release_reason::client, t0);
-  auto const bytes = archive::saved(table);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(archive::saved(other), bytes);
-  EXPECT_EQ(other.find_key(keyed("k"))->id, session_id{1});
-  ASSERT_TRUE(archive::load(other_wide, archive::saved(wide)));
-  EXPECT_EQ(open(other, delivery::job).number, open(table, delivery::job).number);
 }
 
 }  // namespace session_table_cases

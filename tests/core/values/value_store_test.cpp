@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace value_store_cases {
 
@@ -188,25 +186,6 @@ TEST_F(store_test, what_was_lost_comes_back_when_it_was_made_again) {
   EXPECT_EQ(store.end_rebuilding(id, &value).dependents, std::vector{closure_id{9}});
   EXPECT_TRUE(store.has_value(id));
   EXPECT_EQ(store.of(holder).bytes, 3u);
-}
-
-TEST_F(store_test, is_the_same_after_it_was_saved_and_loaded) {
-  auto const a = ended(job, "123456789012"), b = ended(holder, "1");
-  store.write(t0);
-  store.written(answer(move_kind::write, a), t0);
-  store.read(a).dependents = {closure_id{3}};
-  store.drop(b, release_reason::age, t0);
-  store.take_moves();
-  auto const saved_records = archive::saved(records);
-  auto const saved_store = archive::saved(store);
-  server_wide other_wide{time_point{}};
-  closure_table other_records{other_wide};
-  value_store other(other_records, limits, other_wide);
-  ASSERT_TRUE(archive::load(other_records, saved_records));
-  ASSERT_TRUE(archive::load(other, saved_store));
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(archive::saved(other), saved_store);
-  EXPECT_TRUE(other.read_back(answer(move_kind::read, a)));
 }
 
 }  // namespace value_store_cases

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/archive.hpp"
-
 namespace muster::core {
 namespace worker_roster_cases {
 
@@ -45,27 +43,6 @@ TEST_F(roster_test, a_task_that_is_present_has_a_worker) {
   EXPECT_EQ(roster.invalid(), "");
   w.away = true;
   EXPECT_NE(roster.invalid(), "") << "nobody waits for it";
-}
-
-TEST_F(roster_test, is_the_same_after_it_was_saved_and_loaded) {
-  for (std::uint64_t i = 1; i <= 40; ++i) attach(i, static_cast<std::int64_t>(i));
-  for (std::uint64_t i = 1; i <= 40; i += 3) {
-    auto& w = *roster.find(stream_id{i});
-    roster.tasks.left(t0, *w.task, task_state::disconnected, "left");
-    roster.erase(w);
-  }
-  auto const bytes = archive::saved(roster);
-  worker_roster other(limits, other_wide);
-  ASSERT_TRUE(archive::load(other, bytes));
-  EXPECT_EQ(other.invalid(), "");
-  EXPECT_EQ(archive::saved(other), bytes);
-  auto const order = [](worker_roster const& r) {
-    std::vector<stream_id> out;
-    for (auto const& [stream, w] : r.all()) out.push_back(stream);
-    return out;
-  };
-  EXPECT_EQ(order(other), order(roster)) << "their order is behaviour";
-  EXPECT_EQ(other.tasks.find("worker", 2)->worker, other.find(stream_id{2}));
 }
 
 }  // namespace worker_roster_cases

@@ -107,8 +107,8 @@ struct generation_view {
   time_point started{};  ///< first registration; zero: none yet
   time_point ended{};    ///< zero: not yet
   std::optional<first_cause> cause;
-  std::size_t by_health[6] = {};  ///< tasks, by agent_health
-  std::size_t unheard = 0;        ///< of the connected ones: see agent_view
+  std::array<std::size_t, 6> by_health{};  ///< tasks, by agent_health
+  std::size_t unheard = 0;                 ///< of the connected ones: see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -117,13 +117,6 @@ struct generation_view {
   std::size_t parked_key_waits = 0;
   std::size_t parked_watches = 0;
   std::size_t parked_calls = 0;  ///< all of them
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(number, incarnation, state, started, ended, cause, barriers_running, barriers_remembered,
-      keys, key_bytes, parked_polls, parked_key_waits, parked_watches, parked_calls, unheard);
-    for (auto& n : by_health) a(n);
-  }
 };
 
 /// Who comes late to the barriers of a run.

@@ -63,13 +63,6 @@ struct barrier {
   /// Has neither come nor given up, by position. REQUIRES: running.
   bool is_missing(std::size_t at) const { return calls[at] == call_id{} && !gave_up[at]; }
   barrier_instance instance() const { return {id, counter}; }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(number, id, counter, purpose, whole_cluster, running, told_stuck, missing_stale, result,
-      result_before, first, arrived_count, started, waiting_since, deadline, ended, due, who, calls,
-      came, gave_up, gave_up_count, missing, missing_at);
-  }
 };
 
 }  // namespace muster::core::coordination

@@ -271,17 +271,4 @@ std::string barrier_table::violated_invariant() const {
   return late_.violated_invariant();
 }
 
-void barrier_table::rebuild() {
-  by_id_.clear();
-  due_.clear();
-  for (auto* list : {&running_, &finished_})
-    for (auto it = list->begin(); it != list->end(); ++it) {
-      auto& b = all_.at(*it);
-      b.place = it;
-      by_id_.emplace(b.id, *it);
-      if (b.due != never) due_.emplace(std::pair(b.due, std::string_view(b.id)), *it);
-      if (b.whole_cluster) b.who = everybody_;
-    }
-}
-
 }  // namespace muster::core::coordination

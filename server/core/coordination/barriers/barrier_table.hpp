@@ -124,20 +124,12 @@ class barrier_table {
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(all_, running_, finished_, sets_, forgetful_);
-    if constexpr (Archive::loading) rebuild();
-    late_.walk(a, everybody_);
-  }
-
  private:
   barrier& start(arrival const& a, std::int64_t counter, time_point now);
   std::shared_ptr<participants const> kept(std::shared_ptr<participants const> who);
   void schedule(barrier& b);
   void finish(barrier& b, time_point now);
   void set_due(barrier& b, time_point due);
-  void rebuild();
   std::string broken(barrier const& b) const;
 
   limits const& limits_;

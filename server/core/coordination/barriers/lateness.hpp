@@ -48,18 +48,6 @@ class lateness {
   duration latest(task_index t) const;
 
   std::string violated_invariant() const;
-  template <class Archive>
-  void walk(Archive& a, std::shared_ptr<participants const> const& everybody) {
-    a(meetings_);
-    if constexpr (Archive::loading) {
-      by_task_.assign(by_task_.size(), {});
-      for (auto& m : meetings_) {
-        if (m.whole_cluster) m.who = everybody;
-        if (m.who && m.who->size() == m.late_us.size() && m.last < by_task_.size())
-          add(m, 1, by_task_);
-      }
-    }
-  }
 
  private:
   /// `times`: 1, or -1 to take it away.

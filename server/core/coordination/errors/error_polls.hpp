@@ -36,11 +36,6 @@ class error_polls {
   bool told(task_index t) const { return polls_[t].told; }
   void set_told(task_index t, bool told) { polls_[t].told = told; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(polls_, waiting_, polled_);
-  }
-
  private:
   struct poll {
     call_id call{};

@@ -46,11 +46,6 @@ class failure_record {
     return true;
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(cause_, cause_task_, victims_, failed_, broadcast_);
-  }
-
  private:
   std::optional<first_cause> cause_;
   task_index cause_task_ = no_task;

@@ -41,11 +41,6 @@ class alive_groups {
   std::size_t waiting() const;
   std::string violated_invariant() const;
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(groups_, by_tasks_);
-  }
-
  private:
   struct group {
     std::vector<task_index> tasks;

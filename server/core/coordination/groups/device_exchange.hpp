@@ -42,11 +42,6 @@ class device_exchange {
   /// Null: they have not met.
   std::shared_ptr<std::vector<blob> const> const& gathered() const { return gathered_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(brought_, names_, gathered_);
-  }
-
  private:
   std::vector<std::optional<std::vector<blob>>> brought_;  // by task
   std::vector<std::vector<std::string>> names_;            // the same

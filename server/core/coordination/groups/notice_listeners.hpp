@@ -80,11 +80,6 @@ class notice_listeners {
   /// Of the oldest deaf ones; counts only while there are some.
   time_point since() const { return since_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(tasks_, untold_, deaf_, due_, since_);
-  }
-
  private:
   enum class state : std::uint8_t { never, listens, told, lost, deaf };
   struct task {

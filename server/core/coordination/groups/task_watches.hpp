@@ -61,11 +61,6 @@ class task_watches {
   }
   std::size_t waiting() const { return watchers_.size(); }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(watchers_, snapshots_, snapshot_at_, due_);
-  }
-
  private:
   std::set<call_id> watchers_;
   std::vector<std::shared_ptr<task_states const>> snapshots_;  // by list; null or of some version

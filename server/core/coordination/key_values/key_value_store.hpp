@@ -83,11 +83,6 @@ class key_value_store {
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(entries_, waits_, waiting_, waiting_calls_, bytes_);
-  }
-
  private:
   struct wait_of_key {
     std::string key;

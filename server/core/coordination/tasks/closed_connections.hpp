@@ -52,11 +52,6 @@ class closed_connections {
     return silent;
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(closed_at_, order_);
-  }
-
  private:
   struct entry {
     time_point at{};

@@ -38,12 +38,6 @@ struct task : task_fact {
   /// Known from before a restart, and nothing has come from it since: `last_heartbeat`, if any, is
   /// when its silence began to count.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(static_cast<task_fact&>(*this), registering, known_as, last_heartbeat, beats_before,
-      beats_after, last_seen, peer);
-  }
 };
 
 class task_roster {
@@ -122,13 +116,6 @@ class task_roster {
 
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
-
-  template <class Archive>
-  void walk(Archive& a) {
-    // The indexes do not follow from the tasks: of two with one address the later is found.
-    a(tasks_, version_, connected_, in_error_, ever_connected_, longest_silent_, last_to_beat_,
-      by_incarnation_, by_peer_);
-  }
 
  private:
   void note_change(task_index t) {

@@ -66,11 +66,6 @@ class barrier_callers {
 
   device_exchange const& devices() const { return devices_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(devices_);
-  }
-
  private:
   void step_out(barrier const& b, task_index t);
   fault_ptr leave(barrier const& b, task_error const& leaver);

@@ -41,11 +41,6 @@ class error_polling {
 
   error_polls const& polls() const { return polls_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(polls_);
-  }
-
  private:
   step_frame& step_;
   task_roster const& roster_;

@@ -33,11 +33,6 @@ class failure_detector {
     check_connections();
   }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(next_check_);
-  }
-
  private:
   void check_heartbeats();
   void check_connections();

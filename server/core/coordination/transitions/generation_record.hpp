@@ -47,11 +47,6 @@ class generation_record {
   bool facts_changed();
   void restore(cluster_fact const& f);
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(failures_, started_, ended_);
-  }
-
  private:
   bool all_left() const;
   std::string number() const { return "generation " + std::to_string(step_.which.number); }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "server/core/coordination/transitions/error_polling.hpp"
+#include "server/core/coordination/transitions/generation_record.hpp"
+#include "server/core/coordination/transitions/preemption_notices.hpp"
 #include "server/core/coordination/transitions/task_queries.hpp"
 
 namespace muster::core::coordination {

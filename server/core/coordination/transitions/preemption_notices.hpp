@@ -3,6 +3,7 @@
 // Owned by `service`; engine thread only; pure.
 #pragma once
 
+#include "server/core/coordination/api/views.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"
 #include "server/core/coordination/key_values/key_value_store.hpp"
 #include "server/core/coordination/transitions/step_frame.hpp"
@@ -49,11 +50,6 @@ class preemption_notices {
   /// REQUIRES: those who waited for it were answered.
   void notice_set();
   unheard_notices unheard() const;
-
-  template <class Archive>
-  void walk(Archive& a) {
-    a(listeners_);
-  }
 
  private:
   static constexpr std::string_view notice_key = "RECEIVED_PREEMPTION_NOTICE";

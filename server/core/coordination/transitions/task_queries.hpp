@@ -34,11 +34,6 @@ class task_queries {
   std::size_t watching() const { return watches_.waiting(); }
   alive_groups const& alive() const { return alive_; }
 
-  template <class Archive>
-  void walk(Archive& a) {
-    a(watches_, alive_);
-  }
-
  private:
   std::shared_ptr<task_states const> snapshot(std::size_t list);
   bool connected(task_index t) const { return roster_[t].state == agent_state::connected; }
