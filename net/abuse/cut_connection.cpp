@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <charconv>
 #include <memory>
 #include <string_view>
@@ -26,20 +25,21 @@ std::string grpc_name(tcp::endpoint const& peer) {
   return "ipv6:%5B" + text.substr(1, end - 1) + "%5D" + text.substr(end + 1);
 }
 
+/// Ends a TCP connection at once and drops what it has not read; Linux resets a socket that is
+/// dissolved. One that is only shut down takes bytes until its window is full, and its peer then
+/// waits in `send` without a word.
+bool reset(int socket) {
+  sockaddr const nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+  return ::connect(socket, &nobody, sizeof nobody) == 0;
+}
+
 /// By a copy: the number may be another connection's any time. Without a name it is whoever's.
 std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
   auto const peer = endpoint_of(copy.get());
   if (peer.port() == 0 || (!name.empty() && grpc_name(peer) != name)) return {};
-  return ::shutdown(copy.get(), SHUT_RDWR) == 0 ? text_of(peer) : std::string();
-}
-
-void drop_unread(int socket) {
-  std::array<char, 64 << 10> bytes;
-  constexpr int times = 1'024;  // 64 MiB: nothing can come any more, so there is not as much
-  for (int i = 0; i < times; ++i)
-    if (::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT) <= 0) return;
+  return reset(copy.get()) ? text_of(peer) : std::string();
 }
 
 int number_in(std::string_view text) {
@@ -51,11 +51,7 @@ int number_in(std::string_view text) {
 }  // namespace
 
 std::string cut_socket(int socket) {
-  file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-  if (copy.get() < 0) return {};
-  auto who = cut(copy.get(), {});
-  if (!who.empty()) drop_unread(copy.get());
-  return who;
+  return cut(socket, {});
 }
 
 std::vector<int> open_descriptors() {
