@@ -179,7 +179,7 @@ class Refused(unittest.TestCase):
     def test_a_token_that_is_bound_to_a_cluster(self):
         with tempfile.TemporaryDirectory() as folder:
             tokens = pathlib.Path(folder) / "tokens"
-            tokens.write_text(f"admin {'a' * 40}\nviewer {'v' * 40} cluster=default\n")
+            tokens.write_text(f"admin {'a' * 40}\nviewer {'v' * 40} cluster=other\n")
             with support.server("--token-file", str(tokens)) as s:
                 status, problem = self.only_problem("--url", s.url, "--token", "v" * 40)
         self.assertEqual((status, problem["check"]), (1, "token"), problem)
