@@ -5,9 +5,10 @@
 //   return w.run();
 //
 // Functions run on `slots` threads; quick functions on the stream's own thread, in between
-// messages. Every closure is answered exactly once. When the server is lost, what was held is void:
-// running functions are asked to stop, their results are dropped, and the worker connects again
-// with the same incarnation. Made and run by one thread; stop() comes from anywhere.
+// messages. Every closure is answered exactly once. When the connection breaks, running functions go
+// on: the worker connects again with the same incarnation and says what it holds, and answers that
+// the server may not have taken come with that. What the server does not take up again is asked to
+// stop, and its results are dropped. Made and run by one thread; stop() comes from anywhere.
 #pragma once
 
 #include <memory>

@@ -37,7 +37,7 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
 void error_propagation::fail_everybody(std::string const& message) {
   auto const f = task_fault(record_.failures().cause_task(), code::internal, message);
   std::vector<task_error> fresh;
-  for (task_index t = 0; t < step_.spec.size(); ++t)
+  for (task_index t = 0, tasks = step_.spec.size(); t < tasks; ++t)
     if (members_.fail(t, f)) fresh.push_back({t, f});
   part(fresh);
 }

@@ -20,13 +20,13 @@ void registration::on(register_task& r) {
                 "be called before a subsequent connect attempt. Existing error: " +
                     a.error->message);
   roster_.identify(t, r.incarnation, r.peer);
-  if (step_.spec.register_barrier && !barriers_.enter(r.from,
-                                                      {.id = step_.own.registration,
-                                                       .timeout = step_.spec.register_timeout,
-                                                       .task = t,
-                                                       .purpose = barrier_purpose::registration},
-                                                      r.task, {}, r.incarnation))
-    return;
+  if (step_.spec.register_barrier) {
+    arrival waits{.id = step_.own.registration,
+                  .timeout = step_.spec.register_timeout,
+                  .task = t,
+                  .purpose = barrier_purpose::registration};
+    if (!barriers_.enter(r.from, std::move(waits), r.task, {}, r.incarnation)) return;
+  }
   members_.connect(t, r.incarnation, step_.now);
   step_.answer(r.from.call, step_.which.incarnation);
 }
