@@ -85,7 +85,7 @@ test('everything counts tasks in error alike, and the last heartbeat of the dead
 
     const seen = await WatchedPage.open(browser, `${server.url}/tasks?cluster=train&agent=worker:1`);
     // Until the row says so, its time is what the column of ages tells, to a 48th of the time-out.
-    await seen.at('agents-row', '[data-task="worker:1"][data-state="victim"]').waitFor();
+    await seen.at('agent-detail').locator('.reason').waitFor();
     const shown = () => seen.at('agent-seen').innerText();
     const before = await shown();
     // Later than the column of ages can tell.

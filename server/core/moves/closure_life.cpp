@@ -47,9 +47,7 @@ void closure_life::take_up(seat& w, slot c, std::uint32_t attempt) {
 }
 
 // One that makes a lost value again is told what the lost one's was told.
-std::uint32_t closure_life::declared_for(closure_record const& r) const {
-  auto const& s = sessions_.of(r.owner);
-  if (s.delivery() != delivery::rebuild) return s.spec.num_workers;
+std::uint32_t closure_life::declared_for_lost(closure_record const& r) const {
   slot const lost = closures_.find(closure_id{r.token});
   return lost == no_slot ? 0 : sessions_.of(closures_[lost].owner).spec.num_workers;
 }
@@ -62,7 +60,10 @@ void closure_life::assign(seat& w, slot c) {
   a.attempt = r.attempt;
   a.function = book_.functions.served(r.function);
   a.args = r.args;
-  if (!w.by_name_only) a.num_workers = declared_for(r);
+  if (!w.by_name_only) {
+    auto const& s = sessions_.of(r.owner);
+    a.num_workers = s.delivery() == delivery::rebuild ? declared_for_lost(r) : s.spec.num_workers;
+  }
   if (r.details && r.details->extras) {
     a.inputs = r.details->inputs;
     if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;

@@ -126,8 +126,8 @@ class closure_life {
 
  private:
   void give(seat& w, slot c, closure_record& r);
-  /// How many workers its function is told of.
-  std::uint32_t declared_for(closure_record const& r) const;
+  /// How many workers the function of a closure that runs again is told of: as many as at first.
+  std::uint32_t declared_for_lost(closure_record const& r) const;
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);

@@ -123,7 +123,7 @@ class closure_table {
   closure_record& operator[](slot s) { return chunks_[s / chunk_size][s % chunk_size]; }
   closure_record const& operator[](slot s) const { return chunks_[s / chunk_size][s % chunk_size]; }
 
-  closure_id id_of(slot s) const {
+  [[gnu::always_inline]] closure_id id_of(slot s) const {
     return closure_id{std::uint64_t{(*this)[s].generation} << 32 | s};
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }

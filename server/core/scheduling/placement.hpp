@@ -82,7 +82,7 @@ class placement {
     if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
   }
 
-  void push_back(session_queue& s, slot c) {
+  [[gnu::always_inline]] void push_back(session_queue& s, slot c) {
     auto& l = s.lanes[closures_[c].lane];
     closures_.push_back(l.queue, c);
     if (l.queue.size == 1) announce(s, l);

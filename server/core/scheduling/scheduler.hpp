@@ -53,7 +53,9 @@ class scheduler {
   }
   requirement const& required(std::uint32_t number) const { return requirements_[number]; }
 
-  void push_back(slot c) { placement_.push_back(queues_[closures_[c].owner], c); }
+  [[gnu::always_inline]] void push_back(slot c) {
+    placement_.push_back(queues_[closures_[c].owner], c);
+  }
   void push_front(slot c) { placement_.push_front(queues_[closures_[c].owner], c); }
   void unqueue(slot c) { placement_.unqueue(queues_[closures_[c].owner], c); }
   void defer(slot c);

@@ -142,7 +142,7 @@ class value_store {
   /// within config::retry_bytes_max.
   void keep_for_retry(slot c);
   /// Its record goes.
-  void forget_record(slot c) {
+  [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state))
       (r.state == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= r.args.size();
