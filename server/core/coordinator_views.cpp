@@ -258,9 +258,7 @@ explanation explain_row(closure_view const& v) {
   explanation e;
   e.closure = v.id;
   e.state = v.state;
-  e.why = v.state == closure_state::succeeded ? closure_reason::succeeded
-          : v.state == closure_state::failed  ? closure_reason::failed
-                                              : closure_reason::cancelled;
+  e.why = reason_of(v.state);
   e.is_row = true;
   e.error = v.error;
   if (v.attempts.empty()) return e;

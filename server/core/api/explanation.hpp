@@ -49,6 +49,13 @@ enum class closure_reason : std::uint8_t {
 };
 std::string_view name(closure_reason);  ///< "NO_WORKER"
 
+/// Of a closure that has ended. REQUIRES: ended(s).
+constexpr closure_reason reason_of(closure_state s) {
+  return s == closure_state::succeeded ? closure_reason::succeeded
+         : s == closure_state::failed  ? closure_reason::failed
+                                       : closure_reason::cancelled;
+}
+
 /// What a closure asks for that no worker with its function has.
 struct unmet_need {
   enum class kind : std::uint8_t {

@@ -190,9 +190,7 @@ void explainer::explain_running(slot c, time_point now, explanation& into) const
 
 void explainer::explain_ended(slot c, explanation& into) const {
   auto const& r = closures_[c];
-  into.why = r.state == closure_state::succeeded ? closure_reason::succeeded
-             : r.state == closure_state::failed  ? closure_reason::failed
-                                                 : closure_reason::cancelled;
+  into.why = reason_of(r.state);
   if (r.state != closure_state::succeeded) {
     into.error = r.details->failure;
     return;
