@@ -16,7 +16,7 @@ coordinator::coordinator(config c, time_point start, server_wide& wide)
 coordinator::~coordinator() = default;
 
 coordinator::state::state(core::config c, time_point start, server_wide& w)
-    : wide(w), step(std::move(c), start) {
+    : engine_state(std::move(c), start, w) {
   ++wide.coordinators;
   rebuilders.capacity = step.config.closures_max;
   rebuilders.max_worker_failures = step.config.max_worker_failures;
@@ -86,7 +86,7 @@ void coordinator::state::ring(alarm<alarm_kind> const& a) {
     case alarm_kind::worker_start:
       return workers.start(*roster.find(stream_id{a.id}));
     case alarm_kind::gang:
-      return scheduler.gangs.now_impatient(a.id);  // what follows from it: hand_out
+      return scheduler.gangs.now_impatient(a.id);  // what follows from it: dispatcher
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
     case alarm_kind::recall:
@@ -267,13 +267,13 @@ effects const& coordinator::step(time_point now, close_session const& e) {
   return state_->perform(now, [&] { state_->requests.close(e); });
 }
 effects const& coordinator::step(time_point now, suspend_session const& e) {
-  return state_->perform(now, [&] { state_->requests.suspend(e); });
+  return state_->perform(now, [&] { state_->resumable.suspend(e); });
 }
 effects const& coordinator::step(time_point now, resume_session const& e) {
-  return state_->perform(now, [&] { state_->requests.resume(e); });
+  return state_->perform(now, [&] { state_->resumable.resume(e); });
 }
 effects const& coordinator::step(time_point now, release_values const& e) {
-  return state_->perform(now, [&] { state_->requests.release_held(e); });
+  return state_->perform(now, [&] { state_->resumable.release_held(e); });
 }
 effects const& coordinator::step(time_point now, delete_session const& e) {
   return state_->perform(now, [&] { state_->requests.delete_job(e); });
@@ -298,10 +298,10 @@ effects const& coordinator::step(time_point now, cancel_closure const& e) {
   return state_->perform(now, [&] { state_->requests.cancel_one(e); });
 }
 effects const& coordinator::step(time_point now, join_session const& e) {
-  return state_->perform(now, [&] { state_->requests.join(e); });
+  return state_->perform(now, [&] { state_->calls.join(e); });
 }
 effects const& coordinator::step(time_point now, await_value const& e) {
-  return state_->perform(now, [&] { state_->requests.await(e); });
+  return state_->perform(now, [&] { state_->calls.await(e); });
 }
 
 effects const& coordinator::step(time_point now, worker_alive const& e) {

@@ -1,74 +1,54 @@
-// What the coordinator is made of: the sub-models, which own the state and do not know each other,
-// and the moves, which know exactly those that they need. Private to coordinator*.cpp and its
-// tests.
+// The coordinator's parts: all its state, the transitions, which change it, and what looks at it
+// between steps. Private to coordinator*.cpp, queries/ and their tests.
 //
-//   coordinator      routes an event to a move, ends the step
-//   moves/           hand_out  worker_answers  worker_events  session_requests  session_ends
-//                    closure_intake  build_orders  closure_life  value_keeping  session_flow
-//                    (each may use those after it)
-//   durable/         what a step changed as facts, and how jobs begin again with them
-//   sub-models       closures/ scheduling/ workers/ sessions/ values/ per_worker/ policies/
-//                    activity/
-//   below them       records/ common/ api/
+//   coordinator   routes an event to a transition, ends the step
+//   transitions/  workers/    worker_answers  worker_events
+//                 sessions/   session_requests  resumable_sessions  parked_calls  session_ends
+//                 admission/  admission
+//                 placing/    dispatcher  version_watch  build_orders
+//                 lifecycle/  lifecycle  value_keeping  session_flow  release_texts
+//                 (each folder may use those below it)
+//   durable/      what a step changed as facts, and how jobs begin again with them
+//   queries/      what readers ask between steps
+//   state/        engine_state: the sub-models closures/ scheduling/ workers/ sessions/ values/
+//                 per_worker/ policies/ activity/, which do not know each other
+//   below them    records/ common/ api/
 #pragma once
 
 #include "server/core/coordinator.hpp"
 #include "server/core/durable/job_facts.hpp"
 #include "server/core/durable/job_restart.hpp"
-#include "server/core/moves/explainer.hpp"
-#include "server/core/moves/hand_out.hpp"
-#include "server/core/moves/session_requests.hpp"
-#include "server/core/moves/version_watch.hpp"
-#include "server/core/moves/worker_answers.hpp"
+#include "server/core/queries/explainer.hpp"
+#include "server/core/transitions/placing/dispatcher.hpp"
+#include "server/core/transitions/placing/version_watch.hpp"
+#include "server/core/transitions/sessions/parked_calls.hpp"
+#include "server/core/transitions/sessions/resumable_sessions.hpp"
+#include "server/core/transitions/sessions/session_requests.hpp"
+#include "server/core/transitions/workers/worker_answers.hpp"
 
 namespace muster::core {
 
-struct coordinator::state {
+struct coordinator::state : engine_state {
   state(core::config c, time_point start, server_wide& wide);
   ~state() { --wide.coordinators; }
 
-  server_wide& wide;
-  step_frame step;
-  closure_table closures{wide};
-  place_table places;
-  closure_book book{closures, step.config};
-  core::scheduler scheduler{closures};
-  worker_roster roster{step.config, wide};
-  component_builds builds{wide};
-  session_table sessions{wide};
-  session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
-  session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
-  ended_rows rows{step.config, places, wide};
-  value_store values{closures, step.config, wide};
-  core::watchdog watchdog{step.config.watchdog};
-  transient_failures failures{step.config};
-  stateful_tasks stateful{step.config};
-  activity_log activity{step.config, wide, step.now};
-
-  release_texts texts{step, closures, builds, sessions, values};
-  session_flow flow{step, closures, book, sessions};
-  value_keeping keeping{step, closures, sessions, values, texts, flow};
-  closure_life life{step, closures, places,   book,     scheduler, roster, builds, sessions,
-                    rows, values,   watchdog, stateful, activity,  flow,   keeping};
-  build_orders building{step,     closures, book,     scheduler, roster, builds,
-                        sessions, builders, stateful, texts,     flow,   life};
-  closure_intake intake{step,   closures, book,  scheduler, builds,  rebuilders,
-                        values, stateful, texts, flow,      keeping, life};
-  version_watch versions{step, closures, book, scheduler, roster, life};
-  session_ends ends{step,     closures, book,  scheduler, sessions, rows, values,
-                    failures, stateful, texts, flow,      keeping,  life, building};
-  session_requests requests{step,  closures, book,    scheduler, sessions, rows,   values,
-                            texts, flow,     keeping, life,      building, intake, ends};
-  worker_events workers{step,   closures, places,   book,     scheduler, roster,
-                        builds, sessions, stateful, activity, life,      building};
-  worker_answers answers{step,     closures, scheduler, roster, builds, sessions,
-                         failures, stateful, activity,  life,   workers};
-  job_restart restarting{step, closures, places, book,    scheduler, builds, sessions,
-                         rows, values,   flow,   keeping, life,      intake};
-  job_facts facts{step, closures, places, book, builds, sessions, values};
-  hand_out handing{step, closures, book, scheduler, roster, builds, watchdog, life, building};
-  explainer explain{step,   closures, places, book,  scheduler,
-                    roster, sessions, values, texts, workers};
+  release_texts texts{*this};
+  session_flow flow{*this};
+  value_keeping keeping{*this, texts, flow};
+  lifecycle life{*this, flow, keeping};
+  build_orders building{*this, texts, flow, life};
+  admission intake{*this, texts, flow, keeping, life};
+  version_watch versions{*this, life};
+  session_ends ends{*this, texts, flow, keeping, life, building};
+  session_requests requests{*this, texts, flow, life, intake, ends};
+  resumable_sessions resumable{*this, texts, flow, keeping, life, building};
+  parked_calls calls{*this, texts, flow, keeping, intake, ends};
+  worker_events workers{*this, life, building};
+  worker_answers answers{*this, life, workers};
+  job_restart restarting{*this, flow, keeping, life, intake};
+  job_facts facts{*this};
+  dispatcher handing{*this, life, building};
+  explainer explain{*this, texts, workers};
 
   time_point due = never;  // when the next tick is wanted, as of the last step
 

@@ -14,9 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/tidy/parts.hpp"
 #include "tests/tidy/tree.hpp"
 
 namespace {
+
+using muster::tidy::part;
+using muster::tidy::parts;
 
 std::string included(std::string const& line) {
   static std::regex const form("^\\s*#\\s*include\\s*[<\"]([^>\"]+)[>\"]");
@@ -48,107 +52,6 @@ bool is_standard(std::string const& header) {
 TEST(tidy, the_tree_was_found) {
   EXPECT_GT(cpp_sources().size(), 20u);
 }
-
-// Which part may include which. A part is a folder with all below it that is no part of its own,
-// and it may name only parts that stand above it, so includes run one way by construction. Headers
-// of users (`muster/…`) belong to the part that installs them. tests/, bench/, examples/ see all.
-struct part {
-  std::string_view folder;
-  std::vector<std::string_view> may_include;
-};
-
-std::vector<part> const parts = {
-    {"base", {}},
-    {"process", {"base"}},
-    {"coro", {"base"}},
-    {"net", {"base", "process", "coro"}},
-    {"http_client", {"base"}},
-    {"relay", {"base", "coro", "net", "http_client"}},
-    {"deploy/portable", {}},
-    {"proto", {}},
-    {"cluster", {"base"}},
-    {"cluster/http", {"base", "http_client", "cluster"}},
-    {"launch", {"base", "process", "cluster"}},
-    {"client", {"base", "coro", "proto", "cluster"}},
-    {"client/link", {"base", "coro", "client"}},
-    {"client/worker", {"base", "coro", "proto", "client", "client/link"}},
-    {"client/session", {"base", "coro", "proto", "client", "client/link"}},
-    {"client/coordinator", {"base", "coro", "proto", "client", "client/link", "client/session"}},
-    {"client/agent", {"base", "coro", "proto", "client", "client/link", "client/session"}},
-    {"client/blobs", {"base", "proto", "client", "client/link"}},
-    {"client/distribute", {"base", "client", "cluster"}},
-    {"client/functions", {"base", "process", "client"}},
-    {"server/core/api", {"base"}},
-    {"server/core/words", {"base", "server/core/api"}},
-    {"server/core/common", {"base", "server/core/api"}},
-    {"server/core/records", {"base", "server/core/api"}},  // the sub-models know no other one:
-    {"server/core/activity", {"base", "server/core/api", "server/core/records"}},
-    {"server/core/access", {"base", "server/core/api"}},
-    {"server/core/blobs", {"base", "server/core/api"}},
-    {"server/core/closures",
-     {"base", "server/core/api", "server/core/common", "server/core/records"}},
-    {"server/core/values",
-     {"base", "server/core/api", "server/core/common", "server/core/records"}},
-    {"server/core/workers",
-     {"base", "server/core/api", "server/core/common", "server/core/records"}},
-    {"server/core/scheduling",
-     {"base", "server/core/api", "server/core/common", "server/core/records"}},
-    {"server/core/per_worker", {"base", "server/core/api"}},
-    {"server/core/sessions",
-     {"base", "server/core/api", "server/core/common", "server/core/records"}},
-    {"server/core/policies", {"base", "server/core/api", "server/core/records"}},
-    {"server/core",
-     {"base", "server/core/api", "server/core/words", "server/core/common", "server/core/records",
-      "server/core/activity", "server/core/closures", "server/core/values", "server/core/workers",
-      "server/core/scheduling", "server/core/per_worker", "server/core/sessions",
-      "server/core/policies"}},
-    {"server/core/coordination", {"base", "server/core/api", "server/core/common"}},
-    {"server/disk", {}},
-    {"server/hub",
-     {"base", "server/core", "server/core/access", "server/core/api", "server/core/blobs",
-      "server/core/coordination", "server/disk"}},
-    {"server/hub/access",
-     {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
-      "server/hub"}},
-    {"server/journal",
-     {"base", "proto", "server/core/access", "server/core/api", "server/core/coordination",
-      "server/disk"}},
-    {"server/journal/etcd", {"base", "proto", "server/journal"}},
-    {"server/rpc",
-     {"base", "coro", "net", "proto", "server/core", "server/core/access", "server/core/api",
-      "server/core/words", "server/core/coordination", "server/hub", "server/hub/access"}},
-    {"web/json",
-     {"base", "server/core", "server/core/access", "server/core/api", "server/core/words",
-      "server/core/coordination", "server/hub", "server/hub/access"}},
-    {"web/http",
-     {"base", "coro", "net", "server/core", "server/core/access", "server/core/api", "web/json"}},
-    {"web/engine", {"base", "coro", "server/hub", "server/hub/access", "web/http"}},
-    {"web/metrics",
-     {"base", "server/core", "server/core/api", "server/core/coordination", "server/hub",
-      "server/hub/access", "web/json"}},
-    {"web/attention",
-     {"base", "server/core", "server/core/api", "server/core/words", "server/core/coordination",
-      "server/hub", "server/hub/access", "web/json", "web/engine"}},
-    {"web/live",
-     {"base", "server/core", "server/core/api", "server/hub", "server/hub/access", "web/json",
-      "web/http", "web/engine", "web/metrics", "web/attention"}},
-    {"web/rest",
-     {"base", "server/core", "server/core/access", "server/core/api", "server/core/words",
-      "server/core/coordination", "server/hub", "server/hub/access", "web/json", "web/http",
-      "web/engine", "web/metrics", "web/attention", "web/live"}},
-    {"web/server",
-     {"base", "process", "coro", "net", "server/core/access", "server/hub", "server/hub/access",
-      "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
-    {"server/app",
-     {"base", "process", "coro", "net", "cluster", "server/core/access", "server/core/api",
-      "server/core/blobs", "server/core/coordination", "server/disk", "server/hub",
-      "server/hub/access", "server/journal", "server/journal/etcd", "server/rpc", "proto",
-      "web/engine", "web/http", "web/server"}},
-    {"cli",
-     {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "server/app", "server/core/access", "server/core/coordination",
-      "server/journal", "server/journal/etcd"}},
-};
 
 /// The longest folder of the table that holds this path; null for what is none of ours.
 part const* part_of(std::string const& path) {

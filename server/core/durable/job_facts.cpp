@@ -15,21 +15,22 @@ job_fact job_facts::of(session const& s) const {
 }
 
 accepted_fact job_facts::accepted(session const& s, std::vector<slot> const& all) const {
-  accepted_fact f{s.id, closures_[all.front()].order, closures_[all.front()].created, {}, {}};
+  accepted_fact f{
+      s.id, core_.closures[all.front()].order, core_.closures[all.front()].created, {}, {}};
   f.closures.reserve(all.size());
   std::unordered_map<function_id, std::uint32_t> names;
   for (slot const at : all) {
-    auto const& r = closures_[at];
+    auto const& r = core_.closures[at];
     auto const [name, fresh] =
         names.try_emplace(r.function, static_cast<std::uint32_t>(f.functions.size()));
     if (fresh) {
-      auto const& known = book_.functions[r.function];
-      f.functions.emplace_back(book_.functions[known.served].name);
+      auto const& known = core_.book.functions[r.function];
+      f.functions.emplace_back(core_.book.functions[known.served].name);
       if (known.callable || !f.callables.empty()) f.callables.resize(f.functions.size());
       if (known.callable) f.callables.back() = {known.name, known.hash};
     }
     auto& c = f.closures.emplace_back(accepted_closure{
-        closures_.id_of(at), name->second, r.args, {}, r.token, false, r.own_error});
+        core_.closures.id_of(at), name->second, r.args, {}, r.token, false, r.own_error});
     auto const* d = r.details.get();
     if (!d || !d->extras) continue;
     c.extras = d->extras;
@@ -47,13 +48,13 @@ accepted_fact job_facts::accepted(session const& s, std::vector<slot> const& all
 attempt_fact job_facts::of(attempt_record const& a) const {
   attempt_fact f{a.attempt, {}, {}, {}, a.started, a.ended, a.outcome};
   if (a.place == place_table::none) return f;
-  auto const& p = places_[a.place];
+  auto const& p = core_.places[a.place];
   f.worker = p.worker, f.incarnation = p.incarnation, f.host = p.host;
   return f;
 }
 
 closure_fact job_facts::of(session const& s, slot c) const {
-  auto const& r = closures_[c];
+  auto const& r = core_.closures[c];
   closure_fact f;
   f.job = s.id;
   f.order = r.order;
@@ -76,7 +77,7 @@ closure_fact job_facts::of(session const& s, slot c) const {
   if (r.state != closure_state::succeeded) {
     f.failure = r.details->failure;
   } else if (r.where == value_place::gone) {
-    auto const note = values_.note_of(closures_.id_of(c));
+    auto const note = core_.values.note_of(core_.closures.id_of(c));
     f.dropped = note ? note->why : release_reason::bytes;
   } else {
     f.value = r.value;
@@ -85,23 +86,23 @@ closure_fact job_facts::of(session const& s, slot c) const {
 }
 
 fact job_facts::of(session_id owner, per_worker_id id) const {
-  auto const* v = builds_.find(id);
+  auto const* v = core_.builds.find(id);
   if (!v) return per_worker_gone{owner, id};
   return per_worker_fact{
-      owner,          id,       v->name,     std::string(book_.functions[v->function].name),
+      owner,          id,       v->name,     std::string(core_.book.functions[v->function].name),
       v->args,        v->token, v->released, v->created,
       v->submitted_by};
 }
 
 session const* job_facts::durable(session_id id) const {
-  auto const* s = sessions_.find(id);
+  auto const* s = core_.sessions.find(id);
   return s && s->durable ? s : nullptr;
 }
 
 // Of a request that is gone as a whole nothing is said of its parts.
 void job_facts::say_forgotten() {
-  auto const& forgotten = step_.changed.forgotten;
-  auto& requests = step_.changed.requests_gone;
+  auto const& forgotten = core_.step.changed.forgotten;
+  auto& requests = core_.step.changed.requests_gone;
   auto const place = [](auto const& r) { return std::pair(raw(r.job), r.first); };
   std::sort(requests.begin(), requests.end(),
             [&](auto const& a, auto const& b) { return place(a) < place(b); });
@@ -111,13 +112,13 @@ void job_facts::say_forgotten() {
                          [&](auto const& at, request_gone const& r) { return at < place(r); });
     bool const covered = after != requests.begin() && std::prev(after)->job == f.job &&
                          f.order - std::prev(after)->first < std::prev(after)->size;
-    if (!covered) step_.fx.facts.emplace_back(f);
+    if (!covered) core_.step.fx.facts.emplace_back(f);
   }
-  for (auto const& r : requests) step_.fx.facts.emplace_back(r);
+  for (auto const& r : requests) core_.step.fx.facts.emplace_back(r);
 }
 
 void job_facts::say() {
-  auto& changed = step_.changed;
+  auto& changed = core_.step.changed;
   if (!changed.any()) return;
   auto const once = [](auto& ids) {
     std::sort(ids.begin(), ids.end());
@@ -125,7 +126,7 @@ void job_facts::say() {
   };
   once(changed.jobs);
   once(changed.closures);
-  auto& out = step_.fx.facts;
+  auto& out = core_.step.fx.facts;
   for (auto const id : changed.jobs)
     if (auto const* s = durable(id)) out.emplace_back(of(*s));
   for (auto const& [owner, id] : changed.per_worker)
@@ -133,8 +134,8 @@ void job_facts::say() {
   for (auto const& [id, closures] : changed.accepted)
     if (auto const* s = durable(id)) out.emplace_back(accepted(*s, closures));
   for (auto const id : changed.closures)
-    if (slot const c = closures_.find(id); c != no_slot)
-      out.emplace_back(of(sessions_.of(closures_[c].owner), c));
+    if (slot const c = core_.closures.find(id); c != no_slot)
+      out.emplace_back(of(core_.sessions.of(core_.closures[c].owner), c));
   say_forgotten();
   for (auto const id : changed.gone) out.emplace_back(job_gone{id});
   changed = {};
@@ -142,10 +143,10 @@ void job_facts::say() {
 
 std::vector<fact> job_facts::forget_all() const {
   std::vector<fact> all;
-  for (auto const& [id, s] : sessions_.all())
+  for (auto const& [id, s] : core_.sessions.all())
     if (s->durable) all.emplace_back(job_gone{id});
-  if (step_.config.durable)
-    for (auto const& [id, v] : builds_.all())
+  if (core_.step.config.durable)
+    for (auto const& [id, v] : core_.builds.all())
       if (v.owner == session_id{}) all.emplace_back(per_worker_gone{{}, id});
   return all;
 }

@@ -6,28 +6,13 @@
 
 #include <vector>
 
-#include "server/core/closures/closure_book.hpp"
-#include "server/core/moves/step_frame.hpp"
-#include "server/core/per_worker/component_builds.hpp"
-#include "server/core/records/closure_table.hpp"
-#include "server/core/records/place_table.hpp"
-#include "server/core/sessions/session_table.hpp"
-#include "server/core/values/value_store.hpp"
+#include "server/core/state/engine_state.hpp"
 
 namespace muster::core {
 
 class job_facts {
  public:
-  job_facts(step_frame& step, closure_table const& closures, place_table const& places,
-            closure_book const& book, component_builds const& builds, session_table const& sessions,
-            value_store const& values)
-      : step_(step),
-        closures_(closures),
-        places_(places),
-        book_(book),
-        builds_(builds),
-        sessions_(sessions),
-        values_(values) {}
+  explicit job_facts(engine_state& core) : core_(core) {}
 
   /// Of everything that was noted in this step.
   void say();
@@ -44,13 +29,7 @@ class job_facts {
   /// Null when it is not, or not any more: one that has ended.
   session const* durable(session_id id) const;
 
-  step_frame& step_;
-  closure_table const& closures_;
-  place_table const& places_;
-  closure_book const& book_;
-  component_builds const& builds_;
-  session_table const& sessions_;
-  value_store const& values_;
+  engine_state& core_;
 };
 
 }  // namespace muster::core

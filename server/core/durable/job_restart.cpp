@@ -24,19 +24,19 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
     restore_values(opened.back(), j.per_worker);
     restore_closures(*opened.back(), j, waiting);
   }
-  closures_.end_of_claims();
+  core_.closures.end_of_claims();
   for (auto const* s : opened) tell_inputs(*s);
   for (auto& r : waiting) intake_.resume(*r.of, r.specs, r.closures);
   release_values();
   for (auto* s : opened) go_on(*s);
-  for (auto const& [name, place] : std::exchange(known_places_, {})) places_.release(place);
+  for (auto const& [name, place] : std::exchange(known_places_, {})) core_.places.release(place);
 }
 
 session& job_restart::open(job_fact& f) {
   session fresh;
   fresh.id = f.job;
   fresh.durable = true;
-  fresh.take(std::move(f.spec), step_.config);
+  fresh.take(std::move(f.spec), core_.step.config);
   fresh.state = f.state;
   fresh.sealed = f.sealed;
   fresh.stopping = f.stopping;
@@ -49,18 +49,18 @@ session& job_restart::open(job_fact& f) {
   fresh.raised = std::move(f.raised);
   fresh.raised_generation = f.raised_generation;
   fresh.client = std::move(f.client);
-  auto& s = sessions_.restore(std::move(fresh));
-  book_.open(s.number, s.is_job());
-  values_.open(s.number, s.holding());
-  if (s.streaming()) rows_.open(s.number);
-  scheduler_.open(s.number, s.id, s.spec.weight);
+  auto& s = core_.sessions.restore(std::move(fresh));
+  core_.book.open(s.number, s.is_job());
+  core_.values.open(s.number, s.holding());
+  if (s.streaming()) core_.rows.open(s.number);
+  core_.scheduler.open(s.number, s.id, s.spec.weight);
   return s;
 }
 
 // Workers that come back with theirs keep them; others build.
 void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
-    auto const function = book_.functions.intern(f.function);
+    auto const function = core_.book.functions.intern(f.function);
     if (!function) continue;  // no room for its name: who needs the value fails, and says so
     per_worker_entry v;
     v.id = f.id;
@@ -72,7 +72,7 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
     v.submitted_by = std::move(f.submitted_by);
     v.created = f.created;
     v.released = f.released;
-    builds_.restore(std::move(v));
+    core_.builds.restore(std::move(v));
     if (owner) owner->owns_per_worker = true;
   }
 }
@@ -80,19 +80,19 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
 // Those of which only unfinished closures kept them, which have ended since.
 void job_restart::release_values() {
   std::vector<per_worker_id> unused;
-  for (auto const& [id, v] : builds_.all())
+  for (auto const& [id, v] : core_.builds.all())
     if (v.released && v.users == 0) unused.push_back(id);
-  for (auto const id : unused) life_.release(*builds_.find(id));
+  for (auto const id : unused) life_.release(*core_.builds.find(id));
 }
 
 // Each with what it calls, as far as there is room for it.
 std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
   std::vector<function_id> ids;
   for (std::size_t i = 0; i < f.functions.size(); ++i) {
-    auto const known = book_.functions.intern(f.functions[i]);
+    auto const known = core_.book.functions.intern(f.functions[i]);
     ids.push_back(known ? *known : function_id{});
     if (!known || i >= f.callables.size() || f.callables[i].name.empty()) continue;
-    if (auto const called = book_.functions.intern(*known, f.callables[i])) ids[i] = *called;
+    if (auto const called = core_.book.functions.intern(*known, f.callables[i])) ids[i] = *called;
   }
   return ids;
 }
@@ -117,16 +117,16 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         continue;
       }
       closure_spec spec;
-      book_.functions.name(functions[a.function], spec);
+      core_.book.functions.name(functions[a.function], spec);
       spec.args = std::move(a.args);
       spec.token = a.token;
       spec.own_error = a.own_error;
-      slot const c = closures_.claim(a.id, s.number);
-      book_.continue_at(s.number, accepted.first + i);
-      book_.create_in(c, s.number, spec, 0, accepted.created);
+      slot const c = core_.closures.claim(a.id, s.number);
+      core_.book.continue_at(s.number, accepted.first + i);
+      core_.book.create_in(c, s.number, spec, 0, accepted.created);
       auto* const told = told_of(accepted.first + i);
       if (a.extras) {
-        auto& d = closures_[c].with_details();
+        auto& d = core_.closures[c].with_details();
         d.extras = a.extras;
         for (auto const& input : a.extras->inputs) d.input_ids.push_back(input.closure);
       }
@@ -135,15 +135,15 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         end(c, *told);
       } else {  // intake gives it what it asks for, and finds its inputs again
         if (a.extras)
-          closures_[c].details->extras = nullptr, closures_[c].details->input_ids.clear();
+          core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
         spec.extras = std::move(a.extras);
         left.specs.push_back(std::move(spec));
         left.closures.push_back(c);
       }
       if (s.holding()) restore_held(s, c);
     }
-    book_.continue_at(s.number,
-                      accepted.first + static_cast<std::uint32_t>(accepted.closures.size()));
+    core_.book.continue_at(s.number,
+                           accepted.first + static_cast<std::uint32_t>(accepted.closures.size()));
     if (s.holding())
       s.requests.add({accepted.first, static_cast<std::uint32_t>(accepted.closures.size())},
                      forgotten);
@@ -154,32 +154,32 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
 // The one that came last has the token: a client gives it again only when it has released the one
 // before.
 void job_restart::restore_held(session& s, slot c) {
-  auto const& r = closures_[c];
+  auto const& r = core_.closures[c];
   if (r.token != 0) {
-    auto const [it, fresh] = s.by_token.try_emplace(r.token, closures_.id_of(c));
+    auto const [it, fresh] = s.by_token.try_emplace(r.token, core_.closures.id_of(c));
     if (!fresh) {
-      slot const before = closures_.find(it->second);
-      closures_[before].token = 0;
-      closures_[before].released = true;
-      it->second = closures_.id_of(c);
-      if (ended(closures_[before].state)) life_.forget_held(before);
+      slot const before = core_.closures.find(it->second);
+      core_.closures[before].token = 0;
+      core_.closures[before].released = true;
+      it->second = core_.closures.id_of(c);
+      if (ended(core_.closures[before].state)) life_.forget_held(before);
     }
   }
-  if (ended(r.state)) closures_.push_back(s.held, c);
+  if (ended(r.state)) core_.closures.push_back(s.held, c);
 }
 
 // For readers: who waited for those that have ended.
 void job_restart::tell_inputs(session const& s) {
   for (slot const c : flow_.of(s).closures) {  // of a job: sessions keep no list
-    auto const* d = closures_[c].details.get();
+    auto const* d = core_.closures[c].details.get();
     if (!d || !d->extras) continue;
-    auto const id = closures_.id_of(c);
+    auto const id = core_.closures.id_of(c);
     for (auto const& ref : d->extras->inputs) {
-      slot const input = closures_.find(ref.closure);
-      if (input == no_slot || !ended(closures_[input].state) ||
-          closures_[input].finished <= closures_[c].created)
+      slot const input = core_.closures.find(ref.closure);
+      if (input == no_slot || !ended(core_.closures[input].state) ||
+          core_.closures[input].finished <= core_.closures[c].created)
         continue;
-      auto& waited = closures_[input].with_details().dependents;
+      auto& waited = core_.closures[input].with_details().dependents;
       if (waited.empty() || waited.back() != id) waited.push_back(id);
     }
   }
@@ -187,13 +187,13 @@ void job_restart::tell_inputs(session const& s) {
 
 std::uint32_t job_restart::place_of(attempt_fact const& a) {
   auto const [it, fresh] = known_places_.try_emplace({a.worker, a.incarnation});
-  if (fresh) it->second = places_.add(a.worker, a.incarnation, a.host);
-  places_.hold(it->second);
+  if (fresh) it->second = core_.places.add(a.worker, a.incarnation, a.host);
+  core_.places.hold(it->second);
   return it->second;
 }
 
 void job_restart::restore_past(slot c, closure_fact& f) {
-  auto& r = closures_[c];
+  auto& r = core_.closures[c];
   r.attempt = f.attempt;
   r.worker_failures = static_cast<std::uint8_t>(std::min(f.worker_failures, worker_failures_max));
   r.started = f.started;
@@ -205,7 +205,8 @@ void job_restart::restore_past(slot c, closure_fact& f) {
     r.attempt = f.lost.empty() ? 0 : f.lost.back().attempt;  // there is none that is not told of
   if (ran) {
     r.restored = true;
-    r.with_details().start_at = step_.now + step_.config.reconnect_grace;  // for its worker
+    r.with_details().start_at =
+        core_.step.now + core_.step.config.reconnect_grace;  // for its worker
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0) return;
   auto& d = r.with_details();
@@ -216,41 +217,41 @@ void job_restart::restore_past(slot c, closure_fact& f) {
 }
 
 void job_restart::end(slot c, closure_fact& f) {
-  auto& r = closures_[c];
+  auto& r = core_.closures[c];
   r.value = std::move(f.value);
   if (f.failure) r.with_details().failure = std::move(*f.failure);
-  book_.finish(c, f.state, f.finished);
-  auto& s = sessions_.of(r.owner);
+  core_.book.finish(c, f.state, f.finished);
+  auto& s = core_.sessions.of(r.owner);
   if (f.state == closure_state::failed && f.finished >= s.last_failure)
-    s.last_failed = closures_.id_of(c), s.last_failure = f.finished;
-  step_.metrics.total.add(f.finished - r.created);
-  if (values_.may_be_lost(r))
-    values_.keep_arguments(c);
+    s.last_failed = core_.closures.id_of(c), s.last_failure = f.finished;
+  core_.step.metrics.total.add(f.finished - r.created);
+  if (core_.values.may_be_lost(r))
+    core_.values.keep_arguments(c);
   else if (s.is_job() && f.state != closure_state::succeeded)
-    values_.keep_for_retry(c);
+    core_.values.keep_for_retry(c);
   else
     r.args = {};
   keeping_.keep_value(c);
-  if (f.dropped) values_.drop(c, *f.dropped, f.finished);
+  if (f.dropped) core_.values.drop(c, *f.dropped, f.finished);
 }
 
 void job_restart::go_on(session& s) {
   if (s.terminal()) {
-    scheduler_.end_turns(s.number);
+    core_.scheduler.end_turns(s.number);
     return flow_.set_age_alarm(s, s.finished);
   }
   if (s.spec.deadline > duration{}) {
     s.deadline = s.created + s.spec.deadline;
-    step_.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
+    core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
   }
-  if (s.holding()) flow_.renew_lease(s, step_.now);
+  if (s.holding()) flow_.renew_lease(s, core_.step.now);
   if (std::exchange(s.stopping, false))
-    life_.stop_session(s,
-                       s.closed        ? std::string("the client is gone")
-                       : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
-                                       : "cancelled",
-                       !s.closed && s.first_error ? closure_life::stops::but_own_errors
-                                                  : closure_life::stops::all);
+    life_.stop_session(
+        s,
+        s.closed        ? std::string("the client is gone")
+        : s.first_error ? "an earlier closure of " + text(s.id) + " failed"
+                        : "cancelled",
+        !s.closed && s.first_error ? lifecycle::stops::but_own_errors : lifecycle::stops::all);
   flow_.settle_later(s);
 }
 

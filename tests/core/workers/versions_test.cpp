@@ -1,6 +1,6 @@
 // "python:3.12" beside workers of "python:3.11": what asks for it fails and says so, unless a
 // worker may yet come with it.
-#include "server/core/moves/version_watch.hpp"
+#include "server/core/transitions/placing/version_watch.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,0 +1,234 @@
+// What there is to say, state by state.
+#include "server/core/queries/explainer.hpp"
+
+#include <algorithm>
+
+namespace muster::core {
+
+std::optional<worker_lack> explainer::not_serving(function_id f) const {
+  worker_lack l{closure_reason::workers_closed, core_.book.functions[f].name};
+  for (auto const& [stream, w] : core_.roster.all()) {
+    auto const& has = w->task->functions;
+    if (std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (w->away)
+      ++l.away;
+    else if (w->draining)
+      ++l.draining;
+    else if (w->task->cordoned)
+      ++l.cordoned;
+  }
+  if (l.draining + l.cordoned + l.away == 0) return {};
+  return l;
+}
+
+std::optional<worker_lack> explainer::starting(function_id f) const {
+  worker_lack l{closure_reason::workers_start, core_.book.functions[f].name};
+  auto first = never;
+  for (auto const& [stream, w] : core_.roster.all()) {
+    auto const& has = w->task->functions;
+    if (!w->serves() || std::find(has.begin(), has.end(), f) == has.end()) continue;
+    if (!w->waiting) return {};
+    first = std::min(first, w->starts_at);
+    ++l.starting;
+  }
+  if (l.starting == 0) return {};
+  l.starts_in = first - core_.step.now;
+  return l;
+}
+
+std::optional<worker_lack> explainer::without_worker(slot c) const {
+  auto const function = core_.book.functions.served(core_.closures[c].function);
+  auto const& f = core_.book.functions[function];
+  worker_lack l{closure_reason::no_worker, f.name, f.ever_had};
+  l.connected =
+      core_.roster.tasks.count(task_state::connected) + core_.roster.tasks.count(task_state::late);
+  auto const because = [&l](closure_reason why) {
+    l.why = why;
+    return l;
+  };
+  if (core_.step.stopping) return because(closure_reason::server_stops);
+  if (l.connected == 0) return l;
+  if (!f.ever_had) return because(closure_reason::function_unseen);
+  if (f.workers == 0) {
+    if (auto closed = not_serving(function)) return closed;
+    return because(closure_reason::function_absent);
+  }
+  if (auto later = starting(function)) return later;
+  auto const requirement = core_.scheduler.lane_of(c).requirement;
+  auto const needs = requirement == 0 ? core::requirement{} : core_.scheduler.required(requirement);
+  l.need = core_.scheduler.unmet(function, needs);
+  if (l.need) return because(closure_reason::unsatisfiable);
+  return held_back(c);
+}
+
+explainer::takers explainer::takers_of(lane const& l) const {
+  takers found;
+  for (auto const& [stream, w] : core_.roster.all()) {
+    if (!core_.scheduler.would_do(core_.scheduler.of(w->number), l)) continue;
+    if (w->draining) {
+      ++found.draining;
+    } else if (w->task->cordoned) {
+      if (auto name = w->task->name(); found.cordoned++ == 0 || name < found.first_cordoned)
+        found.first_cordoned = std::move(name);
+    } else {
+      ++found.serving;
+    }
+  }
+  return found;
+}
+
+std::optional<worker_lack> explainer::held_back(slot c) const {
+  auto found = takers_of(core_.scheduler.lane_of(c));
+  if (found.serving > 0 || found.cordoned + found.draining == 0) return {};
+  worker_lack l{closure_reason::workers_held_back};
+  l.draining = found.draining;
+  l.cordoned = found.cordoned;
+  l.cordoned_task = std::move(found.first_cordoned);
+  return l;
+}
+
+bool explainer::has_no_worker(slot c) const {
+  auto const& r = core_.closures[c];
+  return r.state == closure_state::queued && !r.sent() && !r.deferred() && without_worker(c);
+}
+
+void explainer::explain_alone(slot c, explanation& into) const {
+  into.why = closure_reason::runs_alone;
+  auto const& keeps = core_.scheduler.lone.keeps;
+  auto const* w = keeps.by == core_.closures.id_of(c) ? core_.roster.find(keeps.worker) : nullptr;
+  if (!w) return;
+  into.emptied = w->task->name();
+  into.emptied_holds = core_.scheduler.of(w->number).held();
+}
+
+void explainer::explain_blocked(slot c, explanation& into) const {
+  auto const& d = *core_.closures[c].details;
+  into.inputs = d.input_ids.size();
+  into.inputs_missing = d.inputs_missing;
+  for (auto const i : d.input_ids) {
+    slot const input = core_.closures.find(i);
+    if (input == no_slot || ended(core_.closures[input].state)) continue;
+    into.why = closure_reason::input_not_ready;
+    into.input = i;
+    into.input_state = core_.closures[input].state;
+    return;
+  }
+  // The inputs have ended, and their values are still on the way.
+  for (auto const i : d.input_ids) {
+    into.input = i;
+    into.why = closure_reason::input_read_back;
+    if (core_.values.find_reading(i)) return;
+    auto const* again = core_.values.find_rebuilding(i);
+    if (!again) continue;
+    into.why = closure_reason::input_made_again;
+    into.made_by = again->by;
+    return;
+  }
+}
+
+void explainer::explain_delayed(slot c, time_point now, explanation& into) const {
+  auto const& r = core_.closures[c];
+  auto const& d = *r.details;
+  into.starts_in = d.start_at - now;
+  into.retries = d.retries;
+  if (d.extras) into.retries_max = d.extras->options.max_retries;
+  bool const delays = d.extras && d.extras->options.delay > duration{};
+  into.why = r.restored && d.retries == 0 && !delays ? closure_reason::may_return
+             : d.retries > 0                         ? closure_reason::retry
+             : d.lost.empty()                        ? closure_reason::delay
+                                                     : closure_reason::pause;
+}
+
+void explainer::explain_prefetched(slot c, time_point now, explanation& into) const {
+  auto const& r = core_.closures[c];
+  into.why = closure_reason::prefetched;
+  into.worker = core_.places[r.place].worker;
+  into.prefetched_for = now - r.started;
+  into.slots = core_.scheduler.of(r.worker).own_slots();
+  into.retracted = r.recalled;
+}
+
+void explainer::explain_queued(slot c, time_point now, explanation& into) const {
+  auto const& r = core_.closures[c];
+  if (r.delayed) return explain_delayed(c, now, into);
+  if (r.sent()) return explain_prefetched(c, now, into);
+  if (r.ganged && !r.alone) {
+    auto const& g = *core_.scheduler.gangs.find(r.details->gang);
+    bool const fits = g.ready < g.size || !core_.scheduler.plan(g, false).empty();
+    into.gang = wait_of(g, fits);
+    into.why = g.ready < g.size ? closure_reason::gang_not_ready
+               : fits           ? closure_reason::gang_waits
+                                : closure_reason::gang_too_large;
+    return;
+  }
+  bool const kept = core_.scheduler.lone.keeps.by == core_.closures.id_of(c);
+  if (!kept) into.lack = without_worker(c);
+  if (into.lack) {
+    into.why = into.lack->why;
+    return;
+  }
+  if (r.alone) return explain_alone(c, into);
+  auto const f = core_.book.functions.totals(core_.book.functions.served(r.function));
+  into.why = closure_reason::busy;
+  into.function = f.name;
+  into.function_workers = f.workers;
+  into.function_queued = f.queued;
+  into.function_running = f.running;
+}
+
+void explainer::explain_running(slot c, time_point now, explanation& into) const {
+  auto const& r = core_.closures[c];
+  auto const& w = core_.roster.of(r.worker);
+  into.why = closure_reason::running;
+  into.worker = core_.places[r.place].worker;
+  into.lasted = now - r.started;
+  into.waits_for_value = r.waits;
+  into.stop_requested = r.stop_requested;
+  if (!w.away) return;
+  into.away_for = now - w.away_since;
+  into.put_back_in = workers_.waits_until(w, c) - now;
+}
+
+void explainer::explain_ended(slot c, explanation& into) const {
+  auto const& r = core_.closures[c];
+  into.why = reason_of(r.state);
+  if (r.state != closure_state::succeeded) {
+    into.error = r.details->failure;
+    return;
+  }
+  into.worker = core_.places[r.place].worker;
+  into.lasted = r.finished - r.started;
+  if (r.where == value_place::gone) into.released = texts_.released_text(core_.closures.id_of(c));
+}
+
+void explainer::explain_loss(slot c, time_point now, explanation& into) const {
+  auto const& r = core_.closures[c];
+  if (r.alone) into.workers_lost = r.details->workers_lost;
+  if (!r.details || r.details->lost.empty()) return;
+  auto const& last = r.details->lost.back();
+  into.lost_attempt = last.attempt;
+  into.lost_worker = core_.places[last.place].worker;
+  into.lost_ago = now - last.ended;
+  into.lost = last.outcome;
+}
+
+explanation explainer::explain(slot c, time_point now) const {
+  auto const& r = core_.closures[c];
+  explanation e;
+  e.closure = core_.closures.id_of(c);
+  e.state = r.state;
+  e.attempt = r.attempt;
+  e.lasted = now - r.created;
+  explain_loss(c, now, e);
+  if (r.state == closure_state::blocked)
+    explain_blocked(c, e);
+  else if (r.state == closure_state::queued)
+    explain_queued(c, now, e);
+  else if (r.state == closure_state::running)
+    explain_running(c, now, e);
+  else
+    explain_ended(c, e);
+  return e;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,116 @@
+// Gangs and queued closures that wait for workers which are not there.
+#include <algorithm>
+#include <map>
+
+#include "server/core/queries/explainer.hpp"
+
+namespace muster::core {
+
+namespace {
+
+/// Looks at workers within one call: about a millisecond of them.
+constexpr std::size_t looks_max = 50'000;
+/// Lanes of sessions within one call.
+constexpr std::size_t lanes_max = 20'000;
+
+closure_options needs_of(requirement const& r) {
+  closure_options o;
+  o.task_job = r.job;
+  o.task_index = r.index;
+  o.labels = r.labels;
+  o.resources = r.resources;
+  return o;
+}
+
+}  // namespace
+
+gang_view explainer::view_of(gang const& g, bool fits) const {
+  gang_view v;
+  v.waits = wait_of(g, fits);
+  v.first = g.members.front();
+  slot const c = core_.closures.find(v.first);
+  if (c == no_slot) return v;  // it has ended in this step
+  auto const& r = core_.closures[c];
+  v.job = core_.sessions.of(r.owner).id;
+  v.function = core_.book.functions[r.function].name;
+  v.since = r.created;
+  return v;
+}
+
+gangs_view explainer::gangs() const {
+  gangs_view out;
+  auto const& table = core_.scheduler.gangs;
+  auto looks = looks_max;
+  for (auto const& [id, g] : table.all()) {
+    if (out.items.size() == gangs_view::max) break;
+    bool const fits = !table.is_apart(id);
+    auto& v = out.items.emplace_back(view_of(g, fits));
+    slot const c = core_.closures.find(v.first);
+    auto const cost = 4 * core_.roster.all().size();
+    if (fits || c == no_slot || looks < cost) continue;
+    looks -= cost;
+    v.lack = without_worker(c);
+  }
+  out.more = table.all().size() - out.items.size();
+  return out;
+}
+
+// A lane that some worker could serve costs few looks, one that none can as many as there are
+// workers; what was found of a function and a requirement holds for all sessions.
+wishes_view explainer::wishes() const {
+  wishes_view out;
+  using key = std::pair<std::uint32_t, function_id>;  // requirement, function
+  constexpr std::size_t met = ~std::size_t{0};
+  std::map<key, std::size_t> found;             // a row, or met
+  std::map<std::uint32_t, std::size_t> row_of;  // by requirement
+  auto const workers = core_.roster.all().size();
+  auto looks = looks_max;
+  auto lanes = lanes_max;
+  for (auto const& [id, s] : core_.sessions.all()) {
+    for (auto const& l : core_.scheduler.queue(s->number).lanes) {
+      if (lanes-- == 0) return out.complete = false, out;
+      if (l.queue.size == 0) continue;
+      auto const [at, fresh] = found.try_emplace({l.requirement, l.function}, met);
+      if (fresh) {
+        bool const served =
+            std::any_of(core_.scheduler.seats().begin(), core_.scheduler.seats().end(),
+                        [&](auto const& seated) {
+                          looks -= looks > 0;
+                          auto const& w = *seated.second;
+                          auto const& of = core_.roster.of(w.number);
+                          return core_.scheduler.would_do(w, l) && (of.serves() || of.away);
+                        });
+        if (served) continue;
+        if (looks < 4 * workers || out.items.size() == wishes_view::max)
+          return out.complete = false, out;
+        looks -= 4 * workers;
+        auto const known = l.requirement == 0 ? row_of.end() : row_of.find(l.requirement);
+        at->second = known == row_of.end() ? out.items.size() : known->second;
+        if (known == row_of.end()) {
+          out.items.push_back(wish_of(l, id));
+          row_of.emplace(l.requirement, at->second);
+        }
+        auto& functions = out.items[at->second].functions;
+        if (functions.size() < wish_view::functions_max)
+          functions.push_back(core_.book.functions[l.function].name);
+      }
+      if (at->second != met) out.items[at->second].queued += l.queue.size;
+    }
+  }
+  return out;
+}
+
+wish_view explainer::wish_of(lane const& l, session_id job) const {
+  wish_view v;
+  if (l.requirement != 0) v.needs = needs_of(core_.scheduler.required(l.requirement));
+  slot const c = l.queue.front;
+  auto const found = takers_of(l);
+  v.workers = found.cordoned + found.draining;
+  v.first = core_.closures.id_of(c);
+  v.job = job;
+  v.since = core_.closures[c].created;
+  v.lack = without_worker(c).value_or(worker_lack{closure_reason::unsatisfiable});
+  return v;
+}
+
+}  // namespace muster::core

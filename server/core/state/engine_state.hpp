@@ -1,0 +1,50 @@
+// All state of the closures of one cluster: the sub-models, which own it and do not know each
+// other, and what a step has at hand. The transitions change it, the queries read it; nothing else
+// sees it.
+//
+// Owned by the coordinator, and made before everything that refers to it; engine thread only. Each
+// sub-model keeps its own limits.
+#pragma once
+
+#include "server/core/activity/activity_log.hpp"
+#include "server/core/closures/closure_book.hpp"
+#include "server/core/per_worker/component_builds.hpp"
+#include "server/core/policies/stateful_tasks.hpp"
+#include "server/core/policies/transient_failures.hpp"
+#include "server/core/policies/watchdog.hpp"
+#include "server/core/records/closure_table.hpp"
+#include "server/core/records/place_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+#include "server/core/sessions/ended_rows.hpp"
+#include "server/core/sessions/session_table.hpp"
+#include "server/core/state/step_frame.hpp"
+#include "server/core/values/value_store.hpp"
+#include "server/core/workers/worker_roster.hpp"
+
+namespace muster::core {
+
+struct engine_state {
+  /// `w` outlives it.
+  engine_state(core::config c, time_point start, server_wide& w)
+      : wide(w), step(std::move(c), start) {}
+
+  server_wide& wide;
+  step_frame step;
+  closure_table closures{wide};
+  place_table places;
+  closure_book book{closures, step.config};
+  core::scheduler scheduler{closures};
+  worker_roster roster{step.config, wide};
+  component_builds builds{wide};
+  session_table sessions{wide};
+  session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
+  session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
+  ended_rows rows{step.config, places, wide};
+  value_store values{closures, step.config, wide};
+  core::watchdog watchdog{step.config.watchdog};
+  transient_failures failures{step.config};
+  stateful_tasks stateful{step.config};
+  activity_log activity{step.config, wide, step.now};
+};
+
+}  // namespace muster::core

@@ -1,0 +1,112 @@
+// Values that are made again, and reads that fail.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/transitions/admission/admission.hpp"
+
+namespace muster::core {
+
+/// Empty when the closure of a lost value can run again, else why not.
+std::string admission::why_not_again(slot c) const {
+  auto const& r = core_.closures[c];
+  auto const id = core_.closures.id_of(c);
+  if (core_.values.find_rebuilding(id)) return {};
+  if (core_.step.stopping) return "the server is shutting down";
+  if (!value_store::lost(core_.values.note_of(id)->why)) return "it was not lost";
+  if (!r.args) return "its arguments are not known any more";
+  if (core_.values.runs_of(id) >= value_store::runs_max)
+    return "it was run again " + std::to_string(value_store::runs_max) + " times already";
+  if (rebuild_depth_ >= value_store::depth_max)
+    return "more than " + std::to_string(value_store::depth_max) +
+           " inputs of inputs were lost with it";
+  auto const* d = r.details.get();
+  if (!d || !d->extras) return {};
+  for (auto const v : d->extras->per_worker)
+    if (!core_.builds.find(v)) return text(v) + ", which it needs, was released";
+  for (auto const input : d->input_ids)
+    if (core_.closures.find(input) == no_slot)
+      return "its own input: " + texts_.unknown_value(input).message;
+  return {};
+}
+
+/// What they are told who need the value and cannot have it.
+std::string admission::lost_for_good(closure_id id) const {
+  auto const note = core_.values.note_of(id);
+  auto told = texts_.unknown_value(id).message;
+  if (!note || !value_store::lost(note->why)) return told;
+  slot const c = core_.closures.find(id);
+  auto const why = why_not_again(c);
+  return told + (why.empty() ? "" : "; " + text(id) + " cannot run again: " + why);
+}
+
+/// REQUIRES: its value is gone. Null when it cannot run again.
+value_store::rebuilding* admission::run_again(slot c) {
+  if (!why_not_again(c).empty()) return nullptr;
+  auto const id = core_.closures.id_of(c);
+  if (auto* already = core_.values.find_rebuilding(id)) return already;
+  auto& again = core_.values.begin_rebuilding(id, rebuild_depth_ + 1);
+
+  auto& r = core_.closures[c];
+  closure_spec spec;
+  core_.book.functions.name(r.function, spec);
+  spec.token = raw(id);
+  spec.args = r.args;
+  if (r.details && r.details->extras) {
+    auto x = std::make_shared<closure_extras>(*r.details->extras);
+    x->options.gang.clear();
+    x->options.delay = x->options.deadline = {};
+    for (std::size_t k = 0; k < x->inputs.size(); ++k)
+      x->inputs[k].closure = r.details->input_ids[k];
+    spec.extras = std::move(x);
+  }
+  slot const b = create(core_.rebuilders, spec);
+  again.by = core_.closures.id_of(b);
+  life_.remember_attempt(c, {attempt_end::value_lost, {}, again.by});
+  core_.step.fx.remarks.push_back(
+      {remark_kind::values_dropped, text(id),
+       texts_.unknown_value(id).message + "; it is needed and runs again as " + text(again.by)});
+  if (!spec.extras) return &again;
+  auto const outer = std::exchange(rebuild_depth_, again.depth);
+  auto why = take_extras(b, std::move(spec.extras), {});
+  rebuild_depth_ = outer;
+  // Not at once: whoever asks has not yet said for what.
+  if (why) core_.step.doomed.emplace_back(again.by, std::move(*why));
+  return &again;
+}
+
+// So that it does not keep lanes, and with them requirements, for ever.
+void admission::tidy_rebuilders() {
+  if (core_.scheduler.queue(core_.rebuilders.number).lanes.empty() || !flow_.idle(core_.rebuilders))
+    return;
+  core_.scheduler.clear_lanes(core_.rebuilders.number);
+  core_.rebuilders.first_error.reset();
+}
+
+void admission::moved(values_moved& e) {
+  for (auto& m : e.moves) m.kind == move_kind::write ? keeping_.written(m) : read_back(m);
+}
+
+void admission::read_back(value_moved& m) {
+  auto reading = core_.values.read_back(m);
+  if (!reading) return;
+  slot const c = core_.closures.find(m.closure);
+  if (m.ok) {
+    ++core_.step.metrics.values_read;
+  } else {
+    core_.step.fx.remarks.push_back({remark_kind::spill_failed, text(m.closure), m.error});
+    if (!reading->orphan) keeping_.drop_value(c, release_reason::unreadable);
+    if (!reading->orphan && reading->repeat == session_id{})
+      if (auto* again = run_again(c)) {
+        auto& waiting = again->dependents;
+        waiting.insert(waiting.end(), reading->dependents.begin(), reading->dependents.end());
+        return;
+      }
+  }
+  keeping_.tell_readers(m.closure, std::move(*reading), m.ok ? &m.value : nullptr,
+                        m.ok ? std::string() : lost_for_good(m.closure));
+}
+
+}  // namespace muster::core

@@ -1,0 +1,259 @@
+// Dispatch, loss, failure and cancel.
+#include "server/core/transitions/lifecycle/lifecycle.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/words/attempt_words.hpp"
+
+namespace muster::core {
+
+namespace {
+// When it could be sent last.
+time_point ready_at(closure_record const& r) {
+  return r.details && r.details->ready_at != time_point{} ? r.details->ready_at : r.created;
+}
+}  // namespace
+
+// What every closure goes through is inline, here and in closure_ends.cpp: a call each would be
+// felt.
+[[gnu::always_inline]] inline void lifecycle::give(seat& w, slot c, closure_record& r) {
+  bool const runs = core_.scheduler.hold(w, c);
+  core_.book.send(c, w.number, runs, core_.step.now);
+  if (runs) core_.step.metrics.queue_wait.add(core_.step.now - ready_at(r));
+  if (w.by_name_only) core_.stateful.use(r.owner, {w.job, w.index});
+  core_.places.release(r.place);
+  r.place = core_.roster.of(w.number).place;
+  core_.places.hold(r.place);
+  if (auto& s = core_.sessions.of(r.owner); s.full) flow_.relieve(s);
+  core_.scheduler.reserve(w, c);
+}
+
+void lifecycle::take_up(seat& w, slot c, std::uint32_t attempt) {
+  auto& r = core_.closures[c];
+  if (r.delayed) {
+    core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
+    core_.scheduler.end_deferral(c);
+    core_.book.end_deferral(c);
+    r.details->ready_at = core_.step.now;
+  } else {
+    core_.scheduler.unqueue(c);
+  }
+  r.attempt = attempt - 1;
+  give(w, c, r);
+}
+
+// One that makes a lost value again is told what the lost one's was told.
+std::uint32_t lifecycle::declared_for_lost(closure_record const& r) const {
+  slot const lost = core_.closures.find(closure_id{r.token});
+  return lost == no_slot ? 0 : core_.sessions.of(core_.closures[lost].owner).spec.num_workers;
+}
+
+void lifecycle::assign(seat& w, slot c) {
+  auto& r = core_.closures[c];
+  give(w, c, r);
+  auto& a = core_.step.fx.assignments.emplace_back();
+  a.closure = core_.closures.id_of(c);
+  a.attempt = r.attempt;
+  a.function = core_.book.functions.served(r.function);
+  a.args = r.args;
+  if (!w.by_name_only) {
+    auto const& s = core_.sessions.of(r.owner);
+    a.num_workers = s.delivery() == delivery::rebuild ? declared_for_lost(r) : s.spec.num_workers;
+  }
+  if (r.details && r.details->extras) {
+    a.inputs = r.details->inputs;
+    if (r.details->inputs || !r.details->extras->per_worker.empty()) a.extras = r.details->extras;
+  }
+}
+
+void lifecycle::start(seat& w, slot c, time_point at, bool reported) {
+  core_.scheduler.start(w, c, reported);
+  auto const since = began(c, at);
+  core_.book.start(c, since);
+}
+
+time_point lifecycle::began(slot c, time_point at) {
+  auto& r = core_.closures[c];
+  r.started = std::max(at, ready_at(r));
+  core_.step.metrics.queue_wait.add(r.started - ready_at(r));
+  return r.started;
+}
+
+void lifecycle::stop(slot c) {
+  core_.book.stop(c);
+}
+
+void lifecycle::let_wait(seat& w, slot c) {
+  auto& r = core_.closures[c];
+  if (r.waits) return;
+  if (r.sent()) start(w, c, core_.step.now, true);
+  r.reported = true;
+  if (r.alone) stop_being_alone(c);
+  core_.scheduler.give_slot(w, c);
+}
+
+void lifecycle::start_waiting(seat& w) {
+  while (w.running.size < w.slots && w.ahead.size > 0)
+    start(w, w.ahead.front, core_.step.now, false);
+}
+
+void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
+  auto& r = core_.closures[c];
+  auto& lost = r.with_details().lost;
+  if (lost.size() >= 16) {  // the newest sixteen tell the story
+    core_.places.release(lost.front().place);
+    lost.erase(lost.begin());
+  }
+  core_.places.hold(r.place);
+  lost.push_back({r.attempt, r.place, r.started, core_.step.now, std::move(outcome)});
+}
+
+void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
+                                 duration pause) {
+  auto& r = core_.closures[c];
+  auto& s = core_.sessions.of(r.owner);
+  bool const lost = why.how == attempt_end::worker_lost;
+  if ((lost || why.how == attempt_end::not_there) && !r.sent())
+    core_.activity.add(w.number, {core_.closures.id_of(c), s.id, r.function, bar_state::lost,
+                                  r.started, core_.step.now});
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
+  bool const recalled = why.how == attempt_end::recalled;
+  if (!recalled) remember_attempt(c, why);
+  if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
+
+  if (r.timed_out) return expire(c);
+  if (r.stop_requested)
+    return cancel(c, lost ? "cancelled; its worker was lost before it answered"
+                          : "cancelled instead of run again: " + text(why));
+  if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+    core_.book.count_aborted();
+    return fail(c, closure_state::failed,
+                {failure_kind::worker_lost, "",
+                 "quarantined: " + std::to_string(r.worker_failures) +
+                     (lost ? " workers were lost while they ran it, the last was "
+                           : " workers were lost or could not run it, the last was ") +
+                     w.task->name() + " (" + (lost ? why.detail : text(why)) + ")",
+                 "", w.task->name(), r.attempt});
+  }
+  if (suspect && lost) count_lost_worker(c, w.task->name());
+  core_.scheduler.let_go(core_.scheduler.of(w.number), c);
+  core_.book.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
+  if (!recalled && !core_.step.stopping) flow_.note(s, c);  // a server that stops is no loss
+  if (pause == duration{}) {
+    if (!recalled) r.details->ready_at = core_.step.now;
+    check_later(c);
+    return r.alone ? wait_for_others(c) : core_.scheduler.push_front(c);
+  }
+  r.details->start_at = core_.step.now + pause;
+  enqueue(c);
+}
+
+void lifecycle::succeed(slot c, blob&& value) {
+  core_.closures[c].value = std::move(value);
+  finish(c, closure_state::succeeded);
+}
+
+// The first failure of a fail_fast session stops it: see stop_session.
+void lifecycle::fail(slot c, closure_state as, core::failure f) {
+  auto& r = core_.closures[c];
+  auto& s = core_.sessions.of(r.owner);
+  bool const first = as == closure_state::failed && !s.first_error && !r.own_error;
+  if (first) {
+    s.first_error = f;
+    flow_.note(s);
+  }
+  if (as == closure_state::failed)
+    s.last_failed = core_.closures.id_of(c), s.last_failure = core_.step.now;
+  r.with_details().failure = std::move(f);
+  finish(c, as);
+  if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)
+    fail_session(s, *s.first_error, "an earlier closure of " + text(s.id) + " failed");
+}
+
+void lifecycle::fail_session(session& s, core::failure f, std::string_view why, bool all_fail) {
+  s.first_error = std::move(f);
+  if (s.streaming()) {
+    core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
+    flow_.tell_failed(s);
+  }
+  auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
+  stop_session(s, why, all_fail ? stops::all : stops::but_own_errors, all_fail ? &error : nullptr);
+}
+
+void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const& why) {
+  auto const users = core_.stateful.take_users(t);
+  if (auto const number = core_.stateful.number_of(t))
+    if (auto const at = core_.stateful.lose(t); at != never)
+      core_.step.alarms.clear(at, alarm_kind::state_lost, number);
+  auto const name = t.first + ":" + std::to_string(t.second);
+  auto const lost = name + " is lost with its state: " + why;
+  std::size_t ended = 0;
+  for (auto const n : users) {
+    auto& s = core_.sessions.of(n);
+    bool const own = s.id == session_id{};  // of the core
+    if (own || s.terminal() || s.closed) continue;
+    core::failure error{
+        failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
+    if (s.stopping) {  // what has an error of its own would have gone on
+      if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
+      continue;
+    }
+    ++ended;
+    fail_session(s, std::move(error), lost, true);
+  }
+  if (ended > 0)
+    core_.step.fx.remarks.push_back({remark_kind::dependency_lost, name,
+                                     "its state is lost (" + why + "); " + std::to_string(ended) +
+                                         (ended == 1 ? " session" : " sessions") +
+                                         " that relied on it ended"});
+}
+
+void lifecycle::cancel(slot c, std::string_view why) {
+  fail(c, closure_state::cancelled,
+       {failure_kind::cancelled, "", std::string(why), "", "", core_.closures[c].attempt});
+}
+
+void lifecycle::ask_to_stop(slot c) {
+  auto& r = core_.closures[c];
+  if (r.stop_requested) return;
+  r.stop_requested = true;
+  // It is being lost: its closures are about to come back. Or it is away: told if it returns.
+  auto const& w = core_.roster.of(r.worker);
+  if (!core_.scheduler.of(w.number).placed || w.away) return;
+  ++core_.step.metrics.stop_requests;
+  core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
+}
+
+// Queued closures end at once; those that workers hold are asked and answer in their own time, so
+// when the session has drained nothing of it executes any more.
+void lifecycle::stop_session(session& s, std::string_view why, stops which,
+                             core::failure const* with) {
+  bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;
+  auto const stays = [&](slot c) { return spares && core_.closures[c].own_error; };
+  auto const end_all = [&](slot_list const& queue) {
+    for (slot c = queue.front; c != no_slot;) {
+      slot const next = core_.closures[c].next;
+      if (!stays(c)) with ? fail(c, closure_state::failed, *with) : cancel(c, why);
+      c = next;
+    }
+  };
+  s.stopping = true;
+  flow_.note(s);
+  auto const& q = core_.scheduler.queue(s.number);
+  for (auto const& l : q.lanes) end_all(l.queue);
+  end_all(q.deferred);
+  if (flow_.of(s).held() > 0)
+    for (auto const& [stream, w] : core_.scheduler.seats())
+      for (auto const* held : {&w->running, &w->ahead})
+        for (slot c = held->front; c != no_slot; c = core_.closures[c].next)
+          if (core_.closures[c].owner == s.number && !stays(c)) ask_to_stop(c);
+  std::sort(core_.step.fx.stop_requests.begin(), core_.step.fx.stop_requests.end(),
+            [](auto const& a, auto const& b) { return raw(a.stream) < raw(b.stream); });
+  flow_.settle_later(s);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,122 @@
+// What happens to one closure from its dispatch to its end, and what follows from it at once. Every
+// way to an end goes through `finish`, whose comment says in which order facts are carried on; what
+// could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
+//
+//   queued ──assign──► sent ahead ──start──► running ──succeed | fail | cancel──► ended
+//     ▲  ▲                │                     │
+//     │  └──put_back──────┴─────────────────────┘   (at the head; after a pause: enqueue)
+//   enqueue ◄── blocked, delayed or in a gang
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/state/engine_state.hpp"
+#include "server/core/transitions/lifecycle/session_flow.hpp"
+#include "server/core/transitions/lifecycle/value_keeping.hpp"
+
+namespace muster::core {
+
+class lifecycle {
+ public:
+  lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
+      : core_(core), flow_(flow), keeping_(keeping) {}
+
+  void assign(seat& w, slot c);
+  /// Queued, or delayed, as far as we know; but this worker has it since before we were started.
+  void take_up(seat& w, slot c, std::uint32_t attempt);
+  /// A slot of its worker works on it, since then.
+  void start(seat& w, slot c, time_point at, bool reported);
+  /// Sent ahead, and answered before anybody knew that it ran: only the times are noted. Since
+  /// when.
+  time_point began(slot c, time_point at);
+  /// None does: another runs there.
+  void stop(slot c);
+  /// It waits for a value: another may run in its slot, and beside it, were it to run alone.
+  /// REQUIRES: its worker holds it, and one more may wait.
+  void let_wait(seat& w, slot c);
+  /// Slots of the worker may have become free for what it was sent ahead.
+  void start_waiting(seat& w);
+  void remember_attempt(slot c, attempt_outcome outcome);
+  /// `suspect`: the closure may be why. `pause`: before it is queued again.
+  void put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
+                        duration pause = {});
+  void succeed(slot c, blob&& value);
+  void fail(slot c, closure_state as, core::failure f);
+  void cancel(slot c, std::string_view why);
+  void ask_to_stop(slot c);
+  /// What an end of a session's generation is for: closures with errors of their own stand apart
+  /// from an error of others, but not from a cancel, or the loss of what all rely on.
+  enum class stops : std::uint8_t { all, but_own_errors };
+  /// `with`: what its queued closures fail with; else they are cancelled.
+  void stop_session(session& s, std::string_view why, stops which = stops::all,
+                    core::failure const* with = nullptr);
+  /// It stops for this error; `all_fail`: which is also that of each queued closure. REQUIRES:
+  /// neither terminal nor stopping.
+  void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
+  /// The task's state is lost: the sessions that relied on it end. It is forgotten.
+  void lose_state(stateful_tasks::task_key const& t, std::string const& why);
+  void forget(slot c, release_reason why);
+  void forget_held(slot c, release_reason why = release_reason::client);
+  void fail_doomed();
+  void expire(slot c);
+  /// Why the inputs that are there cannot go with its arguments; empty when they can.
+  std::string unfit_inputs(closure_record const& r) const;
+  /// What a dependent of the failed closure fails with: always the first failure of a chain, with
+  /// the class of that error, its worker and the end of its traceback.
+  failure ended_as_input(slot c) const;
+  void tell_dependents();
+  void release(per_worker_entry& v);
+  /// What the closure of a build makes; null when its value was released meanwhile.
+  per_worker_component* component_of(worker const& w, slot c);
+  /// The build has failed and that is borne: another one after a pause. REQUIRES: component_of.
+  void build_again(worker& w, slot c, core::failure why);
+  void use_per_worker(closure_extras const& x);
+  gang forget_gang(std::uint64_t id);
+  void tell_gangs();
+  std::string absence(task_row const& t) const;
+  /// Why no worker can come that meets it; nothing when one may.
+  std::optional<failure> hopeless(requirement const& r) const;
+  /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
+  void check_later(slot c);
+  void check_feasible();
+  /// From nowhere into its lane, or apart until its start.
+  void enqueue(slot c);
+  /// Whether a user error is tried again; then it is on its way.
+  bool retry(worker& w, slot c, core::failure const& f);
+  void deadline_passed(slot c);
+  void waits_no_more(slot c);
+  /// A worker is lost and it is blamed: from the third on it runs alone.
+  void count_lost_worker(slot c, std::string const& worker);
+  /// The worker lives after all. Where it was the third, the closure runs with others again.
+  void forgive_lost_worker(slot c);
+
+ private:
+  void give(seat& w, slot c, closure_record& r);
+  /// How many workers the function of a closure that runs again is told of: as many as at first.
+  std::uint32_t declared_for_lost(closure_record const& r) const;
+  /// Takes the closure out of its queue or off its worker.
+  void unlink(slot c, closure_record const& r);
+  void finish(slot c, closure_state as);
+  /// Its record is about to go: its session remembers a row.
+  void leave_row(session const& s, slot c, closure_record& r);
+  void forget_record(slot c, closure_record& r, release_reason why);
+  /// An ended closure of a holding session: its outcome goes out, its record stays.
+  void hold(slot c);
+  void unuse_per_worker(closure_extras const& x);
+  void built(slot c, stream_id on);
+  void lose_build(worker& w, slot c, bool suspect, std::string const& why);
+  /// It has ended, or need not run alone any more.
+  void stop_being_alone(slot c);
+  /// The closure waits for nothing but its gang, or a worker of its own.
+  void wait_for_others(slot c);
+
+  engine_state& core_;
+  session_flow& flow_;
+  value_keeping& keeping_;
+};
+
+}  // namespace muster::core

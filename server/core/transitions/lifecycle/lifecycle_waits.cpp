@@ -1,0 +1,169 @@
+// Closures that wait for a time, their gang, or a worker that may never come.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/transitions/lifecycle/lifecycle.hpp"
+
+namespace muster::core {
+
+namespace {
+
+// Doubled with each retry up to the limit, less up to a quarter of it, so that closures that failed
+// together do not come back together.
+duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64_t id) {
+  auto pause = o.retry_initial;
+  for (std::uint32_t i = 1; i < retry && pause < o.retry_max; ++i) pause *= 2;
+  pause = std::min(pause, o.retry_max);
+  auto hash = (id + retry) * 0x9E3779B97F4A7C15u;
+  hash ^= hash >> 32;
+  return pause - pause / 4 * static_cast<std::int64_t>(hash % 1024) / 1024;
+}
+
+}  // namespace
+
+void lifecycle::wait_for_others(slot c) {
+  auto const id = core_.closures[c].details->gang;
+  core_.book.defer(c, true);
+  if (core_.closures[c].alone) return core_.scheduler.wait_alone(c, core_.step.now);
+  core_.scheduler.defer(c);
+  if (core_.scheduler.gangs.member_ready(id, core_.step.now))
+    core_.step.alarms.set(core_.scheduler.gangs.find(id)->impatient_at, alarm_kind::gang, id);
+}
+
+gang lifecycle::forget_gang(std::uint64_t id) {
+  if (core_.scheduler.gangs.oldest(id)) core_.scheduler.keep_free({});
+  auto g = core_.scheduler.gangs.forget(id);
+  if (!g.impatient && g.impatient_at != never)
+    core_.step.alarms.clear(g.impatient_at, alarm_kind::gang, id);
+  return g;
+}
+
+void lifecycle::tell_gangs() {
+  while (core_.scheduler.gangs.any_broken()) {
+    auto const [id, culprit] = core_.scheduler.gangs.take_broken();
+    if (!core_.scheduler.gangs.find(id)) continue;
+    auto const g = forget_gang(id);
+    auto const why = "its gang '" + g.name + "' cannot start: " + text(culprit) +
+                     " ended before the others could";
+    for (auto const m : g.members) {
+      slot const c = core_.closures.find(m);
+      if (c == no_slot || ended(core_.closures[c].state)) continue;
+      core_.closures[c].details->gang = 0;
+      cancel(c, why);
+    }
+  }
+}
+
+// What is said of a task that is given up.
+std::string lifecycle::absence(task_row const& t) const {
+  auto const away = std::chrono::duration_cast<std::chrono::seconds>(core_.step.now - t.since);
+  return "has been " + std::string(t.lost_since == never ? "gone" : "lost") + " for " +
+         std::to_string(away.count()) + " s and is given up (" + t.error + ")";
+}
+
+std::optional<failure> lifecycle::hopeless(requirement const& r) const {
+  auto const given_up = [this](std::string const& job, std::int64_t index) -> task_row const* {
+    auto const* t = core_.roster.tasks.find(job, index);
+    return t && t->given_up ? t : nullptr;
+  };
+  auto const fate = [this](task_row const& t) { return t.name() + ", which " + absence(t); };
+  if (!r.job.empty() && r.index >= 0)
+    if (auto const* t = given_up(r.job, r.index))
+      return failure{
+          failure_kind::worker_lost, "", "it can only run on " + fate(*t), "", t->name(), 0};
+  for (auto const id : r.per_worker) {
+    auto const* v = core_.builds.find(id);
+    if (!v || !component_builds::lost_everywhere(*v)) continue;
+    task_row const* last = nullptr;
+    bool const all = std::all_of(v->components.begin(), v->components.end(), [&](auto const& e) {
+      auto const* t = given_up(e.first.first, e.first.second);
+      if (t && (!last || t->since > last->since)) last = t;
+      return t != nullptr;
+    });
+    if (all)
+      return failure{failure_kind::input,
+                     "",
+                     "it needs " + text(id) +
+                         ", which was lost with every worker that built it, "
+                         "the last on " +
+                         fate(*last),
+                     "",
+                     last->name(),
+                     0};
+  }
+  return {};
+}
+
+void lifecycle::check_later(slot c) {
+  if (core_.roster.tasks.given_up() == 0) return;
+  if (core_.scheduler.lane_of(c).requirement != 0)
+    core_.step.to_check.push_back(core_.closures.id_of(c));
+}
+
+// At the end of a step, because a failure may stop the session.
+void lifecycle::check_feasible() {
+  for (auto const id : std::exchange(core_.step.to_check, {})) {
+    slot const c = core_.closures.find(id);
+    if (c == no_slot || ended(core_.closures[c].state) ||
+        core_.closures[c].worker != worker_number{})
+      continue;
+    auto const& r = core_.closures[c];
+    auto why = hopeless(core_.scheduler.required(core_.scheduler.lane_of(c).requirement));
+    if (!why) continue;
+    why->attempt = r.attempt;
+    if (why->kind == failure_kind::worker_lost) core_.book.count_aborted();
+    fail(c, closure_state::failed, std::move(*why));
+  }
+}
+
+void lifecycle::enqueue(slot c) {
+  auto& r = core_.closures[c];
+  check_later(c);
+  if (!r.details || r.details->start_at <= core_.step.now) {
+    if (r.details) r.details->ready_at = core_.step.now;
+    if (r.details && (r.details->gang != 0 || r.alone)) return wait_for_others(c);
+    return core_.scheduler.push_back(c);
+  }
+  core_.book.defer(c, false);
+  core_.scheduler.defer(c);
+  core_.step.alarms.set(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
+}
+
+bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
+  auto& r = core_.closures[c];
+  auto& s = core_.sessions.of(r.owner);
+  auto* d = r.details.get();
+  if (!d || !d->extras || (s.stopping && !r.own_error) || r.stop_requested) return false;
+  auto const& o = d->extras->options;
+  if (d->retries >= o.max_retries) return false;
+  ++d->retries;
+  remember_attempt(c, {attempt_end::user_error, f.message});
+  core_.scheduler.let_go(core_.scheduler.of(w.number), c);
+  core_.book.back(c, closure_book::back_for::retry);
+  flow_.note(s, c);
+  d->start_at = core_.step.now + pause_before(o, d->retries, raw(core_.closures.id_of(c)));
+  enqueue(c);
+  return true;
+}
+
+void lifecycle::deadline_passed(slot c) {
+  auto& r = core_.closures[c];
+  r.details->deadline = never;  // it has rung
+  r.timed_out = true;
+  if (r.worker != worker_number{}) return ask_to_stop(c);
+  expire(c);
+}
+
+void lifecycle::waits_no_more(slot c) {
+  auto& r = core_.closures[c];
+  core_.scheduler.end_deferral(c);
+  core_.book.end_deferral(c);
+  r.details->ready_at = core_.step.now;
+  if (r.details->gang != 0 || r.alone) return wait_for_others(c);
+  core_.scheduler.push_back(c);
+}
+
+}  // namespace muster::core

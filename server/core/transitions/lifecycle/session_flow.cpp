@@ -1,0 +1,90 @@
+// Full queues, leases, and settling later.
+#include "server/core/transitions/lifecycle/session_flow.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/utf8.hpp"
+
+namespace muster::core {
+
+namespace {
+
+std::string brief(failure const& f) {
+  constexpr std::size_t most = 200;
+  auto text = f.type.empty() ? f.message : f.type + ": " + f.message;
+  return text.size() <= most ? text : text.substr(0, border_at(text, most)) + "…";
+}
+
+}  // namespace
+
+void session_flow::renew_lease(session& s, time_point until) {
+  if (s.closed) return;
+  auto const grace = s.spec.detached && !s.by_calls() ? core_.step.config.detached_grace
+                     : s.spec.grace > duration{}      ? s.spec.grace
+                                                      : core_.step.config.session_grace;
+  auto const end = std::min(until, core_.step.now + core_.step.config.session_grace_max) + grace;
+  s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
+  if (s.lease_alarm == never) set_lease_alarm(s);  // else it rings early and is set again
+}
+
+void session_flow::set_lease_alarm(session& s) {
+  s.lease_alarm = s.lease_until;
+  core_.step.alarms.set(s.lease_alarm, alarm_kind::session_lease, raw(s.id));
+}
+
+void session_flow::set_age_alarm(session& s, time_point kept_since) {
+  if (core_.step.config.value_age == duration{}) return;
+  s.age_alarm = kept_since + core_.step.config.value_age;
+  core_.step.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
+}
+
+void session_flow::hold_back(session& s) {
+  if (core_.sessions.hold_back(s)) core_.step.metrics.full_since = core_.step.now;
+}
+
+void session_flow::end_hold(session& s) {
+  if (!core_.sessions.end_hold(s)) return;
+  core_.step.metrics.full += core_.step.now - core_.step.metrics.full_since;
+  core_.step.metrics.full_since = never;
+}
+
+// With some slack, so that a stream is not stopped and started for every closure.
+bool session_flow::has_reason_to_hold_back(session const& s) const {
+  return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
+         (core_.closures.size() >= core_.step.config.closures_max && !s.holding());
+}
+
+void session_flow::relieve(session& s) {
+  if (has_reason_to_hold_back(s)) return;
+  end_hold(s);
+  core_.step.fx.notices.push_back({s.id, notice_kind::room});
+}
+
+// A stream is looked at when its own closures move, but it may have none left that could: so all
+// are, each time that the table ceases to be full. That is not often, as a stream that was relieved
+// is held back again only when it has scheduled more.
+void session_flow::a_place_is_free() {
+  if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
+  for (auto const& [id, s] : core_.sessions.all())
+    if (s->full) relieve(*s);
+}
+
+void session_flow::tell_failed(session const& s) {
+  if (!failures_said_.may_say(core_.step.now)) return;
+  auto said = s.spec.name.empty() ? "failed: " : s.spec.name + " failed: ";
+  said += brief(*s.first_error);
+  if (auto const& counts = of(s).counts; s.is_job() && counts.failed > 0)
+    said += " (" + std::to_string(counts.failed) + " of " + std::to_string(counts.total()) +
+            " closures failed)";
+  if (auto const more = failures_said_.take_left_out(); more > 0)
+    said += "; " + std::to_string(more) + " more failed before it and are not told";
+  core_.step.fx.remarks.push_back(
+      {s.is_job() ? remark_kind::job_failed : remark_kind::session_failed, text(s.id),
+       std::move(said)});
+}
+
+}  // namespace muster::core

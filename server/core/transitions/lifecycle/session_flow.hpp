@@ -1,0 +1,73 @@
+// What keeps a session flowing, whoever touches it: told to hold back and relieved, its lease, the
+// time at which its values are too old, that it is looked at again at the end of the step, and that
+// people learn when it has failed.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/policies/remark_pace.hpp"
+#include "server/core/state/engine_state.hpp"
+
+namespace muster::core {
+
+class session_flow {
+ public:
+  explicit session_flow(engine_state& core) : core_(core) {}
+
+  /// A sign of the client of a session without a stream; it will wait until `until`.
+  void renew_lease(session& s, time_point until);
+  void set_lease_alarm(session& s);
+  void set_age_alarm(session& s, time_point kept_since);
+  /// What follows when nothing of a session is left happens at the end of the step, so that no move
+  /// finds its session gone.
+  void settle_later(session& s) {
+    if ((s.stopping ? drained(s) : idle(s)) &&
+        (s.sealed || s.stopping || s.closed || !s.joins.empty()))
+      core_.sessions.settle_later(s);
+  }
+  /// It has changed as a whole, or one of its closures has: to be written down if it is durable.
+  void note(session const& s) {
+    if (s.durable) core_.step.changed.jobs.push_back(s.id);
+  }
+  void note(session const& s, slot c) {
+    if (s.durable && !s.closed) core_.step.changed.closures.push_back(core_.closures.id_of(c));
+  }
+  /// `owner` null: it is of no session.
+  void note(session const* owner, per_worker_id v) {
+    if (owner ? owner->durable && !owner->closed : core_.step.config.durable)
+      core_.step.changed.per_worker.emplace_back(owner ? owner->id : session_id{}, v);
+  }
+  /// A stream is told to hold back, or needs to no more.
+  void hold_back(session& s);
+  void end_hold(session& s);
+  /// Its queue, or the table of all closures, is as good as full.
+  bool has_reason_to_hold_back(session const& s) const;
+  void relieve(session& s);
+  /// A closure was forgotten.
+  void a_place_is_free();
+  /// The job, or this generation of the session, has ended with its first error: a remark, within
+  /// what remark_pace allows.
+  void tell_failed(session const& s);
+
+  closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
+  /// Nothing of it is queued, runs or is to be repeated.
+  bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
+  /// Nothing of it is left that its error or a cancel is to end: what has errors of its own goes
+  /// on.
+  bool drained(session const& s) const {
+    return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
+  }
+
+  /// Empty when all is in order.
+  std::string invalid() const { return failures_said_.invalid(); }
+
+ private:
+  engine_state& core_;
+  remark_pace failures_said_;
+};
+
+}  // namespace muster::core

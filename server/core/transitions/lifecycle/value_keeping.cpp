@@ -1,0 +1,142 @@
+// Keeping, dropping and telling of values.
+#include "server/core/transitions/lifecycle/value_keeping.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+constexpr duration remark_pause = std::chrono::minutes(1);
+}  // namespace
+
+value_reply value_keeping::value_of(slot c) const {
+  auto const& r = core_.closures[c];
+  value_reply v;
+  v.state = r.state;
+  v.value = value_state::ready;
+  v.data = r.value;
+  if (r.state == closure_state::failed || r.state == closure_state::cancelled)
+    v.failure = r.details->failure;
+  if (v.failure.kind == failure_kind::worker_lost) v.value = value_state::aborted;
+  return v;
+}
+
+outcome value_keeping::outcome_of(slot c) const {
+  auto const& r = core_.closures[c];
+  auto const id = core_.closures.id_of(c);
+  outcome o{
+      core_.sessions.of(r.owner).id, r.token, r.state == closure_state::succeeded, r.value, {}, id};
+  if (!o.ok) o.failure = r.details->failure;
+  if (r.where != value_place::gone) return o;
+  o.ok = false;
+  if (!o.failure) o.failure.emplace();
+  o.failure->kind = failure_kind::cancelled;
+  o.failure->message = texts_.released_text(id);
+  o.failure->attempt = r.attempt;
+  return o;
+}
+
+// The closure that ran again has ended; its record is forgotten afterwards.
+void value_keeping::rebuilt(slot b) {
+  auto& made = core_.closures[b];
+  auto const id = closure_id{made.token};
+  bool const ok = made.state == closure_state::succeeded;
+  std::string why;
+  if (!ok)
+    why = texts_.unknown_value(id).message + "; running " + text(id) +
+          " again failed: " + made.details->failure.message;
+  auto done = core_.values.end_rebuilding(id, ok ? &made.value : nullptr);
+  tell_readers(id, {0, std::move(done.dependents), {}, 0, false, false}, ok ? &made.value : nullptr,
+               why);
+}
+
+void value_keeping::keep_value(slot c) {
+  auto const& r = core_.closures[c];
+  core_.values.keep(c);
+  auto& s = core_.sessions.of(r.owner);
+  if (s.holding() && r.state == closure_state::succeeded && s.age_alarm == never)
+    flow_.set_age_alarm(s, core_.step.now);
+}
+
+void value_keeping::drop_value(slot c, release_reason why) {
+  core_.values.drop(c, why, core_.step.now);
+  flow_.note(core_.sessions.of(core_.closures[c].owner), c);
+  ++core_.step.metrics.values_dropped[static_cast<std::size_t>(why)];
+  if (core_.step.now < dropped_remark_at_) return;
+  dropped_remark_at_ = core_.step.now + remark_pause;
+  core_.step.fx.remarks.push_back({remark_kind::values_dropped, "values",
+                                   texts_.released_text(core_.closures.id_of(c)) +
+                                       "; more of them within the next minute go without a line"});
+}
+
+void value_keeping::limit_values(session& s) {
+  while (auto const why = core_.values.over_session_limit(s.number)) {
+    auto const id = core_.values.oldest_of(s.number);
+    check(id != closure_id{}, "a session with values knows them");
+    core_.values.pop_oldest_of(s.number);
+    drop_value(core_.closures.find(id), *why);
+  }
+}
+
+void value_keeping::do_not_repeat(session& s, closure_id id) {
+  auto* read = core_.values.find_reading(id);
+  if (!read || read->repeat == session_id{}) return;
+  read->repeat = {};
+  --s.repeating;
+  flow_.settle_later(s);
+}
+
+void value_keeping::written(value_moved& m) {
+  slot const c = core_.closures.find(m.closure);
+  bool const pending = c != no_slot && core_.closures[c].where == value_place::writing;
+  auto const done = core_.values.written(m, core_.step.now);
+  if (done.worth_a_line)
+    core_.step.fx.remarks.push_back(
+        {remark_kind::spill_failed, "values",
+         m.error + "; values stay in memory up to --value-bytes-max, beyond it "
+                   "the oldest are dropped"});
+  if (pending && !done.failed) ++core_.step.metrics.values_written;
+}
+
+// Those who asked: calls, closures that need it, a client that wants the outcome again.
+void value_keeping::tell_readers(closure_id id, value_store::reading reading, blob const* value,
+                                 std::string why) {
+  for (auto const call : core_.step.waiters.of(id)) {
+    waiter w;
+    core_.step.waiters.remove(call, &w);
+    core_.step.metrics.value_wait.add(core_.step.now - w.since);
+    if (value)
+      core_.step.answer(call, {},
+                        value_reply{closure_state::succeeded, value_state::ready, *value, {}});
+    else
+      core_.step.answer(call, {code::not_found, why});
+  }
+  if (!reading.dependents.empty())
+    core_.step.ended_inputs.push_back({id, value != nullptr, value ? *value : blob(),
+                                       value ? failure{} : input_failure("input: " + why),
+                                       std::move(reading.dependents)});
+  if (reading.repeat == session_id{}) return;
+  auto* s = core_.sessions.find(reading.repeat);
+  check(s, "a session stays until its outcomes are repeated");
+  --s->repeating;
+  flow_.settle_later(*s);
+  if (slot const c = core_.closures.find(id); c != no_slot) {
+    auto o = outcome_of(c);
+    if (o.ok && value && !core_.closures[c].released) o.value = *value;
+    core_.step.fx.outcomes.push_back(std::move(o));
+  } else {
+    auto& o = core_.step.fx.outcomes.emplace_back();
+    o.session = reading.repeat;
+    o.token = reading.token;
+    o.ok = value != nullptr;
+    if (value) o.value = *value;
+    if (!o.ok) o.failure = core::failure{failure_kind::cancelled, "", why, "", "", 0};
+  }
+}
+
+}  // namespace muster::core

@@ -1,0 +1,43 @@
+// Values of ended closures: kept, dropped to stay within a limit, and told to those who asked.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/state/engine_state.hpp"
+#include "server/core/transitions/lifecycle/release_texts.hpp"
+#include "server/core/transitions/lifecycle/session_flow.hpp"
+
+namespace muster::core {
+
+class value_keeping {
+ public:
+  value_keeping(engine_state& core, release_texts& texts, session_flow& flow)
+      : core_(core), texts_(texts), flow_(flow) {}
+
+  /// REQUIRES: its value is in memory, gone, or an error.
+  value_reply value_of(slot c) const;
+  outcome outcome_of(slot c) const;
+  void rebuilt(slot b);
+  /// The closure has ended and its record stays.
+  void keep_value(slot c);
+  /// The record stays without its value and says why.
+  void drop_value(slot c, release_reason why);
+  void limit_values(session& s);
+  void do_not_repeat(session& s, closure_id id);
+  void written(value_moved& m);
+  /// `why`: there is no value.
+  void tell_readers(closure_id id, value_store::reading reading, blob const* value,
+                    std::string why);
+
+ private:
+  engine_state& core_;
+  release_texts& texts_;
+  session_flow& flow_;
+  time_point dropped_remark_at_{};  // no other remark about drops before a minute after
+};
+
+}  // namespace muster::core

@@ -1,0 +1,211 @@
+// Components: expected, sent, released.
+#include "server/core/transitions/placing/build_orders.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+constexpr std::size_t value_name_bytes_max = 256;
+}  // namespace
+
+// Components of tasks that nobody knows any more.
+void build_orders::forget_components() {
+  for (auto& [id, v] : core_.builds.all())
+    std::erase_if(v.components, [this](auto const& entry) {
+      return entry.second.stream == stream_id{} &&
+             !core_.roster.tasks.find(entry.first.first, entry.first.second);
+    });
+}
+
+void build_orders::create_value(create_per_worker& e) {
+  if (core_.step.refuse_when_stopping(e.call)) return;
+  if (!core_.book.functions.knows(e.function))
+    return core_.step.answer(e.call, wrong_field("function", "unknown number"));
+  if (e.name.size() > value_name_bytes_max)
+    return core_.step.answer(e.call,
+                             wrong_field("name",
+                                         std::to_string(e.name.size()) + " bytes, the limit is " +
+                                             std::to_string(value_name_bytes_max),
+                                         value_name_bytes_max));
+  auto* const owner = core_.sessions.find(e.owner);
+  if (e.owner != session_id{} && (!owner || owner->closed))
+    return core_.step.answer(e.call, texts_.unknown_session(e.owner));
+  if (owner && owner->by_calls()) flow_.renew_lease(*owner, core_.step.now);
+  if (e.token != 0)
+    if (auto const* known = core_.builds.find(e.owner, e.token))
+      return core_.step.answer(e.call, {}, per_worker_reply{known->id});
+  if (core_.builds.all().size() >= core_.step.config.per_worker_values_max)
+    return core_.step.answer(
+        e.call,
+        {code::resource_exhausted, "the server keeps " + std::to_string(core_.builds.all().size()) +
+                                       " per-worker values, its limit"});
+  auto& v = core_.builds.add();
+  v.name = std::move(e.name);
+  v.function = e.function;
+  v.args = std::move(e.args);
+  v.owner = e.owner;
+  v.token = e.token;
+  v.submitted_by = std::move(e.submitted_by);
+  if (owner) owner->owns_per_worker = true;
+  flow_.note(owner, v.id);
+  v.created = core_.step.now;
+  for (auto const& [stream, w] : core_.roster.all()) expect_component(*w, v);
+  core_.step.answer(e.call, {}, per_worker_reply{v.id});
+}
+
+void build_orders::delete_value(delete_per_worker const& e) {
+  auto* v = core_.builds.find(e.id);
+  if (!v || v->released) return core_.step.answer(e.call, texts_.unknown_per_worker(e.id));
+  if (e.owner != session_id{} && e.owner != v->owner)
+    return core_.step.answer(e.call, {code::not_found, text(e.id) + " is not of " + text(e.owner)});
+  life_.release(*v);
+  core_.step.answer(e.call, {});
+}
+
+void build_orders::release_per_worker(session const& s, std::vector<std::uint64_t> const& but) {
+  if (!s.owns_per_worker) return;
+  for (auto it = core_.builds.all().begin(); it != core_.builds.all().end();) {
+    auto& v = (it++)->second;  // release may erase it
+    if (v.owner != s.id || v.released) continue;
+    if (std::find(but.begin(), but.end(), v.token) == but.end()) life_.release(v);
+  }
+}
+
+std::uint32_t build_orders::declared_for(per_worker_entry const& v) const {
+  auto const* owner = core_.sessions.find(v.owner);
+  return owner ? owner->spec.num_workers : 0;
+}
+
+bool build_orders::builds_it(task_row const& t, per_worker_entry const& v) const {
+  if (core_.stateful.holds_state(t.job))
+    return v.named.contains({t.job, t.index}) || v.named.contains({t.job, -1});
+  auto const declared = declared_for(v);
+  return declared == 0 || t.index < std::int64_t{declared};
+}
+
+std::int64_t build_orders::reckoned_with(std::string const& job) const {
+  std::int64_t n = core_.roster.tasks.declared(job);
+  for (auto const& [id, s] : core_.sessions.all())
+    if (!s->terminal() && !s->closed && !core_.stateful.holds_state(job))
+      n = std::max<std::int64_t>(n, s->spec.num_workers);
+  for (auto const& [id, v] : core_.builds.all()) n = std::max(n, v.highest(job) + 1);
+  return n;
+}
+
+// Here or there, as closures have named it.
+void build_orders::expect_named() {
+  for (auto const id : core_.builds.take_named()) {
+    auto* v = core_.builds.find(id);
+    if (!v) continue;
+    for (auto const& [stream, w] : core_.roster.all()) {
+      auto const part = v->components.find({w->task->job, w->task->index});
+      if (part == v->components.end() || part->second.stream != stream) expect_component(*w, *v);
+    }
+  }
+}
+
+// A worker without the function gets no component: what needs the value runs elsewhere. One that
+// has the value goes on with it: what closures have named is forgotten when the server restarts.
+void build_orders::expect_component(worker& w, per_worker_entry& v) {
+  auto const& kept = w.task->spec.per_worker;
+  bool const has_it = std::find(kept.begin(), kept.end(), v.id) != kept.end();
+  if (!has_it && !builds_it(*w.task, v)) return;
+  auto const& has = w.task->functions;
+  if (std::find(has.begin(), has.end(), v.function) == has.end()) return;
+  auto& part = v.components[{w.task->job, w.task->index}];
+  if (auto* before = core_.scheduler.find(part.stream))
+    core_.scheduler.set_built(*before, v.id, false);
+  part.stream = w.stream;
+  part.since = core_.step.now;
+  part.build = {};
+  // One that comes back has not died, and whether one that stays away has, nobody can know.
+  auto const suspect = std::exchange(part.suspect, {});
+  part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
+  if (has_it) {
+    part.state = value_state::ready;
+    return core_.scheduler.set_built(core_.scheduler.of(w.number), v.id, true);
+  }
+  part.error.reset();
+  part.state = value_state::not_ready;
+  core_.builds.build_later(w.stream, v.id);
+}
+
+void build_orders::expect_components(worker& w) {
+  for (auto& [id, v] : core_.builds.all())
+    if (!v.released || v.users > 0) expect_component(w, v);
+  for (auto const id : w.task->spec.per_worker)
+    if (auto const* v = core_.builds.find(id);
+        !v || !v->components.contains({w.task->job, w.task->index}))
+      core_.step.fx.drop_requests.push_back({w.stream, id});
+}
+
+void build_orders::send_builds() {
+  expect_named();
+  for (auto const stream : core_.builds.take_waiting()) {
+    auto* w = core_.roster.find(stream);
+    if (!w || !w->open()) continue;  // away: all of it comes again with its return
+    auto& at = core_.scheduler.of((*w).number);
+    auto& pending = core_.builds.to_build(stream);
+    std::size_t sent = 0;
+    for (; sent < pending.size() && at.held() < at.credits && !(at.shut & seat::by_lone); ++sent)
+      if (auto* v = core_.builds.find(pending[sent])) send_build(*w, *v);
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(sent));
+    if (!pending.empty()) core_.builds.look_at(stream);
+    core_.scheduler.update(at);
+  }
+}
+
+void build_orders::send_build(worker& w, per_worker_entry& v) {
+  auto& part = v.components.at({w.task->job, w.task->index});
+  auto& at = core_.scheduler.of(w.number);
+  // Where the session has no limit the server's holds: such a builder would take down every worker
+  // that comes, whatever else they have to do.
+  auto const* const owner = core_.sessions.find(v.owner);
+  auto const most = owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
+                                                            : core_.step.config.max_worker_failures;
+  if (most > 0 && part.losses >= most) {
+    part.state = value_state::ready;
+    part.error = failure{
+        failure_kind::worker_lost,
+        "",
+        "quarantined: " + std::to_string(part.losses) + " workers were lost while they built it",
+        "",
+        w.task->name(),
+        part.losses};
+    core_.scheduler.set_built(at, v.id, true);
+    return core_.scheduler.reconsider(at);
+  }
+  closure_spec spec;
+  spec.function = v.function;
+  spec.token = raw(v.id);
+  spec.args = v.args;
+  slot const c =
+      core_.book.create(core_.builders.number, spec,
+                        core_.scheduler.lane_for(core_.builders.number, spec), core_.step.now);
+  auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
+  life_.assign(at, c);
+  if (part.num_workers == 0)
+    part.num_workers = at.by_name_only || declared_for(v) == 0 ? core_.roster.tasks.tasks_of(at.job)
+                                                               : declared_for(v);
+  core_.step.fx.assignments.back().builds = v.id;
+  core_.step.fx.assignments.back().num_workers = part.num_workers;
+  core_.step.fx.dispatches.push_back({w.stream, first, 1});
+  part.build = core_.closures.id_of(c);
+}
+
+// The build came over from the worker's broken stream; it was about to be sent anew.
+void build_orders::go_on_building(worker const& w, slot c) {
+  auto* v = core_.builds.find(per_worker_id{core_.closures[c].token});
+  if (!v) return;  // released meanwhile
+  auto& part = v->components.at({w.task->job, w.task->index});
+  part.build = core_.closures.id_of(c);
+  core_.builds.do_not_build(w.stream, v->id);
+}
+
+}  // namespace muster::core

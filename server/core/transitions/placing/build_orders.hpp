@@ -1,0 +1,51 @@
+// PerWorkerValues: who has to build what, and when it is sent. A build is a closure of the core's
+// own: sent before anything else, past the window (never past the credits), not put back when its
+// worker is lost; its outcome is a component's state.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/core/state/engine_state.hpp"
+#include "server/core/transitions/lifecycle/lifecycle.hpp"
+#include "server/core/transitions/lifecycle/release_texts.hpp"
+#include "server/core/transitions/lifecycle/session_flow.hpp"
+
+namespace muster::core {
+
+class build_orders {
+ public:
+  build_orders(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life)
+      : core_(core), texts_(texts), flow_(flow), life_(life) {}
+
+  void forget_components();
+  void create_value(create_per_worker& e);
+  void delete_value(delete_per_worker const& e);
+  /// Those of the session but for these tokens.
+  void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
+  void expect_components(worker& w);
+  void send_builds();
+  /// As many tasks of the job as a declaration, a session or a value counts by index: a worker that
+  /// comes without one takes a lost one's place there.
+  std::int64_t reckoned_with(std::string const& job) const;
+  /// The build did not come to its end; tried again where its worker is or comes back.
+  void go_on_building(worker const& w, slot c);
+
+ private:
+  /// Whether the task is one of those that build the value.
+  bool builds_it(task_row const& t, per_worker_entry const& v) const;
+  std::uint32_t declared_for(per_worker_entry const& v) const;
+  void expect_component(worker& w, per_worker_entry& v);
+  void expect_named();
+  void send_build(worker& w, per_worker_entry& v);
+
+  engine_state& core_;
+  release_texts& texts_;
+  session_flow& flow_;
+  lifecycle& life_;
+};
+
+}  // namespace muster::core

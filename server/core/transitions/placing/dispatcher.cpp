@@ -1,0 +1,167 @@
+// Gangs and closures that run alone first, then turn by turn; and what is said when nothing
+// finishes.
+#include "server/core/transitions/placing/dispatcher.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+// Hands out closures until nothing fits any more. Consecutive turns for one worker become one
+// dispatch.
+void dispatcher::dispatch() {
+  if (core_.builds.any_waits()) building_.send_builds();
+  if (core_.scheduler.gangs.any_waits()) start_gangs();
+  if (core_.scheduler.lone.any_waits()) start_lone_ones();
+  while (seat* w = core_.scheduler.next(run_)) {
+    auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
+    for (slot const c : run_) life_.assign(*w, c);
+    core_.scheduler.update(*w);
+    auto const count = static_cast<std::uint32_t>(run_.size());
+    if (!core_.step.fx.dispatches.empty() && core_.step.fx.dispatches.back().stream == w->stream) {
+      core_.step.fx.dispatches.back().count += count;
+    } else {
+      core_.step.fx.dispatches.push_back({w->stream, first, count});
+    }
+  }
+  if (core_.book.counts().sent == 0 || core_.scheduler.idle_noted() || !core_.scheduler.any_idle())
+    return;
+  core_.scheduler.note_idle(core_.step.now);
+  core_.step.alarms.set(core_.step.now + idle_for, alarm_kind::recall, 0);
+}
+
+void dispatcher::recall() {
+  for (slot const c : core_.scheduler.recall())
+    core_.step.fx.recalls.push_back({core_.roster.of(core_.closures[c].worker).stream,
+                                     core_.closures.id_of(c), core_.closures[c].attempt});
+}
+
+// The oldest of each worker come first in what it holds.
+std::vector<stalled_closure> dispatcher::oldest_running() const {
+  constexpr std::size_t shown = 5;
+  std::vector<slot> oldest;
+  for (auto const& [stream, w] : core_.scheduler.seats()) {
+    slot c = w->running.front;
+    for (std::size_t i = 0; i < shown && c != no_slot; ++i, c = core_.closures[c].next)
+      oldest.push_back(c);
+  }
+  auto const earlier = [this](slot a, slot b) {
+    auto const& l = core_.closures[a];
+    auto const& r = core_.closures[b];
+    return l.started != r.started ? l.started < r.started
+                                  : raw(core_.closures.id_of(a)) < raw(core_.closures.id_of(b));
+  };
+  auto const end = oldest.begin() + static_cast<std::ptrdiff_t>(std::min(shown, oldest.size()));
+  std::partial_sort(oldest.begin(), end, oldest.end(), earlier);
+  std::vector<stalled_closure> out;
+  for (auto it = oldest.begin(); it != end; ++it) {
+    auto const& r = core_.closures[*it];
+    out.push_back({core_.closures.id_of(*it), core_.book.functions[r.function].name,
+                   core_.roster.of(r.worker).task->name(), r.started});
+  }
+  return out;
+}
+
+void dispatcher::report_stall() {
+  std::uint64_t queued = 0;  // for a worker; not those that wait for a time
+  for (auto const& f : core_.book.functions.all()) queued += f.queued;
+  auto const running = core_.book.counts().running;
+  if (!core_.watchdog.rang(running + queued > 0, core_.step.now)) return;
+  auto const whole_seconds = [](duration d) {
+    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+    return ms < 10'000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
+  };
+  auto text = "nothing finished for " +
+              whole_seconds(core_.step.now - core_.watchdog.quiet_since()) + ": " +
+              std::to_string(running) + " closures run, " + std::to_string(queued) + " are queued";
+  char const* before = "; the oldest: ";
+  for (auto const& c : oldest_running()) {
+    text += before + core::text(c.closure) + " (" + c.function + ") on " + c.worker + " for " +
+            whole_seconds(core_.step.now - c.since);
+    before = ", ";
+  }
+  core_.step.fx.remarks.push_back({remark_kind::no_progress, "closures", std::move(text)});
+}
+
+bool dispatcher::start_gang(std::uint64_t id) {
+  auto const chosen = core_.scheduler.plan(*core_.scheduler.gangs.find(id), true);
+  if (chosen.empty()) return false;
+  life_.forget_gang(id);
+  for (auto const& [c, w] : chosen) {
+    core_.scheduler.end_deferral(c);
+    start_member(*w, c);
+  }
+  return true;
+}
+
+void dispatcher::keep_free_for(gang const& g) {
+  std::vector<stream_id> wanted;
+  for (auto const& [c, w] : core_.scheduler.plan(g, false)) wanted.push_back(w->stream);
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  core_.scheduler.keep_free(std::move(wanted));
+}
+
+// Those that are set apart are tried as well, one in a step: the plan is greedy, so what is idle
+// may hold a gang that all workers do not.
+void dispatcher::start_gangs() {
+  auto& gangs = core_.scheduler.gangs;
+  std::uint64_t turn = 0;
+  std::size_t tries = 0;
+  for (std::size_t looks = 0; tries < gang_table::tries_max && looks < gang_table::looks_max;
+       ++looks) {
+    auto const id = gangs.next(turn);
+    if (id == 0) break;
+    if (start_gang(id)) continue;
+    auto const& g = *gangs.find(id);
+    bool const fits = gangs.fits(g) || !core_.scheduler.plan(g, false).empty();
+    if (!fits) {
+      if (gangs.oldest(id)) core_.scheduler.keep_free({});
+      gangs.set_apart(id);
+      continue;
+    }
+    gangs.found_to_fit(id);
+    ++tries;
+    if (gangs.oldest(id) && g.impatient) keep_free_for(g);
+  }
+  if (auto const id = gangs.next_apart(); id != 0) start_gang(id);
+}
+
+void dispatcher::start_lone_ones() {
+  auto& lone = core_.scheduler.lone;
+  auto left = lone.waiting().size();
+  for (std::size_t tries = 0; left > 0 && tries < lone_table::tries_max; --left) {
+    slot const c = core_.closures.find(lone.next());
+    auto* w = core_.scheduler.empty_worker_for(c);
+    if (!w) {
+      ++tries;
+      continue;
+    }
+    core_.scheduler.end_lone_wait(c, core_.step.now);
+    core_.scheduler.run_alone_on(*w);
+    start_member(*w, c);
+  }
+}
+
+void dispatcher::keep_a_worker_empty() {
+  auto& lone = core_.scheduler.lone;
+  auto const tries = std::min(lone.waiting().size(), lone_table::tries_max);
+  for (std::size_t i = 0; i < tries; ++i)
+    if (core_.scheduler.keep_one_empty_for(core_.closures.find(lone.next()))) break;
+  lone.wait_longer(core_.step.now);
+}
+
+void dispatcher::start_member(seat& w, slot c) {
+  core_.book.end_deferral(c);
+  core_.closures[c].details->gang = 0;
+  auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
+  life_.assign(w, c);
+  core_.step.fx.dispatches.push_back({w.stream, first, 1});
+  core_.scheduler.update(w);
+}
+
+}  // namespace muster::core

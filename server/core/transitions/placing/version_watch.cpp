@@ -1,0 +1,144 @@
+// Who is here is counted when workers come or go; the rest is looked at by version, few as they
+// are.
+#include "server/core/transitions/placing/version_watch.hpp"
+
+#include <algorithm>
+
+#include "server/core/words/explanation_words.hpp"
+
+namespace muster::core {
+
+namespace {
+/// Closures that end within one step; others follow a moment later.
+constexpr std::size_t closures_a_step = 5'000;
+constexpr duration a_moment = std::chrono::milliseconds(1);
+}  // namespace
+
+std::string_view family_of(std::string_view function) {
+  auto const colon = function.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return {};
+  auto const version = function.substr(colon + 1);
+  bool const is = !version.empty() && version.front() != '.' &&
+                  version.find_first_not_of("0123456789.") == std::string_view::npos;
+  return is ? function.substr(0, colon) : std::string_view{};
+}
+
+void version_watch::learn_names() {
+  auto const& all = core_.book.functions.all();
+  for (; functions_seen_ < all.size(); ++functions_seen_) {
+    auto const& entry = all[functions_seen_];
+    auto const family = family_of(entry.name);
+    if (family.empty() || entry.callable) continue;
+    auto at = std::find_if(families_.begin(), families_.end(),
+                           [family](auto const& f) { return f.name == family; });
+    if (at == families_.end()) at = families_.insert(at, {std::string(family), 0});
+    versions_.push_back({static_cast<function_id>(functions_seen_),
+                         static_cast<std::uint32_t>(at - families_.begin())});
+    workers_seen_ = ~std::uint64_t{0};  // some may have it
+  }
+}
+
+void version_watch::count_workers() {
+  auto const families_before = families_;
+  auto const before = versions_;
+  for (auto& f : families_) f.present = 0;
+  for (auto& v : versions_) v.present = 0;
+  for (auto const& [stream, w] : core_.roster.all())
+    for (auto const f : w->task->functions) {
+      auto const* known = find(f);
+      if (!known) continue;
+      auto& v = versions_[static_cast<std::size_t>(known - versions_.data())];
+      ++v.present, ++families_[v.family].present;
+    }
+  workers_seen_ = core_.roster.all().size();
+  for (std::size_t i = 0; i < versions_.size(); ++i) {
+    auto& v = versions_[i];
+    if (before[i].present > 0 && v.present == 0) v.left = core_.step.now;
+    bool const first = families_before[v.family].present == 0;  // of its family
+    if (first && is_missing(v) && waits(v))
+      v.expected = core_.step.now + core_.step.config.reconnect_grace;
+  }
+}
+
+version_watch::version const* version_watch::find(function_id f) const {
+  auto const at = std::find_if(versions_.begin(), versions_.end(),
+                               [f](version const& v) { return v.function == f; });
+  return at == versions_.end() ? nullptr : &*at;
+}
+
+time_point version_watch::there_until(version const& v) const {
+  auto const left =
+      v.left == time_point{} ? time_point{} : v.left + core_.step.config.reconnect_grace;
+  return std::max({trusted_until_, v.expected, left});
+}
+
+bool version_watch::refuse() {
+  if (refused_ >= closures_a_step && due_ > core_.step.now) return false;  // in the next step
+  refused_ = 0;
+  due_ = never;
+  learn_names();
+  if (versions_.empty()) return false;
+  if (workers_seen_ != core_.roster.all().size() || !core_.step.fx.welcomes.empty())
+    count_workers();
+  bool any = false;
+  for (auto const& v : versions_) {
+    if (!is_missing(v) || !waits(v)) continue;
+    auto const until = there_until(v);
+    if (until > core_.step.now) {
+      due_ = std::min(due_, until);
+      continue;
+    }
+    auto const why = "it asks for " + core_.book.functions[v.function].name +
+                     "; connected workers have " + text_of_versions(versions_there(v.family));
+    for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {
+      slot const c = core_.closures.find(id);
+      if (c == no_slot || ended(core_.closures[c].state) ||
+          core_.closures[c].worker != worker_number{})
+        continue;
+      any = true;
+      ++refused_;
+      life_.fail(c, closure_state::failed,
+                 {failure_kind::stale_handle, "", why, "", "", core_.closures[c].attempt});
+    }
+    if (refused_ < closures_a_step) continue;
+    due_ = core_.step.now + a_moment;
+    break;
+  }
+  return any;
+}
+
+std::vector<closure_id> version_watch::waiting_for(function_id f, std::size_t most) const {
+  std::vector<closure_id> found;
+  for (session_queue const& q : core_.scheduler.all_queues()) {
+    bool deferred = false;
+    for (auto const& l : q.lanes) {
+      if (l.function != f || !l.waits()) continue;
+      deferred |= l.deferred > 0;
+      for (slot c = l.queue.front; c != no_slot && found.size() < most; c = core_.closures[c].next)
+        found.push_back(core_.closures.id_of(c));
+    }
+    if (!deferred) continue;
+    for (slot c = q.deferred.front; c != no_slot && found.size() < most; c = core_.closures[c].next)
+      if (q.lanes[core_.closures[c].lane].function == f) found.push_back(core_.closures.id_of(c));
+  }
+  return found;
+}
+
+std::vector<std::string> version_watch::versions_there(std::uint32_t family) const {
+  std::vector<std::string> there;
+  for (auto const& v : versions_)
+    if (v.family == family && v.present > 0) there.push_back(core_.book.functions[v.function].name);
+  std::sort(there.begin(), there.end());
+  return there;
+}
+
+std::optional<version_wait> version_watch::why_it_waits(slot c, time_point now) const {
+  auto const& r = core_.closures[c];
+  if (r.state != closure_state::queued || r.sent()) return {};
+  auto const* v = find(core_.book.functions.served(r.function));
+  if (!v || v->present > 0) return {};
+  return version_wait{families_[v->family].name, core_.book.functions[v->function].name,
+                      versions_there(v->family), std::max(duration{}, there_until(*v) - now)};
+}
+
+}  // namespace muster::core

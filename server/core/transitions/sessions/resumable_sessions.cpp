@@ -1,0 +1,89 @@
+// What is released, and clients that leave and come back.
+#include "server/core/transitions/sessions/resumable_sessions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void resumable_sessions::release_one(slot c) {
+  auto& r = core_.closures[c];
+  auto const* read = core_.values.find_reading(core_.closures.id_of(c));
+  bool const told = !read || read->repeat == session_id{};
+  if (ended(r.state) && told) return life_.forget_held(c);
+  r.released = true;
+  flow_.note(core_.sessions.of(r.owner), c);
+  if (ended(r.state)) core_.values.forget_value(c);  // its outcome is still to come again
+}
+
+void resumable_sessions::release_held(release_values const& e) {
+  auto* s = core_.sessions.find(e.session);
+  if (!s || s->closed) return core_.step.answer(e.call, texts_.unknown_session(e.session));
+  if (!s->holding())
+    return core_.step.answer(e.call,
+                             {code::failed_precondition, text(s->id) + " does not hold values"});
+  if (s->by_calls()) flow_.renew_lease(*s, core_.step.now);
+  for (auto const token : e.tokens)
+    if (auto const it = s->by_token.find(token); it != s->by_token.end())
+      release_one(core_.closures.find(it->second));
+  for (auto const id : e.closures)
+    if (slot const c = core_.closures.find(id);
+        c != no_slot && core_.closures[c].owner == s->number)
+      release_one(c);
+  core_.step.answer(e.call, {});
+}
+
+void resumable_sessions::suspend(suspend_session const& e) {
+  auto* s = core_.sessions.find(e.session);
+  if (!s || s->closed) return;
+  check(s->holding(), "only holding sessions outlive their stream");
+  s->attached = false;
+  s->lease_until = never;
+  flow_.renew_lease(*s, core_.step.now);
+}
+
+void resumable_sessions::resume(resume_session const& e) {
+  if (core_.step.refuse_when_stopping(e.call)) return;
+  auto* s = core_.sessions.find(e.session);
+  if (!s || s->closed) return core_.step.answer(e.call, texts_.unknown_session(e.session));
+  if (!s->holding() || s->by_calls())
+    return core_.step.answer(e.call,
+                             {code::failed_precondition, text(s->id) + " cannot be resumed"});
+  s->attached = true;
+  s->client = e.client;
+  s->lease_until = never;
+  if (s->lease_alarm != never)
+    core_.step.alarms.clear(std::exchange(s->lease_alarm, never), alarm_kind::session_lease,
+                            raw(s->id));
+  s->sealed = false;
+  std::vector<std::uint64_t> wanted(e.tokens);
+  std::sort(wanted.begin(), wanted.end());
+  std::vector<closure_id> unwanted;
+  for (auto const& [token, id] : s->by_token)
+    if (!std::binary_search(wanted.begin(), wanted.end(), token)) unwanted.push_back(id);
+  std::sort(unwanted.begin(), unwanted.end());  // the order of a hash table is nobody's business
+  for (auto const id : unwanted) {
+    slot const c = core_.closures.find(id);
+    keeping_.do_not_repeat(*s, id);
+    if (ended(core_.closures[c].state))
+      life_.forget_held(c);
+    else
+      release_one(c);
+  }
+  building_.release_per_worker(*s, e.per_worker);
+  resume_reply r{s->generation, 0, {}};
+  if (s->stopping && s->first_error) {
+    r.failed_generation = s->generation;
+    r.failure = *s->first_error;
+  } else if (s->raised) {
+    r.failed_generation = s->raised_generation;
+    r.failure = *s->raised;
+  }
+  core_.step.answer(e.call, {}, std::move(r));
+}
+
+}  // namespace muster::core

@@ -1,0 +1,256 @@
+// Opening, scheduling, and ending on request.
+#include "server/core/transitions/sessions/session_requests.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+void session_requests::seal(seal_session const& e) {
+  auto* s = core_.sessions.find_open(e.session);
+  if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
+  s->sealed = true;
+  flow_.note(*s);
+  flow_.settle_later(*s);
+  core_.step.answer(e.call, {});
+}
+
+void session_requests::cancel_all(cancel_session const& e) {
+  auto* s = core_.sessions.find_open(e.session);
+  if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
+  if (!s->terminal() && !s->user_cancelled) {
+    s->user_cancelled = s->is_job() && !s->first_error;  // else it is failing already
+    life_.stop_session(*s, "cancelled");
+  }
+  core_.step.answer(e.call, {});
+}
+
+void session_requests::cancel_one(cancel_closure const& e) {
+  slot const c = core_.closures.find(e.closure);
+  if (c == no_slot) return core_.step.answer(e.call, texts_.unknown_value(e.closure));
+  if (core_.closures[c].worker != worker_number{}) {
+    life_.ask_to_stop(c);
+    return core_.step.answer(e.call, {});
+  }
+  switch (core_.closures[c].state) {
+    case closure_state::blocked:
+    case closure_state::queued:
+      life_.cancel(c, "cancelled");
+      break;
+    default:
+      break;  // ended already; cancelling it again is no error
+  }
+  core_.step.answer(e.call, {});
+}
+
+void session_requests::close(close_session const& e) {
+  auto* s = core_.sessions.find_open(e.session);
+  if (!s) return;
+  check(s->streaming(), "only streaming sessions are closed");
+  s->closed = true;
+  life_.stop_session(*s, "the client is gone");
+}
+
+void session_requests::delete_job(delete_session const& e) {
+  auto* s = core_.sessions.find(e.session);
+  if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
+  if (s->holding() && !s->attached && !s->terminal()) {  // nobody serves it: an operator may end it
+    s->closed = true;
+    life_.stop_session(*s, "deleted");
+    return core_.step.answer(e.call, {});
+  }
+  if (s->streaming() && !s->terminal())
+    return core_.step.answer(e.call,
+                             {code::failed_precondition,
+                              text(e.session) + " is a stream: it goes when its client closes it"});
+  if (!s->terminal())
+    return core_.step.answer(e.call, {code::failed_precondition,
+                                      text(e.session) + " has not finished: cancel it first"});
+  core_.sessions.forget_finished(*s);
+  ends_.release_session(*s, release_reason::job_deleted);
+  core_.step.answer(e.call, {});
+}
+
+std::string session_requests::no_place_to_hold(session const& s, std::size_t n) const {
+  if (core_.values.full())
+    return "held values take " + std::to_string(core_.values.bytes()) + " bytes (" +
+           std::to_string(core_.values.of(s.number).bytes) +
+           " of them this session's), the limit is " +
+           std::to_string(core_.step.config.value_bytes_max) + ": release RemoteValues";
+  if (core_.closures.size() + n > core_.step.config.closures_max)
+    return "the server holds " + std::to_string(core_.closures.size()) +
+           " closures, its limit is " + std::to_string(core_.step.config.closures_max) +
+           ": release RemoteValues";
+  return {};
+}
+
+status session_requests::room_for(session const& s, std::uint64_t waiting, std::size_t n) const {
+  if (n > s.capacity)
+    return {code::resource_exhausted, std::to_string(n) +
+                                          " closures at once, the queue of a job holds " +
+                                          std::to_string(s.capacity) + ": append them in parts"};
+  if (waiting + n > s.capacity)
+    return {code::resource_exhausted, text(s.id) + " has " + std::to_string(waiting) +
+                                          " queued closures, its limit is " +
+                                          std::to_string(s.capacity)};
+  if (core_.closures.size() + n > core_.step.config.closures_max)
+    return {code::resource_exhausted, "the server holds " + std::to_string(core_.closures.size()) +
+                                          " closures, its limit is " +
+                                          std::to_string(core_.step.config.closures_max)};
+  if ((s.is_job() || s.holding()) && core_.values.full())
+    return {code::resource_exhausted,
+            "results of unfinished jobs take " + std::to_string(core_.values.bytes()) +
+                " bytes, the limit is " + std::to_string(core_.step.config.value_bytes_max)};
+  return {};
+}
+
+void session_requests::open(open_session& e) {
+  if (core_.step.refuse_when_stopping(e.call)) return;
+  auto& spec = e.spec;
+  if (!spec.idempotency_key.empty())
+    if (auto const* known = core_.sessions.find_key(spec)) {
+      session_reply again{known->id, false, {}};
+      for (slot const c : flow_.of(*known).closures)
+        again.closures.push_back(core_.closures.id_of(c));
+      return core_.step.answer(e.call, {}, std::move(again));
+    }
+  if (auto bad = intake_.valid(e.closures, spec); !bad.ok())
+    return core_.step.answer(e.call, std::move(bad));
+  if (auto bad = intake_.served(e.closures, spec); !bad.ok())
+    return core_.step.answer(e.call, std::move(bad));
+  if (auto bad = intake_.valid(spec); !bad.ok()) return core_.step.answer(e.call, std::move(bad));
+  if (auto full = core_.scheduler.room_for(nullptr, e.closures); !full.ok())
+    return core_.step.answer(e.call, std::move(full));
+
+  session fresh;
+  fresh.id = core_.sessions.next_id();
+  fresh.take(std::move(spec), core_.step.config);
+  fresh.durable =
+      (fresh.is_job() || fresh.holding()) && fresh.spec.durable.value_or(core_.step.config.durable);
+  fresh.sealed = fresh.is_job() && !fresh.spec.open;
+  fresh.created = core_.step.now;
+  fresh.client = std::move(e.client);
+  if (auto full = room_for(fresh, 0, e.closures.size()); !full.ok())
+    return core_.step.answer(e.call, std::move(full));
+  if (core_.sessions.all().size() >= core_.step.config.sessions_max &&
+      !ends_.forget_oldest_ended() && !ends_.forget_oldest_job(release_reason::jobs))
+    return core_.step.answer(
+        e.call,
+        {code::resource_exhausted, "the server has " + std::to_string(core_.sessions.all().size()) +
+                                       " unfinished jobs, its limit"});
+  auto& s = core_.sessions.add(std::move(fresh));
+  flow_.note(s);
+  core_.book.open(s.number, s.is_job());
+  core_.values.open(s.number, s.holding());
+  if (s.streaming()) core_.rows.open(s.number);
+  core_.scheduler.open(s.number, s.id, s.spec.weight);
+  s.attached = s.holding() && !s.by_calls();
+  if (s.by_calls()) flow_.renew_lease(s, core_.step.now);
+  if (s.spec.deadline > duration{}) {
+    s.deadline = core_.step.now + s.spec.deadline;
+    core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
+  }
+
+  session_reply opened{s.id, true, {}};
+  opened.closures.reserve(e.closures.size());
+  intake_.schedule_closures(s, e.closures, s.is_job() ? &opened.closures : nullptr);
+  core_.step.answer(e.call, {}, std::move(opened));
+  flow_.settle_later(s);
+}
+
+status session_requests::appendable(session const& s, core::schedule const& e) const {
+  auto const& specs = e.closures;
+  if (core_.step.stopping) return {code::unavailable, "the server is shutting down"};
+  if (auto bad = intake_.valid(specs, s.spec); !bad.ok()) return bad;
+  if (e.call != call_id{})
+    if (auto bad = intake_.served(specs, s.spec); !bad.ok()) return bad;
+  if (auto full = core_.scheduler.room_for(&core_.scheduler.queue(s.number), specs); !full.ok())
+    return full;
+  if (s.streaming()) {
+    if (e.generation != 0 && e.generation != s.generation)
+      return {code::failed_precondition, "scheduled before the end of generation " +
+                                             std::to_string(e.generation) + " was seen"};
+    auto const own = [](closure_spec const& spec) { return spec.own_error; };
+    bool const apart = s.stopping && std::all_of(specs.begin(), specs.end(), own);
+    if ((!s.stopping || apart) && !s.closed) {
+      bool const ask = s.holding() && e.call != call_id{};
+      return ask ? room_for(s, flow_.of(s).waiting(), specs.size()) : status{};
+    }
+    return {code::failed_precondition, "the session is stopping after an error or a cancel"};
+  }
+  if (s.terminal() || s.stopping)
+    return {code::failed_precondition, text(s.id) + " has ended: it takes no more closures"};
+  if (s.sealed)
+    return {code::failed_precondition, text(s.id) + " is sealed: it takes no more closures"};
+  return room_for(s, flow_.of(s).waiting(), specs.size());
+}
+
+// Inputs of those that are left name the ones before them by id then.
+status session_requests::pass_over(session const& s, core::schedule& e,
+                                   std::vector<closure_id>& known) const {
+  if (!e.first) return {};
+  if (!s.is_job()) return wrong_field("first", "only jobs have positions");
+  auto const& all = flow_.of(s).closures;
+  if (*e.first > all.size())
+    return wrong_field("first",
+                       std::to_string(*e.first) + ", the job has " + std::to_string(all.size()) +
+                           " closures, so that is the next",
+                       0, code::failed_precondition);
+  auto const count = std::min<std::size_t>(all.size() - *e.first, e.closures.size());
+  for (std::size_t k = 0; k < count; ++k) known.push_back(core_.closures.id_of(all[*e.first + k]));
+  e.closures.erase(e.closures.begin(), e.closures.begin() + static_cast<std::ptrdiff_t>(count));
+  for (auto& spec : e.closures) {
+    if (count == 0 || !spec.extras || spec.extras->inputs.empty()) continue;
+    auto extras = std::make_shared<closure_extras>(*spec.extras);
+    for (auto& input : extras->inputs) {
+      if (input.closure != closure_id{}) continue;
+      if (input.position < count)
+        input.closure = known[input.position];
+      else
+        input.position -= static_cast<std::uint32_t>(count);
+    }
+    spec.extras = std::move(extras);
+  }
+  return {};
+}
+
+void session_requests::append(core::schedule& e) {
+  auto* s = core_.sessions.find_open(e.session);
+  if (!s) {
+    if (!core_.step.refuse_when_stopping(e.call))
+      core_.step.answer(e.call, texts_.unknown_session(e.session));
+    return;
+  }
+  bool const streaming = s->streaming();
+  if (s->by_calls()) flow_.renew_lease(*s, core_.step.now);
+  session_reply appended{s->id, false, {}};
+  if (auto wrong = pass_over(*s, e, appended.closures); !wrong.ok())
+    return core_.step.answer(e.call, std::move(wrong));
+  if (auto wrong = appendable(*s, e); !wrong.ok()) {
+    if (!streaming || e.call != call_id{}) return core_.step.answer(e.call, std::move(wrong));
+    if (s->holding() && wrong.code != code::failed_precondition && wrong.code != code::unavailable)
+      return intake_.fail_all(*s, e.closures, failure_kind::input, wrong.message);
+    for (auto const& spec : e.closures)
+      if (!s->holding() || !intake_.repeat(*s, spec.token))
+        core_.step.fx.outcomes.push_back(
+            {s->id,
+             spec.token,
+             false,
+             {},
+             failure{failure_kind::cancelled, "", wrong.message, "", "", 0},
+             {}});
+    return;
+  }
+  if (s->holding() && e.call == call_id{})
+    if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
+      return intake_.fail_all(*s, e.closures, failure_kind::cancelled, why);
+  bool const ids = !streaming || (s->holding() && e.call != call_id{});
+  intake_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
+  core_.step.answer(e.call, {}, std::move(appended));
+}
+
+}  // namespace muster::core

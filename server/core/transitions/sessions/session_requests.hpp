@@ -1,0 +1,54 @@
+// What clients ask of jobs and sessions: open, schedule, seal, cancel, close, delete, run again.
+// What only resumable sessions know is in resumable_sessions.hpp, calls that wait in
+// parked_calls.hpp.
+//
+// Owned by the coordinator, used within a step; engine thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/core/transitions/admission/admission.hpp"
+#include "server/core/transitions/sessions/session_ends.hpp"
+
+namespace muster::core {
+
+class session_requests {
+ public:
+  session_requests(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life,
+                   admission& intake, session_ends& ends)
+      : core_(core), texts_(texts), flow_(flow), life_(life), intake_(intake), ends_(ends) {}
+
+  void cancel_one(cancel_closure const& e);
+  void seal(seal_session const& e);
+  void cancel_all(cancel_session const& e);
+  void close(close_session const& e);
+  void delete_job(delete_session const& e);
+  void retry(retry_job& e);
+  void open(open_session& e);
+  void append(core::schedule& e);
+
+ private:
+  /// Why a holding session cannot keep n more records; empty when it can.
+  std::string no_place_to_hold(session const& s, std::size_t n) const;
+  /// Why no job can be made of what did not succeed in this one; empty when one may.
+  std::string why_no_retry(session const& s) const;
+  /// The closure as it was submitted. `position`: of closures of its job in the new one, by their
+  /// order; none for those that are not in it. Empty, or why it cannot be.
+  std::string as_submitted(slot c, std::vector<std::uint32_t> const& position,
+                           closure_spec& into) const;
+  status room_for(session const& s, std::uint64_t waiting, std::size_t n) const;
+  /// Whether the session takes these closures now.
+  status appendable(session const& s, core::schedule const& e) const;
+  /// Takes out those that the job has already, by their positions, and notes their ids.
+  status pass_over(session const& s, core::schedule& e, std::vector<closure_id>& known) const;
+
+  engine_state& core_;
+  release_texts& texts_;
+  session_flow& flow_;
+  lifecycle& life_;
+  admission& intake_;
+  session_ends& ends_;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,292 @@
+// One message of results after the other.
+#include "server/core/transitions/workers/worker_answers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+namespace {
+
+std::string in_minutes(duration d) {
+  auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
+  return s % 60 == 0 ? std::to_string(s / 60) + " min" : std::to_string(s) + " s";
+}
+
+}  // namespace
+
+// What every answer goes through is inline.
+[[gnu::always_inline]] inline slot worker_answers::held_by(worker const& w, closure_id id,
+                                                           std::uint32_t attempt) const {
+  slot const c = core_.closures.find(id);
+  bool const holds =
+      c != no_slot && core_.closures[c].worker == w.number && core_.closures[c].attempt == attempt;
+  return holds ? c : no_slot;
+}
+
+[[gnu::always_inline]] inline void worker_answers::note(worker const& w, slot c,
+                                                        worker_result const& r) {
+  auto const& record = core_.closures[c];
+  bool const ok = r.ok && !record.timed_out;
+  if (!core_.activity.add_short(w.number, record.function, record.started, core_.step.now, !ok))
+    note_long(w, c, r, ok);
+}
+
+transient_reports* worker_answers::reports_of(worker const& w, slot c) {
+  if (!builds(c)) return &core_.failures.of(core_.closures[c].owner);
+  auto* part = life_.component_of(w, c);
+  if (!part) return nullptr;
+  return part->reports ? &*part->reports : &part->reports.emplace();
+}
+
+session* worker_answers::owner_of(slot c) {
+  if (!builds(c)) return &core_.sessions.of(core_.closures[c].owner);
+  auto const* v = core_.builds.find(per_worker_id{core_.closures[c].token});
+  return v ? core_.sessions.find(v->owner) : nullptr;
+}
+
+void worker_answers::dependency_lost(worker& w, slot c, failure f) {
+  auto* const reports = reports_of(w, c);
+  if (!reports) return life_.fail(c, closure_state::failed, std::move(f));
+  auto const known = [this](std::string const& job, std::int64_t index) {
+    return core_.roster.tasks.find(job, index) != nullptr;
+  };
+  if (auto const wrong = core_.failures.wrong(f, known); !wrong.empty()) {
+    f.kind = failure_kind::user;
+    f.type = "muster::invalid_dependency";
+    f.message = "INVALID_ARGUMENT: a DEPENDENCY_LOST failure cannot be taken: " + wrong +
+                "; it said: " + f.message;
+    f.dependencies.clear();
+    ++w.task->failed;
+    return life_.fail(c, closure_state::failed, std::move(f));
+  }
+  auto const limit = core_.failures.dependency_limit();
+  auto const window = in_minutes(core_.step.config.transient_window);
+  auto const by = w.task->name();
+  auto verdict = core_.failures.dependencies_lost(*reports, f, core_.step.now);
+  auto const list = [](std::string all, std::string const& name) {
+    return all + (all.empty() ? "" : ", ") + name;
+  };
+  std::string names;
+  auto const* owner = owner_of(c);
+  for (auto const& [name, times] : verdict.counts) {
+    names = list(std::move(names), name);
+    if (owner) core_.stateful.use(owner->number, name);
+    core_.step.fx.remarks.push_back({remark_kind::dependency_lost, name,
+                                     "reported by " + by + ", " + std::to_string(times) + " of " +
+                                         std::to_string(limit) + " times within " + window + ": " +
+                                         f.message});
+  }
+  if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
+  if (verdict.fatal.empty())
+    return life_.put_back_closure(
+        w, c, false, {attempt_end::dependency_lost, names + ": " + f.message}, verdict.pause);
+  names.clear();
+  for (auto const& name : verdict.fatal) names = list(std::move(names), name);
+  f.message = "UNAVAILABLE: " + names + (verdict.fatal.size() == 1 ? " is" : " are") +
+              " lost: reported " + std::to_string(limit) + (limit == 1 ? " time" : " times") +
+              " within " + window + ", the last by " + by + ": " + f.message;
+  f.dependencies = std::move(verdict.fatal);
+  ++w.task->failed;
+  life_.fail(c, closure_state::failed, std::move(f));
+}
+
+bool worker_answers::bear_timeout(worker& w, slot c, failure const& f) {
+  auto const present =
+      core_.roster.tasks.count(task_state::connected) + core_.roster.tasks.count(task_state::late);
+  auto* const reports = reports_of(w, c);
+  if (!reports || !core_.failures.bears_timeout(*reports, present, core_.step.now)) return false;
+  if (builds(c))
+    life_.build_again(w, c, f);
+  else
+    life_.put_back_closure(w, c, false, {attempt_end::timed_out, f.message});
+  return true;
+}
+
+void worker_answers::results(worker_results& e) {
+  auto* w = core_.roster.find(e.stream);
+  if (!w || w->away) return;  // disconnected a moment ago; its work is elsewhere by now
+  core_.roster.tasks.seen(core_.step.now, *w->task);
+  auto const refuse = [&](std::string wrong) {
+    workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
+  };
+  for (auto const& s : e.started) apply_started(*w, s);
+  auto& at = core_.scheduler.of((*w).number);
+  duration wait{};
+  message_ = &e.results;
+  ends_.clear();
+  for (auto& r : e.results) {
+    slot const c = held_by(*w, r.closure, r.attempt);
+    if (c == no_slot) return refuse(unheld(*w, " answered ", r.closure, r.attempt));
+    if (&r == &e.results.back()) wait = wait_told_by(at, c, r);
+    apply_result(*w, c, r);
+  }
+  // To the head of the queue, the oldest last.
+  for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
+    if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
+  // Behind the answers, which end waits: another may have begun since.
+  for (auto const& e_wait : e.waits)
+    if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
+  life_.start_waiting(at);
+  if (!e.results.empty()) {
+    if (wait < core_.step.config.window_grow_below) at.grow();
+    if (wait > core_.step.config.window_shrink_above) at.shrink();
+  }
+  core_.scheduler.update(at);
+  workers_.note_running(*w);
+}
+
+// One at a time, since nothing is sent before all are taken: each finds the worker's resources
+// free.
+void worker_answers::earlier(worker_events::newcomer const& from,
+                             std::vector<worker_result>& answers) {
+  message_ = &answers;
+  ends_.clear();
+  for (auto& r : answers) {
+    slot const c = core_.closures.find(r.closure);
+    if (c == no_slot) continue;
+    auto* by = from.before;
+    if (!by || core_.closures[c].worker != by->number) {
+      auto& at = core_.scheduler.of(from.now->number);
+      if (!workers_.may_take_up(c, r.attempt) || !core_.scheduler.has_free(at, c)) continue;
+      life_.take_up(at, c, r.attempt);
+      by = from.now;
+    }
+    if (held_by(*by, r.closure, r.attempt) == c) apply_result(*by, c, r);  // else another attempt's
+  }
+}
+
+// Of one that nobody saw starting, it is how long it was there itself.
+duration worker_answers::wait_told_by(seat const& at, slot c, worker_result const& r) const {
+  bool const measured = r.execution >= duration{};
+  auto const took = measured ? r.execution : core_.step.now - core_.closures[c].started;
+  return !measured && core_.closures[c].sent() ? took : took * at.window / at.slots;
+}
+
+std::string worker_answers::unheld(worker const& w, char const* said, closure_id id,
+                                   std::uint32_t attempt) const {
+  slot const c = core_.closures.find(id);
+  if (c == no_slot || core_.closures[c].worker != w.number)
+    return w.task->name() + said + text(id) + ", which it does not hold";
+  return w.task->name() + said + "attempt " + std::to_string(attempt) + " of " + text(id) +
+         ", it holds attempt " + std::to_string(core_.closures[c].attempt);
+}
+
+// What it does not hold any more it may have reported before it knew.
+void worker_answers::apply_started(worker& w, started_closure const& e) {
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot) return;
+  auto& r = core_.closures[c];
+  auto const since = std::max(r.created, core_.step.now - e.ran);
+  auto& at = core_.scheduler.of(w.number);
+  if (r.sent()) {
+    life_.start(at, c, since, true);
+    slot const other =
+        at.running.size > at.slots ? core_.scheduler.stop_one_unreported(at) : no_slot;
+    if (other != no_slot) life_.stop(other);
+  } else {
+    r.started = since;
+  }
+  r.reported = true;
+}
+
+// The same.
+std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot || core_.closures[c].waits == e.begins) return {};
+  auto& at = core_.scheduler.of(w.number);
+  if (!e.begins) return core_.scheduler.take_slot(at, c), std::string();
+  if (!at.may_yield())
+    return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
+           std::to_string(at.credits - at.own_slots());
+  life_.let_wait(at, c);
+  workers_.recall_ahead(w);
+  return {};
+}
+
+std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
+  slot const c = held_by(w, e.closure, e.attempt);
+  if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
+  ++core_.step.metrics.recalled;
+  life_.put_back_closure(w, c, false, {attempt_end::recalled});
+  return {};
+}
+
+void worker_answers::note_long(worker const& w, slot c, worker_result const& r, bool ok) {
+  auto const& record = core_.closures[c];
+  bool const stopped = !ok && r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  auto const number = static_cast<std::size_t>(&r - message_->data());
+  if (ends_.empty()) lay_out(w, number);
+  auto const took = core_.step.now - record.started;
+  auto const started = std::max(record.created, ends_[number] - took);
+  core_.activity.add(w.number,
+                     {core_.closures.id_of(c), core_.sessions.of(record.owner).id, record.function,
+                      ok        ? bar_state::succeeded
+                      : stopped ? bar_state::cancelled
+                                : bar_state::failed,
+                      started, started + took});
+}
+
+// They came together, and the worker's slots took them in turn. So they are laid out backwards from
+// now over the slots that were not busy with something else, each where a slot is free the latest:
+// or a worker of two slots would have done five things at once.
+void worker_answers::lay_out(worker const& w, std::size_t first) {
+  auto const& all = *message_;
+  ends_.assign(all.size(), core_.step.now);
+  auto const& at = core_.scheduler.of(w.number);
+  auto others = at.running.size;
+  for (auto i = first; i < all.size(); ++i)
+    if (slot const c = core_.closures.find(all[i].closure); others > 0 && c != no_slot &&
+                                                            core_.closures[c].worker == w.number &&
+                                                            !core_.closures[c].sent())
+      --others;
+  auto const slots = others < at.slots ? at.slots - others : 1;
+  if (all.size() - first <= slots) return;
+  free_from_.assign(slots, core_.step.now);  // a heap, the latest first
+  for (auto i = all.size(); i-- > first;) {
+    std::pop_heap(free_from_.begin(), free_from_.end());
+    ends_[i] = free_from_.back();
+    free_from_.back() -= std::max(all[i].execution, duration{});
+    std::push_heap(free_from_.begin(), free_from_.end());
+  }
+}
+
+void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
+  auto& record = core_.closures[c];
+  ++w.task->finished;
+  if (record.sent())
+    life_.began(c, core_.step.now - std::max(r.execution, duration{}));
+  else if (r.execution >= duration{})
+    record.started = std::max(record.created, core_.step.now - r.execution);
+  core_.step.metrics.execution.add(core_.step.now - record.started);
+  note(w, c, r);
+  if (record.timed_out) {
+    return life_.expire(c);
+  }
+  if (r.ok) {
+    return life_.succeed(c, std::move(r.value));
+  }
+  r.failure.worker = w.task->name();
+  r.failure.attempt = record.attempt;
+  if (r.failure.kind == failure_kind::stale_handle && !builds(c)) {
+    // At once for the first time, as another worker may know it; then less and less often.
+    auto const before = std::min<unsigned>(record.worker_failures, 6);
+    auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
+    return life_.put_back_closure(w, c, true, {attempt_end::stale_handle, r.failure.message},
+                                  pause);
+  }
+  if (r.failure.kind == failure_kind::dependency_lost) {
+    return dependency_lost(w, c, std::move(r.failure));
+  }
+  if (r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure)) return;
+  ++w.task->failed;
+  if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return;
+  bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  life_.fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(r.failure));
+}
+
+}  // namespace muster::core

@@ -1,0 +1,144 @@
+// A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what
+// its slots work on stays RUNNING. What was only sent ahead goes back at once. A closure waits for
+// a quarter of the time it has run, at most reconnect_grace: whether the worker lives cannot be
+// known, so what is staked on it stays small beside the work that is saved. `running` is in the
+// order of dispatch, so the newest stops waiting first.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/transitions/workers/worker_events.hpp"
+
+namespace muster::core {
+
+time_point worker_events::waits_until(worker const& w, slot c) const {
+  constexpr auto work_per_wait = 4;
+  auto const ran = w.away_since - core_.closures[c].started;
+  return w.away_since + std::min(core_.step.config.reconnect_grace, ran / work_per_wait);
+}
+
+void worker_events::on_connection_lost(worker& w, std::string why) {
+  auto& t = *w.task;
+  auto& at = core_.scheduler.of(w.number);
+  w.away = true;
+  at.open = false;
+  w.away_since = core_.step.now;
+  state_gone(t, why, false);
+  count(w);
+  core_.scheduler.update(at);
+  while (at.ahead.size > 0)
+    life_.put_back_closure(w, at.ahead.back, false, {attempt_end::connection_broke, why});
+  t.error = std::move(why);
+  core_.roster.tasks.away(core_.step.now, t);
+  core_.step.fx.remarks.push_back({remark_kind::worker_away, t.name(),
+                                   t.error + "; " + std::to_string(at.running.size) +
+                                       " closures that it may be running wait for it"});
+  stop_waiting(w);
+}
+
+void worker_events::stop_waiting(worker& w) {
+  auto& holds = core_.scheduler.of(w.number).running;
+  while (holds.size > 0 && waits_until(w, holds.back) <= core_.step.now) {
+    bool const suspect = !core_.closures[holds.back].waits;
+    if (suspect) blame(w, holds.back);
+    life_.put_back_closure(w, holds.back, suspect, {attempt_end::worker_lost, w.task->error});
+  }
+  w.alarm = never;
+  if (holds.size > 0) {
+    w.alarm = waits_until(w, holds.back);
+    return core_.step.alarms.set(w.alarm, alarm_kind::worker_return, raw(w.stream));
+  }
+  auto& t = *w.task;
+  core_.step.fx.remarks.push_back({remark_kind::worker_lost, t.name(), t.error});
+  lose(w, task_state::error, t.error);
+}
+
+void worker_events::blame(worker& w, slot c) {
+  w.task->suspects.push_back(core_.closures.id_of(c));
+}
+
+// Its process lives, so nothing that it ran has killed it.
+void worker_events::forgive(task_row& t) {
+  for (auto const id : t.suspects)
+    if (slot const c = core_.closures.find(id); c != no_slot) life_.forgive_lost_worker(c);
+  t.suspects.clear();
+}
+
+// From the newest to the oldest, so that what goes back is in its old order at the head of the
+// queue. What the worker does not have never reached it, or its answer was lost on the way.
+void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
+                              std::vector<std::uint32_t>& kept) {
+  std::unordered_map<closure_id, std::uint32_t> position;
+  for (std::uint32_t i = 0; i < held.size(); ++i) position.emplace(held[i].closure, i);
+  // Nobody reads its stream: stop requests are noted and sent on the new one.
+  from.away = true;
+  auto& old_seat = core_.scheduler.of(from.number);
+  auto& new_seat = core_.scheduler.of(to.number);
+  old_seat.open = false;
+  std::vector<slot> to_stop;
+  while (old_seat.held() > 0) {
+    slot const c = old_seat.newest();
+    auto& r = core_.closures[c];
+    auto const it = position.find(core_.closures.id_of(c));
+    if (it == position.end() || held[it->second].attempt != r.attempt ||
+        new_seat.held() >= new_seat.credits || !core_.scheduler.has_free(new_seat, c)) {
+      life_.put_back_closure(from, c, false, {attempt_end::not_there});
+      continue;
+    }
+    core_.scheduler.let_go(old_seat, c);
+    core_.scheduler.hold_first(new_seat, c);
+    r.worker = to.number;
+    core_.scheduler.reserve(new_seat, c);
+    if (core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build)
+      building_.go_on_building(to, c);
+    if (held[it->second].waits && new_seat.may_yield()) life_.let_wait(new_seat, c);
+    kept.push_back(it->second);
+    if (r.stop_requested) to_stop.push_back(c);
+  }
+  // It has come back with fewer slots. What it has said of itself that it runs does run: also more
+  // than there are slots, once a wait has ended.
+  while (new_seat.running.size > new_seat.slots) {
+    slot const other = core_.scheduler.stop_one_unreported(new_seat);
+    if (other == no_slot) break;
+    core_.book.stop(other);
+  }
+  life_.start_waiting(new_seat);
+  std::sort(kept.begin(), kept.end());
+  for (slot const c : to_stop)
+    core_.step.fx.stop_requests.push_back(
+        {to.stream, core_.closures.id_of(c), core_.closures[c].attempt});
+  core_.scheduler.update(new_seat);
+}
+
+void worker_events::state_came(task_row const& t) {
+  if (!core_.stateful.holds_state(t.job)) return;
+  stateful_tasks::task_key const task{t.job, t.index};
+  auto a = core_.stateful.came(task, t.spec.incarnation);
+  if (a.alarm != never) core_.step.alarms.clear(a.alarm, alarm_kind::state_lost, a.number);
+  if (!a.lost) return;
+  life_.lose_state(task, "another incarnation took its place");
+  core_.stateful.came(task, t.spec.incarnation);
+}
+
+void worker_events::state_gone(task_row const& t, std::string const& why, bool final) {
+  if (core_.step.stopping || !core_.stateful.holds_state(t.job)) return;
+  auto const grace = core_.step.config.reconnect_grace;
+  if (final || grace == duration{}) return life_.lose_state({t.job, t.index}, why);
+  auto const until = core_.step.now + grace;
+  if (auto const number = core_.stateful.gone({t.job, t.index}, until))
+    core_.step.alarms.set(until, alarm_kind::state_lost, number);
+}
+
+void worker_events::state_lost(std::uint64_t number) {
+  auto const* task = core_.stateful.find(number);
+  check(task, "an alarm goes with its task");
+  auto const ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.config.reconnect_grace);
+  core_.stateful.rang(*task);
+  life_.lose_state(stateful_tasks::task_key(*task),
+                   "it was away for longer than " + std::to_string(ms.count()) + " ms");
+}
+
+}  // namespace muster::core

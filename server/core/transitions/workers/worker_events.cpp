@@ -1,0 +1,337 @@
+// Workers attach, drain and are lost.
+#include "server/core/transitions/workers/worker_events.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+worker_events::newcomer worker_events::attach(worker_attached& e) {
+  auto const refuse = [&](status why) {
+    core_.step.fx.disconnects.push_back({e.stream, std::move(why), false});
+    return newcomer{};
+  };
+  if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
+  check(!core_.roster.find(e.stream), "a stream attaches once");
+  auto& spec = e.spec;
+  if (spec.functions.size() > core_.step.config.functions_per_worker_max)
+    return refuse(
+        {code::resource_exhausted, "the worker declares " + std::to_string(spec.functions.size()) +
+                                       " functions, the limit is " +
+                                       std::to_string(core_.step.config.functions_per_worker_max)});
+  std::vector<function_id> ids;
+  for (auto const& f : spec.functions) {
+    auto const id = core_.book.functions.intern(f);
+    if (!id) return refuse(id.error());
+    ids.push_back(*id);
+    core_.book.functions[*id].ever_had = true;
+  }
+  auto const row = core_.roster.tasks.admit(core_.step.now, spec, [this](std::string const& job) {
+    return building_.reckoned_with(job);
+  });
+  if (!row) return refuse(row.error());
+  auto& t = **row;
+
+  if (t.state == task_state::error) core_.step.metrics.recovery.add(core_.step.now - t.since);
+
+  // The newest incarnation holds the task. The same one coming back means that its old stream is
+  // dead, though perhaps nobody has told us yet.
+  bool const returns = t.spec.incarnation == spec.incarnation;
+  if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
+    disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  if (t.worker && !returns)
+    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+  if (returns) forgive(t);
+  t.suspects.clear();
+
+  auto* const old = t.worker;
+  auto& w = core_.roster.add(e.stream, t);
+  w.draining = old && old->draining;
+  auto const later = returns ? duration{} : start_delay(t.index);
+  if (later > duration{}) w.starts_at = core_.step.now + later;
+  if (old) w.starts_at = old->starts_at;
+  w.waiting = w.starts_at > core_.step.now;
+  if (w.waiting) core_.step.alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
+  w.place = core_.places.add(t.name(), spec.incarnation, spec.host);
+  core_.roster.tasks.arrived(core_.step.now, t, std::move(spec));
+  state_came(t);
+  core_.roster.serve(w);
+  core_.activity.open(w.number, t.job, t.index, core_.step.now, t.spec.slots);
+  t.functions = ids;
+
+  auto& seated = core_.scheduler.add(sit_down(w, old));
+  building_.expect_components(w);
+  core_.scheduler.reconsider(seated);
+  core_.scheduler.place(seated, ids);
+  count(w);
+  core_.step.fx.welcomes.push_back({w.stream,
+                                    t.job,
+                                    t.index,
+                                    seated.credits,
+                                    core_.step.config.heartbeat_interval(),
+                                    {},
+                                    core_.step.config.reconnect_grace,
+                                    seated.credits - seated.slots});
+  return {&w, old};
+}
+
+seat worker_events::sit_down(worker const& w, worker const* old) const {
+  auto const& t = *w.task;
+  seat at;
+  at.stream = w.stream;
+  at.number = w.number;
+  at.job = t.job;
+  at.index = t.index;
+  at.labels = t.spec.labels;
+  at.free = at.resources = t.spec.resources;
+  at.credits = std::clamp(t.spec.credits, 1u, core_.step.config.credits_max);
+  at.slots = std::min(std::max(1u, t.spec.slots), at.credits);
+  at.window = at.slots;
+  if (old) {
+    auto const& before = core_.scheduler.of(old->number);
+    at.window = std::clamp(before.window - before.yielded, at.slots, at.credits);
+  }
+  at.open = w.open();
+  at.by_name_only = core_.stateful.holds_state(t.job);
+  return at;
+}
+
+void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& held) {
+  if (n.before)
+    come_back(*n.before, *n.now, held);
+  else
+    take_up(*n.now, held);
+}
+
+// No two processes of the server give the same id, so it is this closure that the worker has.
+bool worker_events::may_take_up(slot c, std::uint32_t attempt) const {
+  auto const& r = core_.closures[c];
+  return core_.closures.is_of_before(c) && r.state == closure_state::queued && !r.sent() &&
+         !r.ganged && attempt > r.attempt;
+}
+
+void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
+  auto& at = core_.scheduler.of(w.number);
+  for (std::uint32_t i = 0; i < held.size(); ++i) {
+    slot const c = core_.closures.find(held[i].closure);
+    if (c == no_slot) continue;
+    if (!may_take_up(c, held[i].attempt) || at.held() >= at.credits ||
+        !core_.scheduler.has_free(at, c))
+      continue;
+    life_.take_up(at, c, held[i].attempt);
+    if (held[i].waits && at.may_yield()) life_.let_wait(at, c);
+    core_.step.fx.welcomes.back().kept.push_back(i);
+  }
+  if (held.empty()) return;
+  life_.start_waiting(at);
+  core_.scheduler.update(at);
+}
+
+// So that the next process of the server waits for this worker.
+void worker_events::note_running(worker& w) {
+  if (!core_.step.config.durable || core_.step.now < w.noted_at + worth_noting) return;
+  w.noted_at = core_.step.now;
+  for (slot c = core_.scheduler.of(w.number).running.front; c != no_slot;
+       c = core_.closures[c].next) {
+    auto& r = core_.closures[c];
+    if (r.noted || core_.step.now < r.started + worth_noting) continue;
+    r.noted = true;
+    if (core_.sessions.of(r.owner).durable)
+      core_.step.changed.closures.push_back(core_.closures.id_of(c));
+  }
+}
+
+// The worker's new stream takes the place of its old one.
+void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> const& held) {
+  auto& t = *w.task;
+  if (!old.away)
+    core_.step.fx.disconnects.push_back(
+        {old.stream, {code::aborted, t.name() + " attached again"}, false});
+  auto const had = core_.scheduler.of(old.number).held();
+  auto& kept = core_.step.fx.welcomes.back().kept;
+  hand_over(old, w, held, kept);
+  retire(old);
+  dismiss(old);
+  ++t.reconnects;
+  if (w.draining) core_.step.fx.drain_requests.push_back({w.stream});
+  if (t.cordoned || core_.scheduler.of(w.number).yielded > 0) recall_ahead(w);
+  core_.step.fx.remarks.push_back({remark_kind::worker_returned, t.name(),
+                                   "came back after its connection broke: goes on with " +
+                                       std::to_string(kept.size()) + " of " + std::to_string(had) +
+                                       " closures"});
+}
+
+// Another incarnation has the task now; nobody waits for the old one.
+void worker_events::replace(worker& old, std::string why) {
+  if (old.away) return lose(old, task_state::error, std::move(why));
+  disconnect(old, {code::already_exists, std::move(why)}, true, task_state::error);
+}
+
+// From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
+// the worker was executing counts as a suspect in its death, not what waited for a value.
+void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
+  auto& t = *w.task;
+  bool const clean = as == task_state::disconnected;
+  if (!clean) ++core_.step.metrics.worker_failures;
+  bool const was_away = w.away;
+  retire(w);  // before anything is queued again
+  auto& at = core_.scheduler.of(w.number);
+  while (at.held() > 0) {
+    slot const c = at.newest();
+    bool const suspect = blamed && !clean && !core_.closures[c].sent() && !core_.closures[c].waits;
+    if (suspect && was_away) blame(w, c);
+    life_.put_back_closure(w, c, suspect, {attempt_end::worker_lost, why});
+  }
+  core_.builds.lose({t.job, t.index}, w.stream,
+                    {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
+                    core_.step.now);
+  dismiss(w);
+  state_gone(t, why, clean);
+  core_.roster.tasks.left(core_.step.now, t, as, std::move(why));
+}
+
+void worker_events::retire(worker& w) {
+  w.draining = true;
+  auto& at = core_.scheduler.of(w.number);
+  at.open = false;
+  count(w);
+  core_.scheduler.update(at);
+  core_.scheduler.remove(at);
+}
+
+void worker_events::dismiss(worker& w) {
+  if (w.alarm != never) core_.step.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
+  if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
+  core_.places.release(w.place);
+  core_.activity.close(w.number, core_.step.now);
+  core_.builds.forget(w.stream);
+  core_.scheduler.forget(core_.scheduler.of(w.number));
+  core_.roster.erase(w);
+}
+
+duration worker_events::start_delay(std::int64_t index) const {
+  if (core_.step.config.start_delay == duration{}) return {};
+  auto const most = core_.step.config.start_delay_max > duration{}
+                        ? core_.step.config.start_delay_max
+                        : duration(std::chrono::hours(24 * 365));
+  return index > most / core_.step.config.start_delay
+             ? most
+             : std::min(most, core_.step.config.start_delay * index);
+}
+
+void worker_events::start(worker& w) {
+  w.waiting = false;
+  reopen(w);
+}
+
+void worker_events::reopen(worker& w) {
+  if (w.open() && !core_.builds.to_build(w.stream).empty()) core_.builds.look_at(w.stream);
+  core_.scheduler.of(w.number).open = w.open();
+  core_.scheduler.fleet_changed();
+  count(w);
+  core_.scheduler.update(core_.scheduler.of(w.number));
+}
+
+void worker_events::count(worker& w) {
+  if (w.serves() == w.counted) return;
+  w.counted = w.serves();
+  core_.scheduler.fleet_changed();
+  for (auto const f : core_.scheduler.of(w.number).placed->functions)
+    core_.book.functions[f].workers += w.counted ? 1u : ~0u;
+}
+
+void worker_events::disconnect(worker& w, status why, bool final, task_state as) {
+  auto const reason = why.message;
+  core_.step.fx.disconnects.push_back({w.stream, std::move(why), final});
+  lose(w, as, reason);
+}
+
+void worker_events::lose_silent(task_row& t) {
+  auto const ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.now - t.last_seen);
+  auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
+  if (t.worker->away)
+    core_.step.fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
+  else
+    core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
+  // A host that falls silent has lost its power or its network: nothing that it ran did that.
+  lose(*t.worker, task_state::error, std::move(why), false);
+}
+
+void worker_events::set_draining(worker& w) {
+  w.draining = true;
+  core_.scheduler.of(w.number).open = false;
+  count(w);
+  core_.scheduler.update(core_.scheduler.of(w.number));
+}
+
+void worker_events::alive(worker_alive const& e) {
+  auto* w = core_.roster.find(e.stream);
+  if (!w || w->away) return;
+  core_.roster.tasks.seen(core_.step.now, *w->task);
+  note_running(*w);
+}
+
+void worker_events::detached(worker_detached const& e) {
+  auto* w = core_.roster.find(e.stream);
+  if (!w || w->away) return;
+  bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
+                    core_.scheduler.of((*w).number).held() > 0 &&
+                    core_.step.config.reconnect_grace > duration{};
+  if (wait)
+    on_connection_lost(*w, e.reason);
+  else
+    lose(*w, e.clean ? task_state::disconnected : task_state::error, e.reason);
+}
+
+void worker_events::drain(worker_drain const& e) {
+  auto* w = core_.roster.find(e.stream);
+  if (!w || w->away) return;
+  core_.roster.tasks.seen(core_.step.now, *w->task);
+  set_draining(*w);
+  if (e.tell) core_.step.fx.drain_requests.push_back({w->stream});
+}
+
+void worker_events::drain_by_name(drain_task const& e) {
+  auto* t = core_.roster.tasks.find(e.job, e.index);
+  if (!t)
+    return core_.step.answer(e.call,
+                             {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+  if (!t->worker)
+    return core_.step.answer(e.call, {code::failed_precondition, t->name() + " is not connected"});
+  set_draining(*t->worker);
+  if (!t->worker->away) core_.step.fx.drain_requests.push_back({t->worker->stream});
+  core_.step.answer(e.call, {});
+}
+
+void worker_events::cordon(cordon_task const& e) {
+  auto* t = core_.roster.tasks.find(e.job, e.index);
+  if (!t)
+    return core_.step.answer(e.call,
+                             {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+  if (std::exchange(t->cordoned, e.on) != e.on) {
+    core_.step.fx.remarks.push_back(
+        {e.on ? remark_kind::task_cordoned : remark_kind::task_uncordoned, t->name(),
+         e.on ? "was cordoned: nothing new goes there until it is uncordoned" : "was uncordoned"});
+    if (t->worker) reopen(*t->worker);
+    if (t->worker && e.on) recall_ahead(*t->worker);
+  }
+  core_.step.answer(e.call, {});
+}
+
+void worker_events::recall_ahead(worker& w) {
+  if (w.away) return;  // it holds nothing that it does not work on
+  auto const& ahead = core_.scheduler.of(w.number).ahead;
+  for (slot c = ahead.front; c != no_slot; c = core_.closures[c].next) {
+    auto& r = core_.closures[c];
+    if (r.recalled || core_.sessions.of(r.owner).delivery() == delivery::build) continue;
+    r.recalled = true;
+    core_.step.fx.recalls.push_back({w.stream, core_.closures.id_of(c), r.attempt});
+  }
+}
+
+}  // namespace muster::core

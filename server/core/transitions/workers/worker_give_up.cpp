@@ -1,0 +1,67 @@
+// What waits for a worker that stays away. A task that is lost for longer than recovery_timeout is
+// given up: whatever can run only there fails, in its queue, BLOCKED, delayed or in a gang alike,
+// and so does what comes later while the row says so. The row stays for as long as something waits
+// for it, and task_retention beyond that; once it is forgotten, the task is one that has not come
+// yet.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/transitions/workers/worker_events.hpp"
+
+namespace muster::core {
+
+void worker_events::sweep(duration pause) {
+  auto const swept = core_.roster.tasks.sweep(core_.step.now, pause,
+                                              [this](task_row const& t) { return awaited(t); });
+  for (auto* t : swept.silent) lose_silent(*t);
+  for (auto* t : swept.given_up) give_up(*t);
+  if (swept.forgot) building_.forget_components();
+}
+
+bool worker_events::awaited(task_row const& t) {
+  auto const only_there = [&](requirement const& r) {
+    if (r.job == t.job && r.index == t.index) return true;
+    return std::any_of(r.per_worker.begin(), r.per_worker.end(), [&](per_worker_id id) {
+      auto const* v = core_.builds.find(id);
+      return v && v->components.contains({t.job, t.index}) && component_builds::lost_everywhere(*v);
+    });
+  };
+  bool waits = false;
+  for (session_queue const& q : core_.scheduler.all_queues())
+    waits = waits || std::any_of(q.lanes.begin(), q.lanes.end(), [&](lane const& l) {
+              return l.requirement != 0 && l.waits() &&
+                     only_there(core_.scheduler.required(l.requirement));
+            });
+  return waits;
+}
+
+void worker_events::give_up(task_row& t) {
+  core_.roster.tasks.give_up(t);
+  auto const before = core_.step.to_check.size();
+  for (session_queue const& s : core_.scheduler.all_queues()) {
+    std::vector<bool> dooms(s.lanes.size());
+    bool deferred = false;
+    for (std::size_t i = 0; i < s.lanes.size(); ++i) {
+      auto const& l = s.lanes[i];
+      if (l.requirement == 0 || !l.waits() ||
+          !life_.hopeless(core_.scheduler.required(l.requirement)))
+        continue;
+      dooms[i] = true;
+      deferred |= l.deferred > 0;
+      for (slot c = l.queue.front; c != no_slot; c = core_.closures[c].next)
+        core_.step.to_check.push_back(core_.closures.id_of(c));
+    }
+    if (!deferred) continue;
+    for (slot c = s.deferred.front; c != no_slot; c = core_.closures[c].next)
+      if (dooms[core_.closures[c].lane]) core_.step.to_check.push_back(core_.closures.id_of(c));
+  }
+  core_.step.fx.remarks.push_back({remark_kind::worker_given_up, t.name(),
+                                   life_.absence(t) + "; " +
+                                       std::to_string(core_.step.to_check.size() - before) +
+                                       " closures waited for it"});
+}
+
+}  // namespace muster::core
