@@ -109,7 +109,7 @@ void coordinator::state::expire_calls() {
     } else {
       slot const c = closures.find(w.closure);
       bool const again = values.find_rebuilding(w.closure) != nullptr;
-      bool const reading = c == no_slot || ended(closures[c].state);
+      bool const reading = c == no_slot || ended(closures[c].state());
       step.answer(call, {code::deadline_exceeded,
                          text(w.closure) + (again     ? " was lost and runs again"
                                             : reading ? " is still read back from the disk"

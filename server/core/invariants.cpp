@@ -34,7 +34,7 @@ std::string coordinator::state::leaked_place() const {
 std::string coordinator::state::miscounted_per_worker() const {
   std::map<per_worker_id, std::uint64_t> users;
   closures.for_each([&](slot, closure_record const& r) {
-    if (!ended(r.state) && r.details && r.details->extras)
+    if (!ended(r.state()) && r.details && r.details->extras)
       for (auto const id : r.details->extras->per_worker) ++users[id];
   });
   for (auto const& [id, v] : builds.all()) {
@@ -62,10 +62,10 @@ std::string coordinator::state::misplaced_closure() const {
     auto const& s = sessions.of(r.owner);
     if (s.delivery() == delivery::build && r.worker == worker_number{})
       wrong = "a build is with no worker";
-    if (ended(r.state) && !s.is_job() && !s.holding())
+    if (ended(r.state()) && !s.is_job() && !s.holding())
       wrong = "a finished closure of a session that keeps none is kept";
     if (!s.holding()) return;
-    kept[r.owner] += ended(r.state);
+    kept[r.owner] += ended(r.state());
     tokens[r.owner] += r.token != 0;
     auto const known = s.by_token.find(r.token);
     if (r.token != 0 && (known == s.by_token.end() || known->second != closures.id_of(c)))
@@ -91,8 +91,8 @@ std::string coordinator::state::misplaced_closure() const {
 std::string coordinator::state::stray_alarm() const {
   std::size_t timed = 0;
   closures.for_each([&](slot, closure_record const& r) {
-    timed += r.delayed;
-    timed += r.details && r.details->deadline != never && !ended(r.state);
+    timed += r.is(closure_phase::delayed);
+    timed += r.details && r.details->deadline != never && !ended(r.state());
   });
   for (auto const& [stream, w] : roster.all()) timed += w->away, timed += w->waiting;
   for (auto const& [id, s] : sessions.all()) {

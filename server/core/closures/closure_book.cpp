@@ -29,13 +29,13 @@ std::uint64_t& counter(Counted& counted, closure_state s) {
 template <class Change>
 void closure_book::count(closure_record const& r, Change change) {
   auto& t = tallies_[r.owner];
-  bool const blocked = r.state == closure_state::blocked;
-  change(blocked ? t.counts.blocked : counter(t.counts, r.state));
-  change(blocked ? counts_.blocked : counter(counts_, r.state));
+  bool const blocked = r.phase == closure_phase::blocked;
+  change(blocked ? t.counts.blocked : counter(t.counts, r.state()));
+  change(blocked ? counts_.blocked : counter(counts_, r.state()));
   if (r.sent()) change(t.counts.sent), change(counts_.sent);
   if (r.deferred()) change(deferred_);
   auto& f = functions[r.function];
-  change(r.deferred() ? f.waiting : counter(f, r.state));
+  change(r.deferred() ? f.waiting : counter(f, r.state()));
 }
 
 void closure_book::leave(closure_record const& r) {
@@ -46,32 +46,30 @@ void closure_book::enter(closure_record const& r) {
   count(r, [](std::uint64_t& n) { ++n; });
 }
 
-template <class Change>
-void closure_book::change(slot c, Change change) {
+void closure_book::change(slot c, closure_phase to) {
   auto& r = records_[c];
   leave(r);
-  change(r);
+  r.phase = to;
   enter(r);
 }
 
 void closure_book::start(slot c, time_point at) {
   check(records_[c].sent(), "what starts was sent");
-  change(c, [at](closure_record& r) { r.state = closure_state::running, r.started = at; });
+  records_[c].started = at;
+  change(c, closure_phase::running);
 }
 
 void closure_book::stop(slot c) {
-  change(c, [](closure_record& r) { r.state = closure_state::queued; });
+  change(c, closure_phase::prefetched);
 }
 
 void closure_book::back(slot c, back_for why) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
   check(r.worker != worker_number{}, "what comes back was sent");
-  change(c, [](closure_record& to) {
-    to.state = closure_state::queued;
-    to.worker = {};
-    to.reported = to.recalled = to.noted = false;
-  });
+  change(c, closure_phase::queued);
+  r.worker = {};
+  r.reported = r.recalled = r.noted = false;
   if (why == back_for::recall) {
     --r.attempt;  // it was none
     return;
@@ -82,19 +80,19 @@ void closure_book::back(slot c, back_for why) {
 }
 
 void closure_book::block(slot c) {
-  change(c, [](closure_record& r) { r.state = closure_state::blocked; });
+  change(c, closure_phase::blocked);
 }
 
 void closure_book::unblock(slot c) {
-  change(c, [](closure_record& r) { r.state = closure_state::queued; });
+  change(c, closure_phase::queued);
 }
 
 void closure_book::defer(slot c, bool for_gang) {
-  change(c, [for_gang](closure_record& r) { (for_gang ? r.ganged = true : r.delayed = true); });
+  change(c, for_gang ? closure_phase::gathering : closure_phase::delayed);
 }
 
 void closure_book::end_deferral(slot c) {
-  change(c, [](closure_record& r) { r.delayed = r.ganged = false; });
+  change(c, closure_phase::queued);
 }
 
 std::string closure_book::invalid() const {
@@ -110,20 +108,16 @@ std::string closure_book::invalid() const {
       return;
     }
     for (auto* counted : {&live, &by_session[r.owner]}) {
-      counted->blocked += r.state == closure_state::blocked;
-      counted->queued += r.state == closure_state::queued;
-      counted->running += r.state == closure_state::running;
+      counted->blocked += r.state() == closure_state::blocked;
+      counted->queued += r.state() == closure_state::queued;
+      counted->running += r.state() == closure_state::running;
       counted->sent += r.sent();
     }
-    own_errors[r.owner] += r.own_error && !core::ended(r.state);
-    if ((r.delayed || r.ganged) && r.state != closure_state::queued)
-      wrong = "a closure that waits for its time or its gang is not queued";
-    if (r.state == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
+    own_errors[r.owner] += r.own_error && !core::ended(r.phase);
+    if (r.state() == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
       wrong = text(records_.id_of(c)) + " is blocked and misses no input";
-    if (r.state == closure_state::running ? r.worker == worker_number{}
-                                          : r.worker != worker_number{} && !r.sent())
+    if ((r.is(closure_phase::running) || r.sent()) != (r.worker != worker_number{}))
       wrong = "a running closure has no worker, or one that neither runs nor was sent has one";
-    if (r.sent() && r.deferred()) wrong = "a closure was sent before its time";
   });
   auto const differ = [](closure_counts const& l, closure_counts const& r) {
     return l.blocked != r.blocked || l.queued != r.queued || l.running != r.running ||

@@ -72,6 +72,7 @@ class closure_book {
   /// QUEUED: waits for a time, or for its gang.
   void defer(slot c, bool for_gang);
   void end_deferral(slot c);
+  /// REQUIRES: `as` is that of an ended closure.
   ended finish(slot c, closure_state as, time_point now);
 
   closure_counts const& counts() const { return counts_; }
@@ -92,8 +93,7 @@ class closure_book {
   /// Takes it out of the counts of its state, or into them.
   template <class Change>
   void count(closure_record const& r, Change change);
-  template <class Change>
-  void change(slot c, Change change);
+  void change(slot c, closure_phase to);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
 
@@ -121,7 +121,7 @@ class closure_book {
   r.own_error = spec.own_error;
   t.own_errors += r.own_error;
   r.function = spec.callable == 0 ? spec.function : function_id{spec.callable};
-  r.state = closure_state::queued;
+  r.phase = closure_phase::queued;
   if (t.keeps_order) t.closures.push_back(c);
   ++t.counts.queued, ++counts_.queued, ++functions[r.function].queued;
 }
@@ -136,16 +136,19 @@ class closure_book {
 [[gnu::always_inline]] inline void closure_book::send(slot c, worker_number w, bool runs,
                                                       time_point now) {
   auto& r = records_[c];
-  check(r.state == closure_state::queued && !r.deferred() && !r.sent(),
-        "only a queued closure is dispatched");
+  check(r.phase == closure_phase::queued, "only a queued closure is dispatched");
   r.worker = w;
   r.started = now;
   ++r.attempt;
   auto& t = tallies_[r.owner];
-  if (!runs) return static_cast<void>((++t.counts.sent, ++counts_.sent));
+  if (!runs) {
+    r.phase = closure_phase::prefetched;
+    ++t.counts.sent, ++counts_.sent;
+    return;
+  }
   auto& f = functions[r.function];
   --t.counts.queued, --counts_.queued, --f.queued;
-  r.state = closure_state::running;
+  r.phase = closure_phase::running;
   ++t.counts.running, ++counts_.running, ++f.running;
 }
 
@@ -155,16 +158,16 @@ class closure_book {
   ended const was{r.worker != worker_number{}};
   auto& t = tallies_[r.owner];
   auto& f = functions[r.function];
-  if (r.state == closure_state::running)
+  if (r.phase == closure_phase::running)
     --t.counts.running, --counts_.running, --f.running;
   else if (was.was_held)
     --t.counts.sent, --counts_.sent, --t.counts.queued, --counts_.queued, --f.queued;
   else
     leave(r);
   t.own_errors -= r.own_error;
-  r.delayed = r.ganged = r.reported = r.recalled = false;
+  r.reported = r.recalled = false;
   r.worker = {};
-  r.state = as;
+  r.phase = phase_of(as);
   r.finished = now;
   auto const tally_up = [as](auto& counted) {
     ++(as == closure_state::succeeded ? counted.succeeded

@@ -66,15 +66,15 @@ closure_fact job_facts::of(session const& s, slot c) const {
     f.workers_lost = d->workers_lost;
     for (auto const& a : d->lost) f.lost.push_back(of(a));
   }
-  bool const runs = r.state == closure_state::running;
-  if (!runs && !ended(r.state)) return f;  // queued, whatever it waits for
-  f.state = r.state;
+  bool const runs = r.state() == closure_state::running;
+  if (!runs && !ended(r.state())) return f;  // queued, whatever it waits for
+  f.state = r.state();
   f.started = r.started;
   f.finished = r.finished;
   if (r.place != place_table::none)
     f.newest = of(attempt_record{r.attempt, r.place, r.started, r.finished, {}});
   if (runs) return f;
-  if (r.state != closure_state::succeeded) {
+  if (r.state() != closure_state::succeeded) {
     f.failure = r.details->failure;
   } else if (r.where == value_place::gone) {
     auto const note = core_.values.note_of(core_.closures.id_of(c));

@@ -162,10 +162,10 @@ void job_restart::restore_held(session& s, slot c) {
       core_.closures[before].token = 0;
       core_.closures[before].released = true;
       it->second = core_.closures.id_of(c);
-      if (ended(core_.closures[before].state)) life_.forget_held(before);
+      if (ended(core_.closures[before].state())) life_.forget_held(before);
     }
   }
-  if (ended(r.state)) core_.closures.push_back(s.held, c);
+  if (ended(r.state())) core_.closures.push_back(s.held, c);
 }
 
 // For readers: who waited for those that have ended.
@@ -176,7 +176,7 @@ void job_restart::tell_inputs(session const& s) {
     auto const id = core_.closures.id_of(c);
     for (auto const& ref : d->extras->inputs) {
       slot const input = core_.closures.find(ref.closure);
-      if (input == no_slot || !ended(core_.closures[input].state) ||
+      if (input == no_slot || !ended(core_.closures[input].state()) ||
           core_.closures[input].finished <= core_.closures[c].created)
         continue;
       auto& waited = core_.closures[input].with_details().dependents;

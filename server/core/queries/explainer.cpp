@@ -89,7 +89,7 @@ std::optional<worker_lack> explainer::held_back(slot c) const {
 
 bool explainer::has_no_worker(slot c) const {
   auto const& r = core_.closures[c];
-  return r.state == closure_state::queued && !r.sent() && !r.deferred() && without_worker(c);
+  return r.state() == closure_state::queued && !r.sent() && !r.deferred() && without_worker(c);
 }
 
 void explainer::explain_alone(slot c, explanation& into) const {
@@ -107,10 +107,10 @@ void explainer::explain_blocked(slot c, explanation& into) const {
   into.inputs_missing = d.inputs_missing;
   for (auto const i : d.input_ids) {
     slot const input = core_.closures.find(i);
-    if (input == no_slot || ended(core_.closures[input].state)) continue;
+    if (input == no_slot || ended(core_.closures[input].state())) continue;
     into.why = closure_reason::input_not_ready;
     into.input = i;
-    into.input_state = core_.closures[input].state;
+    into.input_state = core_.closures[input].state();
     return;
   }
   // The inputs have ended, and their values are still on the way.
@@ -150,9 +150,9 @@ void explainer::explain_prefetched(slot c, time_point now, explanation& into) co
 
 void explainer::explain_queued(slot c, time_point now, explanation& into) const {
   auto const& r = core_.closures[c];
-  if (r.delayed) return explain_delayed(c, now, into);
+  if (r.is(closure_phase::delayed)) return explain_delayed(c, now, into);
   if (r.sent()) return explain_prefetched(c, now, into);
-  if (r.ganged && !r.alone) {
+  if (r.is(closure_phase::gathering) && !r.alone) {
     auto const& g = *core_.scheduler.gangs.find(r.details->gang);
     bool const fits = g.ready < g.size || !core_.scheduler.plan(g, false).empty();
     into.gang = wait_of(g, fits);
@@ -191,8 +191,8 @@ void explainer::explain_running(slot c, time_point now, explanation& into) const
 
 void explainer::explain_ended(slot c, explanation& into) const {
   auto const& r = core_.closures[c];
-  into.why = reason_of(r.state);
-  if (r.state != closure_state::succeeded) {
+  into.why = reason_of(r.state());
+  if (r.state() != closure_state::succeeded) {
     into.error = r.details->failure;
     return;
   }
@@ -216,15 +216,15 @@ explanation explainer::explain(slot c, time_point now) const {
   auto const& r = core_.closures[c];
   explanation e;
   e.closure = core_.closures.id_of(c);
-  e.state = r.state;
+  e.state = r.state();
   e.attempt = r.attempt;
   e.lasted = now - r.created;
   explain_loss(c, now, e);
-  if (r.state == closure_state::blocked)
+  if (r.state() == closure_state::blocked)
     explain_blocked(c, e);
-  else if (r.state == closure_state::queued)
+  else if (r.state() == closure_state::queued)
     explain_queued(c, now, e);
-  else if (r.state == closure_state::running)
+  else if (r.state() == closure_state::running)
     explain_running(c, now, e);
   else
     explain_ended(c, e);

@@ -34,7 +34,7 @@ status coordinator::group(session_id id, closure_groups& into) const {
         auto& n = into.groups[to].second;
         std::uint64_t* const counts[] = {&n.blocked,   &n.queued, &n.running,
                                          &n.succeeded, &n.failed, &n.cancelled};
-        ++*counts[static_cast<std::size_t>(r.state)];
+        ++*counts[static_cast<std::size_t>(r.state())];
         if (!r.details) return 0;
         for (auto const i : r.details->input_ids) {
           slot const input = st.closures.find(i);
@@ -55,16 +55,16 @@ status coordinator::graph(session_id id, graph_nodes& into) const {
   auto const* list = s->is_job() ? &st.of(*s).closures : nullptr;
   into.of = list ? list->size() : st.of(*s).unfinished() + s->held.size;
   if (into.of > graph_nodes::nodes_max) return {};  // see group
-  into.done =
-      walk_records(st.closures, list, s->number, into.next,
-                   [&](slot c, closure_record const& r) -> std::optional<std::size_t> {
-                     auto const [at, fresh] = into.place_of.try_emplace(
-                         raw(r.function), static_cast<std::uint32_t>(into.functions.size()));
-                     if (fresh) into.functions.push_back(st.book.functions[r.function].name);
-                     into.nodes.push_back({st.closures.id_of(c), r.order, at->second, r.state, {}});
-                     if (r.details) into.nodes.back().inputs = r.details->input_ids;
-                     return look_units * (1 + into.nodes.back().inputs.size());
-                   });
+  into.done = walk_records(
+      st.closures, list, s->number, into.next,
+      [&](slot c, closure_record const& r) -> std::optional<std::size_t> {
+        auto const [at, fresh] = into.place_of.try_emplace(
+            raw(r.function), static_cast<std::uint32_t>(into.functions.size()));
+        if (fresh) into.functions.push_back(st.book.functions[r.function].name);
+        into.nodes.push_back({st.closures.id_of(c), r.order, at->second, r.state(), {}});
+        if (r.details) into.nodes.back().inputs = r.details->input_ids;
+        return look_units * (1 + into.nodes.back().inputs.size());
+      });
   return {};
 }
 

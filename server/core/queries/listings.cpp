@@ -26,8 +26,8 @@ bool contains_word(std::string_view text, std::string_view word) {
 
 // The newest attempt has begun.
 bool has_run(closure_record const& r) {
-  if (r.state == closure_state::running) return true;
-  if (!ended(r.state) || r.attempt == 0) return false;
+  if (r.state() == closure_state::running) return true;
+  if (!ended(r.state()) || r.attempt == 0) return false;
   return !r.details || r.details->lost.empty() || r.details->lost.back().attempt < r.attempt;
 }
 
@@ -37,7 +37,7 @@ value_state value_of(closure_state s, failure const* f) {
 }
 
 value_whereabouts where_is(closure_record const& r) {
-  if (r.state != closure_state::succeeded) return value_whereabouts::none;
+  if (r.state() != closure_state::succeeded) return value_whereabouts::none;
   if (r.where == value_place::gone) return value_whereabouts::released;
   return r.where == value_place::disk ? value_whereabouts::disk : value_whereabouts::memory;
 }
@@ -192,16 +192,16 @@ result<closure_look> coordinator::look(closure_query const& q, closure_cursor fr
                        ++out.looked_at;
                        candidate c;
                        c.id = st.closures.id_of(at);
-                       c.state = r.state;
+                       c.state = r.state();
                        c.function = r.function;
                        c.place = r.place;
                        c.index = s ? r.order : at;
                        c.created = r.created;
                        if (has_run(r)) c.started = r.started;
                        c.finished = r.finished;
-                       if (ended_badly_states & bit(r.state)) c.failed = &r.details->failure;
+                       if (ended_badly_states & bit(r.state())) c.failed = &r.details->failure;
                        c.value = r.where == value_place::gone ? value_state::aborted
-                                                              : value_of(r.state, c.failed);
+                                                              : value_of(r.state(), c.failed);
                        c.where = where_is(r);
                        if (q.order == listing_order::by_size)
                          c.bytes = r.where == value_place::disk ? st.values.bytes_away(c.id)

@@ -167,7 +167,7 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
   v.id = closures.id_of(at);
   v.job = job;
   v.index = r.order;
-  v.state = r.state;
+  v.state = r.state();
   v.cancel_requested = r.stop_requested;
   v.alone = r.alone;
   if (auto const* d = r.details.get()) {
@@ -185,7 +185,7 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
     v.dependents.assign(d->dependents.begin(), d->dependents.begin() + static_cast<long>(shown));
     v.dependents_more = d->dependents.size() - shown;
   }
-  if (!ended(r.state)) v.args = r.args;  // else kept for lineage only
+  if (!ended(r.state())) v.args = r.args;  // else kept for lineage only
   v.created = r.created;
   v.finished = r.finished;
   return v;
@@ -224,7 +224,7 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
   auto const& r = st.closures[c];
   auto v = view_of(st.closures, st.sessions.of(r.owner).id, c);
   st.name(v, r.function);
-  if (ended(r.state)) {
+  if (ended(r.state())) {
     auto value = st.keeping.value_of(c);
     v.value = value.value;
     v.data = value.data;
@@ -235,7 +235,7 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
       v.value = value_state::aborted;
       v.released = st.texts.released_text(id);
     }
-    if (r.state != closure_state::succeeded) v.error = value.failure;
+    if (r.state() != closure_state::succeeded) v.error = value.failure;
   }
   std::uint32_t last_lost = 0;
   if (r.details)
@@ -248,7 +248,7 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
   } else if (r.attempt > last_lost) {
     auto const& p = st.places[r.place];
     v.attempts.push_back(
-        {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, {end_of(r.state)}});
+        {r.attempt, p.worker, p.incarnation, p.host, r.started, r.finished, {end_of(r.state())}});
   }
   return v;
 }

@@ -61,6 +61,46 @@ struct release_note {
   time_point at{};
 };
 
+/// Where a closure stands. What is so far away from a slot of a worker counts, and shows, as
+/// queued.
+enum class closure_phase : std::uint8_t {
+  blocked,     ///< waits for an input
+  delayed,     ///< waits for its start
+  gathering,   ///< waits for its gang, or for a worker of its own
+  queued,      ///< waits for a worker
+  prefetched,  ///< a worker has it, and none of its slots works on it
+  running,
+  succeeded,
+  failed,
+  cancelled,
+};
+
+constexpr bool ended(closure_phase p) {
+  return p >= closure_phase::succeeded;
+}
+constexpr closure_state state_of(closure_phase p) {
+  switch (p) {
+    case closure_phase::blocked:
+      return closure_state::blocked;
+    case closure_phase::running:
+      return closure_state::running;
+    case closure_phase::succeeded:
+      return closure_state::succeeded;
+    case closure_phase::failed:
+      return closure_state::failed;
+    case closure_phase::cancelled:
+      return closure_state::cancelled;
+    default:
+      return closure_state::queued;
+  }
+}
+/// REQUIRES: `s` is that of an ended closure.
+constexpr closure_phase phase_of(closure_state s) {
+  return s == closure_state::succeeded ? closure_phase::succeeded
+         : s == closure_state::failed  ? closure_phase::failed
+                                       : closure_phase::cancelled;
+}
+
 struct closure_record {
   session_number owner{};  // none: the slot is free
   worker_number worker{};  // that holds it: it runs, or was sent ahead
@@ -79,10 +119,8 @@ struct closure_record {
   std::uint32_t attempt = 0;
   std::uint32_t place = ~0u;  // where the newest attempt ran
   function_id function{};
-  closure_state state = closure_state::queued;
+  closure_phase phase = closure_phase::queued;  // changed by closure_book alone
   std::uint8_t worker_failures = 0;
-  bool delayed : 1 = false;    // queued, and waits for its start rather than for a worker
-  bool ganged : 1 = false;     // queued, and waits for its gang, or for a worker of its own
   bool timed_out : 1 = false;  // its deadline has passed while it ran
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;                     // a parked call waits for it
@@ -97,9 +135,11 @@ struct closure_record {
   bool waits : 1 = false;      // while it runs: for a value, and another has its slot; see seat.hpp
   bool own_error : 1 = false;  // its error is nobody else's, and nobody else's stops it
 
-  /// A worker has it and does not work on it yet. It counts, and shows, as queued.
-  bool sent() const { return state == closure_state::queued && worker != worker_number{}; }
-  bool deferred() const { return delayed || ganged || state == closure_state::blocked; }
+  closure_state state() const { return state_of(phase); }
+  bool is(closure_phase p) const { return phase == p; }
+  bool sent() const { return phase == closure_phase::prefetched; }
+  /// It waits for something else than a worker.
+  bool deferred() const { return phase < closure_phase::queued; }
 
   closure_details& with_details() {
     if (!details) details = std::make_unique<closure_details>();

@@ -299,8 +299,8 @@ std::string scheduler::invalid(bool handing_out) const {
   std::string wrong;
   closures_.for_each([&](slot, closure_record const& r) {
     if (r.deferred()) ++waiting[r.owner].second;
-    if (r.state == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
-    if (r.ganged && !r.alone && (!r.details || !gangs.find(r.details->gang)))
+    if (r.state() == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
+    if (r.is(closure_phase::gathering) && !r.alone && (!r.details || !gangs.find(r.details->gang)))
       wrong = "a closure waits for a gang that is gone";
   });
   queues_.for_each([&](session_number n, session_queue const& q) {

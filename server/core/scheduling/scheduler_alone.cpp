@@ -77,10 +77,11 @@ std::string scheduler::invalid_lone(bool handing_out) const {
   std::size_t alone = 0;
   closures_.for_each([&](slot c, closure_record const& r) {
     auto const id = closures_.id_of(c);
-    if (lone.waits(id) != (r.alone && r.ganged)) wrong = text(id) + " waits alone unasked";
+    if (lone.waits(id) != (r.alone && r.is(closure_phase::gathering)))
+      wrong = text(id) + " waits alone unasked";
     if (!r.alone) return;
     ++alone;
-    if (ended(r.state)) wrong = text(id) + " has ended and is to run alone";
+    if (ended(r.state())) wrong = text(id) + " has ended and is to run alone";
     if (!lone.all().contains({r.details->alone_since, id})) wrong = text(id) + " is not listed";
   });
   if (alone != lone.all().size()) return "closures that run alone are listed wrongly";

@@ -14,7 +14,7 @@ constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
 
 bool value_store::has_value(closure_id id) const {
   slot const c = records_.find(id);
-  return c != no_slot && records_[c].state == closure_state::succeeded &&
+  return c != no_slot && records_[c].state() == closure_state::succeeded &&
          records_[c].where != value_place::gone;
 }
 
@@ -35,7 +35,7 @@ void value_store::keep(slot c) {
   h.bytes += r.value.size();
   h.blob_bytes += named_blob_bytes(r.value.view());
   add_bytes(r.value.size());
-  if (r.state != closure_state::succeeded) return;
+  if (r.state() != closure_state::succeeded) return;
   ++h.live;
   auto const id = records_.id_of(c);
   if (may_go(r)) {
@@ -52,7 +52,7 @@ void value_store::let_go(slot c) {
   auto& h = holders_[r.owner];
   auto const id = records_.id_of(c);
   --held_;
-  if (r.state == closure_state::succeeded && r.where != value_place::gone) --h.live;
+  if (r.state() == closure_state::succeeded && r.where != value_place::gone) --h.live;
   switch (r.where) {
     case value_place::writing:
       writing_bytes_ -= r.value.size();
@@ -280,7 +280,7 @@ void value_store::forget_oldest_arguments() {
 }
 
 bool value_store::may_be_lost(closure_record const& r) const {
-  return r.state == closure_state::succeeded && !r.released && may_go(r);
+  return r.state() == closure_state::succeeded && !r.released && may_go(r);
 }
 
 // What was released by age or number, or by its client, is not made again: that was the wish.
@@ -347,15 +347,15 @@ std::string value_store::invalid() const {
                 gone = 0, sent = 0;
   std::string wrong;
   records_.for_each([&](slot c, closure_record const& r) {
-    if (!ended(r.state)) return;
+    if (!ended(r.state())) return;
     auto& b = books[r.owner];
-    (r.state == closure_state::succeeded ? arguments : for_retry) += r.args.size();
+    (r.state() == closure_state::succeeded ? arguments : for_retry) += r.args.size();
     b.memory += r.value.size(), memory += r.value.size();
     b.blobs += named_blob_bytes(r.value.view());
-    b.live += r.state == closure_state::succeeded && r.where != value_place::gone;
+    b.live += r.state() == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) return;
     auto const id = records_.id_of(c);
-    if (r.state != closure_state::succeeded) wrong = text(id) + " has no value, and it is away";
+    if (r.state() != closure_state::succeeded) wrong = text(id) + " has no value, and it is away";
     if ((r.where == value_place::gone) != gone_.contains(id) ||
         (r.where != value_place::gone) != away_.contains(id)) {
       wrong = text(id) + " is elsewhere, unknown to the store";

@@ -144,8 +144,8 @@ class value_store {
   /// Its record goes.
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
-    if (ended(r.state))
-      (r.state == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= r.args.size();
+    if (ended(r.state()))
+      (r.state() == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= r.args.size();
     if (!runs_.empty()) runs_.erase(records_.id_of(c));
   }
 

@@ -52,7 +52,7 @@ bool admission::repeat(session& s, std::uint64_t token) {
   auto const it = s.by_token.find(token);
   if (it == s.by_token.end()) return false;
   slot const c = core_.closures.find(it->second);
-  if (!ended(core_.closures[c].state)) return true;
+  if (!ended(core_.closures[c].state())) return true;
   if (core_.closures[c].where != value_place::disk) {
     keeping_.do_not_repeat(s, it->second);  // a read that is under way is for others then
     core_.step.fx.outcomes.push_back(keeping_.outcome_of(c));
@@ -83,7 +83,7 @@ void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_k
   }
   note_request(s);
   for (auto const id : created)
-    if (slot const c = core_.closures.find(id); core_.closures[c].state == closure_state::queued)
+    if (slot const c = core_.closures.find(id); core_.closures[c].state() == closure_state::queued)
       life_.fail(c, closure_state::failed, {kind, "", why, "", "", 0});
 }
 
@@ -116,7 +116,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
     }
     auto& input = core_.closures[i];
     d.input_ids.push_back(core_.closures.id_of(i));
-    switch (input.state) {
+    switch (input.state()) {
       case closure_state::succeeded:
         if (input.where == value_place::gone) {
           if (auto* again = run_again(i)) {
@@ -163,7 +163,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
 void admission::end_request(std::vector<std::pair<closure_id, failure>>& unfit) {
   core_.scheduler.gangs.end_of_request();
   for (auto& [id, why] : unfit)
-    if (slot const c = core_.closures.find(id); c != no_slot && !ended(core_.closures[c].state))
+    if (slot const c = core_.closures.find(id); c != no_slot && !ended(core_.closures[c].state()))
       life_.fail(c, closure_state::failed, std::move(why));
 }
 

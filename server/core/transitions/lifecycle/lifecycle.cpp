@@ -34,7 +34,7 @@ time_point ready_at(closure_record const& r) {
 
 void lifecycle::take_up(seat& w, slot c, std::uint32_t attempt) {
   auto& r = core_.closures[c];
-  if (r.delayed) {
+  if (r.is(closure_phase::delayed)) {
     core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
     core_.scheduler.end_deferral(c);
     core_.book.end_deferral(c);

@@ -26,13 +26,13 @@ std::string end_of(std::string const& traceback) {
     auto& w = core_.scheduler.of(r.worker);
     core_.scheduler.let_go(w, c);
     core_.scheduler.update(w);
-  } else if (r.alone && r.ganged) {
+  } else if (r.alone && r.is(closure_phase::gathering)) {
     core_.scheduler.end_lone_wait(c, core_.step.now);
   } else if (r.deferred()) {
     core_.scheduler.end_deferral(c);
-    if (r.delayed)
+    if (r.is(closure_phase::delayed))
       core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
-  } else if (r.state == closure_state::queued) {
+  } else if (r.state() == closure_state::queued) {
     core_.scheduler.unqueue(c);
   }
 }
@@ -52,7 +52,7 @@ std::string end_of(std::string const& traceback) {
                                                         closure_record& r) {
   // What its client left behind is no news of a session that has ended.
   if (s.closed &&
-      (r.state == closure_state::cancelled || !core_.step.config.keeps_ended_sessions()))
+      (r.state() == closure_state::cancelled || !core_.step.config.keeps_ended_sessions()))
     return;
   auto* const row = core_.rows.begin(s.number);
   if (!row) return;
@@ -64,8 +64,8 @@ std::string end_of(std::string const& traceback) {
           std::exchange(r.place, place_table::none),
           r.function,
           r.attempt & 0xffffff,
-          static_cast<std::uint32_t>(r.state)};
-  if (r.state != closure_state::succeeded) core_.rows.add(s.number, r.details->failure);
+          static_cast<std::uint32_t>(r.state())};
+  if (r.state() != closure_state::succeeded) core_.rows.add(s.number, r.details->failure);
 }
 
 // What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
@@ -169,7 +169,7 @@ void lifecycle::forget_held(slot c, release_reason why) {
 
 void lifecycle::fail_doomed() {
   for (auto& [id, why] : std::exchange(core_.step.doomed, {}))
-    if (slot const c = core_.closures.find(id); c != no_slot && !ended(core_.closures[c].state))
+    if (slot const c = core_.closures.find(id); c != no_slot && !ended(core_.closures[c].state()))
       fail(c, closure_state::failed, std::move(why));
 }
 
@@ -178,10 +178,10 @@ void lifecycle::expire(slot c) {
   auto const& r = core_.closures[c];
   auto const limit =
       std::chrono::duration_cast<std::chrono::milliseconds>(r.details->extras->options.deadline);
-  auto const where = r.state == closure_state::running   ? "while it ran"
-                     : r.state == closure_state::blocked ? "while it waited for an input"
-                     : r.delayed                         ? "before its start"
-                                                         : "while it was queued";
+  auto const where = r.state() == closure_state::running   ? "while it ran"
+                     : r.state() == closure_state::blocked ? "while it waited for an input"
+                     : r.is(closure_phase::delayed)        ? "before its start"
+                                                           : "while it was queued";
   auto const worker =
       r.worker == worker_number{} ? std::string() : core_.roster.of(r.worker).task->name();
   fail(c, closure_state::failed,
@@ -223,7 +223,7 @@ void lifecycle::tell_dependents() {
     core_.step.ended_inputs.pop_front();
     for (auto const id : ended.dependents) {
       slot const c = core_.closures.find(id);
-      if (c == no_slot || core_.closures[c].state != closure_state::blocked) continue;
+      if (c == no_slot || core_.closures[c].state() != closure_state::blocked) continue;
       auto& r = core_.closures[c];
       if (!ended.ok) {
         fail(c, closure_state::failed, ended.why);
@@ -306,7 +306,7 @@ void lifecycle::built(slot c, stream_id on) {
   part.state = value_state::ready;
   part.since = core_.step.now;
   part.error.reset();
-  if (r.state != closure_state::succeeded) part.error = r.details->failure;
+  if (r.state() != closure_state::succeeded) part.error = r.details->failure;
   if (auto* owner = core_.sessions.find(v->owner))
     core_.stateful.use(owner->number, {w->task->job, w->task->index});
   core_.scheduler.set_built(core_.scheduler.of((*w).number), v->id, true);

@@ -31,7 +31,7 @@ void lifecycle::forgive_lost_worker(slot c) {
   if (r.worker_failures > 0 && r.worker_failures < worker_failures_max) --r.worker_failures;
   if (!r.details || r.details->workers_lost == 0) return;
   if (--r.details->workers_lost >= alone_after || !r.alone) return;
-  bool const waited = r.ganged;
+  bool const waited = r.is(closure_phase::gathering);
   if (waited) {
     core_.scheduler.end_lone_wait(c, core_.step.now);
     core_.book.end_deferral(c);

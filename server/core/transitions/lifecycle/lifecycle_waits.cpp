@@ -50,7 +50,7 @@ void lifecycle::tell_gangs() {
                      " ended before the others could";
     for (auto const m : g.members) {
       slot const c = core_.closures.find(m);
-      if (c == no_slot || ended(core_.closures[c].state)) continue;
+      if (c == no_slot || ended(core_.closures[c].state())) continue;
       core_.closures[c].details->gang = 0;
       cancel(c, why);
     }
@@ -107,7 +107,7 @@ void lifecycle::check_later(slot c) {
 void lifecycle::check_feasible() {
   for (auto const id : std::exchange(core_.step.to_check, {})) {
     slot const c = core_.closures.find(id);
-    if (c == no_slot || ended(core_.closures[c].state) ||
+    if (c == no_slot || ended(core_.closures[c].state()) ||
         core_.closures[c].worker != worker_number{})
       continue;
     auto const& r = core_.closures[c];

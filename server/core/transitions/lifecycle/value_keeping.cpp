@@ -17,10 +17,10 @@ constexpr duration remark_pause = std::chrono::minutes(1);
 value_reply value_keeping::value_of(slot c) const {
   auto const& r = core_.closures[c];
   value_reply v;
-  v.state = r.state;
+  v.state = r.state();
   v.value = value_state::ready;
   v.data = r.value;
-  if (r.state == closure_state::failed || r.state == closure_state::cancelled)
+  if (r.state() == closure_state::failed || r.state() == closure_state::cancelled)
     v.failure = r.details->failure;
   if (v.failure.kind == failure_kind::worker_lost) v.value = value_state::aborted;
   return v;
@@ -29,8 +29,12 @@ value_reply value_keeping::value_of(slot c) const {
 outcome value_keeping::outcome_of(slot c) const {
   auto const& r = core_.closures[c];
   auto const id = core_.closures.id_of(c);
-  outcome o{
-      core_.sessions.of(r.owner).id, r.token, r.state == closure_state::succeeded, r.value, {}, id};
+  outcome o{core_.sessions.of(r.owner).id,
+            r.token,
+            r.state() == closure_state::succeeded,
+            r.value,
+            {},
+            id};
   if (!o.ok) o.failure = r.details->failure;
   if (r.where != value_place::gone) return o;
   o.ok = false;
@@ -45,7 +49,7 @@ outcome value_keeping::outcome_of(slot c) const {
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
-  bool const ok = made.state == closure_state::succeeded;
+  bool const ok = made.state() == closure_state::succeeded;
   std::string why;
   if (!ok)
     why = texts_.unknown_value(id).message + "; running " + text(id) +
@@ -59,7 +63,7 @@ void value_keeping::keep_value(slot c) {
   auto const& r = core_.closures[c];
   core_.values.keep(c);
   auto& s = core_.sessions.of(r.owner);
-  if (s.holding() && r.state == closure_state::succeeded && s.age_alarm == never)
+  if (s.holding() && r.state() == closure_state::succeeded && s.age_alarm == never)
     flow_.set_age_alarm(s, core_.step.now);
 }
 

@@ -92,7 +92,7 @@ bool version_watch::refuse() {
                      "; connected workers have " + text_of_versions(versions_there(v.family));
     for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {
       slot const c = core_.closures.find(id);
-      if (c == no_slot || ended(core_.closures[c].state) ||
+      if (c == no_slot || ended(core_.closures[c].state()) ||
           core_.closures[c].worker != worker_number{})
         continue;
       any = true;
@@ -134,7 +134,7 @@ std::vector<std::string> version_watch::versions_there(std::uint32_t family) con
 
 std::optional<version_wait> version_watch::why_it_waits(slot c, time_point now) const {
   auto const& r = core_.closures[c];
-  if (r.state != closure_state::queued || r.sent()) return {};
+  if (r.state() != closure_state::queued || r.sent()) return {};
   auto const* v = find(core_.book.functions.served(r.function));
   if (!v || v->present > 0) return {};
   return version_wait{families_[v->family].name, core_.book.functions[v->function].name,

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t not_in_it = ~0u;
 
 bool ended_badly(closure_record const& r) {
-  return r.state == closure_state::failed || r.state == closure_state::cancelled;
+  return r.state() == closure_state::failed || r.state() == closure_state::cancelled;
 }
 }  // namespace
 
@@ -46,7 +46,7 @@ std::string session_requests::as_submitted(slot c, std::vector<std::uint32_t> co
     auto const& from = core_.closures[i];
     bool const again = from.owner == r.owner && position[from.order] != not_in_it;
     if (!again && ended_badly(from)) return "its input " + text(id) + " has no value: it failed";
-    if (!again && ended(from.state) && from.where == value_place::gone)
+    if (!again && ended(from.state()) && from.where == value_place::gone)
       if (auto const why = intake_.why_not_again(i); !why.empty())
         return texts_.unknown_value(id).message;
     input.closure = again ? closure_id{} : id;

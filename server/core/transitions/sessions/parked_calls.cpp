@@ -53,8 +53,8 @@ void parked_calls::await(await_value const& e) {
     return core_.step.answer(e.call, texts_.unknown_value(e.closure));
   auto& r = core_.closures[c];
   if (auto& s = core_.sessions.of(r.owner); s.by_calls())
-    flow_.renew_lease(s, ended(r.state) ? core_.step.now : std::max(core_.step.now, e.deadline));
-  bool const there = ended(r.state) && r.where != value_place::disk && !lost;
+    flow_.renew_lease(s, ended(r.state()) ? core_.step.now : std::max(core_.step.now, e.deadline));
+  bool const there = ended(r.state()) && r.where != value_place::disk && !lost;
   if (there) {
     core_.step.metrics.value_wait.add({});
     return core_.step.answer(e.call, {}, keeping_.value_of(c));
@@ -62,8 +62,8 @@ void parked_calls::await(await_value const& e) {
   if (e.deadline <= core_.step.now)
     return core_.step.answer(
         e.call, {code::deadline_exceeded,
-                 text(e.closure) + (ended(r.state) ? " has to be read back from the disk"
-                                                   : " has not finished")});
+                 text(e.closure) + (ended(r.state()) ? " has to be read back from the disk"
+                                                     : " has not finished")});
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
     return core_.step.answer(
         e.call, {code::resource_exhausted,
@@ -72,7 +72,7 @@ void parked_calls::await(await_value const& e) {
   r.awaited = true;
   if (lost)
     intake_.run_again(c);
-  else if (ended(r.state))
+  else if (ended(r.state()))
     core_.values.read(c);
 }
 

@@ -14,10 +14,10 @@ void resumable_sessions::release_one(slot c) {
   auto& r = core_.closures[c];
   auto const* read = core_.values.find_reading(core_.closures.id_of(c));
   bool const told = !read || read->repeat == session_id{};
-  if (ended(r.state) && told) return life_.forget_held(c);
+  if (ended(r.state()) && told) return life_.forget_held(c);
   r.released = true;
   flow_.note(core_.sessions.of(r.owner), c);
-  if (ended(r.state)) core_.values.forget_value(c);  // its outcome is still to come again
+  if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to come again
 }
 
 void resumable_sessions::release_held(release_values const& e) {
@@ -69,7 +69,7 @@ void resumable_sessions::resume(resume_session const& e) {
   for (auto const id : unwanted) {
     slot const c = core_.closures.find(id);
     keeping_.do_not_repeat(*s, id);
-    if (ended(core_.closures[c].state))
+    if (ended(core_.closures[c].state()))
       life_.forget_held(c);
     else
       release_one(c);

@@ -36,7 +36,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
     life_.ask_to_stop(c);
     return core_.step.answer(e.call, {});
   }
-  switch (core_.closures[c].state) {
+  switch (core_.closures[c].state()) {
     case closure_state::blocked:
     case closure_state::queued:
       life_.cancel(c, "cancelled");

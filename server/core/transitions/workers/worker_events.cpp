@@ -110,8 +110,8 @@ void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& he
 // No two processes of the server give the same id, so it is this closure that the worker has.
 bool worker_events::may_take_up(slot c, std::uint32_t attempt) const {
   auto const& r = core_.closures[c];
-  return core_.closures.is_of_before(c) && r.state == closure_state::queued && !r.sent() &&
-         !r.ganged && attempt > r.attempt;
+  return core_.closures.is_of_before(c) && r.state() == closure_state::queued && !r.sent() &&
+         !r.is(closure_phase::gathering) && attempt > r.attempt;
 }
 
 void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
