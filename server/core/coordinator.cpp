@@ -21,7 +21,7 @@ coordinator::state::state(core::config c, time_point start, server_wide& w)
   rebuilders.capacity = step.config.closures_max;
   rebuilders.max_worker_failures = step.config.max_worker_failures;
   for (auto const* own : {&rebuilders, &builders}) {
-    book.open(own->number, false);
+    book.open(own->number, {}, false);
     values.open(own->number, false);
     scheduler.open(own->number, session_id{~std::uint64_t{0} - (own == &rebuilders)}, 1);
   }

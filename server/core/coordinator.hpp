@@ -212,6 +212,9 @@ class coordinator {
   closure_metrics const& metrics() const;
   config const& configuration() const;
 
+  /// All state as changes: for who begins to follow it, and to check who does.
+  changes whole() const;
+
   /// Checks every internal invariant; for the simulator and tests. Empty when all hold, else the
   /// first that does not, in words.
   std::string violated_invariant() const;

@@ -56,6 +56,13 @@ std::string cluster::idle_beside_work() const {
   return {};
 }
 
+effects const& cluster::restore(restore_jobs e) {
+  fx_ = core.step(now_, e);
+  told_.fold(fx_);
+  EXPECT_EQ(told_.difference(core), "");
+  return fx_;
+}
+
 effects const& cluster::step(event e) {
   if (auto const* opening = std::get_if<open_session>(&e))
     for (auto const& c : opening->closures)
@@ -67,6 +74,8 @@ effects const& cluster::step(event e) {
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
   EXPECT_EQ(core.violated_invariant(), "") << "event " << e.index();
+  told_.fold(fx_);
+  EXPECT_EQ(told_.difference(core), "") << "event " << e.index();
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
   static_cast<void>(core.next_deadline());  // as the hub does after each step

@@ -19,6 +19,7 @@
 
 #include "server/core/coordinator.hpp"
 #include "server/core/words/explanation_words.hpp"
+#include "tests/core/changes_model.hpp"
 #include "tests/core/printers.hpp"
 #include "tests/core/witness.hpp"
 
@@ -79,6 +80,8 @@ class cluster {
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
+  /// Jobs of an earlier process; before anything else happens.
+  effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
 
   /// Sends an event that carries a call; the reply, unless it parked.
@@ -156,6 +159,7 @@ class cluster {
   time_point now_ = start;
   effects fx_;
   core::witness witness_;
+  changes_model told_;
   bool stopped_ = false;
   bool choosy_ = false;  // some closure asks for more than a function
   std::uint64_t last_call_ = 0;

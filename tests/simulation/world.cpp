@@ -51,6 +51,7 @@ void world::apply(core::event e) {
   witness_.before(e);
   auto const fx = step(std::move(e));
   fold(fx);
+  told_.fold(fx);
   if (auto const broken = witness_.after(fx); !broken.empty())
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (steps_ % check_every == 0) check_invariants();
@@ -68,6 +69,8 @@ void world::apply(core::event e) {
 void world::check_invariants() const {
   if (auto const broken = server_->violated_invariant(); !broken.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + broken);
+  if (auto const differs = told_.difference(*server_); !differs.empty())
+    throw violation("after step " + std::to_string(steps_) + ": " + differs);
 }
 
 void world::forget(core::call_id call) {

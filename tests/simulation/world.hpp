@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "tests/core/changes_model.hpp"
 #include "tests/core/witness.hpp"
 #include "tests/simulation/random.hpp"
 
@@ -98,6 +99,7 @@ class world {
 
   random dice_;
   core::witness witness_;
+  core::changes_model told_;
   recording* const recording_;
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
   std::unique_ptr<core::coordinator> server_;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/api/changes.hpp"
 #include "server/core/api/facts.hpp"
 
 namespace muster::core {
@@ -39,11 +40,14 @@ struct assignment {
   bool operator==(assignment const&) const = default;
 };
 
-/// `count` assignments from `first` on in effects::assignments, all for one stream.
+/// `count` assignments from `first` on in effects::assignments, all for one stream. The first
+/// `running` of them run at once, the others are prefetched.
 struct dispatch {
   stream_id stream{};
   std::uint32_t first = 0;
   std::uint32_t count = 0;
+  worker_number worker{};
+  std::uint32_t running = 0;
 
   bool operator==(dispatch const&) const = default;
 };
@@ -212,6 +216,7 @@ struct effects {
   std::vector<value_move> value_moves;
   std::vector<fact> facts;  // to be written down before anybody hears of the replies
   std::vector<reply> replies;
+  core::changes changes;  // for readers: nobody waits for them
 
   void clear();
   bool operator==(effects const&) const = default;

@@ -12,7 +12,10 @@ enum class closure_id : std::uint64_t {};  ///< slot in the low half, generation
 enum class call_id : std::uint64_t {};     ///< one parked or immediate request; minted by the shell
 enum class function_id : std::uint32_t {};    ///< an interned function name
 enum class per_worker_id : std::uint64_t {};  ///< a PerWorkerValue (`pw_…`)
-enum class incarnation : std::uint64_t {};    ///< random; tells a restarted task from a retry
+/// A worker's stream while it is attached: small, dense, used again. Others are told of it by
+/// changes (worker_changed) alone.
+enum class worker_number : std::uint32_t {};
+enum class incarnation : std::uint64_t {};  ///< random; tells a restarted task from a retry
 
 template <class Id>
 constexpr auto raw(Id id) {

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "base/utf8.hpp"
+
 namespace muster::core {
 
 namespace {
@@ -46,53 +48,86 @@ void closure_book::enter(closure_record const& r) {
   count(r, [](std::uint64_t& n) { ++n; });
 }
 
-void closure_book::change(slot c, closure_phase to) {
+void closure_book::change(slot c, closure_phase to, move_reason why) {
   auto& r = records_[c];
   leave(r);
   r.phase = to;
   enter(r);
+  tell(c, why);
+}
+
+std::uint32_t closure_book::tell_failure(failure const& f) {
+  constexpr std::size_t text_max = 4096;  // the first of a message, the last of a traceback
+  auto const first = [](std::string const& text) {
+    return text.size() <= text_max ? text : text.substr(0, border_at(text, text_max)) + "…";
+  };
+  auto const last = [](std::string const& text) {
+    return text.size() <= text_max ? text
+                                   : "…" + text.substr(border_at(text, text.size() - text_max));
+  };
+  changes_.failures.push_back(
+      {f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {}});
+  return static_cast<std::uint32_t>(changes_.failures.size() - 1);
 }
 
 void closure_book::start(slot c, time_point at) {
   check(records_[c].sent(), "what starts was sent");
   records_[c].started = at;
-  change(c, closure_phase::running);
+  change(c, closure_phase::running, move_reason::started);
 }
 
 void closure_book::stop(slot c) {
-  change(c, closure_phase::prefetched);
+  change(c, closure_phase::prefetched, move_reason::preempted);
 }
 
 void closure_book::back(slot c, back_for why) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
   check(r.worker != worker_number{}, "what comes back was sent");
-  change(c, closure_phase::queued);
+  if (std::exchange(answered_, no_slot) == c)
+    tell_attempt(c, attempt_end::failed, r.started, answered_at_);
   r.worker = {};
   r.reported = r.recalled = r.noted = false;
-  if (why == back_for::recall) {
-    --r.attempt;  // it was none
-    return;
-  }
+  bool const recall = why == back_for::recall;
+  r.attempt -= recall;  // it was none
+  change(c, closure_phase::queued,
+         recall                   ? move_reason::retracted
+         : why == back_for::retry ? move_reason::retried
+                                  : move_reason::worker_lost);
+  if (recall) return;
   bool const retry = why == back_for::retry;
   ++(retry ? t.retried : t.put_back);
   ++(retry ? retried_ : put_back_);
 }
 
+void closure_book::tell_attempt(slot c, attempt_end how, time_point started, time_point ended) {
+  auto const& r = records_[c];
+  changes_.attempts.push_back({records_.id_of(c), tallies_[r.owner].id, started, ended, r.function,
+                               r.attempt, r.worker, how});
+}
+
+void closure_book::take_over(slot c, worker_number w) {
+  records_[c].worker = w;
+  tell(c, move_reason::taken_over);
+}
+
 void closure_book::block(slot c) {
-  change(c, closure_phase::blocked);
+  change(c, closure_phase::blocked, move_reason::waits_for_input);
 }
 
 void closure_book::unblock(slot c) {
-  change(c, closure_phase::queued);
+  change(c, closure_phase::queued, move_reason::ready);
 }
 
 void closure_book::defer(slot c, bool for_gang) {
-  change(c, for_gang ? closure_phase::gathering : closure_phase::delayed);
+  if (for_gang)
+    change(c, closure_phase::gathering, move_reason::waits_to_gather);
+  else
+    change(c, closure_phase::delayed, move_reason::waits_for_start);
 }
 
 void closure_book::end_deferral(slot c) {
-  change(c, closure_phase::queued);
+  change(c, closure_phase::queued, move_reason::ready);
 }
 
 std::string closure_book::invalid() const {

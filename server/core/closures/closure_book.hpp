@@ -15,6 +15,7 @@
 // functions_max, kept by the callers and by the function table.
 #pragma once
 
+#include "server/core/api/changes.hpp"
 #include "server/core/api/views.hpp"
 #include "server/core/closures/function_table.hpp"
 #include "server/core/common/numbered.hpp"
@@ -32,6 +33,7 @@ class closure_book {
     std::uint32_t scheduled = 0;
     std::uint32_t own_errors = 0;  // unfinished, and an error of the session is none of theirs
     bool keeps_order = false;
+    session_id id{};             // none: a session of the core's own
     std::vector<slot> closures;  // by order; of one that keeps it
 
     /// With no worker.
@@ -46,14 +48,22 @@ class closure_book {
   /// Why a closure comes back from a worker: told apart in what is counted.
   enum class back_for : std::uint8_t { loss, retry, recall };
 
-  closure_book(closure_table& records, config const& c) : functions(c), records_(records) {}
+  /// All outlive it. What changes is said in `out`.
+  closure_book(closure_table& records, config const& c, changes& out)
+      : functions(c), records_(records), changes_(out) {}
 
-  void open(session_number n, bool keeps_order) { tallies_.open(n).keeps_order = keeps_order; }
+  void open(session_number n, session_id id, bool keeps_order) {
+    auto& t = tallies_.open(n);
+    t.id = id;
+    t.keeps_order = keeps_order;
+  }
   void close(session_number n) { tallies_.close(n); }
   tally const& of(session_number n) const { return tallies_[n]; }
 
   /// A new one, QUEUED. The spec's arguments are consumed.
   slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  /// What comes until it is false is known from an earlier process: no news.
+  void restoring(bool on) { restoring_ = on; }
   /// The session's next closure has this position. REQUIRES: none of its closures has it.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// The same for a record that was claimed.
@@ -66,6 +76,10 @@ class closure_book {
   void stop(slot c);
   /// Its worker does not have it any more.
   void back(slot c, back_for why);
+  /// Another stream of its worker has it.
+  void take_over(slot c, worker_number w);
+  /// Says where it stands. What is dispatched in the usual way is said by effects::dispatches.
+  void tell(slot c, move_reason why);
   /// QUEUED: waits for an input.
   void block(slot c);
   void unblock(slot c);
@@ -74,6 +88,18 @@ class closure_book {
   void end_deferral(slot c);
   /// REQUIRES: `as` is that of an ended closure.
   ended finish(slot c, closure_state as, time_point now);
+  /// Its record is about to go.
+  [[gnu::always_inline]] void release(slot c, release_reason why) {
+    auto const id = records_.id_of(c);
+    if (!changes_.ended.empty() && changes_.ended.back().closure == id)
+      changes_.ended.back().released = true;
+    else
+      changes_.released.push_back({id, why});
+  }
+  /// Its worker has executed it, within `started` and now: what ends it or brings it back says so.
+  void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
+  /// The same, where its times are known better, or its worker is gone. REQUIRES: a worker has it.
+  void tell_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
   /// Queued, and waiting for nothing but a worker.
@@ -93,11 +119,17 @@ class closure_book {
   /// Takes it out of the counts of its state, or into them.
   template <class Change>
   void count(closure_record const& r, Change change);
-  void change(slot c, closure_phase to);
+  void change(slot c, closure_phase to, move_reason why);
+  /// What readers are told of its failure; texts are cut. The position of it in changes::failures.
+  std::uint32_t tell_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
 
   closure_table& records_;
+  changes& changes_;
+  slot answered_ = no_slot;
+  time_point answered_at_{};
+  bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
   std::uint64_t deferred_ = 0;  // blocked, or queued and waiting for a time, a gang or to be alone
@@ -107,6 +139,11 @@ class closure_book {
 };
 
 // What every closure goes through is inline: a call each would be felt.
+
+[[gnu::always_inline]] inline void closure_book::tell(slot c, move_reason why) {
+  auto const& r = records_[c];
+  changes_.moved.push_back({records_.id_of(c), r.attempt, r.worker, r.phase, why});
+}
 
 [[gnu::always_inline]] inline void closure_book::create_in(slot c, session_number n,
                                                            closure_spec& spec, std::uint32_t lane,
@@ -123,6 +160,7 @@ class closure_book {
   r.function = spec.callable == 0 ? spec.function : function_id{spec.callable};
   r.phase = closure_phase::queued;
   if (t.keeps_order) t.closures.push_back(c);
+  changes_.created.emplace_back(records_.id_of(c), t.id, r.order, r.function, restoring_);
   ++t.counts.queued, ++counts_.queued, ++functions[r.function].queued;
 }
 
@@ -141,21 +179,18 @@ class closure_book {
   r.started = now;
   ++r.attempt;
   auto& t = tallies_[r.owner];
-  if (!runs) {
-    r.phase = closure_phase::prefetched;
-    ++t.counts.sent, ++counts_.sent;
-    return;
-  }
+  r.phase = runs ? closure_phase::running : closure_phase::prefetched;
+  if (!runs) return static_cast<void>((++t.counts.sent, ++counts_.sent));
   auto& f = functions[r.function];
   --t.counts.queued, --counts_.queued, --f.queued;
-  r.phase = closure_phase::running;
   ++t.counts.running, ++counts_.running, ++f.running;
 }
 
 [[gnu::always_inline]] inline closure_book::ended closure_book::finish(slot c, closure_state as,
                                                                        time_point now) {
   auto& r = records_[c];
-  ended const was{r.worker != worker_number{}};
+  auto const by = r.worker;
+  ended const was{by != worker_number{}};
   auto& t = tallies_[r.owner];
   auto& f = functions[r.function];
   if (r.phase == closure_phase::running)
@@ -177,6 +212,13 @@ class closure_book {
   tally_up(t.counts);
   tally_up(counts_);
   tally_up(f);
+  auto const failed = as == closure_state::succeeded || !r.details
+                          ? closure_ended::no_failure
+                          : tell_failure(r.details->failure);
+  changes_.ended.emplace_back(records_.id_of(c), t.id, r.created, r.started, now, r.function,
+                              r.order, r.attempt, r.place, failed,
+                              answered_ == c ? by : worker_number{}, as, false, restoring_);
+  answered_ = no_slot;
   return was;
 }
 

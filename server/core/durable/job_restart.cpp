@@ -16,6 +16,7 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   });
   std::vector<request> waiting;
   std::vector<session*> opened;
+  core_.book.restoring(true);
   for (auto& j : jobs)
     if (j.job.job == session_id{}) restore_values(nullptr, j.per_worker);
   for (auto& j : jobs) {
@@ -24,6 +25,7 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
     restore_values(opened.back(), j.per_worker);
     restore_closures(*opened.back(), j, waiting);
   }
+  core_.book.restoring(false);
   core_.closures.end_of_claims();
   for (auto const* s : opened) tell_inputs(*s);
   for (auto& r : waiting) intake_.resume(*r.of, r.specs, r.closures);
@@ -50,7 +52,7 @@ session& job_restart::open(job_fact& f) {
   fresh.raised_generation = f.raised_generation;
   fresh.client = std::move(f.client);
   auto& s = core_.sessions.restore(std::move(fresh));
-  core_.book.open(s.number, s.is_job());
+  core_.book.open(s.number, s.id, s.is_job());
   core_.values.open(s.number, s.holding());
   if (s.streaming()) core_.rows.open(s.number);
   core_.scheduler.open(s.number, s.id, s.spec.weight);

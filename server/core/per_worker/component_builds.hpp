@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
+#include "server/core/api/changes.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/server_wide.hpp"
@@ -74,8 +75,10 @@ struct per_worker_entry {
 
 class component_builds {
  public:
-  /// `wide` outlives it.
-  explicit component_builds(server_wide& wide) : wide_(wide) {}
+  using task_key = std::pair<std::string, std::int64_t>;
+
+  /// Both outlive it. What changes is said in `out`.
+  component_builds(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   per_worker_entry& add() {
     auto const id = per_worker_id{++wide_.last_per_worker};
@@ -88,7 +91,7 @@ class component_builds {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
     auto const id = e.id;
-    entries_.emplace(id, std::move(e));
+    tell(entries_.emplace(id, std::move(e)).first->second);
   }
   per_worker_entry* find(per_worker_id id) {
     auto const it = entries_.find(id);
@@ -104,7 +107,19 @@ class component_builds {
       if (e.owner == owner && e.token == token && !e.released) return &e;
     return nullptr;
   }
-  void erase(per_worker_id id) { entries_.erase(id); }
+  void erase(per_worker_id id) {
+    changes_.per_worker.push_back({id, {}, true, true});
+    entries_.erase(id);
+  }
+  /// Says what the value is now, and what a component of it is.
+  void tell(per_worker_entry const& v) {
+    changes_.per_worker.push_back({v.id, v.owner, v.released, false});
+  }
+  void tell(per_worker_entry const& v, task_key const& task, bool gone = false) {
+    auto const& c = v.components.at(task);
+    changes_.components.push_back(
+        {v.id, task.first, task.second, c.state, c.error.has_value(), gone});
+  }
   /// Of one that was: what became of it.
   std::string_view whereabouts() const {
     return wide_.coordinators > 1 ? " was released, or is of another cluster" : " was released";
@@ -172,6 +187,7 @@ class component_builds {
       c.stream = {};
       c.build = {};
       c.since = now;
+      tell(v, task);
     }
   }
 
@@ -211,6 +227,7 @@ class component_builds {
   std::vector<stream_id> waiting_;
   std::vector<per_worker_id> named_;
   server_wide& wide_;
+  changes& changes_;
 };
 
 }  // namespace muster::core

@@ -18,6 +18,7 @@
 #include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/phase.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/records/numbers.hpp"
 
@@ -52,54 +53,11 @@ struct closure_details {
   time_point ready_at{};     // when it could be dispatched last; epoch: when it was created
 };
 
-/// Where the value of an ended closure is; see value_store.hpp.
-enum class value_place : std::uint8_t { memory, writing, disk, gone };
-
 /// What is remembered of a value that was released.
 struct release_note {
   release_reason why{};
   time_point at{};
 };
-
-/// Where a closure stands. What is so far away from a slot of a worker counts, and shows, as
-/// queued.
-enum class closure_phase : std::uint8_t {
-  blocked,     ///< waits for an input
-  delayed,     ///< waits for its start
-  gathering,   ///< waits for its gang, or for a worker of its own
-  queued,      ///< waits for a worker
-  prefetched,  ///< a worker has it, and none of its slots works on it
-  running,
-  succeeded,
-  failed,
-  cancelled,
-};
-
-constexpr bool ended(closure_phase p) {
-  return p >= closure_phase::succeeded;
-}
-constexpr closure_state state_of(closure_phase p) {
-  switch (p) {
-    case closure_phase::blocked:
-      return closure_state::blocked;
-    case closure_phase::running:
-      return closure_state::running;
-    case closure_phase::succeeded:
-      return closure_state::succeeded;
-    case closure_phase::failed:
-      return closure_state::failed;
-    case closure_phase::cancelled:
-      return closure_state::cancelled;
-    default:
-      return closure_state::queued;
-  }
-}
-/// REQUIRES: `s` is that of an ended closure.
-constexpr closure_phase phase_of(closure_state s) {
-  return s == closure_state::succeeded ? closure_phase::succeeded
-         : s == closure_state::failed  ? closure_phase::failed
-                                       : closure_phase::cancelled;
-}
 
 struct closure_record {
   session_number owner{};  // none: the slot is free

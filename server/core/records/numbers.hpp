@@ -1,5 +1,5 @@
-// Sessions and workers as the records name them. Unlike an id, a number is small, dense and used
-// again: it is an index, and only the inside of the core knows it. 0 means none.
+// Sessions as the records name them. Unlike an id, a number is small, dense and used again: it is
+// an index, and only the inside of the core knows it. 0 means none. Of workers: api/ids.hpp.
 #pragma once
 
 #include "server/core/api/ids.hpp"
@@ -7,6 +7,5 @@
 namespace muster::core {
 
 enum class session_number : std::uint32_t {};
-enum class worker_number : std::uint32_t {};
 
 }  // namespace muster::core

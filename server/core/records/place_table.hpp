@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "server/core/api/ids.hpp"
+#include "server/core/api/changes.hpp"
 
 namespace muster::core {
 
@@ -23,6 +23,9 @@ class place_table {
  public:
   static constexpr std::uint32_t none = ~0u;
 
+  /// `out`, where the names are told, outlives it.
+  explicit place_table(changes& out) : changes_(out) {}
+
   /// A new place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
@@ -33,6 +36,7 @@ class place_table {
       id = free_.back();
       free_.pop_back();
     }
+    changes_.places.push_back({id, true, worker, i, host});
     places_[id] = {std::move(worker), i, std::move(host), 1};
     return id;
   }
@@ -47,10 +51,12 @@ class place_table {
 
  private:
   [[gnu::noinline]] void forget(std::uint32_t id) {  // seldom: keeps `release` small
+    changes_.places.push_back({id, false, {}, {}, {}});
     places_[id] = {};
     free_.push_back(id);
   }
 
+  changes& changes_;
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
 };

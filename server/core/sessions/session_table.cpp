@@ -50,6 +50,7 @@ session& session_table::restore(session s) {
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
   enlist(added);
   added.state = state;
+  tell(added);
   if (added.terminal()) finished(added);
   return added;
 }
@@ -70,6 +71,7 @@ void session_table::erase(session& s, release_reason why, time_point now) {
       notes_order_.pop_front();
     }
   }
+  changes_.sessions_released.push_back({s.id, why});
   by_number_[raw(s.number)] = nullptr;
   numbers_.give_back(s.number);
   sessions_.erase(s.id);

@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/common/numbered.hpp"
@@ -85,8 +86,8 @@ struct session {
 
 class session_table {
  public:
-  /// `wide` outlives it.
-  explicit session_table(server_wide& wide) : wide_(wide) {}
+  /// Both outlive it. What changes is said in `out`.
+  session_table(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   /// Notes of forgotten sessions. More: the oldest is forgotten.
   static constexpr std::size_t notes_max = 10'000;
@@ -122,6 +123,12 @@ class session_table {
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
+  /// Says what the session is now. Those of the core's own are no news.
+  void tell(session const& s) {
+    if (s.id == session_id{}) return;
+    changes_.sessions.push_back({s.id, s.delivery(), s.state, s.generation, s.sealed, s.stopping,
+                                 s.attached, s.closed, false, s.finished});
+  }
   /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
   void forget_finished(session const& s) { std::erase(s.is_job() ? finished_ : ended_, s.id); }
@@ -151,6 +158,7 @@ class session_table {
   session* pop_oldest(std::deque<session_id>& of);
 
   server_wide& wide_;
+  changes& changes_;
   number_pool<session_number> numbers_;
   std::map<session_id, std::unique_ptr<session>> sessions_;
   std::vector<std::unique_ptr<session>> own_;  // of the core

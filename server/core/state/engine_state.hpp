@@ -31,16 +31,16 @@ struct engine_state {
   server_wide& wide;
   step_frame step;
   closure_table closures{wide};
-  place_table places;
-  closure_book book{closures, step.config};
+  place_table places{step.fx.changes};
+  closure_book book{closures, step.config, step.fx.changes};
   core::scheduler scheduler{closures};
-  worker_roster roster{step.config, wide};
-  component_builds builds{wide};
-  session_table sessions{wide};
+  worker_roster roster{step.config, wide, step.fx.changes};
+  component_builds builds{wide, step.fx.changes};
+  session_table sessions{wide, step.fx.changes};
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
   session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
   ended_rows rows{step.config, places, wide};
-  value_store values{closures, step.config, wide};
+  value_store values{closures, step.config, wide, step.fx.changes};
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};

@@ -88,6 +88,8 @@ void value_store::let_go(slot c) {
 void value_store::forget_value(slot c) {
   auto const id = records_.id_of(c);
   if (!has_value(id)) return;
+  if (records_[c].where == value_place::disk)
+    changes_.values.push_back({id, value_place::memory, {}});
   let_go(c);
   ++held_;
   auto& h = holders_[records_[c].owner];
@@ -100,6 +102,7 @@ void value_store::drop(slot c, release_reason why, time_point now) {
   ++held_;  // as a record
   records_[c].where = value_place::gone;
   gone_.emplace(records_.id_of(c), release_note{why, now});
+  changes_.values.push_back({records_.id_of(c), value_place::gone, why});
 }
 
 closure_id value_store::oldest_of(session_number n) {
@@ -214,6 +217,7 @@ value_store::write_result value_store::written(value_moved const& m, time_point 
   }
   failing_since_ = never;
   r.where = value_place::disk;
+  changes_.values.push_back({m.closure, value_place::disk, {}});
   r.value = {};
   take_bytes(bytes);
   h.bytes -= bytes;
@@ -318,6 +322,7 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     auto& r = records_[c];
     auto& h = holders_[r.owner];
     r.where = value_place::memory;
+    changes_.values.push_back({id, value_place::memory, {}});
     r.value = *value;
     gone_.erase(id);
     h.bytes += r.value.size();

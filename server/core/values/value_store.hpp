@@ -66,8 +66,8 @@ class value_store {
   };
 
   /// `wide`: what all stores of the server have together is within one limit. It outlives this.
-  value_store(closure_table& records, config const& c, server_wide& wide)
-      : records_(records), config_(c), wide_(wide) {}
+  value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
+      : records_(records), config_(c), wide_(wide), changes_(out) {}
   value_store(value_store const&) = delete;
   ~value_store() {
     wide_.value_bytes.take(bytes_);
@@ -181,6 +181,7 @@ class value_store {
   closure_table& records_;
   config const& config_;
   server_wide& wide_;
+  changes& changes_;
   std::vector<value_move> moves_;  // of this step
   numbered<session_number, holder> holders_;
   std::unordered_map<closure_id, std::uint64_t> away_;  // bytes of values in writing or on disk

@@ -88,6 +88,7 @@ result<task_row*> registry::admit(time_point now, worker_spec const& spec, recko
   rows_.emplace(key{t->job, index}, std::move(row));
   ++version_;
   ++counts_[static_cast<std::size_t>(t->state)];
+  tell(*t);
   return t;
 }
 
@@ -102,7 +103,7 @@ void registry::arrived(time_point now, task_row& t, worker_spec spec) {
   t.lost_since = never;
   given_up_ -= std::exchange(t.given_up, false);
   t.last_seen = now;
-  set(now, t, task_state::connected);
+  t.state == task_state::connected ? tell(t) : set(now, t, task_state::connected);
   next_sweep_ = std::min(next_sweep_, now + config_.late_after());
 }
 
@@ -122,6 +123,12 @@ void registry::set(time_point now, task_row& t, task_state s) {
   ++counts_[static_cast<std::size_t>(s)];
   t.state = s;
   t.since = now;
+  tell(t);
+}
+
+void registry::tell(task_row const& t, bool gone) {
+  changes_.tasks.push_back(
+      {t.job, t.index, t.state, t.spec.incarnation, t.since, t.given_up, t.cordoned, gone});
 }
 
 void registry::forget_incarnation(task_row const& t) {
@@ -131,6 +138,7 @@ void registry::forget_incarnation(task_row const& t) {
 
 void registry::erase(task_row& t) {
   check(!t.worker, "the row of an attached task stays");
+  tell(t, true);
   forget_incarnation(t);
   auto& hint = free_hint_[t.job];
   hint = std::min(hint, t.index);

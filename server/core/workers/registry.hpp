@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/server_wide.hpp"
@@ -59,8 +60,9 @@ inline bool worker::serves() const {
 
 class registry {
  public:
-  /// `wide` outlives it.
-  registry(config const& c, server_wide& wide) : config_(c), wide_(wide) {}
+  /// All outlive it. What changes is said in `out`.
+  registry(config const& c, server_wide& wide, changes& out)
+      : config_(c), wide_(wide), changes_(out) {}
 
   /// How many tasks of a job somebody reckons with by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
@@ -88,7 +90,15 @@ class registry {
                      std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
   /// The row of a lost task, from now on given up until it arrives again.
-  void give_up(task_row& t) { t.given_up = true, ++given_up_; }
+  void give_up(task_row& t) {
+    t.given_up = true, ++given_up_;
+    tell(t);
+  }
+  /// Nothing new goes to it, whichever worker serves it; or something may again.
+  void cordon(task_row& t, bool on) {
+    t.cordoned = on;
+    tell(t);
+  }
   /// Rows that are given up.
   std::uint32_t given_up() const { return given_up_; }
 
@@ -108,6 +118,7 @@ class registry {
 
  private:
   void set(time_point now, task_row& t, task_state s);
+  void tell(task_row const& t, bool gone = false);
   void erase(task_row& t);
   void forget_incarnation(task_row const& t);
   bool make_room();
@@ -116,6 +127,7 @@ class registry {
 
   config const& config_;
   server_wide& wide_;
+  changes& changes_;
   std::map<key, std::unique_ptr<task_row>> rows_;
   std::unordered_map<core::incarnation, task_row*> by_incarnation_;
   std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task

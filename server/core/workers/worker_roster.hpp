@@ -17,7 +17,7 @@ namespace muster::core {
 
 class worker_roster {
  public:
-  worker_roster(config const& c, server_wide& wide) : tasks(c, wide) {}
+  worker_roster(config const& c, server_wide& wide, changes& out) : tasks(c, wide, out) {}
 
   registry tasks;
 

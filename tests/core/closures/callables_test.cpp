@@ -234,7 +234,7 @@ TEST(callables, are_written_down_and_known_after_a_restart) {
   for (auto const& [job, shown] : {std::pair(written, "train.step"), std::pair(old, "")}) {
     cluster after(durable);
     restore_jobs e{{job}};
-    after.core.step(after.now(), e);
+    after.restore(std::move(e));
     auto const v = after.core.closure(after.core.closure_of(s, 2)).value();
     EXPECT_EQ(v.function, "python:3.11");
     EXPECT_EQ(v.display_name, shown);

@@ -13,12 +13,13 @@ struct book_test : testing::Test {
   config limits;
   server_wide wide{time_point{}};
   closure_table records{wide};
-  closure_book book{records, limits};
+  changes told;
+  closure_book book{records, limits, told};
   function_id f = *book.functions.intern("f");
 
   book_test() {
-    book.open(job, true);
-    book.open(stream, false);
+    book.open(job, session_id{1}, true);
+    book.open(stream, session_id{2}, false);
   }
   slot create(session_number n) {
     closure_spec spec;

@@ -11,7 +11,8 @@ constexpr time_point start{std::chrono::microseconds(100)};
 
 TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
   server_wide wide(start);
-  component_builds builds(wide);
+  changes told;
+  component_builds builds(wide, told);
   builds.build_later(s1, per_worker_id{1});
   builds.build_later(s1, per_worker_id{2});
   EXPECT_EQ(builds.take_waiting(), std::vector{s1});
@@ -23,7 +24,8 @@ TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
 
 TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
   server_wide wide(start);
-  component_builds builds(wide);
+  changes told;
+  component_builds builds(wide, told);
   auto& v = builds.add();
   auto& c = v.components[{"worker", 0}];
   c.stream = s2;
@@ -39,7 +41,8 @@ TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
 
 TEST(component_builds, a_handle_of_another_start_is_not_of_this_one) {
   server_wide wide(start);
-  component_builds builds(wide);
+  changes told;
+  component_builds builds(wide, told);
   auto const id = builds.add().id;
   EXPECT_TRUE(builds.was(id));
   EXPECT_FALSE(builds.was(per_worker_id{100}));

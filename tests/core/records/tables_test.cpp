@@ -107,7 +107,8 @@ TEST(closure_table, a_list_gives_up_its_front_middle_and_back) {
 }
 
 TEST(place_table, a_place_is_kept_while_somebody_holds_it_then_used_again) {
-  place_table places;
+  changes told;
+  place_table places{told};
   auto const a = places.add("worker:0", incarnation{1}, "h0");
   auto const b = places.add("worker:1", incarnation{2}, "h1");
   places.hold(a);

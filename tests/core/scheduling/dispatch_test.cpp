@@ -18,7 +18,7 @@ TEST(dispatch, an_assignment_carries_function_arguments_and_attempt) {
   cluster c;
   auto const w = c.attach({.functions = {"g", "f"}});
   auto const job = c.open({"f"});
-  EXPECT_EQ(c.fx().dispatches, (std::vector{dispatch{w, 0, 1}}));
+  EXPECT_EQ(c.fx().dispatches, (std::vector{dispatch{w, 0, 1, worker_number{1}, 1}}));
   EXPECT_EQ(c.fx().assignments, (std::vector{assignment{job[0], 1, c.function("f"), blob("1")}}));
 }
 
@@ -26,7 +26,7 @@ TEST(dispatch, consecutive_closures_for_one_worker_travel_together) {
   cluster c;
   auto const w = c.attach({.slots = 3, .credits = 3});
   c.open({"f", "f", "f"});
-  EXPECT_EQ(c.fx().dispatches, (std::vector{dispatch{w, 0, 3}}));
+  EXPECT_EQ(c.fx().dispatches, (std::vector{dispatch{w, 0, 3, worker_number{1}, 3}}));
 }
 
 TEST(dispatch, a_finished_closure_makes_room_for_exactly_one) {

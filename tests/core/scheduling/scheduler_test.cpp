@@ -55,7 +55,7 @@ struct scheduler_test : testing::Test {
     while (auto* w = by.next(run)) {
       for (auto const c : run) {
         table[c].worker = w->number;
-        if (by.hold(*w, c)) table[c].state = closure_state::running;
+        if (by.hold(*w, c)) table[c].phase = closure_phase::running;
         by.reserve(*w, c);
         out.emplace_back(c, raw(w->number));
       }
@@ -85,7 +85,7 @@ TEST_F(scheduler_test, resources_are_taken_while_a_closure_runs) {
   auto& w = attach(1, 4, {{"gpu", 1}});
   EXPECT_EQ(hand_out(scheduler, records).size(), 1u);
   EXPECT_FALSE(scheduler.has_free(w, b));
-  records[a].state = closure_state::succeeded;
+  records[a].phase = closure_phase::succeeded;
   scheduler.let_go(w, a);
   records[a].worker = {};
   scheduler.update(w);
@@ -111,7 +111,7 @@ TEST_F(scheduler_test, a_gang_is_planned_whole_or_not_at_all) {
   for (int i = 0; i < 2; ++i) {
     auto const c = create(one);
     records[c].with_details().gang = id = scheduler.gangs.join("g", records.id_of(c));
-    records[c].ganged = true;
+    records[c].phase = closure_phase::gathering;
     scheduler.defer(c);
     complete = scheduler.gangs.member_ready(id, t0);
   }

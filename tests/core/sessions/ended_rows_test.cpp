@@ -11,7 +11,8 @@ constexpr std::size_t chunk = ended_rows::chunk_rows;
 
 struct rows_test : testing::Test {
   config limits;
-  place_table places;
+  changes told;
+  place_table places{told};
   server_wide wide{time_point{}};
   ended_rows rows{limits, places, wide};
   std::uint32_t place = places.add("worker:0", incarnation{1}, "h");

@@ -26,7 +26,8 @@ session_spec keyed(std::string key, std::string submitter = {}) {
 
 TEST(session_table, knows_a_session_by_id_number_and_key) {
   server_wide wide{time_point{}};
-  session_table table{wide};
+  changes told;
+  session_table table{wide, told};
   auto& s = open(table, delivery::job, "k");
   EXPECT_EQ(table.find(s.id), &s);
   EXPECT_EQ(&table.of(s.number), &s);
@@ -38,7 +39,8 @@ TEST(session_table, knows_a_session_by_id_number_and_key) {
 
 TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
   server_wide wide{time_point{}};
-  session_table table{wide};
+  changes told;
+  session_table table{wide, told};
   auto& s = open(table, delivery::job, "k");
   auto const id = s.id;
   auto const number = s.number;
@@ -58,7 +60,8 @@ TEST(session_table, remembers_why_a_session_went_and_uses_its_number_again) {
 
 TEST(session_table, the_oldest_finished_job_goes_first) {
   server_wide wide{time_point{}};
-  session_table table{wide};
+  changes told;
+  session_table table{wide, told};
   auto& a = open(table, delivery::job);
   auto& b = open(table, delivery::job);
   for (auto* s : {&b, &a}) {
@@ -72,7 +75,8 @@ TEST(session_table, the_oldest_finished_job_goes_first) {
 
 TEST(session_table, a_session_is_settled_once_a_step) {
   server_wide wide{time_point{}};
-  session_table table{wide};
+  changes told;
+  session_table table{wide, told};
   auto& s = open(table, delivery::stream);
   table.settle_later(s);
   table.settle_later(s);

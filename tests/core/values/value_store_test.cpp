@@ -23,7 +23,8 @@ struct store_test : testing::Test {
   config limits = small();
   server_wide wide{time_point{}};
   closure_table records{wide};
-  value_store store{records, limits, wide};
+  changes told;
+  value_store store{records, limits, wide, told};
 
   store_test() {
     store.open(holder, true);
@@ -31,7 +32,7 @@ struct store_test : testing::Test {
   }
   slot ended(session_number n, std::string_view value) {
     auto const c = records.allocate(n);
-    records[c].state = closure_state::succeeded;
+    records[c].phase = closure_phase::succeeded;
     records[c].value = blob(value);
     store.keep(c);
     return c;

@@ -120,7 +120,7 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   second.closures.push_back({closure_id{(1ull << 32) + 9}, 0, {}, {}, 9, true});
   cluster after(durable);
   restore_jobs e{{{session, {}, {first, second}, {}}}};
-  after.core.step(after.now(), e);
+  after.restore(std::move(e));
   auto const v = after.job(session.job);
   EXPECT_EQ(v.counts.total(), 4u);
   EXPECT_EQ(v.not_kept, 4u) << "three between the requests, and the last";

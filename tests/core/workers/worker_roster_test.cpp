@@ -11,7 +11,8 @@ constexpr time_point t0{std::chrono::seconds(100)};
 struct roster_test : testing::Test {
   config limits;
   server_wide wide{time_point{}}, other_wide{time_point{}};
-  worker_roster roster{limits, wide};
+  changes told;
+  worker_roster roster{limits, wide, told};
 
   worker& attach(std::uint64_t stream, std::int64_t index) {
     worker_spec spec;

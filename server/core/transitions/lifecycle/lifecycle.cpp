@@ -44,6 +44,7 @@ void lifecycle::take_up(seat& w, slot c, std::uint32_t attempt) {
   }
   r.attempt = attempt - 1;
   give(w, c, r);
+  core_.book.tell(c, move_reason::dispatched);
 }
 
 // One that makes a lost value again is told what the lost one's was told.
@@ -118,8 +119,9 @@ void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcom
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
-    core_.activity.add(w.number, {core_.closures.id_of(c), s.id, r.function, bar_state::lost,
-                                  r.started, core_.step.now});
+    core_.book.tell_attempt(c, why.how, r.started, core_.step.now),
+        core_.activity.add(w.number, {core_.closures.id_of(c), s.id, r.function, bar_state::lost,
+                                      r.started, core_.step.now});
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const recalled = why.how == attempt_end::recalled;
   if (!recalled) remember_attempt(c, why);

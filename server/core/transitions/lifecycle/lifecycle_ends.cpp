@@ -39,6 +39,7 @@ std::string end_of(std::string const& traceback) {
 
 [[gnu::always_inline]] inline void lifecycle::forget_record(slot c, closure_record& r,
                                                             release_reason why) {
+  core_.book.release(c, why);
   core_.values.forget_record(c);
   core_.places.release(r.place);
   if (r.details)
@@ -254,6 +255,7 @@ void lifecycle::tell_dependents() {
 
 void lifecycle::release(per_worker_entry& v) {
   v.released = true;
+  core_.builds.tell(v);
   auto const* owner = core_.sessions.find(v.owner);
   if (owner || v.owner == session_id{}) flow_.note(owner, v.id);
   if (v.users > 0) return;
@@ -307,6 +309,7 @@ void lifecycle::built(slot c, stream_id on) {
   part.since = core_.step.now;
   part.error.reset();
   if (r.state() != closure_state::succeeded) part.error = r.details->failure;
+  core_.builds.tell(*v, {w->task->job, w->task->index});
   if (auto* owner = core_.sessions.find(v->owner))
     core_.stateful.use(owner->number, {w->task->job, w->task->index});
   core_.scheduler.set_built(core_.scheduler.of((*w).number), v->id, true);
@@ -327,6 +330,8 @@ void lifecycle::build_again(worker& w, slot c, core::failure why) {
   ++part.built_again;
   part.build = {};
   part.error = why;
+  core_.builds.tell(*core_.builds.find(per_worker_id{core_.closures[c].token}),
+                    {w.task->job, w.task->index});
   core_.builds.build_again(core_.step.now + std::min(pause, most), w.stream,
                            per_worker_id{core_.closures[c].token});
   fail(c, closure_state::failed, std::move(why));

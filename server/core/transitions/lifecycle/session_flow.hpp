@@ -29,10 +29,12 @@ class session_flow {
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// It has changed as a whole, or one of its closures has: to be written down if it is durable.
+  /// It has changed as a whole: readers are told, and it is to be written down if it is durable.
   void note(session const& s) {
+    core_.sessions.tell(s);
     if (s.durable) core_.step.changed.jobs.push_back(s.id);
   }
+  /// One of its closures has changed: to be written down if it is durable.
   void note(session const& s, slot c) {
     if (s.durable && !s.closed) core_.step.changed.closures.push_back(core_.closures.id_of(c));
   }

@@ -17,9 +17,11 @@ constexpr std::size_t value_name_bytes_max = 256;
 // Components of tasks that nobody knows any more.
 void build_orders::forget_components() {
   for (auto& [id, v] : core_.builds.all())
-    std::erase_if(v.components, [this](auto const& entry) {
-      return entry.second.stream == stream_id{} &&
-             !core_.roster.tasks.find(entry.first.first, entry.first.second);
+    std::erase_if(v.components, [&, this](auto const& entry) {
+      bool const gone = entry.second.stream == stream_id{} &&
+                        !core_.roster.tasks.find(entry.first.first, entry.first.second);
+      if (gone) core_.builds.tell(v, entry.first, true);
+      return gone;
     });
 }
 
@@ -55,6 +57,7 @@ void build_orders::create_value(create_per_worker& e) {
   if (owner) owner->owns_per_worker = true;
   flow_.note(owner, v.id);
   v.created = core_.step.now;
+  core_.builds.tell(v);
   for (auto const& [stream, w] : core_.roster.all()) expect_component(*w, v);
   core_.step.answer(e.call, {}, per_worker_reply{v.id});
 }
@@ -129,10 +132,12 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
   if (has_it) {
     part.state = value_state::ready;
+    core_.builds.tell(v, {w.task->job, w.task->index});
     return core_.scheduler.set_built(core_.scheduler.of(w.number), v.id, true);
   }
   part.error.reset();
   part.state = value_state::not_ready;
+  core_.builds.tell(v, {w.task->job, w.task->index});
   core_.builds.build_later(w.stream, v.id);
 }
 
@@ -178,6 +183,7 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
         "",
         w.task->name(),
         part.losses};
+    core_.builds.tell(v, {w.task->job, w.task->index});
     core_.scheduler.set_built(at, v.id, true);
     return core_.scheduler.reconsider(at);
   }
@@ -195,7 +201,8 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
                                                                : declared_for(v);
   core_.step.fx.assignments.back().builds = v.id;
   core_.step.fx.assignments.back().num_workers = part.num_workers;
-  core_.step.fx.dispatches.push_back({w.stream, first, 1});
+  core_.step.fx.dispatches.push_back(
+      {w.stream, first, 1, w.number, core_.closures[c].is(closure_phase::running)});
   part.build = core_.closures.id_of(c);
 }
 

@@ -19,13 +19,16 @@ void dispatcher::dispatch() {
   if (core_.scheduler.lone.any_waits()) start_lone_ones();
   while (seat* w = core_.scheduler.next(run_)) {
     auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
+    auto const ran = w->running.size;
     for (slot const c : run_) life_.assign(*w, c);
     core_.scheduler.update(*w);
     auto const count = static_cast<std::uint32_t>(run_.size());
+    auto const running = w->running.size - ran;
     if (!core_.step.fx.dispatches.empty() && core_.step.fx.dispatches.back().stream == w->stream) {
       core_.step.fx.dispatches.back().count += count;
+      core_.step.fx.dispatches.back().running += running;
     } else {
-      core_.step.fx.dispatches.push_back({w->stream, first, count});
+      core_.step.fx.dispatches.push_back({w->stream, first, count, w->number, running});
     }
   }
   if (core_.book.counts().sent == 0 || core_.scheduler.idle_noted() || !core_.scheduler.any_idle())
@@ -160,7 +163,8 @@ void dispatcher::start_member(seat& w, slot c) {
   core_.closures[c].details->gang = 0;
   auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
   life_.assign(w, c);
-  core_.step.fx.dispatches.push_back({w.stream, first, 1});
+  core_.step.fx.dispatches.push_back(
+      {w.stream, first, 1, w.number, core_.closures[c].is(closure_phase::running)});
   core_.scheduler.update(w);
 }
 

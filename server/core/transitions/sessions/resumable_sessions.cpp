@@ -42,6 +42,7 @@ void resumable_sessions::suspend(suspend_session const& e) {
   if (!s || s->closed) return;
   check(s->holding(), "only holding sessions outlive their stream");
   s->attached = false;
+  core_.sessions.tell(*s);
   s->lease_until = never;
   flow_.renew_lease(*s, core_.step.now);
 }
@@ -60,6 +61,7 @@ void resumable_sessions::resume(resume_session const& e) {
     core_.step.alarms.clear(std::exchange(s->lease_alarm, never), alarm_kind::session_lease,
                             raw(s->id));
   s->sealed = false;
+  core_.sessions.tell(*s);
   std::vector<std::uint64_t> wanted(e.tokens);
   std::sort(wanted.begin(), wanted.end());
   std::vector<closure_id> unwanted;

@@ -154,6 +154,7 @@ void session_ends::end_session(session& s) {
   s.finished = core_.step.now;
   s.stopping = s.attached = false;
   s.sealed = true;
+  core_.sessions.tell(s);
   s.lease_until = never;
   core_.scheduler.end_turns(s.number);
   core_.sessions.finished(s);

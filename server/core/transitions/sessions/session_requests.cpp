@@ -144,11 +144,12 @@ void session_requests::open(open_session& e) {
                                        " unfinished jobs, its limit"});
   auto& s = core_.sessions.add(std::move(fresh));
   flow_.note(s);
-  core_.book.open(s.number, s.is_job());
+  core_.book.open(s.number, s.id, s.is_job());
   core_.values.open(s.number, s.holding());
   if (s.streaming()) core_.rows.open(s.number);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
   s.attached = s.holding() && !s.by_calls();
+  core_.sessions.tell(s);
   if (s.by_calls()) flow_.renew_lease(s, core_.step.now);
   if (s.spec.deadline > duration{}) {
     s.deadline = core_.step.now + s.spec.deadline;

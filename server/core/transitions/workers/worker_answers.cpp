@@ -32,7 +32,9 @@ std::string in_minutes(duration d) {
                                                         worker_result const& r) {
   auto const& record = core_.closures[c];
   bool const ok = r.ok && !record.timed_out;
-  if (!core_.activity.add_short(w.number, record.function, record.started, core_.step.now, !ok))
+  if (core_.activity.add_short(w.number, record.function, record.started, core_.step.now, !ok))
+    core_.book.answered(c, core_.step.now);
+  else
     note_long(w, c, r, ok);
 }
 
@@ -229,6 +231,11 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
                       : stopped ? bar_state::cancelled
                                 : bar_state::failed,
                       started, started + took});
+  core_.book.tell_attempt(c,
+                          ok        ? attempt_end::succeeded
+                          : stopped ? attempt_end::cancelled
+                                    : attempt_end::failed,
+                          started, started + took);
 }
 
 // They came together, and the worker's slots took them in turn. So they are laid out backwards from

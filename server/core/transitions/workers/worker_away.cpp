@@ -89,7 +89,7 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     }
     core_.scheduler.let_go(old_seat, c);
     core_.scheduler.hold_first(new_seat, c);
-    r.worker = to.number;
+    core_.book.take_over(c, to.number);
     core_.scheduler.reserve(new_seat, c);
     if (core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build)
       building_.go_on_building(to, c);

@@ -61,6 +61,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   state_came(t);
   core_.roster.serve(w);
   core_.activity.open(w.number, t.job, t.index, core_.step.now, t.spec.slots);
+  core_.step.fx.changes.workers.push_back({w.number, true, t.job, t.index, t.spec.slots});
   t.functions = ids;
 
   auto& seated = core_.scheduler.add(sit_down(w, old));
@@ -208,6 +209,7 @@ void worker_events::dismiss(worker& w) {
   if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   core_.places.release(w.place);
   core_.activity.close(w.number, core_.step.now);
+  core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);
   core_.scheduler.forget(core_.scheduler.of(w.number));
   core_.roster.erase(w);
@@ -313,7 +315,8 @@ void worker_events::cordon(cordon_task const& e) {
   if (!t)
     return core_.step.answer(e.call,
                              {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
-  if (std::exchange(t->cordoned, e.on) != e.on) {
+  if (t->cordoned != e.on) {
+    core_.roster.tasks.cordon(*t, e.on);
     core_.step.fx.remarks.push_back(
         {e.on ? remark_kind::task_cordoned : remark_kind::task_uncordoned, t->name(),
          e.on ? "was cordoned: nothing new goes there until it is uncordoned" : "was uncordoned"});

@@ -1,0 +1,106 @@
+#include "tests/core/changes_model.hpp"
+
+#include "base/check.hpp"
+#include "server/core/api/id_text.hpp"
+
+namespace muster::core {
+
+void changes_model::fold(changes const& c) {
+  for (auto const& p : c.places) p.here ? places_[p.place] = p, true : places_.erase(p.place) > 0;
+  for (auto const& w : c.workers)
+    w.here ? workers_[w.worker] = {w.job, w.index}, true : workers_.erase(w.worker) > 0;
+  for (auto const& t : c.tasks)
+    t.gone ? tasks_.erase({t.job, t.index}) > 0 : (tasks_[{t.job, t.index}] = t, true);
+  for (auto const& s : c.sessions) sessions_[s.session] = s;
+  for (auto const& n : c.created) {
+    auto& made = closures_[n.closure];
+    made = {};
+    made.session = n.session;
+    made.order = n.order;
+    made.function = n.function;
+  }
+  for (auto const& m : c.moved) {
+    auto& of = closures_.at(m.closure);
+    of.phase = m.to;
+    of.attempt = m.attempt;
+    of.worker = m.worker;
+  }
+  for (auto const& e : c.ended) {
+    auto& of = closures_.at(e.closure);
+    of.phase = phase_of(e.as);
+    of.attempt = e.attempt;
+    of.worker = {};
+    if (e.released) closures_.erase(e.closure);
+  }
+  for (auto const& v : c.values)
+    if (auto const it = closures_.find(v.closure); it != closures_.end())
+      it->second.value = v.where;
+  for (auto const& r : c.released) check(closures_.erase(r.closure) == 1, "what goes was there");
+  for (auto const& v : c.per_worker) {
+    if (v.gone) {
+      per_worker_.erase(v.value);
+      continue;
+    }
+    auto& of = per_worker_[v.value];
+    of.owner = v.owner;
+    of.released = v.released;
+  }
+  for (auto const& p : c.components) {
+    auto const of = per_worker_.find(p.value);
+    if (of == per_worker_.end()) continue;
+    if (p.gone)
+      of->second.components.erase({p.job, p.index});
+    else
+      of->second.components[{p.job, p.index}] = {p.state, p.failed};
+  }
+  for (auto const& s : c.sessions_released) sessions_.erase(s.session);
+}
+
+void changes_model::fold(effects const& fx) {
+  fold(fx.changes);
+  for (auto const& d : fx.dispatches)
+    for (std::uint32_t i = 0; i < d.count; ++i) {
+      auto const& a = fx.assignments[d.first + i];
+      auto& of = closures_.at(a.closure);
+      of.phase = i < d.running ? closure_phase::running : closure_phase::prefetched;
+      of.attempt = a.attempt;
+      of.worker = d.worker;
+    }
+}
+
+std::string changes_model::difference(coordinator const& c) const {
+  changes_model now;
+  now.fold(c.whole());
+  for (auto const& [id, is] : now.closures_) {
+    auto const it = closures_.find(id);
+    if (it == closures_.end()) return text(id) + " is there, and no change said so";
+    auto const& told = it->second;
+    if (told == is) continue;
+    auto const show = [](closure const& of) {
+      return "phase " + std::to_string(static_cast<int>(of.phase)) + ", attempt " +
+             std::to_string(of.attempt) + ", worker " + std::to_string(raw(of.worker)) +
+             ", value " + std::to_string(static_cast<int>(of.value)) + ", order " +
+             std::to_string(of.order) + " of " + text(of.session);
+    };
+    return text(id) + " is in " + show(is) + "; its changes say " + show(told);
+  }
+  if (closures_.size() != now.closures_.size()) return "a closure is gone, and no change said so";
+  for (auto const& [id, is] : now.sessions_) {
+    auto const it = sessions_.find(id);
+    if (it == sessions_.end()) return text(id) + " is there, and no change said so";
+    if (it->second != is) return text(id) + " is not what its changes say";
+  }
+  if (sessions_.size() != now.sessions_.size()) return "a session is gone, and no change said so";
+  for (auto const& [key, is] : now.tasks_) {
+    auto const it = tasks_.find(key);
+    if (it == tasks_.end() || it->second != is)
+      return "task " + key.first + ":" + std::to_string(key.second) + " is not what changes say";
+  }
+  if (tasks_.size() != now.tasks_.size()) return "a task is gone, and no change said so";
+  if (workers_ != now.workers_) return "other workers are here than changes say";
+  if (places_ != now.places_) return "other places are known than changes say";
+  if (per_worker_ != now.per_worker_) return "per-worker values are not what changes say";
+  return {};
+}
+
+}  // namespace muster::core
