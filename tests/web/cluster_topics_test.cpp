@@ -126,6 +126,32 @@ TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was
   EXPECT_EQ(text_at(snap, "/ages/default/jobs/worker").at(2), '-') << "an age would move it";
 }
 
+// The first page was told of the heartbeat before the agent's end, the second one opens right after
+// it.
+TEST_F(cluster_topics, a_page_that_opens_as_an_agent_ends_is_not_told_an_age_of_before) {
+  agents a(core_engine());
+  a.join(3);
+  socket first(port());
+  first.receive("hello");
+  first.send(sub("agents"));
+  auto const before = first.receive("snap", "agents");
+  EXPECT_NE(text_at(before, "/ages/default/jobs/worker").at(2), '-');
+  auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
+  a.report(2, "out of memory");
+  json::value delta;
+  do {
+    delta = first.receive("d", "agents");
+    ASSERT_TRUE(delta.is_object());
+  } while (!delta.at("rows").as_object().contains("default/worker:2"));
+  EXPECT_EQ(delta.at("rows").at("default/worker:2").at("seen"), seen);
+  socket second(port());
+  second.receive("hello");
+  second.send(sub("agents"));
+  auto const snap = second.receive("snap", "agents");
+  EXPECT_EQ(snap.at("rows").at("default/worker:2").at("seen"), seen);
+  EXPECT_EQ(text_at(snap, "/ages/default/jobs/worker").at(2), '-') << "an age would move it";
+}
+
 TEST_F(cluster_topics, what_needs_attention_comes_and_goes) {
   socket s(port());
   s.receive("hello");

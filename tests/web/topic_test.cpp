@@ -185,7 +185,7 @@ TEST(agents_topic, who_registers_comes_whole) {
   agents_topic topic;
   topic.update({agent(0, well), agent(1, well)}, 0, start, "");
   auto const other = R"({"cluster":"train","job":"worker","devices":8})";
-  topic.update({agent(0, late, other), agent(2, well)}, 0, start, R"({"train":{}})");
+  topic.update({agent(0, late, other), agent(2, well)}, 0, start + 2s, R"({"train":{}})");
   auto const d = parse(topic.delta_for(1));
   EXPECT_TRUE(d.at("changes").as_array().empty());
   EXPECT_EQ(d.at("rows").as_object().size(), 2u);
@@ -207,6 +207,29 @@ TEST(agents_topic, who_went_and_came_back_comes_whole) {
   EXPECT_TRUE(d.at("changes").as_array().empty());
   EXPECT_TRUE(d.at("gone").as_array().empty());
   EXPECT_EQ(d.at_pointer("/rows/train~1worker:0/state"), "LATE");
+}
+
+// Ages are up to a message's `now`: those of an earlier look would make a heartbeat later than it
+// was.
+TEST(agents_topic, ages_are_of_the_moment_of_their_message) {
+  agents_topic topic;
+  topic.update({agent(0, well)}, 0, start, R"({"train":"A"})");
+  topic.update({agent(0, ill)}, 0, start + 1s, R"({"train":"-"})");
+  EXPECT_EQ(parse(topic.snapshot()).at("ages").at("train"), "-");
+  EXPECT_FALSE(parse(topic.delta_for(1)).as_object().contains("ages")) << "not due yet";
+  topic.update({agent(0, ill)}, 0, start + 2s, R"({"train":"-"})");
+  EXPECT_EQ(parse(topic.delta_for(2)).at("ages").at("train"), "-");
+  topic.update({agent(0, ill)}, 0, start + 3s, R"({"train":"C"})");
+  EXPECT_FALSE(topic.delta_for(3));
+  EXPECT_EQ(parse(topic.delta_for(2)).at("ages").at("train"), "C");
+}
+
+// A heartbeat that is as old as another was two seconds ago is a new one.
+TEST(agents_topic, the_same_ages_later_are_told_again) {
+  agents_topic topic;
+  for (auto const after : {0s, 2s})
+    topic.update({agent(0, well)}, 0, start + after, R"({"train":"A"})");
+  EXPECT_TRUE(topic.delta_for(1));
 }
 
 // A barrier that 7,000 of 10,000 are late for, as a run (3,000 have come) and at random.

@@ -1,6 +1,8 @@
 // Half a row has changed when its JSON has.
 #include "web/live/agents_topic.hpp"
 
+#include "web/live/heartbeat_ages.hpp"
+
 namespace muster::web {
 namespace {
 
@@ -49,9 +51,10 @@ void agents_topic::update(std::vector<agent_row> rows, std::size_t more, core::t
   }
   keep_if(rows_, [](row const& r) { return r.present; });
   if (std::exchange(more_, more) != more) change();
-  if (ages_ == ages) return;
   ages_ = std::move(ages);
-  ages_changed_ = change();
+  if (now - ages_told_at_ < heartbeat_ages::every) return;
+  ages_told_at_ = now;
+  ages_told_ = change();
 }
 
 void agents_topic::write_body(json_out& out, std::uint64_t const* from) const {
@@ -63,7 +66,7 @@ void agents_topic::write_body(json_out& out, std::uint64_t const* from) const {
   auto const there = [this](key const& name) { return rows_.contains(name); };
   write_gone(out, from, there, [&out](key const& name) { out.string(text(name)); });
   out.key("more").number(more_);
-  if (!ages_.empty() && (!from || ages_changed_ > *from)) out.key("ages").raw(ages_);
+  if (!ages_.empty() && (!from || ages_told_ > *from)) out.key("ages").raw(ages_);
 }
 
 void agents_topic::write_changes(json_out& out, std::uint64_t from) const {

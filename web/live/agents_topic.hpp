@@ -29,7 +29,8 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   agents_topic() : changing_rows(topic_name::agents) {}
 
   /// `rows`: all there are now, each once; `more`: how many were left out. `ages`: JSON of what
-  /// moves all the time, apart from the rows, see heartbeat_ages.hpp; sent again when it differs.
+  /// moves all the time, apart from the rows, see heartbeat_ages.hpp. It is up to `now`, so every
+  /// snapshot has the newest; a delta is due every two seconds.
   void update(std::vector<agent_row> rows, std::size_t more, core::time_point now,
               std::string ages);
 
@@ -47,7 +48,8 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   std::map<key, row> rows_;
   std::size_t more_ = 0;
   std::string ages_;
-  std::uint64_t ages_changed_ = 0;
+  std::uint64_t ages_told_ = 0;  // at this number, and time, a delta with ages was due
+  core::time_point ages_told_at_{};
 };
 
 }  // namespace muster::web

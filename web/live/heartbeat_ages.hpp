@@ -17,7 +17,7 @@ namespace muster::web {
 
 class heartbeat_ages {
  public:
-  /// Pages count on by themselves meanwhile.
+  /// How often those who have a page open are told; pages count on by themselves meanwhile.
   static constexpr std::chrono::seconds every{2};
 
   /// In order of the index, each job without gaps. `seen`: epoch for never.

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "web/attention/collect.hpp"
-#include "web/live/heartbeat_ages.hpp"
 #include "web/live/subscriber.hpp"
 
 namespace muster::web {
@@ -141,13 +140,8 @@ coro::task<void> topic_set::gather_clusters() {
       if (wish) topic.update(std::move(rows.rows), rows.more, all->now);
     };
     take(wishes.clusters, cluster_rows_, all->clusters);
-    if (wishes.agents) {
-      if (!agents_.live || all->now - ages_at_ >= heartbeat_ages::every) {
-        ages_at_ = all->now;
-        ages_ = std::move(all->ages);
-      }
-      agents_.update(std::move(all->agents), all->more_agents, all->now, ages_);
-    }
+    if (wishes.agents)
+      agents_.update(std::move(all->agents), all->more_agents, all->now, std::move(all->ages));
     take(wishes.barriers, barriers_, all->barriers);
     take(wishes.events, events_, all->events);
   }

@@ -71,8 +71,6 @@ class topic_set {
   rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
       events_{topic_name::events}, attention_{topic_name::attention};
   std::chrono::steady_clock::time_point attention_at_{};
-  std::string ages_;  // of agents' heartbeats, and when they were taken
-  core::time_point ages_at_{};
   /// Bounded by the clients and websocket_logs_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_

@@ -86,4 +86,7 @@ test('the column of ages says when each was heard of, also for rows that are tol
   keepSeen(again, (name) => rows.get(name));
   assert.equal(again['c/w:1'].seen, 9_900);
   assert.equal(again['c/w:9'].seen, 7_000, 'a new one was heard of when it registered');
+  const back = { 'c/w:1': { index: 1, registered: 20_000 } as AgentRow };
+  keepSeen(back, (name) => rows.get(name));
+  assert.equal(back['c/w:1'].seen, 20_000, 'and so was one that came back');
 });

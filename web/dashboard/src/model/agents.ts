@@ -96,9 +96,10 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// A row that is told anew says nothing of heartbeats, as long as there are any: what the column of ages said still holds.
+// A row that is told anew says nothing of heartbeats, as long as there are any: what the column of ages said still holds, unless
+// it registered since.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
-  for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : (before(name)?.seen ?? row.registered);
+  for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : Math.max(before(name)?.seen ?? 0, row.registered);
 }
 
 // One character a task, by index; '-' for one that was never heard of, or beats no more: its row says when it did.
