@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foldEvents } from '../src/model/fold-events';
+import { eventsOf, foldEvents } from '../src/model/fold-events';
 import type { EventRow } from '../src/model/protocol';
 
 const event = (number: number, time_ms: number, subject: string, text = 'lost'): EventRow => ({ number, time_ms, severity: 'WARNING', kind: 'worker_lost', cluster: '', subject, text });
@@ -17,4 +17,11 @@ test('texts that differ in numbers only repeat; others do not', () => {
 
 test('what is long ago is a line of its own', () => {
   assert.equal(foldEvents([event(2, 1_000_000, 'a'), event(1, 1, 'a')]).length, 2);
+});
+
+test('events of a worker are those about it, in its cluster', () => {
+  const about = (number: number, cluster: string, subject: string, text = 'attached'): EventRow => ({ ...event(number, 0, subject, text), cluster });
+  const all = [about(1, '', 'worker:1'), about(2, 'train', 'worker:1'), about(3, '', 'worker:11'), about(4, '', 'worker:2', 'my-worker:1 said worker:1 is lost'), about(5, 'default', 'worker:1')];
+  assert.deepEqual(eventsOf(all, 'worker:1', { name: 'default', main: true }).map((e) => e.number), [5, 1]);
+  assert.deepEqual(eventsOf(all, 'worker:1', { name: 'train', main: false }).map((e) => e.number), [2]);
 });

@@ -1,5 +1,6 @@
 // What happened to one task, newest first.
 
+import { eventsOf } from '../model/fold-events';
 import { clock, moment } from '../model/format';
 import { slow, store } from '../page';
 import { address, follow } from '../route';
@@ -9,10 +10,7 @@ const SHOWN = 12;
 
 export function TaskEvents({ task, main, name }: { task: string; main: boolean; name: string }) {
   slow.value;
-  const mine = store.events
-    .all()
-    .filter((e) => (e.cluster === name || (main && !e.cluster)) && (e.subject === task || e.text.includes(`${task} `)))
-    .sort((a, b) => b.number - a.number);
+  const mine = eventsOf(store.events.all(), task, { name, main });
   const shown = mine.slice(0, SHOWN);
   return (
     <Panel id="its-events" title="Its events" note={mine.length > 0 && 'newest first'} span={12} aside={<a href={address('/events', { q: task })} onClick={follow}>all events of it</a>}>
