@@ -88,6 +88,20 @@ TEST_F(cluster_topics, agents_clusters_and_events_are_told) {
   EXPECT_FALSE(later.receive("snap", "events").at("rows").as_object().empty());
 }
 
+TEST_F(cluster_topics, a_cluster_says_whether_workers_have_come_to_it) {
+  post_json("/api/v1/clusters", R"({"name":"train"})", 201);
+  socket s(port());
+  s.receive("hello");
+  s.send(sub("clusters"));
+  auto const snap = s.receive("snap", "clusters");
+  for (auto const* name : {"default", "train"})
+    EXPECT_EQ(snap.at("rows").at(name).at("has_workers"), false) << name;
+  add_worker(worker::habit::hold);
+  auto const delta = s.receive("d", "clusters");
+  EXPECT_EQ(delta.at("rows").at("default").at("has_workers"), true);
+  EXPECT_FALSE(delta.at("rows").as_object().contains("train")) << "it is another one's";
+}
+
 TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_and_no_rows) {
   socket s(port());
   s.receive("hello");

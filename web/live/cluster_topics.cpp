@@ -34,6 +34,7 @@ struct named_barrier {
 // What one step on the engine copied.
 struct copied {
   std::vector<coordination::cluster_view> clusters;
+  std::vector<bool> worked;  // parallel: closure workers have come to it
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
@@ -42,6 +43,11 @@ struct copied {
   cluster_id main{};
   core::time_point now{};
 };
+
+bool has_workers(engine_services& services, cluster_id c) {
+  auto* const pool = services.pools.existing(c);
+  return pool && !pool->state().tasks(0, 1, {}).items.empty();
+}
 
 void copy_barriers(engine_services& services, cluster_id c, copied& into) {
   auto const& all = services.coordination.state();
@@ -73,6 +79,7 @@ copied copy(engine_services& services, cluster_wishes wishes, server::cluster_sc
     if (wishes.clusters) {
       c.clusters.push_back(all.view(id, c.now));
       c.clusters.back().address = services.endpoints.address(id);
+      c.worked.push_back(has_workers(services, id));
     }
     if (wishes.barriers) copy_barriers(services, id, c);
   }
@@ -108,13 +115,14 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
   return rows;
 }
 
-std::string cluster_row(coordination::cluster_view const& c, bool main) {
+std::string cluster_row(coordination::cluster_view const& c, bool main, bool worked) {
   auto const& g = c.generation;
   return object_text([&](member_list const& m) {
     m("name", c.spec.name);
     m("main", main);
     m("address", c.address);
     m("tasks", c.spec.size());
+    m("has_workers", worked);
     m("state", g.state);
     m("generation", g.number);
     m("started", g.started);
@@ -198,7 +206,7 @@ cluster_rows to_rows(copied const& c) {
   r.barriers.more = c.more_barriers;
   for (std::size_t i = 0; i < c.clusters.size(); ++i)
     r.clusters.rows.emplace_back(c.clusters[i].spec.name,
-                                 cluster_row(c.clusters[i], c.ids[i] == c.main));
+                                 cluster_row(c.clusters[i], c.ids[i] == c.main, c.worked[i]));
   for (auto const& b : c.barriers)
     r.barriers.rows.emplace_back(b.cluster + "/" + b.view.id, barrier_row(b));
   for (auto const& e : c.events)

@@ -34,7 +34,7 @@ export class MockClusters {
     const agents = this.empty
       ? { missing: 0, registering: 0, connected: 0, late: 0, error: 0, disconnected: 0 }
       : { missing: 2, registering: 1, connected: n - 15, unheard: 6, late: 3, error: 8, disconnected: 1 };
-    return { name, main: name === 'default', address: '127.0.0.1:8476', generation: 1, agents, barriers: this.empty ? 0 : 3, keys: this.empty ? 0 : 48_214, key_waits: this.empty ? 0 : 1003, ...more };
+    return { name, main: name === 'default', address: '127.0.0.1:8476', has_workers: name === 'default', generation: 1, agents, barriers: this.empty ? 0 : 3, keys: this.empty ? 0 : 48_214, key_waits: this.empty ? 0 : 1003, ...more };
   }
 
   failed(t) {

@@ -4,7 +4,7 @@ import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLI
 import { age, clock, count, moment } from './model/format';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
-import { clustersWithWorkers, hasAgents } from './model/map-groups';
+import { hasAgents } from './model/map-groups';
 import { address, choose, chosen, follow } from './route';
 import { Panel } from './parts/panel';
 import type { AgentRow, ClusterRow } from './model/protocol';
@@ -50,8 +50,7 @@ const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(
 // Those of all clusters that need a look, as the key numbers count them; nothing while all are well.
 export function AgentProblems() {
   slow.value;
-  const worked = clustersWithWorkers(store.tasks, store.counters?.tasks.total ?? 0);
-  const counted = new Set(store.clusters.all().filter((c) => hasAgents(c, worked)).map((c) => c.name));
+  const counted = new Set(store.clusters.all().filter(hasAgents).map((c) => c.name));
   const all = listAgents(store.agents.all().filter((a) => counted.has(a.cluster) && troubled(a)), query.value);
   if (all.length === 0) return null;
   const rows = all.slice(0, PROBLEMS_SHOWN);

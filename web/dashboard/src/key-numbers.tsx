@@ -13,7 +13,7 @@ import { Spark } from './parts/spark';
 export function KeyNumbers() {
   slow.value;
   const { counters, hello } = store;
-  const totals = counters && taskTotals(counters.tasks, store.clusters.all(), store.tasks);
+  const totals = counters && taskTotals(counters.tasks, store.clusters.all());
   return (
     <section class="panel keys span-12" aria-label="Key numbers">
       <Key label="Tasks connected" testid="key-tasks" value={totals && count(totals.connected)} of={totals && `of ${count(totals.total)}`}>

@@ -11,7 +11,7 @@ import { setTheme, theme, THEMES } from './theme';
 function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
-  const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all(), store.tasks);
+  const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
   if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
   if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const running = store.counters?.jobs.running ?? 0;

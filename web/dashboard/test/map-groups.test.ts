@@ -7,7 +7,7 @@ import { Tasks } from '../src/model/tasks';
 
 const agent = (cluster: string, index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster, job: 'trainer', index, state: 'CONNECTED', incarnation: '1', address: '', registered: 0, seen: 0, devices: 8, waits: [], ...more });
 const cluster = (name: string, tasks: number, main = false): ClusterRow => ({
-  name, main, tasks, address: '', state: 'RUNNING', generation: 1, started: 0, barriers: 0, keys: 0, key_waits: 0,
+  name, main, tasks, has_workers: false, address: '', state: 'RUNNING', generation: 1, started: 0, barriers: 0, keys: 0, key_waits: 0,
   agents: { connected: Math.max(0, tasks - 2), registering: tasks > 0 ? 1 : 0, missing: tasks > 0 ? 1 : 0, disconnected: 0, late: 0, error: 0 },
 });
 
@@ -65,11 +65,11 @@ test('the map and the key numbers count alike', () => {
   ];
   const row: ClusterRow = { ...cluster('train', 8), agents: { connected: 2, unheard: 1, registering: 1, missing: 1, disconnected: 1, late: 1, error: 2 } };
   // Closure workers use it, and no agent ever came.
-  const used: ClusterRow = { ...cluster('used', 2), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 2, disconnected: 0, late: 0, error: 0 } };
+  const used: ClusterRow = { ...cluster('used', 2), has_workers: true, state: 'WAITING', agents: { connected: 0, registering: 0, missing: 2, disconnected: 0, late: 0, error: 0 } };
   const clusters = [cluster('default', 0, true), row, used];
   const counts = countStates(tasks, cellGroups(tasks, mapGroups(tasks), agents, clusters, undefined), undefined);
   const drawn = Object.fromEntries(CELL_STATES.map((state, n) => [state, counts[n]]));
-  const totals = taskTotals({ connected: 3, late: 0, error: 0, disconnected: 0, total: 3 }, clusters, tasks);
+  const totals = taskTotals({ connected: 3, late: 0, error: 0, disconnected: 0, total: 3 }, clusters);
   assert.deepEqual(drawn, { CONNECTED: totals.connected, REGISTERING: totals.missing, LATE: totals.late, DISCONNECTED: totals.gone, ERROR: totals.error, UNHEARD: totals.unheard });
   assert.deepEqual(totals, { total: 11, connected: 4, late: 1, error: 2, gone: 1, missing: 2, unheard: 1 });
 });
@@ -78,25 +78,23 @@ test('a cluster is used by its own workers and by no other', () => {
   const waiting: ClusterRow = { ...cluster('train', 3), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 3, disconnected: 0, late: 0, error: 0 } };
   const main: ClusterRow = { ...waiting, name: 'default', main: true };
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
-  assert.equal(taskTotals(numbers, [waiting, main], workers(['train'])).missing, 3, 'who is awaited by the main one');
-  assert.equal(taskTotals(numbers, [waiting], workers([''])).missing, 3, 'who is awaited by train');
-  // A page that does not listen to tasks.
-  assert.equal(taskTotals(numbers, [main], new Tasks()).missing, 0);
+  assert.equal(taskTotals(numbers, [{ ...waiting, has_workers: true }, main]).missing, 3, 'who is awaited by the main one');
+  assert.equal(taskTotals(numbers, [waiting, { ...main, has_workers: true }]).missing, 3, 'who is awaited by train');
 });
 
 test('a cluster of agents alone has tasks', () => {
-  const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)], new Tasks());
+  const totals = taskTotals({ connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }, [cluster('default', 0, true), cluster('jax', 10)]);
   assert.equal(totals.total, 10);
   assert.equal(totals.missing, 2);
 });
 
 test('agents that nobody waits for are not counted beside closure workers', () => {
   const tasks = workers(['']);
-  const unused: ClusterRow = { ...cluster('default', 4, true), state: 'WAITING', agents: { connected: 0, registering: 0, missing: 4, disconnected: 0, late: 0, error: 0 } };
+  const unused: ClusterRow = { ...cluster('default', 4, true), has_workers: true, state: 'WAITING', agents: { connected: 0, registering: 0, missing: 4, disconnected: 0, late: 0, error: 0 } };
   const agents = [agent('default', 0, { state: 'MISSING' })];
   assert.deepEqual(cellGroups(tasks, mapGroups(tasks), agents, [unused], undefined).map((g) => g.label), ['worker']);
   const numbers = { connected: 1, late: 0, error: 0, disconnected: 0, total: 1 };
-  assert.equal(taskTotals(numbers, [unused], tasks).total, 1);
-  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [unused], new Tasks()).missing, 4, 'without workers they are who is awaited');
-  assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }], tasks).total, 5);
+  assert.equal(taskTotals(numbers, [unused]).total, 1);
+  assert.equal(taskTotals({ ...numbers, connected: 0, total: 0 }, [{ ...unused, has_workers: false }]).missing, 4, 'without workers they are who is awaited');
+  assert.equal(taskTotals(numbers, [{ ...unused, state: 'REGISTERING' }]).total, 5);
 });

@@ -30,17 +30,9 @@ const STATE_OF: Record<Plight, CellState> = {
 
 export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE_OF[plight(agent)]);
 
-// As rows of workers name them: the main one is empty. Pages that do not listen to tasks know how many workers there are,
-// and not whose: they are taken for the main one's.
-export function clustersWithWorkers(tasks: Tasks, workers: number): ReadonlySet<string> {
-  return tasks.size === 0 && workers > 0 ? new Set(['']) : tasks.clusters();
-}
-
 // Of a cluster that closure workers have and no agent ever came to, the agents are nobody's concern: it is declared for
 // its port and its size.
-export function hasAgents(cluster: ClusterRow | undefined, worked: ReadonlySet<string>): boolean {
-  return cluster?.state !== 'WAITING' || !worked.has(cluster.main ? '' : cluster.name);
-}
+export const hasAgents = (cluster: ClusterRow | undefined): boolean => cluster?.state !== 'WAITING' || !cluster.has_workers;
 
 // `of`: one cluster only. Labels name the cluster where there are several.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
@@ -53,10 +45,9 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   const several = clusters.length > 1;
   const byJob = new Map<string, AgentRow[]>();
   const byName = new Map(clusters.map((cluster) => [cluster.name, cluster]));
-  const worked = clustersWithWorkers(tasks, tasks.size);
   for (const agent of agents) {
     if (of && agent.cluster !== of.name) continue;
-    if (!hasAgents(byName.get(agent.cluster), worked)) continue;
+    if (!hasAgents(byName.get(agent.cluster))) continue;
     const key = several ? `${agent.cluster}/${agent.job}` : agent.job;
     const list = byJob.get(key);
     if (list) list.push(agent);
@@ -112,13 +103,12 @@ export interface TaskTotals {
   unheard: number; // not heard of since a restart of the server
 }
 
-export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[], tasks: Tasks): TaskTotals {
+export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {
   const { connected, late, error, disconnected, total } = workers;
   const sum = { total, connected, late, error, gone: disconnected, missing: Math.max(0, total - connected - late - error - disconnected), unheard: 0 };
-  const worked = clustersWithWorkers(tasks, total);
   for (const cluster of clusters) {
     const { agents } = cluster;
-    if (!hasAgents(cluster, worked)) continue;
+    if (!hasAgents(cluster)) continue;
     sum.total += cluster.tasks;
     sum.connected += connectedOf(agents);
     sum.unheard += agents.unheard ?? 0;

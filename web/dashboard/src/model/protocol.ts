@@ -86,6 +86,7 @@ export interface ClusterRow {
   main: boolean; // of the server's own port: closure workers are its tasks too
   address: string; // where its agents connect; empty: nowhere
   tasks: number;
+  has_workers: boolean; // closure workers have come to it
   state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
   generation: number;
   started: number;

@@ -62,7 +62,6 @@ export class Tasks {
   readonly problems = new Set<number>(); // ids of the rows that are not CONNECTED
 
   private at: Columns = columns(64);
-  private pools = { rowsVersion: -1, of: new Set<string>() as ReadonlySet<string> };
   private slotOf = new Map<number, number>();
   private jobNumbers = new Map<string, number>();
 
@@ -119,12 +118,6 @@ export class Tasks {
   }
   nameAt(slot: number): string {
     return `${this.jobNames[this.at.job[slot]!]}:${this.at.index[slot]}`;
-  }
-
-  // Clusters that have closure workers; the main one is empty.
-  clusters(): ReadonlySet<string> {
-    if (this.pools.rowsVersion !== this.rowsVersion) this.pools = { rowsVersion: this.rowsVersion, of: new Set(this.at.cluster.slice(0, this.size)) };
-    return this.pools.of;
   }
 
   // The age of the last sign of life. For a healthy row that the server was not asked to keep exact, time passes here
