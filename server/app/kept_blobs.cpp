@@ -2,6 +2,7 @@
 #include "server/app/kept_blobs.hpp"
 
 #include "server/app/app.hpp"
+#include "server/disk/names.hpp"
 
 namespace muster::server {
 namespace {
@@ -13,7 +14,7 @@ blob_store_options options_from(configuration const& c) {
   o.limits = c.blobs;
   o.files.durable = !c.data_dir.empty();
   if (auto const& in = o.files.durable ? c.data_dir : c.spill_dir; !in.empty())
-    o.files.directory = in / "blobs";
+    o.files.directory = in / blob_folder;
   return o;
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,7 +12,8 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "server/disk/open_file.hpp"
+#include "server/disk/own_files.hpp"
+#include "server/disk/sha256.hpp"
 
 namespace muster::server {
 
@@ -44,8 +44,8 @@ class blob_files {
   muster::status append(std::uint64_t upload, std::string_view piece);
   /// INVALID_ARGUMENT: it has another hash. The upload is over, in any case.
   muster::status finish(std::uint64_t upload, std::string_view hash);
-  void abandon(std::uint64_t upload);
-  /// NOT_FOUND, too.
+  void abandon(std::uint64_t number) { uploads_.erase(number); }
+  /// As many bytes as are asked for. NOT_FOUND, too; INTERNAL: its file has fewer.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
                                    std::size_t bytes) const;
   void remove(std::string_view hash);
@@ -53,17 +53,19 @@ class blob_files {
   void clear();
 
  private:
-  struct upload;
+  struct upload {
+    sha256 hash;
+    std::string small;  // until it is too much
+    own_files::unfinished file;
+  };
 
   muster::status open_directory();
-  muster::status write(upload& u, std::string_view bytes);
-  muster::status keep(upload& u, std::string_view hash);
-  std::filesystem::path file_of(std::string_view hash) const;
+  muster::status write(std::uint64_t number, upload& u, std::string_view bytes);
+  muster::status keep(std::uint64_t number, upload& u, std::string_view hash);
 
   blob_files_options const options_;
-  std::filesystem::path directory_;
-  open_file lock_;
-  std::map<std::uint64_t, std::unique_ptr<upload>> uploads_;
+  own_files files_;
+  std::map<std::uint64_t, upload> uploads_;
   std::unordered_map<std::string, std::string> small_;
   std::size_t small_bytes_ = 0;
 };

@@ -31,44 +31,21 @@ muster::status blob_store::start() {
   auto const found = files_.find();
   if (!found) return found.error();
   for (auto const& [hash, size] : *found) table_.restore(hash, size, environment_.now());
-  running_ = true;  // nobody else knows of this yet
-  thread_ = std::thread([this] { run(); });
+  thread_.start([this](std::vector<job> jobs) {
+    for (auto& j : jobs) std::exchange(j, {})(files_);  // it may be large
+  });
   return {};
 }
 
+// What was asked for before the end is done, so that nobody waits for an answer for ever.
 void blob_store::stop() {
-  if (!thread_.joinable()) return;
-  {
-    std::lock_guard const hold(mutex_);
-    running_ = false;
-  }
-  asked_.notify_one();
-  thread_.join();
-  files_.clear();
+  if (thread_.stop(true)) files_.clear();
 }
 
 bool blob_store::ask(job j) {
-  {
-    std::lock_guard const hold(mutex_);
-    if (!running_) return false;
-    queue_.push_back(std::move(j));
-  }
-  asked_.notify_one();
-  return true;
-}
-
-// What was asked for before the end is done, so that nobody waits for an answer for ever.
-void blob_store::run() {
-  while (true) {
-    std::deque<job> jobs;
-    {
-      std::unique_lock hold(mutex_);
-      asked_.wait(hold, [this] { return !running_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      jobs = std::exchange(queue_, {});
-    }
-    for (auto& j : jobs) std::exchange(j, {})(files_);
-  }
+  std::vector<job> one;
+  one.push_back(std::move(j));
+  return thread_.ask(std::move(one));
 }
 
 void blob_store::remove_gone() {
@@ -110,10 +87,8 @@ void blob_store::append(upload_id id, std::string piece, done on_done) {
     if (wrong.ok()) u.reserved = u.got;
   }
   if (!wrong.ok()) return on_done(std::move(wrong));
-  // In a shared_ptr, as a std::function is copied on its way.
-  auto shared = std::make_shared<std::string>(std::move(piece));
-  auto work = [this, id, shared, on_done](blob_files& files) {
-    auto said = files.append(id, *shared);
+  auto work = [this, id, piece = std::move(piece), on_done](blob_files& files) {
+    auto said = files.append(id, piece);
     environment_.post([on_done, said = std::move(said)] { on_done(said); });
   };
   if (!ask(std::move(work))) on_done(not_running());
@@ -164,20 +139,15 @@ void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t b
   table_.pin(hash);
   auto const left = offset < *size ? *size - offset : 0;
   bytes = std::min<std::uint64_t>({bytes, piece_bytes_max, left});
-  auto answer = [this, name = std::string(hash), on_done](muster::result<std::string>& got) {
+  auto answer = [this, name = std::string(hash), on_done](muster::result<std::string> got) {
     table_.unpin(name, environment_.now());
     on_done(std::move(got));
   };
   auto work = [this, name = std::string(hash), offset, bytes, answer](blob_files& files) {
-    auto got = std::make_shared<muster::result<std::string>>(files.read(name, offset, bytes));
-    if (*got && (*got)->size() < bytes)
-      *got = muster::status{muster::code::internal,
-                            "the file of blob " + blob_hex_of(name) + " is shorter than it was"};
-    environment_.post([answer, got] { answer(*got); });
+    environment_.post(
+        [answer, got = files.read(name, offset, bytes)]() mutable { answer(std::move(got)); });
   };
-  if (ask(std::move(work))) return;
-  muster::result<std::string> refused = not_running();
-  answer(refused);
+  if (!ask(std::move(work))) answer(not_running());
 }
 
 bool blob_store::lease(std::string_view hash) {

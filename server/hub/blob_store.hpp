@@ -14,17 +14,15 @@
 // Owned by the composition root. Everything is called on the engine thread, `start` before it runs.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
-#include <thread>
 
+#include "base/unique_function.hpp"
 #include "server/core/api/blob_name.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/blobs/blob_table.hpp"
+#include "server/disk/store_thread.hpp"
 #include "server/hub/blob_files.hpp"
 
 namespace muster::server {
@@ -102,10 +100,9 @@ class blob_store {
     std::uint64_t reserved = 0, got = 0;
     bool finishing = false;
   };
-  using job = std::function<void(blob_files&)>;
+  using job = coro::unique_function<void(blob_files&)>;
 
   bool ask(job j);
-  void run();
   void remove_gone();
 
   blob_store_options const options_;
@@ -116,12 +113,7 @@ class blob_store {
   std::map<core::closure_id, std::string> named_by_;
   core::closure_id looked_at_{};  // of these, by the last sweep
   blob_files files_;              // the store's thread, while that runs
-
-  std::mutex mutex_;
-  std::condition_variable asked_;
-  std::deque<job> queue_;  // under mutex_; bounded by uploads_max and by who reads
-  bool running_ = false;   // under mutex_
-  std::thread thread_;
+  store_thread<job> thread_;      // what waits is bounded by uploads_max and by who reads
 };
 
 using core::names_blob;

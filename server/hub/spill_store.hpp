@@ -10,18 +10,16 @@
 // may hold and reads 64 values at one time.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "server/core/api/effects.hpp"
-#include "server/disk/open_file.hpp"
+#include "server/disk/own_files.hpp"
+#include "server/disk/store_thread.hpp"
 
 namespace muster::server {
 
@@ -32,7 +30,7 @@ class spill_store {
   /// Gets the answers, from the store's thread; none after `stop`.
   using answer_handler = std::function<void(core::values_moved)>;
 
-  spill_store() = default;
+  spill_store();
   ~spill_store() { stop(); }
   spill_store(spill_store const&) = delete;
 
@@ -40,7 +38,7 @@ class spill_store {
   /// the directory and the system's reason; then nothing runs.
   muster::status start(std::filesystem::path directory, answer_handler on_answer);
   /// Any thread. Does nothing before `start` and after `stop`.
-  void ask(std::vector<core::value_move> moves);
+  void ask(std::vector<core::value_move> moves) { thread_.ask(std::move(moves)); }
   /// Finishes the operation that is under way, ends the thread and removes the files.
   void stop();
 
@@ -53,32 +51,23 @@ class spill_store {
     core::encoding encoding = core::encoding::json;
   };
 
-  void run();
   void perform(std::vector<core::value_move> moves);
   /// Writes `moves[from…to)` as one segment and answers for each.
   void write(std::vector<core::value_move> const& moves, std::size_t from, std::size_t to);
-  std::string write_segment(std::vector<core::value_move> const& moves, std::size_t from,
-                            std::size_t to);
+  int write_segment(std::vector<core::value_move> const& moves, std::size_t from, std::size_t to);
   core::value_moved read(core::closure_id id) const;
   void forget(core::closure_id id);
-  std::filesystem::path file_of(std::uint64_t segment) const;
-  void remove_files() const;
 
-  std::filesystem::path directory_;
   answer_handler on_answer_;
-  open_file lock_;
-  std::thread thread_;
 
-  std::mutex mutex_;
-  std::condition_variable asked_;
-  std::vector<core::value_move> queue_;  // under mutex_
-  bool running_ = false;                 // under mutex_
-
-  // the store's thread
+  // the store's thread, while that runs
+  own_files files_;
   std::unordered_map<core::closure_id, place> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // values wanted, by segment
   std::uint64_t last_segment_ = 0;
   core::values_moved answers_;
+
+  store_thread<core::value_move> thread_;
 };
 
 }  // namespace muster::server

@@ -1,15 +1,15 @@
 // A mebibyte at a time is read, hashed and, for a copy, written.
 #include "server/journal/blobs.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <memory>
 #include <system_error>
 
 #include "base/hex.hpp"
+#include "server/disk/disk_error.hpp"
+#include "server/disk/names.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
+#include "server/disk/sha256.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -18,16 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::size_t missing_max = 16;
-constexpr auto folder = "blobs";
-
-muster::status failed(fs::path const& path, std::string const& what, int error) {
-  return {code::internal,
-          path.string() + ": " + what + ": " + std::generic_category().message(error)};
-}
-
-bool is_name(std::string_view name) {
-  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
-}
 
 class reader {
  public:
@@ -37,14 +27,14 @@ class reader {
   muster::result<bool> read(fs::path const& path) {
     open_file const from(path, O_RDONLY | O_NOFOLLOW);
     if (!from && errno == ENOENT) return false;
-    if (!from) return failed(path, "cannot be read", errno);
+    if (!from) return disk_error(path, errno, "cannot be read");
     auto const to = into_.empty() ? fs::path() : into_ / path.filename();
     open_file copy;
     if (!to.empty()) copy = open_file(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-    if (!to.empty() && !copy) return failed(to, "cannot be made", errno);
+    if (!to.empty() && !copy) return disk_error(to, errno, "cannot be made");
     if (auto const done = read_pieces(path, from, to, copy); !done.ok()) return done;
     if (int const error = copy ? copy.sync() : 0; error != 0)
-      return failed(to, "cannot be written to the disk", error);
+      return disk_error(to, error, "cannot be written to the disk");
     ++found.blobs;
     return true;
   }
@@ -54,26 +44,21 @@ class reader {
  private:
   muster::status read_pieces(fs::path const& path, open_file const& from, fs::path const& to,
                              open_file const& copy) {
-    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
-                                                                          EVP_MD_CTX_free);
-    EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+    sha256 hash;
     for (std::uint64_t at = 0;;) {
       auto const n = from.read(at, piece_.data(), piece_.size());
-      if (n < 0) return failed(path, "cannot be read", errno);
+      if (n < 0) return disk_error(path, errno, "cannot be read");
       if (n == 0) break;
       at += static_cast<std::uint64_t>(n);
       auto const piece = std::string_view(piece_).substr(0, static_cast<std::size_t>(n));
-      EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+      hash.add(piece);
       if (int const error = copy ? copy.write(piece) : 0; error != 0)
-        return failed(to, "cannot be written", error);
+        return disk_error(to, error, "cannot be written");
       found.bytes += piece.size();
       if (watch_ && !watch_(copy ? "copying blobs" : "checking blobs", found.blobs, found.bytes))
         return {code::cancelled, path.string() + ": broken off"};
     }
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    EVP_DigestFinal_ex(context.get(), digest, nullptr);
-    if (auto const is = hex({reinterpret_cast<char const*>(digest), 32});
-        is != path.filename().string())
+    if (auto const is = hex(hash.digest()); is != path.filename().string())
       return {code::internal, path.string() +
                                   ": this blob is damaged: its bytes have the SHA-256 " + is +
                                   "; without the file the rest can be read"};
@@ -88,11 +73,11 @@ class reader {
 muster::result<std::vector<fs::path>> files_of(fs::path const& directory) {
   std::vector<fs::path> all;
   std::error_code error;
-  if (directory.empty() || !fs::exists(directory / folder, error)) return all;
-  for (auto it = fs::directory_iterator(directory / folder, error);
+  if (directory.empty() || !fs::exists(directory / blob_folder, error)) return all;
+  for (auto it = fs::directory_iterator(directory / blob_folder, error);
        !error && it != fs::directory_iterator(); it.increment(error))
-    if (is_name(it->path().filename().string())) all.push_back(it->path());
-  if (error) return failed(directory / folder, "cannot be read", error.value());
+    if (is_blob_name(it->path().filename().string())) all.push_back(it->path());
+  if (error) return disk_error(directory / blob_folder, error.value(), "cannot be read");
   std::sort(all.begin(), all.end());
   return all;
 }
@@ -117,9 +102,9 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
                                        fs::path const& into, watcher const& watch) {
   auto const files = files_of(directory);
   if (!files) return files.error();
-  auto const to = into.empty() || files->empty() ? fs::path() : into / folder;
+  auto const to = into.empty() || files->empty() ? fs::path() : into / blob_folder;
   if (int const e = to.empty() ? 0 : make_private_directory(to); e != 0)
-    return failed(to, "cannot be made", e);
+    return disk_error(to, e, "cannot be made");
   reader r(to, watch);
   std::vector<std::string> there;
   for (auto const& path : *files) {
@@ -128,7 +113,7 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
     if (*read) there.push_back(path.filename().string());
   }
   if (int const e = to.empty() ? 0 : sync_directory(to); e != 0)
-    return failed(to, "cannot be written to the disk", e);
+    return disk_error(to, e, "cannot be written to the disk");
   r.found.named = named.size();
   add_missing(named, there, r.found);
   return std::move(r.found);

@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "server/disk/disk_error.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/journal/entries.hpp"
@@ -16,10 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t batch_bytes = std::size_t{4} << 20;
-
-muster::status failed(fs::path const& path, std::string const& what, std::error_code const& e) {
-  return {code::internal, path.string() + ": " + what + ": " + e.message()};
-}
 
 // Without a slash at its end, so that a name can be put behind it.
 fs::path plain(fs::path const& path) {
@@ -71,14 +68,14 @@ muster::result<copied> copy_to(fs::path const& partial, view const& from, std::u
 muster::status make_durable(fs::path const& directory) {
   int const e = sync_directory(directory);
   if (e == 0) return {};
-  return failed(directory, "cannot be written to the disk", {e, std::generic_category()});
+  return disk_error(directory, e, "cannot be written to the disk");
 }
 
 muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   if (auto const files = make_durable(partial); !files.ok()) return files;
   std::error_code error;
   fs::rename(partial, to, error);
-  if (error) return failed(to, "cannot take its name", error);
+  if (error) return disk_error(to, error.value(), "cannot take its name");
   return make_durable(to.parent_path());
 }
 
@@ -91,7 +88,7 @@ muster::result<copied> copy_beside(view const& from, fs::path const& directory, 
   if (!found) return found.error();
   auto const partial = unfinished(to);
   if (int const e = make_private_directory(partial); e != 0)
-    return failed(partial, "cannot be made", {e, std::generic_category()});
+    return disk_error(partial, e, "cannot be made");
   auto done = copy_to(partial, from, found->entries(), watch);
   if (done) {
     auto blobs = read_blobs(directory, found->blobs, partial, watch);

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "base/no_room.hpp"
+#include "server/disk/disk_error.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/journal/log_format.hpp"
@@ -21,7 +21,7 @@ using rocks::refused;
 // Before anything is touched: whether it is there, and ours to open.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
-    return refused(directory, "cannot be made: " + std::generic_category().message(e));
+    return refused(directory, "cannot be made: " + reason_of(e));
   std::error_code error;
   if (fs::exists(directory / "CURRENT", error)) return false;
   if (!fs::is_empty(directory, error) || error)
@@ -69,8 +69,7 @@ muster::status has_room(fs::path const& directory) {
     if (probe) ::unlink(named.c_str());
   }
   int const e = probe ? probe.write(std::string(least, '\0')) : error;
-  return e == ENOSPC || e == EDQUOT ? without_room(directory)
-                                    : muster::status{};  // RocksDB tells others
+  return is_full(e) ? without_room(directory) : muster::status{};  // RocksDB tells others
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
+#include <sys/resource.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -277,6 +279,78 @@ TEST_F(BlobStore, ADirectoryOfItsOwnGoesWithTheStore) {
   ASSERT_TRUE(put(large).ok());
   EXPECT_FALSE(fs::exists(left_over));
   EXPECT_GE(own(), 1u);
+  EXPECT_EQ(read(large).value(), large);
+}
+
+TEST_F(BlobStore, FilesOfAnEarlierServerAreRemovedAndOthersStay) {
+  fs::create_directories(directory / "blobs" / "papers");
+  std::ofstream(directory / "blobs" / "mine") << "not of a server";
+  std::ofstream(directory / "blobs" / "put-7") << "broken off";
+  std::ofstream(directory / "blobs" / blob_hex_of(hash_of(large))) << large;
+  open();
+  EXPECT_EQ(files(), 2u);
+  EXPECT_FALSE(store->size_of(hash_of(large)));
+  ASSERT_TRUE(put(large).ok());
+  store->stop();
+  EXPECT_EQ(files(), 2u) << "what others keep there stays";
+}
+
+TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  auto const first = std::move(store);
+  store = std::make_unique<blob_store>(
+      options, blob_environment{[this] { return now; },
+                                [this](std::function<void()> work) { engine.post(work); }});
+  auto const refused = store->start();
+  EXPECT_EQ(refused.code, code::failed_precondition);
+  EXPECT_EQ(refused.message, (directory / "blobs").string() +
+                                 ": another server keeps its blobs there: give each its own");
+  first->stop();
+  EXPECT_TRUE(store->start().ok());
+}
+
+// A limit on the size of files stands for a disk that fails half way.
+TEST_F(BlobStore, AWriteThatFailsLeavesNoHalfFile) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto const was = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit const at_most{150, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &at_most), 0);
+  auto const said = put(large + "another");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, was);
+  EXPECT_EQ(said.code, code::internal);
+  EXPECT_EQ(said.message, (directory / "blobs" / "put-2").string() + ": File too large");
+  EXPECT_EQ(store->counts().bytes, large.size());
+  EXPECT_TRUE(put(large + "another").ok()) << "works again with room";
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(BlobStore, AFileThatWasCutShortIsAnError) {
+  open();
+  ASSERT_TRUE(put(large).ok());
+  auto const file = directory / "blobs" / blob_hex_of(hash_of(large));
+  fs::resize_file(file, 10);
+  EXPECT_EQ(read(large).error().code, code::internal);
+  fs::remove(file);
+  EXPECT_EQ(read(large).error().code, code::not_found);
+}
+
+TEST_F(BlobStore, ADirectoryOfItsOwnStaysWhileItIsInUse) {
+  open(false, false);
+  ASSERT_TRUE(put(large).ok());
+  auto first = std::move(store);
+  auto const left_over = fs::temp_directory_path() / "muster-blobs-broken-off";
+  fs::create_directories(left_over);
+  std::ofstream(left_over / "put-1") << "x";
+  std::ofstream(left_over / blob_hex_of(hash_of(small))) << small;
+  open(false, false);
+  ASSERT_TRUE(put(large + "another").ok());
+  EXPECT_FALSE(fs::exists(left_over));
+  store.swap(first);
   EXPECT_EQ(read(large).value(), large);
 }
 

@@ -168,5 +168,17 @@ TEST_F(spill, a_full_disk_is_an_answer_and_leaves_no_half_file) {
   EXPECT_TRUE(done({write(1, "1"), read(1)})[1].ok) << "works again with room";
 }
 
+TEST_F(spill, a_disk_without_room_is_told_as_that) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP();
+  start();
+  fs::create_symlink("/dev/full", directory / "muster-values-1.tmp");
+  auto const answers_ = done({write(1, "1"), read(1)});
+  EXPECT_EQ(answers_[0].error, "values cannot be written to --spill-dir " + directory.string() +
+                                   ": No space left on device");
+  EXPECT_EQ(answers_[1].error, "it is not in --spill-dir " + directory.string());
+  EXPECT_TRUE(segments().empty());
+  EXPECT_TRUE(done({write(1, "1"), read(1)})[1].ok) << "works again with room";
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -91,7 +91,7 @@ inline std::vector<part> const parts = {
                              "server/core/transitions/sessions", "server/core/transitions/workers",
                              "server/core/durable"})},
     {"server/core/coordination", {"base", "server/core/api", "server/core/common"}},
-    {"server/disk", {}},
+    {"server/disk", {"base"}},
     {"server/hub",
      {"base", "server/core", "server/core/access", "server/core/api", "server/core/blobs",
       "server/core/coordination", "server/disk"}},

@@ -6,14 +6,14 @@
 #include <string>
 #include <system_error>
 
+#include "server/disk/disk_error.hpp"
+#include "server/disk/names.hpp"
 #include "server/disk/private_directory.hpp"
 
 namespace muster::server {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr auto blob_folder = "blobs";
 
 // Whoever names /tmp for values does not want it closed. Our files in there are ours alone anyway.
 bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
@@ -22,7 +22,7 @@ bool has_other_files(fs::path const& directory, bool blobs_are_ours) {
   fs::directory_iterator const all(directory, error);
   return error || std::any_of(begin(all), end(all), [&](auto const& entry) {
            auto const name = entry.path().filename().string();
-           return !name.starts_with("muster-values-") && !(blobs_are_ours && name == blob_folder);
+           return !name.starts_with(value_files) && !(blobs_are_ours && name == blob_folder);
          });
 }
 
@@ -47,7 +47,7 @@ void private_directories::close_to_others() const {
     if ((d.was & others_bits) == 0 || (d.with_others && has_other_files(d.path, d.blobs))) continue;
     if (int const e = make_private(d.path); e != 0)
       spdlog::warn("open_to_others {}={} mode={:04o} why=\"{}\"", d.flag, d.path.string(),
-                   static_cast<unsigned>(d.was), std::generic_category().message(e));
+                   static_cast<unsigned>(d.was), reason_of(e));
     else
       spdlog::info("closed_to_others {}={} mode_before={:04o}", d.flag, d.path.string(),
                    static_cast<unsigned>(d.was));

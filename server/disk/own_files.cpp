@@ -1,0 +1,69 @@
+#include "server/disk/own_files.hpp"
+
+#include <sys/file.h>
+
+#include <cstdio>
+
+#include "server/disk/disk_error.hpp"
+#include "server/disk/private_directory.hpp"
+
+namespace muster::server {
+
+namespace fs = std::filesystem;
+
+muster::status own_files::open(fs::path directory) {
+  if (int const e = make_private_directory(directory); e != 0)
+    return disk_error(directory, e, "cannot be made");
+  if (int const e = habits_.durable ? sync_directory(directory.parent_path()) : 0; e != 0)
+    return disk_error(directory, e);
+  bool const itself = habits_.lock == ".";
+  open_file lock(directory / habits_.lock, itself ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT);
+  if (!lock) return disk_error(directory, errno, itself ? "cannot be read" : "cannot be written");
+  if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0)
+    return {code::internal, directory.string() + ": another server keeps its " +
+                                std::string(habits_.what) + " there: give each its own"};
+  lock_ = std::move(lock);
+  directory_ = std::move(directory);
+  return {};
+}
+
+int own_files::keep(unfinished& file, std::string_view name) const {
+  if (int const e = habits_.durable ? file.file_.sync() : 0; e != 0) return e;
+  int error = file.file_.close();
+  if (error == 0 && ::rename(file.path_.c_str(), path_of(name).c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(file.path_.c_str());
+  return error == 0 && habits_.durable ? sync_directory(directory_) : error;
+}
+
+int own_files::read(std::string_view name, std::uint64_t offset, std::string& into) const {
+  open_file const file(path_of(name), O_RDONLY);
+  auto const got = file ? file.read(offset, into.data(), into.size()) : -1;
+  if (got < 0) return errno;
+  return static_cast<std::size_t>(got) < into.size() ? EIO : 0;
+}
+
+muster::result<std::vector<std::pair<std::string, std::uint64_t>>> own_files::all() const {
+  std::vector<std::pair<std::string, std::uint64_t>> found;
+  std::error_code error;
+  for (fs::directory_iterator it(directory_, error); !error && it != end(it); it.increment(error)) {
+    auto name = it->path().filename().string();
+    std::error_code no_file;  // a folder, or gone
+    auto const size = habits_.is_own(name) ? it->file_size(no_file) : 0;
+    if (habits_.is_own(name) && !no_file) found.emplace_back(std::move(name), size);
+  }
+  if (error) return disk_error(directory_, error.value(), "cannot be read");
+  return found;
+}
+
+void own_files::clear() const {
+  if (auto const files = all())
+    for (auto const& [name, size] : *files) remove(name);
+}
+
+void own_files::close(bool and_remove) {
+  if (and_remove) ::rmdir(directory_.c_str());
+  lock_.close();
+  directory_.clear();
+}
+
+}  // namespace muster::server

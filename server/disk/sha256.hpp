@@ -1,0 +1,28 @@
+// The SHA-256 of bytes that come in pieces. One thread.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace muster::server {
+
+class sha256 {
+ public:
+  sha256() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
+  void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
+  /// Its 32 bytes. Nothing is added afterwards.
+  std::string digest() {
+    std::string made(32, '\0');
+    EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(made.data()), nullptr);
+    return made;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_{EVP_MD_CTX_new(),
+                                                                   EVP_MD_CTX_free};
+};
+
+}  // namespace muster::server

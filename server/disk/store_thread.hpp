@@ -1,0 +1,74 @@
+// The thread of a store: it does what it is asked for in that order, all that has gathered at one
+// time. What waits is bounded by who asks.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace muster::server {
+
+template <class Asked>
+class store_thread {
+ public:
+  store_thread() = default;
+  ~store_thread() { stop(true); }
+  store_thread(store_thread const&) = delete;
+
+  /// REQUIRES: it does not run.
+  void start(std::function<void(std::vector<Asked>)> perform) {
+    running_ = true;  // nobody else knows of this yet
+    thread_ = std::thread([this, perform = std::move(perform)] { run(perform); });
+  }
+  /// Any thread. False, before `start` and after `stop`: it does nothing with it.
+  bool ask(std::vector<Asked> more) {
+    {
+      std::lock_guard const hold(mutex_);
+      if (!running_) return false;
+      if (waiting_.empty())
+        waiting_ = std::move(more);
+      else
+        std::move(more.begin(), more.end(), std::back_inserter(waiting_));
+    }
+    asked_.notify_one();
+    return true;
+  }
+  /// Waits until it has done what it is about to do, and with `finish` what it was asked for. Any
+  /// thread but that one. False: it did not run.
+  bool stop(bool finish) {
+    if (!thread_.joinable()) return false;
+    {
+      std::lock_guard const hold(mutex_);
+      running_ = false;
+      if (!finish) waiting_.clear();
+    }
+    asked_.notify_one();
+    thread_.join();
+    return true;
+  }
+
+ private:
+  void run(std::function<void(std::vector<Asked>)> const& perform) {
+    std::unique_lock hold(mutex_);
+    while (true) {
+      asked_.wait(hold, [this] { return !running_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      auto all = std::exchange(waiting_, {});
+      hold.unlock();
+      perform(std::move(all));
+      hold.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::vector<Asked> waiting_;  // under mutex_
+  bool running_ = false;        // under mutex_
+  std::thread thread_;
+};
+
+}  // namespace muster::server
