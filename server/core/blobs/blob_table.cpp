@@ -19,42 +19,37 @@ muster::status blob_table::reserve(std::uint64_t bytes, time_point now) {
   if (bytes > limits_.bytes_max)
     return {code::resource_exhausted,
             words(bytes) + ", --blob-bytes-max is " + words(limits_.bytes_max)};
-  while (bytes_ + reserved_ + bytes > limits_.bytes_max && !left_.empty()) drop_first(left_);
-  while (bytes_ + reserved_ + bytes > limits_.bytes_max && !fresh_.empty() &&
-         fresh_.begin()->first.first + limits_.fresh <= now)
+  while (!fits(bytes) && !left_.empty()) drop_first(left_);
+  while (!fits(bytes) && !fresh_.empty() && fresh_.begin()->first.first + limits_.fresh <= now)
     drop_first(fresh_);
-  if (bytes_ + reserved_ + bytes > limits_.bytes_max)
+  if (!fits(bytes))
     return {code::resource_exhausted, "blobs that are in use, or were just put, take " +
-                                          words(bytes_ + reserved_) + " of --blob-bytes-max (" +
+                                          words(used_.used()) + " of --blob-bytes-max (" +
                                           words(limits_.bytes_max) + "), and this one " +
                                           words(bytes)};
-  reserved_ += bytes;
+  reserved_ += bytes, used_.add(bytes);
   return {};
 }
 
 bool blob_table::put(std::string_view hash, std::uint64_t size, time_point now) {
-  reserved_ -= size;
-  auto& e = known(hash);
+  give_back(size);
+  return restore(hash, size, now);
+}
+
+bool blob_table::restore(std::string_view hash, std::uint64_t size, time_point now) {
+  auto const it = all_.try_emplace(std::string(hash)).first;
+  auto& e = it->second;
   if (e.there) return false;
-  add(e, hash, size, now);
-  return true;
-}
-
-void blob_table::restore(std::string_view hash, std::uint64_t size, time_point now) {
-  auto& e = known(hash);
-  if (!e.there) add(e, hash, size, now);
-}
-
-void blob_table::add(entry& e, std::string_view hash, std::uint64_t size, time_point now) {
   e.there = true;
   e.size = size;
   ++there_;
-  bytes_ += size;
+  used_.add(size);
   if (e.holds > 0) {
     ++held_;
     held_bytes_ += size;
   }
-  set_down(all_.find(std::string(hash)), now);
+  set_down(it, now);
+  return true;
 }
 
 bool blob_table::touch(std::string_view hash, time_point now) {
@@ -121,7 +116,7 @@ void blob_table::pick_up(entry& e) {
 void blob_table::drop_first(order& line) {
   auto const node = line.extract(line.begin());
   auto const it = all_.find(node.mapped());
-  bytes_ -= it->second.size;
+  used_.take(it->second.size);
   --there_;
   all_.erase(it);
   gone_.push_back(node.mapped());
@@ -139,7 +134,7 @@ std::optional<std::uint64_t> blob_table::size_of(std::string_view hash) const {
 }
 
 blob_counts blob_table::counts() const {
-  return {there_, bytes_ + reserved_, held_, held_bytes_, limits_.bytes_max};
+  return {there_, used_.used(), held_, held_bytes_, limits_.bytes_max};
 }
 
 std::string blob_table::invalid() const {
@@ -156,7 +151,8 @@ std::string blob_table::invalid() const {
     auto const at = line.find(e.at);
     if (at == line.end() || at->second != hash) return "a blob is not in its line";
   }
-  if (bytes != bytes_ || there != there_ || held != held_) return "counts of blobs are off";
+  if (bytes + reserved_ != used_.used() || there != there_ || held != held_)
+    return "counts of blobs are off";
   return idle == fresh_.size() + left_.size() ? "" : "a line names what is held or gone";
 }
 

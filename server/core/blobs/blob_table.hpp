@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "server/core/api/shared_budget.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
@@ -53,12 +54,12 @@ class blob_table {
   /// Room for so many more bytes of something that is being put. REQUIRES: take_gone is called
   /// afterwards, whatever it gives.
   muster::status reserve(std::uint64_t bytes, time_point now);
-  void give_back(std::uint64_t bytes) { reserved_ -= bytes; }
+  void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
   /// It is there, of `size` bytes that were reserved. False: it was there before, and the room is
   /// given back.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// One that an earlier process has left; whatever the limits.
-  void restore(std::string_view hash, std::uint64_t size, time_point now);
+  /// One that an earlier process has left; whatever the limits. The same.
+  bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
   /// Whether it is there; then it counts as put just now.
   bool touch(std::string_view hash, time_point now);
@@ -97,8 +98,8 @@ class blob_table {
   using entries = std::unordered_map<std::string, entry>;
 
   entry& known(std::string_view hash) { return all_[std::string(hash)]; }
+  bool fits(std::uint64_t bytes) const { return used_.fits(bytes, limits_.bytes_max); }
   order& line_of(entry const& e) { return e.left ? left_ : fresh_; }
-  void add(entry& e, std::string_view hash, std::uint64_t size, time_point now);
   void set_down(entries::iterator it, time_point now);
   void pick_up(entry& e);
   void drop_first(order& line);
@@ -107,7 +108,8 @@ class blob_table {
   entries all_;
   order fresh_, left_;  // what is there and nobody holds; together all of that
   std::vector<std::string> gone_;
-  std::uint64_t bytes_ = 0, reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;
+  shared_budget used_;  // what is reserved, too
+  std::uint64_t reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;
   std::uint64_t last_ = 0;
 };
 

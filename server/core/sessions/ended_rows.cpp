@@ -48,7 +48,7 @@ void ended_rows::unlink(chunk_number at) {
 
 void ended_rows::empty(chunk& c) {
   for (std::uint32_t i = 0; i < c.used; ++i) places_.release(c.rows[i].place);
-  uncount(c.text_bytes);
+  bytes_.take(c.text_bytes);
   c.failures.clear();
   c.text_bytes = 0;
   c.used = 0;
@@ -57,7 +57,7 @@ void ended_rows::empty(chunk& c) {
 void ended_rows::drop(chunk_number at) {
   unlink(at);
   empty(*chunks_[at]);
-  uncount(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+  bytes_.take(sizeof(chunk) + chunk_rows * sizeof(ended_row));
   chunks_[at] = nullptr;
   unused_.push_back(at);
 }
@@ -88,7 +88,7 @@ ended_rows::chunk& ended_rows::append(session_number n, part p) {
       unused_.pop_back();
     }
     chunks_[at] = std::make_unique<chunk>();
-    count(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+    bytes_.add(sizeof(chunk) + chunk_rows * sizeof(ended_row));
   }
   auto& c = *chunks_[at];
   c.owner = n, c.in = p;
@@ -125,7 +125,7 @@ void ended_rows::keep_failures(chunk& from) {
     from.text_bytes -= bytes, to.text_bytes += bytes;
     to.failures.push_back(std::move(why));
     why = {};
-    from.text_bytes += bytes_of(why), count(bytes_of(why));
+    from.text_bytes += bytes_of(why), bytes_.add(bytes_of(why));
   }
 }
 
@@ -139,12 +139,12 @@ void ended_rows::keep(chunk& c, failure const& f) {
                         {}});
   auto const bytes = bytes_of(c.failures.back());
   c.text_bytes += bytes;
-  count(bytes);
-  if (bytes_ > bytes_max()) keep_within_bytes();
+  bytes_.add(bytes);
+  keep_within_bytes();
 }
 
 void ended_rows::keep_within_bytes() {
-  while (bytes_ > bytes_max() && oldest_ != none) drop(oldest_);
+  while (too_many_bytes() && oldest_ != none) drop(oldest_);
 }
 
 std::uint64_t ended_rows::size(session_number n) const {
@@ -169,8 +169,8 @@ std::string ended_rows::invalid() const {
       return "the failures of rows are counted wrongly";
     bytes += sizeof(chunk) + chunk_rows * sizeof(ended_row) + texts;
   }
-  if (bytes != bytes_) return "the bytes of rows are counted wrongly";
-  if (bytes > bytes_max()) return "rows take too many bytes";
+  if (bytes != bytes_.used()) return "the bytes of rows are counted wrongly";
+  if (too_many_bytes()) return "rows take too many bytes";
   std::string wrong;
   sessions_.for_each([&](session_number n, of_session const& s) {
     for (auto const p : {newest, failures}) {

@@ -50,9 +50,8 @@ class ended_rows {
 
   /// All outlive it.
   ended_rows(config const& c, place_table& places, server_wide& wide)
-      : config_(c), places_(places), wide_(wide) {}
+      : config_(c), places_(places), bytes_(wide.row_bytes) {}
   ended_rows(ended_rows const&) = delete;
-  ~ended_rows() { wide_.row_bytes.take(bytes_); }
 
   void open(session_number n) { sessions_.open(n); }
   /// Forgets its rows. Nothing when it was not opened.
@@ -73,7 +72,7 @@ class ended_rows {
   }
 
   std::uint64_t size(session_number n) const;
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes() const { return bytes_.used(); }
 
   /// `f(row, failure or null)` for rows of the part from number `from` on, oldest first, at most
   /// `count`; where to go on, or nothing behind the last.
@@ -132,11 +131,7 @@ class ended_rows {
   static std::uint32_t chunks_for(std::size_t rows) {
     return rows == 0 ? 0 : static_cast<std::uint32_t>((rows + chunk_rows - 1) / chunk_rows) + 1;
   }
-  std::uint64_t bytes_max() const {
-    return wide_.row_bytes.share(config_.session_rows_bytes_max, bytes_, wide_.coordinators);
-  }
-  void count(std::uint64_t more) { bytes_ += more, wide_.row_bytes.add(more); }
-  void uncount(std::uint64_t less) { bytes_ -= less, wide_.row_bytes.take(less); }
+  bool too_many_bytes() const { return bytes_.over(config_.session_rows_bytes_max); }
 
   bool begin_chunk(session_number n, of_session& s);
   /// An empty one at the end of the ring.
@@ -152,12 +147,11 @@ class ended_rows {
 
   config const& config_;
   place_table& places_;
-  server_wide& wide_;
   numbered<session_number, of_session> sessions_;
   std::vector<std::unique_ptr<chunk>> chunks_;  // null: the number is unused
   std::vector<chunk_number> unused_;
   chunk_number oldest_ = none, newest_ = none;  // as they were begun
-  std::uint64_t bytes_ = 0;
+  budget_share bytes_;
 };
 
 }  // namespace muster::core

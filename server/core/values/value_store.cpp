@@ -29,12 +29,16 @@ std::optional<release_note> value_store::note_of(closure_id id) const {
 }
 
 void value_store::keep(slot c) {
+  ++held_;
+  put_in_memory(c);
+}
+
+[[gnu::always_inline]] inline void value_store::put_in_memory(slot c) {
   auto const& r = records_[c];
   auto& h = holders_[r.owner];
-  ++held_;
   h.bytes += r.value.size();
   h.blob_bytes += named_blob_bytes(r.value.view());
-  add_bytes(r.value.size());
+  memory_.add(r.value.size());
   if (r.state() != closure_state::succeeded) return;
   ++h.live;
   auto const id = records_.id_of(c);
@@ -62,13 +66,12 @@ void value_store::let_go(slot c) {
     case value_place::memory:
       h.bytes -= r.value.size();
       h.blob_bytes -= named_blob_bytes(r.value.view());
-      take_bytes(r.value.size());
+      memory_.take(r.value.size());
       break;
     case value_place::disk: {
       auto const entry = away_.find(id);
       h.spilled_bytes -= entry->second;
-      disk_bytes_ -= entry->second;
-      wide_.spilled_bytes.take(entry->second);
+      disk_.take(entry->second);
       --on_disk_count_;
       away_.erase(entry);
       if (auto* read = find_reading(id))
@@ -119,21 +122,6 @@ std::optional<release_reason> value_store::over_session_limit(session_number n) 
   return {};
 }
 
-std::uint64_t value_store::bytes_max() const {
-  return wide_.value_bytes.share(config_.value_bytes_max, bytes_, wide_.coordinators);
-}
-
-std::uint64_t value_store::spill_above() const {
-  return config_.spill_above > 0
-             ? wide_.value_bytes.share(config_.spill_above, bytes_, wide_.coordinators)
-             : bytes_max() / 2;
-}
-
-bool value_store::over_disk() const {
-  return disk_bytes_ >
-         wide_.spilled_bytes.share(config_.spill_bytes_max, disk_bytes_, wide_.coordinators);
-}
-
 slot value_store::pop_oldest_on_disk() {
   auto const id = on_disk_.front([this](closure_id i) { return is_at(i, value_place::disk); });
   check(id != closure_id{}, "what is on the disk is known");
@@ -151,7 +139,7 @@ slot value_store::pop_oldest_in_memory() {
 // The oldest first. No more is on its way at one time than the memory may hold.
 void value_store::write(time_point now) {
   if (now < retry_at_) return;
-  while (bytes_ - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {
+  while (bytes() - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {
     slot const c = pop_oldest_in_memory();
     if (c == no_slot) return;
     auto& r = records_[c];
@@ -219,10 +207,10 @@ value_store::write_result value_store::written(value_moved const& m, time_point 
   r.where = value_place::disk;
   changes_.values.push_back({m.closure, value_place::disk, {}});
   r.value = {};
-  take_bytes(bytes);
+  memory_.take(bytes);
   h.bytes -= bytes;
-  wide_.spilled_bytes.add(bytes);
-  disk_bytes_ += bytes, h.spilled_bytes += bytes;
+  h.spilled_bytes += bytes;
+  disk_.add(bytes);
   ++on_disk_count_;
   on_disk_.push(m.closure);
   on_disk_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::disk); });
@@ -319,18 +307,11 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
   check(!node.empty(), "a closure runs again for somebody");
   slot const c = records_.find(id);
   if (value && c != no_slot && records_[c].where == value_place::gone) {
-    auto& r = records_[c];
-    auto& h = holders_[r.owner];
-    r.where = value_place::memory;
+    records_[c].where = value_place::memory;
     changes_.values.push_back({id, value_place::memory, {}});
-    r.value = *value;
+    records_[c].value = *value;
     gone_.erase(id);
-    h.bytes += r.value.size();
-    h.blob_bytes += named_blob_bytes(r.value.view());
-    add_bytes(r.value.size());
-    if (may_go(r)) in_memory_.push(id);
-    ++h.live;
-    if (h.holds) h.values.push(id);
+    put_in_memory(c);
   }
   return std::move(node.mapped());
 }
@@ -377,7 +358,7 @@ std::string value_store::invalid() const {
     sent += read.sent;
     if (!read.orphan && !away_.contains(id)) return text(id) + " is read from nowhere";
   }
-  if (memory != bytes_ || writing != writing_bytes_ || disk != disk_bytes_ ||
+  if (memory != bytes() || writing != writing_bytes_ || disk != disk_bytes() ||
       on_disk != on_disk_count_ || gone != gone_.size() || sent != reads_sent_)
     return "the books of values do not match the closures";
   if (for_retry != retry_bytes_ || for_retry > config_.retry_bytes_max)

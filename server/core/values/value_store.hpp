@@ -67,12 +67,12 @@ class value_store {
 
   /// `wide`: what all stores of the server have together is within one limit. It outlives this.
   value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
-      : records_(records), config_(c), wide_(wide), changes_(out) {}
+      : records_(records),
+        config_(c),
+        changes_(out),
+        memory_(wide.value_bytes),
+        disk_(wide.spilled_bytes) {}
   value_store(value_store const&) = delete;
-  ~value_store() {
-    wide_.value_bytes.take(bytes_);
-    wide_.spilled_bytes.take(disk_bytes_);
-  }
 
   void open(session_number n, bool holds) { holders_.open(n).holds = holds; }
   void close(session_number n) {
@@ -99,12 +99,12 @@ class value_store {
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
   /// Why the session's oldest value must go; nothing when it may stay.
   std::optional<release_reason> over_session_limit(session_number n) const;
-  bool over_memory() const { return bytes_ > (config_.spill ? spill_above() : bytes_max()); }
-  bool over_disk() const;
+  bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
+  bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
   /// What is in memory and stays there takes more than it may.
-  bool too_much_in_memory() const { return bytes_ - writing_bytes_ > bytes_max(); }
+  bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   /// What is in memory takes more than it may.
-  bool full() const { return bytes_ > bytes_max(); }
+  bool full() const { return bytes() > bytes_max(); }
   /// Takes the oldest that may be dropped out of its queue; no_slot when there is none.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
@@ -151,12 +151,12 @@ class value_store {
 
   std::uint64_t held() const { return held_; }
   void count_record() { ++held_; }
-  std::uint64_t bytes() const { return bytes_; }
-  std::uint64_t disk_bytes() const { return disk_bytes_; }
+  std::uint64_t bytes() const { return memory_.used(); }
+  std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
 
   /// Since when the disk takes nothing, while there is something for it; never: all is well.
-  time_point disk_fails_since() const { return bytes_ > spill_above() ? failing_since_ : never; }
+  time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
 
   /// Whether sessions wait for as many repeated outcomes as are read back for them.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
@@ -173,15 +173,16 @@ class value_store {
   bool is_at(closure_id id, value_place where) const;
   void forget_oldest_arguments();
   void send_reads();
-  std::uint64_t bytes_max() const;
-  std::uint64_t spill_above() const;
-  void add_bytes(std::uint64_t n) { bytes_ += n, wide_.value_bytes.add(n); }
-  void take_bytes(std::uint64_t n) { bytes_ -= n, wide_.value_bytes.take(n); }
+  void put_in_memory(slot c);
+  std::uint64_t bytes_max() const { return memory_.most(config_.value_bytes_max); }
+  std::uint64_t spill_above() const {
+    return config_.spill_above > 0 ? memory_.most(config_.spill_above) : bytes_max() / 2;
+  }
 
   closure_table& records_;
   config const& config_;
-  server_wide& wide_;
   changes& changes_;
+  budget_share memory_, disk_;     // a value that is being written counts as in memory
   std::vector<value_move> moves_;  // of this step
   numbered<session_number, holder> holders_;
   std::unordered_map<closure_id, std::uint64_t> away_;  // bytes of values in writing or on disk
@@ -192,9 +193,7 @@ class value_store {
   id_queue in_memory_;  // that may be written, oldest first
   id_queue on_disk_;
   std::uint64_t held_ = 0;
-  std::uint64_t bytes_ = 0;  // in memory
   std::uint64_t writing_bytes_ = 0;
-  std::uint64_t disk_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
   time_point retry_at_{};             // after a write that failed: none before
   time_point failing_since_ = never;  // the first of the writes that failed in a row

@@ -84,5 +84,27 @@ TEST_F(two, one_that_goes_leaves_all_to_the_other) {
   EXPECT_EQ(wide.coordinators, 2u);
 }
 
+TEST(shared_budget, a_share_is_what_the_others_leave_and_never_less_than_an_even_one) {
+  shared_budget all;
+  budget_share one(all);
+  one.add(90);
+  EXPECT_EQ(one.most(100), 100u) << "it is alone";
+  {
+    budget_share other(all);
+    EXPECT_EQ(other.most(100), 50u);
+    EXPECT_EQ(one.most(100), 100u) << "nobody has the rest";
+    other.add(30);
+    EXPECT_EQ(one.most(100), 70u);
+    EXPECT_TRUE(one.over(100));
+    EXPECT_FALSE(other.over(100));
+    EXPECT_FALSE(all.fits(1, 100));
+    one.take(20);
+    EXPECT_FALSE(one.over(100));
+    EXPECT_TRUE(all.fits(10, 110));
+  }
+  EXPECT_EQ(all.used(), 70u) << "what it had went with it";
+  EXPECT_EQ(one.most(100), 100u);
+}
+
 }  // namespace
 }  // namespace muster::core
