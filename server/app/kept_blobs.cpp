@@ -2,7 +2,7 @@
 #include "server/app/kept_blobs.hpp"
 
 #include "server/app/app.hpp"
-#include "server/disk/names.hpp"
+#include "server/disk/own_files.hpp"
 
 namespace muster::server {
 namespace {

@@ -1,5 +1,5 @@
-// An open file by its descriptor, as whoever keeps data on a disk needs it. Errors are errno's
-// numbers; 0: none. One thread, but for reads.
+// An open file by its descriptor, as whoever keeps data on a disk needs it, and what is said when
+// the disk refuses. Errors are errno's numbers; 0: none. One thread, but for reads.
 #pragma once
 
 #include <fcntl.h>
@@ -8,10 +8,29 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "base/no_room.hpp"
+
 namespace muster::server {
+
+inline bool is_full(int error) {
+  return error == ENOSPC || error == EDQUOT;
+}
+inline std::string reason_of(int error) {
+  return std::generic_category().message(error);
+}
+
+/// no_room, where the disk is full: in the directory of `path`. Else INTERNAL: "path: what: why".
+inline muster::status disk_error(std::filesystem::path const& path, int error,
+                                 std::string const& what = {}) {
+  if (is_full(error)) return no_room(path.parent_path().string(), reason_of(error));
+  return {code::internal,
+          path.string() + ": " + (what.empty() ? what : what + ": ") + reason_of(error)};
+}
 
 class open_file {
  public:

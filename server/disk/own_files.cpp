@@ -4,12 +4,25 @@
 
 #include <cstdio>
 
-#include "server/disk/disk_error.hpp"
 #include "server/disk/private_directory.hpp"
 
 namespace muster::server {
 
 namespace fs = std::filesystem;
+
+muster::result<names_and_sizes> files_in(fs::path const& directory,
+                                         bool (*is_own)(std::string_view name)) {
+  names_and_sizes found;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error); !error && it != end(it); it.increment(error)) {
+    auto name = it->path().filename().string();
+    std::error_code no_file;  // a folder, or gone
+    auto const size = is_own(name) ? it->file_size(no_file) : 0;
+    if (is_own(name) && !no_file) found.emplace_back(std::move(name), size);
+  }
+  if (error) return disk_error(directory, error.value(), "cannot be read");
+  return found;
+}
 
 muster::status own_files::open(fs::path directory) {
   if (int const e = make_private_directory(directory); e != 0)
@@ -27,11 +40,11 @@ muster::status own_files::open(fs::path directory) {
   return {};
 }
 
-int own_files::keep(unfinished& file, std::string_view name) const {
-  if (int const e = habits_.durable ? file.file_.sync() : 0; e != 0) return e;
-  int error = file.file_.close();
-  if (error == 0 && ::rename(file.path_.c_str(), path_of(name).c_str()) != 0) error = errno;
-  if (error != 0) ::unlink(file.path_.c_str());
+int own_files::keep(unfinished& u, std::string_view name) const {
+  if (int const e = habits_.durable ? u.file.sync() : 0; e != 0) return e;
+  int error = u.file.close();
+  if (error == 0 && ::rename(u.path.c_str(), path_of(name).c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(u.path.c_str());
   return error == 0 && habits_.durable ? sync_directory(directory_) : error;
 }
 
@@ -40,19 +53,6 @@ int own_files::read(std::string_view name, std::uint64_t offset, std::string& in
   auto const got = file ? file.read(offset, into.data(), into.size()) : -1;
   if (got < 0) return errno;
   return static_cast<std::size_t>(got) < into.size() ? EIO : 0;
-}
-
-muster::result<std::vector<std::pair<std::string, std::uint64_t>>> own_files::all() const {
-  std::vector<std::pair<std::string, std::uint64_t>> found;
-  std::error_code error;
-  for (fs::directory_iterator it(directory_, error); !error && it != end(it); it.increment(error)) {
-    auto name = it->path().filename().string();
-    std::error_code no_file;  // a folder, or gone
-    auto const size = habits_.is_own(name) ? it->file_size(no_file) : 0;
-    if (habits_.is_own(name) && !no_file) found.emplace_back(std::move(name), size);
-  }
-  if (error) return disk_error(directory_, error.value(), "cannot be read");
-  return found;
 }
 
 void own_files::clear() const {

@@ -1,6 +1,7 @@
 // The files that one server keeps in a directory, for its user alone. Their names tell them from
 // those of others, which are left alone; a lock keeps a second server out. One thread at a time.
-// Errors are errno's numbers, 0: none, and statuses are those of disk_error.
+// Errors are errno's numbers, 0: none, and statuses are those of disk_error. What the files are
+// called stands here, too, for who copies them or must know them.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,22 @@
 
 namespace muster::server {
 
+/// Below --data-dir, or --spill-dir: one file for each blob, by its name.
+constexpr auto blob_folder = "blobs";
+/// Files of values in --spill-dir.
+constexpr std::string_view value_files = "muster-values-";
+
+/// A SHA-256: 64 hexadecimal digits in lower case.
+inline bool is_blob_name(std::string_view name) {
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+using names_and_sizes = std::vector<std::pair<std::string, std::uint64_t>>;
+
+/// The files of a directory that are called so. INTERNAL.
+muster::result<names_and_sizes> files_in(std::filesystem::path const& directory,
+                                         bool (*is_own)(std::string_view name));
+
 class own_files {
  public:
   struct habits {
@@ -24,26 +41,19 @@ class own_files {
     /// They outlive the process: they are on the disk before they have their names.
     bool durable = false;
   };
-  /// One that is written. It goes with this, unless it was kept; false: it could not be made.
-  class unfinished {
-   public:
+  /// One that is written, if it could be made; else errno says why. It goes with this, unless it
+  /// was kept.
+  struct unfinished {
     unfinished() = default;
-    explicit unfinished(std::filesystem::path path)
-        : path_(std::move(path)), file_(path_, O_WRONLY | O_CREAT | O_TRUNC), error_(errno) {}
+    explicit unfinished(std::filesystem::path p)
+        : path(std::move(p)), file(path, O_WRONLY | O_CREAT | O_TRUNC) {}
     unfinished(unfinished&&) = default;
     unfinished& operator=(unfinished&&) = default;
     ~unfinished() {
-      if (file_) ::unlink(path_.c_str());
+      if (file) ::unlink(path.c_str());
     }
-    explicit operator bool() const { return static_cast<bool>(file_); }
-    std::filesystem::path const& path() const { return path_; }
-    int write(std::string_view bytes) const { return file_ ? file_.write(bytes) : error_; }
-
-   private:
-    friend own_files;
-    std::filesystem::path path_;
-    open_file file_;
-    int error_ = EBADF;
+    std::filesystem::path path;
+    open_file file;
   };
 
   explicit own_files(habits h) : habits_(h) {}
@@ -56,13 +66,12 @@ class own_files {
 
   unfinished begin(std::string_view name) const { return unfinished(path_of(name)); }
   /// It gets its name, now that it is complete; whatever had that name goes.
-  int keep(unfinished& file, std::string_view name) const;
+  int keep(unfinished& u, std::string_view name) const;
   /// Fills `into` with what is there from `offset` on. EIO, too: the file is shorter.
   int read(std::string_view name, std::uint64_t offset, std::string& into) const;
   void remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 
-  /// Names and sizes. INTERNAL.
-  muster::result<std::vector<std::pair<std::string, std::uint64_t>>> all() const;
+  muster::result<names_and_sizes> all() const { return files_in(directory_, habits_.is_own); }
   /// Removes them all, as far as that can be done.
   void clear() const;
   /// Lets go of the directory; with `and_remove` it goes, unless there is something in it.

@@ -2,6 +2,7 @@
 // time. What waits is bounded by who asks.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <iterator>
@@ -22,17 +23,24 @@ class store_thread {
   /// REQUIRES: it does not run.
   void start(std::function<void(std::vector<Asked>)> perform) {
     running_ = true;  // nobody else knows of this yet
-    thread_ = std::thread([this, perform = std::move(perform)] { run(perform); });
+    thread_ = std::thread([this, perform = std::move(perform)] {
+      std::unique_lock hold(mutex_);
+      while (true) {
+        asked_.wait(hold, [this] { return !running_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        auto all = std::exchange(waiting_, {});
+        hold.unlock();
+        perform(std::move(all));
+        hold.lock();
+      }
+    });
   }
   /// Any thread. False, before `start` and after `stop`: it does nothing with it.
   bool ask(std::vector<Asked> more) {
     {
       std::lock_guard const hold(mutex_);
       if (!running_) return false;
-      if (waiting_.empty())
-        waiting_ = std::move(more);
-      else
-        std::move(more.begin(), more.end(), std::back_inserter(waiting_));
+      std::move(more.begin(), more.end(), std::back_inserter(waiting_));
     }
     asked_.notify_one();
     return true;
@@ -52,18 +60,6 @@ class store_thread {
   }
 
  private:
-  void run(std::function<void(std::vector<Asked>)> const& perform) {
-    std::unique_lock hold(mutex_);
-    while (true) {
-      asked_.wait(hold, [this] { return !running_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      auto all = std::exchange(waiting_, {});
-      hold.unlock();
-      perform(std::move(all));
-      hold.lock();
-    }
-  }
-
   std::mutex mutex_;
   std::condition_variable asked_;
   std::vector<Asked> waiting_;  // under mutex_

@@ -3,11 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <system_error>
-
-#include "base/hex.hpp"
-#include "server/disk/disk_error.hpp"
-#include "server/disk/names.hpp"
 
 namespace muster::server {
 namespace {
@@ -46,8 +41,8 @@ blob_files::~blob_files() {
   clear();
 }
 
-muster::result<std::vector<std::pair<std::string, std::uint64_t>>> blob_files::find() {
-  std::vector<std::pair<std::string, std::uint64_t>> found;
+muster::result<names_and_sizes> blob_files::find() {
+  names_and_sizes found;
   std::error_code error;
   if (options_.directory.empty() || !fs::exists(options_.directory, error)) return found;
   if (auto const opened = open_directory(); !opened.ok())
@@ -75,7 +70,7 @@ muster::status blob_files::open_directory() {
 muster::status blob_files::append(std::uint64_t number, std::string_view piece) {
   auto& u = uploads_[number];
   u.hash.add(piece);
-  if (!u.file && u.small.size() + piece.size() <= options_.small_max) {
+  if (!u.out.file && u.small.size() + piece.size() <= options_.small_max) {
     u.small += piece;
     return {};
   }
@@ -84,12 +79,13 @@ muster::status blob_files::append(std::uint64_t number, std::string_view piece) 
 }
 
 muster::status blob_files::write(std::uint64_t number, upload& u, std::string_view bytes) {
-  if (!u.file) {
+  if (!u.out.file) {
     if (auto opened = open_directory(); !opened.ok()) return opened;
-    u.file = files_.begin(std::string(unfinished) + std::to_string(number));
+    u.out = files_.begin(std::string(unfinished) + std::to_string(number));
+    if (!u.out.file) return disk_error(u.out.path, errno);
   }
-  int const error = u.file.write(bytes);
-  return error == 0 ? muster::status{} : disk_error(u.file.path(), error);
+  int const error = u.out.file.write(bytes);
+  return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 
 muster::status blob_files::finish(std::uint64_t number, std::string_view hash) {
@@ -103,15 +99,15 @@ muster::status blob_files::keep(std::uint64_t number, upload& u, std::string_vie
   if (auto const is = u.hash.digest(); is != hash)
     return {muster::code::invalid_argument,
             "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
-  if (!u.file && !options_.durable && small_bytes_ + u.small.size() <= options_.memory_max) {
+  if (!u.out.file && !options_.durable && small_bytes_ + u.small.size() <= options_.memory_max) {
     auto const [at, added] = small_.try_emplace(std::string(hash), std::move(u.small));
     if (added) small_bytes_ += at->second.size();
     return {};
   }
-  if (!u.file)
+  if (!u.out.file)
     if (auto written = write(number, u, u.small); !written.ok()) return written;
-  int const error = files_.keep(u.file, blob_hex_of(hash));
-  return error == 0 ? muster::status{} : disk_error(u.file.path(), error);
+  int const error = files_.keep(u.out, blob_hex_of(hash));
+  return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 
 muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_t offset,
@@ -121,7 +117,7 @@ muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_
   auto const name = blob_hex_of(hash);
   std::string made(bytes, '\0');
   int const error = files_.is_open() ? files_.read(name, offset, made) : ENOENT;
-  if (error == ENOENT) return muster::status{muster::code::not_found, "there is no blob " + name};
+  if (error == ENOENT) return no_such_blob(hash);
   if (error != 0) return disk_error(files_.path_of(name), error, "cannot be read");
   return made;
 }
@@ -154,8 +150,8 @@ std::string blob_hash_of(std::string_view hex) {
   return hash;
 }
 
-std::string blob_hex_of(std::string_view hash) {
-  return hex(hash);
+muster::status no_such_blob(std::string_view hash) {
+  return {muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
 }
 
 }  // namespace muster::server

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hex.hpp"
 #include "base/status.hpp"
 #include "server/disk/own_files.hpp"
 #include "server/disk/sha256.hpp"
@@ -38,7 +39,7 @@ class blob_files {
 
   /// Hash and size of each that is there, where they outlive a process; what was not finished is
   /// removed. FAILED_PRECONDITION: the directory cannot be read.
-  muster::result<std::vector<std::pair<std::string, std::uint64_t>>> find();
+  muster::result<names_and_sizes> find();
 
   /// Errors of all: no_room, INTERNAL; with the path and the system's reason.
   muster::status append(std::uint64_t upload, std::string_view piece);
@@ -56,7 +57,7 @@ class blob_files {
   struct upload {
     sha256 hash;
     std::string small;  // until it is too much
-    own_files::unfinished file;
+    own_files::unfinished out;
   };
 
   muster::status open_directory();
@@ -72,6 +73,10 @@ class blob_files {
 
 /// 64 hexadecimal digits in lower case as 32 bytes; empty for anything else.
 std::string blob_hash_of(std::string_view hex);
-std::string blob_hex_of(std::string_view hash);
+inline std::string blob_hex_of(std::string_view hash) {
+  return hex(hash);
+}
+/// NOT_FOUND.
+muster::status no_such_blob(std::string_view hash);
 
 }  // namespace muster::server

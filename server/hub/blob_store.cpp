@@ -11,10 +11,6 @@ muster::status not_running() {
   return {muster::code::unavailable, "the server is stopping"};
 }
 
-muster::status not_there(std::string_view hash) {
-  return {muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
-}
-
 }  // namespace
 
 blob_store::blob_store(blob_store_options options, blob_environment environment)
@@ -46,6 +42,14 @@ bool blob_store::ask(job j) {
   std::vector<job> one;
   one.push_back(std::move(j));
   return thread_.ask(std::move(one));
+}
+
+template <class Work, class Answer>
+void blob_store::ask(Work work, Answer answer) {
+  auto const asked = ask([this, work = std::move(work), answer](blob_files& files) {
+    environment_.post([answer, said = work(files)]() mutable { answer(std::move(said)); });
+  });
+  if (!asked) answer(not_running());
 }
 
 void blob_store::remove_gone() {
@@ -87,11 +91,8 @@ void blob_store::append(upload_id id, std::string piece, done on_done) {
     if (wrong.ok()) u.reserved = u.got;
   }
   if (!wrong.ok()) return on_done(std::move(wrong));
-  auto work = [this, id, piece = std::move(piece), on_done](blob_files& files) {
-    auto said = files.append(id, piece);
-    environment_.post([on_done, said = std::move(said)] { on_done(said); });
-  };
-  if (!ask(std::move(work))) on_done(not_running());
+  ask([id, piece = std::move(piece)](blob_files& files) { return files.append(id, piece); },
+      on_done);
 }
 
 void blob_store::finish(upload_id id, done on_done) {
@@ -117,11 +118,7 @@ void blob_store::finish(upload_id id, done on_done) {
     table_.unpin(put.hash, now);
     on_done(said);
   };
-  auto work = [this, id, hash = u.hash, finished](blob_files& files) {
-    auto said = files.finish(id, hash);
-    environment_.post([finished, said = std::move(said)] { finished(said); });
-  };
-  if (!ask(std::move(work))) finished(not_running());
+  ask([id, hash = u.hash](blob_files& files) { return files.finish(id, hash); }, finished);
 }
 
 void blob_store::abandon(upload_id id) {
@@ -135,7 +132,7 @@ void blob_store::abandon(upload_id id) {
 void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t bytes,
                       read_done on_done) {
   auto const size = table_.size_of(hash);
-  if (!size) return on_done(not_there(hash));
+  if (!size) return on_done(no_such_blob(hash));
   table_.pin(hash);
   auto const left = offset < *size ? *size - offset : 0;
   bytes = std::min<std::uint64_t>({bytes, piece_bytes_max, left});
@@ -143,11 +140,10 @@ void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t b
     table_.unpin(name, environment_.now());
     on_done(std::move(got));
   };
-  auto work = [this, name = std::string(hash), offset, bytes, answer](blob_files& files) {
-    environment_.post(
-        [answer, got = files.read(name, offset, bytes)]() mutable { answer(std::move(got)); });
+  auto work = [name = std::string(hash), offset, bytes](blob_files& files) {
+    return files.read(name, offset, bytes);
   };
-  if (!ask(std::move(work))) answer(not_running());
+  ask(std::move(work), answer);
 }
 
 bool blob_store::lease(std::string_view hash) {

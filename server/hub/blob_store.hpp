@@ -103,6 +103,9 @@ class blob_store {
   using job = coro::unique_function<void(blob_files&)>;
 
   bool ask(job j);
+  /// `answer` gets what comes of it, on the engine thread.
+  template <class Work, class Answer>
+  void ask(Work work, Answer answer);
   void remove_gone();
 
   blob_store_options const options_;

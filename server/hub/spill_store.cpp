@@ -2,11 +2,6 @@
 #include "server/hub/spill_store.hpp"
 
 #include <boost/crc.hpp>
-#include <string_view>
-#include <utility>
-
-#include "server/disk/disk_error.hpp"
-#include "server/disk/names.hpp"
 
 namespace muster::server {
 
@@ -38,7 +33,7 @@ muster::status spill_store::start(std::filesystem::path directory, answer_handle
     return {muster::code::failed_precondition, opened.message};
   on_answer_ = std::move(on_answer);
   files_.clear();  // of a server that was killed
-  thread_.start([this](std::vector<core::value_move> moves) { perform(std::move(moves)); });
+  thread_.start([this](std::vector<core::value_move> moves) { perform(moves); });
   return {};
 }
 
@@ -48,58 +43,55 @@ void spill_store::stop() {
   files_.close();
 }
 
-void spill_store::perform(std::vector<core::value_move> moves) {
-  auto const answer = [this] {
-    if (!answers_.moves.empty()) on_answer_(std::exchange(answers_, {}));
-  };
-  for (std::size_t i = 0; i < moves.size();) {
-    if (moves[i].kind == core::move_kind::write) {
-      std::size_t end = i, bytes = 0;
-      while (end < moves.size() && moves[end].kind == core::move_kind::write &&
-             (end == i || bytes + moves[end].value.size() <= segment_bytes))
-        bytes += moves[end++].value.size();
-      write(moves, i, end);
-      for (; i < end; ++i) moves[i].value = {};
-      answer();
-      continue;
-    }
-    if (moves[i].kind == core::move_kind::read) {
-      answers_.moves.push_back(read(moves[i].closure));
-      answer();
+void spill_store::perform(std::span<core::value_move> moves) {
+  while (!moves.empty()) {
+    std::size_t n = 1;
+    core::values_moved done;
+    if (moves[0].kind == core::move_kind::write) {
+      auto bytes = moves[0].value.size();
+      while (n < moves.size() && moves[n].kind == core::move_kind::write &&
+             bytes + moves[n].value.size() <= segment_bytes)
+        bytes += moves[n++].value.size();
+      done = write(moves.first(n));
+      for (auto& m : moves.first(n)) m.value = {};
+    } else if (moves[0].kind == core::move_kind::read) {
+      done.moves.push_back(read(moves[0].closure));
     } else {
-      forget(moves[i].closure);
+      forget(moves[0].closure);
     }
-    ++i;
+    if (!done.moves.empty()) on_answer_(std::move(done));
+    moves = moves.subspan(n);
   }
 }
 
-void spill_store::write(std::vector<core::value_move> const& moves, std::size_t from,
-                        std::size_t to) {
-  int const error = write_segment(moves, from, to);
+core::values_moved spill_store::write(std::span<core::value_move const> moves) {
+  int const error = write_segment(moves);
   std::string failed;
   if (error != 0)
     failed = "values cannot be written to --spill-dir " + files_.directory().string() + ": " +
              reason_of(error);
+  core::values_moved done;
   std::uint64_t offset = 0;
-  for (auto i = from; i < to; ++i) {
-    auto const& m = moves[i];
-    answers_.moves.push_back({core::move_kind::write, m.closure, error == 0, {}, failed});
+  for (auto const& m : moves) {
+    done.moves.push_back({core::move_kind::write, m.closure, error == 0, {}, failed});
     if (error != 0) continue;
     auto const size = static_cast<std::uint32_t>(m.value.size());
     places_[m.closure] = {last_segment_, offset, size, checksum_of(m.value.view()),
                           m.value.encoding()};
     offset += size;
   }
-  if (error == 0) live_[last_segment_] = static_cast<std::uint32_t>(to - from);
+  if (error == 0) live_[last_segment_] = static_cast<std::uint32_t>(moves.size());
+  return done;
 }
 
-int spill_store::write_segment(std::vector<core::value_move> const& moves, std::size_t from,
-                               std::size_t to) {
+/// 0, or what went wrong; then there is no such segment.
+int spill_store::write_segment(std::span<core::value_move const> moves) {
   auto const name = segment_name(++last_segment_);
-  auto file = files_.begin(name + ".tmp");
-  for (auto i = from; i < to; ++i)
-    if (int const e = file.write(moves[i].value.view()); e != 0) return e;
-  return files_.keep(file, name);
+  auto out = files_.begin(name + ".tmp");
+  if (!out.file) return errno;
+  for (auto const& m : moves)
+    if (int const e = out.file.write(m.value.view()); e != 0) return e;
+  return files_.keep(out, name);
 }
 
 core::value_moved spill_store::read(core::closure_id id) const {

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <string>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -51,10 +51,10 @@ class spill_store {
     core::encoding encoding = core::encoding::json;
   };
 
-  void perform(std::vector<core::value_move> moves);
-  /// Writes `moves[from…to)` as one segment and answers for each.
-  void write(std::vector<core::value_move> const& moves, std::size_t from, std::size_t to);
-  int write_segment(std::vector<core::value_move> const& moves, std::size_t from, std::size_t to);
+  void perform(std::span<core::value_move> moves);
+  /// As one segment; the answers.
+  core::values_moved write(std::span<core::value_move const> moves);
+  int write_segment(std::span<core::value_move const> moves);
   core::value_moved read(core::closure_id id) const;
   void forget(core::closure_id id);
 
@@ -65,7 +65,6 @@ class spill_store {
   std::unordered_map<core::closure_id, place> places_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // values wanted, by segment
   std::uint64_t last_segment_ = 0;
-  core::values_moved answers_;
 
   store_thread<core::value_move> thread_;
 };

@@ -2,12 +2,9 @@
 #include "server/journal/blobs.hpp"
 
 #include <algorithm>
-#include <system_error>
 
 #include "base/hex.hpp"
-#include "server/disk/disk_error.hpp"
-#include "server/disk/names.hpp"
-#include "server/disk/open_file.hpp"
+#include "server/disk/own_files.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/disk/sha256.hpp"
 
@@ -70,18 +67,6 @@ class reader {
   std::string piece_ = std::string(piece_bytes, '\0');
 };
 
-muster::result<std::vector<fs::path>> files_of(fs::path const& directory) {
-  std::vector<fs::path> all;
-  std::error_code error;
-  if (directory.empty() || !fs::exists(directory / blob_folder, error)) return all;
-  for (auto it = fs::directory_iterator(directory / blob_folder, error);
-       !error && it != fs::directory_iterator(); it.increment(error))
-    if (is_blob_name(it->path().filename().string())) all.push_back(it->path());
-  if (error) return disk_error(directory / blob_folder, error.value(), "cannot be read");
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 void add_missing(std::map<std::string, std::string> const& named,
                  std::vector<std::string> const& there, found_blobs& into) {
   std::uint64_t missing = 0;
@@ -100,17 +85,23 @@ void add_missing(std::map<std::string, std::string> const& named,
 muster::result<found_blobs> read_blobs(fs::path const& directory,
                                        std::map<std::string, std::string> const& named,
                                        fs::path const& into, watcher const& watch) {
-  auto const files = files_of(directory);
-  if (!files) return files.error();
-  auto const to = into.empty() || files->empty() ? fs::path() : into / blob_folder;
+  auto const from = directory / blob_folder;
+  names_and_sizes files;
+  if (std::error_code error; !directory.empty() && fs::exists(from, error)) {
+    auto found = files_in(from, is_blob_name);
+    if (!found) return found.error();
+    files = std::move(*found);
+    std::sort(files.begin(), files.end());
+  }
+  auto const to = into.empty() || files.empty() ? fs::path() : into / blob_folder;
   if (int const e = to.empty() ? 0 : make_private_directory(to); e != 0)
     return disk_error(to, e, "cannot be made");
   reader r(to, watch);
   std::vector<std::string> there;
-  for (auto const& path : *files) {
-    auto const read = r.read(path);
+  for (auto const& [name, size] : files) {
+    auto const read = r.read(from / name);
     if (!read) return read.error();
-    if (*read) there.push_back(path.filename().string());
+    if (*read) there.push_back(name);
   }
   if (int const e = to.empty() ? 0 : sync_directory(to); e != 0)
     return disk_error(to, e, "cannot be written to the disk");

@@ -18,8 +18,8 @@ struct found_blobs {
 
 /// Reads each blob of `directory`; `named`: contents::blobs of its entries. `into`, where it is not
 /// empty, is another such directory that gets a copy of each, on the disk. An empty `directory` has
-/// none. INTERNAL, in one line with the path: a blob has other bytes than its name says, or cannot
-/// be read or written. CANCELLED: `watch` said so.
+/// none. no_room; INTERNAL, in one line with the path: a blob has other bytes than its name says,
+/// or cannot be read or written. CANCELLED: `watch` said so.
 muster::result<found_blobs> read_blobs(std::filesystem::path const& directory,
                                        std::map<std::string, std::string> const& named,
                                        std::filesystem::path const& into, watcher const& watch);

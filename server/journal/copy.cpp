@@ -2,9 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <system_error>
-
-#include "server/disk/disk_error.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/journal/entries.hpp"

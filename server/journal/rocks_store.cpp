@@ -3,9 +3,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <fstream>
-#include <system_error>
 
-#include "server/disk/disk_error.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/journal/log_format.hpp"

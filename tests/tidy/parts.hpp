@@ -97,7 +97,7 @@ inline std::vector<part> const parts = {
       "server/core/coordination", "server/disk"}},
     {"server/hub/access",
      {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
-      "server/hub"}},
+      "server/disk", "server/hub"}},
     {"server/journal",
      {"base", "proto", "server/core/access", "server/core/api", "server/core/coordination",
       "server/disk"}},

@@ -185,9 +185,7 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   auto work = [&hash](engine_services& services) { return services.blobs.size_of(hash); };
   auto const found = co_await context.engine.on_engine(std::move(work));
   if (!found) co_return problem_response(found.error());
-  if (!*found)
-    co_return problem_response(
-        make_problem(404, muster::code::not_found, "there is no blob " + std::string(text)));
+  if (!*found) co_return problem_response(to_problem(server::no_such_blob(hash)));
   auto const size = **found;
   if (offset > size)
     co_return problem_response(impossible("offset", "the blob has " + std::to_string(size) +

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <string>
-#include <system_error>
 
-#include "server/disk/disk_error.hpp"
-#include "server/disk/names.hpp"
+#include "server/disk/own_files.hpp"
 #include "server/disk/private_directory.hpp"
 
 namespace muster::server {

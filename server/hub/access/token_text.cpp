@@ -2,21 +2,20 @@
 #include "server/hub/access/token_text.hpp"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "base/hex.hpp"
 #include "base/text.hpp"
+#include "server/disk/sha256.hpp"
 
 namespace muster::server {
 namespace {
 
 constexpr std::string_view ours = "muster.";
-constexpr std::size_t secret_bytes = 32, salt_bytes = 16, digest_bytes = 32;
+constexpr std::size_t secret_bytes = 32, salt_bytes = 16;
 
 std::string random_bytes(std::size_t n) {
   std::string bytes(n, '\0');
@@ -25,18 +24,11 @@ std::string random_bytes(std::size_t n) {
   return bytes;
 }
 
-// OpenSSL looks for an algorithm by name whenever it is not told which; that takes longer than the
-// digest itself.
-std::string sha256(std::string_view a, std::string_view b) {
-  static auto* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  thread_local std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> const context(EVP_MD_CTX_new(),
-                                                                                EVP_MD_CTX_free);
-  std::string digest(digest_bytes, '\0');
-  EVP_DigestInit_ex(context.get(), algorithm, nullptr);
-  EVP_DigestUpdate(context.get(), a.data(), a.size());
-  EVP_DigestUpdate(context.get(), b.data(), b.size());
-  EVP_DigestFinal_ex(context.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
-  return digest;
+std::string digest_of(std::string_view a, std::string_view b) {
+  sha256 hash;
+  hash.add(a);
+  hash.add(b);
+  return hash.digest();
 }
 
 }  // namespace
@@ -55,7 +47,7 @@ std::string id_of(std::string_view credential) {
     if (auto const dot = rest.find('.'); dot != std::string_view::npos)
       return std::string(rest.substr(0, dot));
   }
-  return "file-" + hex(sha256(credential, {}).substr(0, 4));
+  return "file-" + hex(digest_of(credential, {}).substr(0, 4));
 }
 
 std::string new_salt() {
@@ -64,11 +56,11 @@ std::string new_salt() {
 
 void seal(core::token& t, std::string_view credential, std::string salt) {
   t.salt = std::move(salt);
-  t.digest = sha256(t.salt, credential);
+  t.digest = digest_of(t.salt, credential);
 }
 
 bool fits(core::token const& t, std::string_view credential) {
-  auto const digest = sha256(t.salt, credential);
+  auto const digest = digest_of(t.salt, credential);
   return t.digest.size() == digest.size() &&
          CRYPTO_memcmp(t.digest.data(), digest.data(), digest.size()) == 0;
 }

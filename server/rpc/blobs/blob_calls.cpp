@@ -16,9 +16,6 @@ muster::status shutting_down() {
 
 // Made outside of the coroutines: GCC 12 destroys aggregates twice that are made within them. Not
 // tried with a newer one.
-muster::status not_there(std::string const& hash) {
-  return {muster::code::not_found, "there is no blob " + blob_hex_of(hash)};
-}
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
   return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
                                           std::to_string(size) + " bytes"};
@@ -121,7 +118,7 @@ coro::task<muster::status> blob_get::give() {
   if (!store_.size_of(asked_.sha256())) co_await await_blob();
   if (stopping_) co_return shutting_down();
   auto const size = store_.size_of(asked_.sha256());
-  if (!size) co_return not_there(asked_.sha256());
+  if (!size) co_return no_such_blob(asked_.sha256());
   if (asked_.offset() > *size) co_return behind_its_end(asked_.offset(), *size);
   auto giving = give_pieces(*size);
   co_return co_await std::move(giving);
