@@ -80,5 +80,44 @@ TEST(full_disk, is_told_at_the_start_and_nothing_is_lost) {
   for (auto const* key : {"a", "b", "c"}) EXPECT_EQ(c.run({"kv", "get", key}).out, "v") << key;
 }
 
+TEST(full_disk, takes_neither_values_nor_blobs_until_there_is_room) {
+  test::small_disk disk(16);
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const values = (disk.path() / "values").string();
+  cluster c;
+  auto& server = c.serve({"--spill-dir", values, "--spill-above", "1kb"});
+  c.worker({"--slots", "2"});
+  disk.fill();
+  // 2,000,000 times 'b', too many for memory.
+  muster::http_request put;
+  put.method = "PUT";
+  put.url =
+      c.url() + "/api/v1/blobs/5b48d4be723fdf466901528c75ff5c27000f7f8f3795fabb526d59e79a6267fc";
+  put.body = std::string(2'000'000, 'b');
+  auto const refused = muster::http_client().send(put);
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->status, 507u) << refused->body;
+  EXPECT_CONTAINS(refused->body, "no room in " + values);
+
+  auto const value = "\"" + std::string(4'000, 'x') + "\"";
+  EXPECT_EQ(c.run({"submit", "muster.echo", "[" + value + "]", "--timeout", "60s"}).status, 0);
+  EXPECT_TRUE(await([&] {
+    return server.errors().find("values cannot be written to --spill-dir " + values +
+                                ": No space left on device") != std::string::npos;
+  })) << server.errors();
+  EXPECT_CONTAINS("\n" + c.text("/metrics"), "\nmuster_values_spilled 0\n");
+
+  disk.free();
+  auto const put_again = muster::http_client().send(put);
+  ASSERT_TRUE(put_again) << put_again.error().message;
+  EXPECT_EQ(put_again->status, 201u) << put_again->body;
+  // What was refused is tried again with the next step, ten seconds later.
+  EXPECT_TRUE(await(
+      [&] {
+        return ("\n" + c.text("/metrics")).find("\nmuster_values_spilled 1\n") != std::string::npos;
+      },
+      std::chrono::seconds(60)));
+}
+
 }  // namespace
 }  // namespace muster::e2e

@@ -133,6 +133,32 @@ TEST(spill, what_the_disk_has_no_room_for_is_dropped_and_made_again_when_it_is_n
   EXPECT_NE(again.out.find("its value was lost, it runs again"), std::string::npos) << again.out;
 }
 
+TEST(spill, what_a_server_that_was_killed_has_left_goes_at_the_next_start) {
+  spilled s({});
+  ASSERT_TRUE(s.metric_reaches("muster_values_spilled", values - 25));
+  // 2,000,000 times 'b', too many for memory.
+  std::string const sha256 = "5b48d4be723fdf466901528c75ff5c27000f7f8f3795fabb526d59e79a6267fc";
+  muster::http_request put;
+  put.method = "PUT";
+  put.url = s.c.url() + "/api/v1/blobs/" + sha256;
+  put.body = std::string(2'000'000, 'b');
+  auto const answer = muster::http_client().send(put);
+  ASSERT_TRUE(answer) << answer.error().message;
+  ASSERT_EQ(answer->status, 201u) << answer->body;
+  auto const blobs = s.c.file("values") / "blobs";
+  s.c.write("values/blobs/papers", "of somebody else");
+  s.server->signal(SIGKILL);
+  s.server->wait();
+  EXPECT_GT(s.files(), 1u);
+  EXPECT_TRUE(fs::exists(blobs / sha256));
+  auto& next = s.c.serve({"--spill-dir", s.c.file("values")});
+  EXPECT_EQ(s.files(), 1u) << "the folder of blobs";
+  EXPECT_FALSE(fs::exists(blobs / sha256));
+  next.signal(SIGTERM);
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_TRUE(fs::exists(blobs / "papers"));
+}
+
 TEST(spill, a_directory_in_use_is_refused_and_leftovers_are_removed) {
   cluster c;
   fs::create_directories(c.file("values"));
