@@ -31,6 +31,7 @@ void coordinator::state::begin(time_point t) {
   check(t >= step.now, "time does not go backwards");
   step.now = t;
   step.fx.clear();
+  places.begin_step();
 }
 
 // The end of every step, in this order:

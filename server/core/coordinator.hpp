@@ -22,11 +22,7 @@
 
 namespace muster::core {
 
-struct activity_filter;  // api/activity.hpp, with what its views give
-struct bar_page;
-struct minute_page;
-struct running_page;
-using lane_key = std::pair<std::string, std::int64_t>;
+struct running_view;     // api/activity.hpp
 struct closure_metrics;  // metrics.hpp
 struct explanation;      // api/explanation.hpp
 struct gangs_view;       // api/waiting_views.hpp
@@ -200,14 +196,9 @@ class coordinator {
   std::vector<function_view> functions() const;
   std::vector<shown_function_view> shown_functions() const;
   overview_view overview(time_point now) const;
-  /// What workers did, from bar number `from` on: up to `limit` bars; looks at 20,000 a call.
-  bar_page bars(activity_filter const& f, std::uint64_t from, std::size_t limit,
-                time_point now) const;
-  /// The minutes of the last hour, by lane, of up to 200 lanes a call, with what runs now.
-  minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
-                      time_point now) const;
-  /// What runs now, by lane, of up to 2,000 lanes a call.
-  running_page running(activity_filter const& f, std::optional<lane_key> const& after) const;
+  /// Closures that run on a task's worker now, oldest first; of `of` alone, when it is one.
+  std::vector<running_view> running_on(std::string_view job, std::int64_t index,
+                                       session_id of = {}) const;
   /// Times and counts since the start. The reference stays valid; its content changes with steps.
   closure_metrics const& metrics() const;
   config const& configuration() const;

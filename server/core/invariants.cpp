@@ -113,7 +113,6 @@ std::string coordinator::state::mismatch() const {
     auto const& at = scheduler.of(w->number);
     if (at.stream != stream || at.open != w->open() || !at.placed)
       return w->task->name() + " sits on another's seat";
-    if (!activity.is_open(w->number)) return w->task->name() + " has no lane";
     if (w->away && (at.running.size == 0 || at.ahead.size > 0))
       return broken("waiting for " + w->task->name(), at.running.size, at.held());
   }
@@ -140,9 +139,8 @@ std::string coordinator::violated_invariant() const {
   for (auto const& wrong :
        {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.roster.invalid(),
         st.sessions.invalid(), st.rows.invalid(), st.values.invalid(), st.builds.invalid(),
-        st.failures.invalid(), st.watchdog.invalid(), st.stateful.invalid(), st.activity.invalid(),
-        st.misplaced_closure(), st.stray_alarm(), st.mismatch(), st.leaked_place(),
-        st.miscounted_per_worker()})
+        st.failures.invalid(), st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(),
+        st.stray_alarm(), st.mismatch(), st.leaked_place(), st.miscounted_per_worker()})
     if (!wrong.empty()) return wrong;
   return {};
 }

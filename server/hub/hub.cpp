@@ -8,9 +8,11 @@ namespace muster::server {
 
 hub::hub(core::config config, hub_environment environment, log_limits limits)
     : environment_(std::move(environment)),
-      core_(environment_.pool.wide
-                ? core::coordinator(config, environment_.now(), *environment_.pool.wide)
-                : core::coordinator(config, environment_.now())),
+      own_wide_(environment_.pool.wide ? nullptr
+                                       : std::make_unique<core::server_wide>(environment_.now())),
+      core_(config, environment_.now(), own_wide_ ? *own_wide_ : *environment_.pool.wide),
+      past_(core_.configuration(), own_wide_ ? *own_wide_ : *environment_.pool.wide,
+            environment_.now()),
       logs_(limits, environment_.pool.calls_above),
       calls_(environment_.pool.calls_above) {}
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "server/core/coordinator.hpp"
+#include "server/history/history.hpp"
 #include "server/hub/durable_line.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/notice.hpp"
@@ -89,7 +90,9 @@ class hub {
   void apply(Event&& e) {
     session_batches::sessions from;
     if constexpr (requires { inputs_of(e); }) from = inputs_of(e);
-    auto const& fx = core_.step(environment_.now(), e);
+    auto const now = environment_.now();
+    auto const& fx = core_.step(now, e);
+    past_.fold(fx, now);
     if constexpr (requires { inputs_of(e); })
       if (!from.empty())
         if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
@@ -170,6 +173,7 @@ class hub {
   std::string const& cluster() const { return environment_.cluster; }
 
   core::coordinator const& state() const { return core_; }
+  history::history const& past() const { return past_; }
   core::time_point now() const { return environment_.now(); }
 
  private:
@@ -259,7 +263,9 @@ class hub {
   void pass_on(core::remark const& r);
 
   hub_environment environment_;
+  std::unique_ptr<core::server_wide> own_wide_;  // of one that is alone
   core::coordinator core_;
+  history::history past_;
   log_store logs_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of

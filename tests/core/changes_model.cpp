@@ -6,6 +6,8 @@
 namespace muster::core {
 
 void changes_model::fold(changes const& c) {
+  for (auto const& f : c.functions)
+    f.here ? functions_[f.function] = f, true : functions_.erase(f.function) > 0;
   for (auto const& p : c.places) p.here ? places_[p.place] = p, true : places_.erase(p.place) > 0;
   for (auto const& w : c.workers)
     w.here ? workers_[w.worker] = {w.job, w.index}, true : workers_.erase(w.worker) > 0;
@@ -97,6 +99,7 @@ std::string changes_model::difference(coordinator const& c) const {
       return "task " + key.first + ":" + std::to_string(key.second) + " is not what changes say";
   }
   if (tasks_.size() != now.tasks_.size()) return "a task is gone, and no change said so";
+  if (functions_ != now.functions_) return "other functions are known than changes say";
   if (workers_ != now.workers_) return "other workers are here than changes say";
   if (places_ != now.places_) return "other places are known than changes say";
   if (per_worker_ != now.per_worker_) return "per-worker values are not what changes say";

@@ -38,6 +38,7 @@ class changes_model {
     bool operator==(value const&) const = default;
   };
 
+  std::map<function_id, function_named> functions_;
   std::map<closure_id, closure> closures_;
   std::map<session_id, session_changed> sessions_;
   std::map<task_key, task_changed> tasks_;

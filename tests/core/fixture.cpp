@@ -58,9 +58,15 @@ std::string cluster::idle_beside_work() const {
 
 effects const& cluster::restore(restore_jobs e) {
   fx_ = core.step(now_, e);
-  told_.fold(fx_);
-  EXPECT_EQ(told_.difference(core), "");
+  listen(fx_);
   return fx_;
+}
+
+void cluster::listen(effects const& fx) {
+  told_.fold(fx);
+  EXPECT_EQ(told_.difference(core), "");
+  past.fold(fx, now_);
+  EXPECT_EQ(past.invalid(), "");
 }
 
 effects const& cluster::step(event e) {
@@ -74,8 +80,7 @@ effects const& cluster::step(event e) {
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
   EXPECT_EQ(core.violated_invariant(), "") << "event " << e.index();
-  told_.fold(fx_);
-  EXPECT_EQ(told_.difference(core), "") << "event " << e.index();
+  listen(fx_);
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
   static_cast<void>(core.next_deadline());  // as the hub does after each step
@@ -174,7 +179,9 @@ effects const& cluster::leave(stream_id w, std::string reason) {
 
 result<function_id> cluster::learn(std::string_view name) {
   core::learn_functions const e{call_id{++last_call_}, {std::string(name)}};
-  auto const answer = core.step(now_, e).replies.at(0);
+  auto const& fx = core.step(now_, e);
+  listen(fx);
+  auto const answer = fx.replies.at(0);
   if (!answer.status.ok()) return answer.status;
   return std::get<functions_reply>(answer.body).ids.at(0);
 }

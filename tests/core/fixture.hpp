@@ -17,8 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/words/explanation_words.hpp"
+#include "server/history/activity/pages.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/printers.hpp"
 #include "tests/core/witness.hpp"
@@ -68,9 +70,11 @@ session_spec by_call(session_spec s = {});
 
 class cluster {
  public:
-  explicit cluster(config c = {}) : core(c, start) {}
+  explicit cluster(config c = {}) : core(c, start, wide), past(core.configuration(), wide, start) {}
 
+  server_wide wide{start};
   coordinator core;
+  history::history past;
 
   time_point now() const { return now_; }
   /// Time passes and nobody looks.
@@ -155,6 +159,8 @@ class cluster {
 
  private:
   std::string idle_beside_work() const;
+  /// What listens to the changes of a step.
+  void listen(effects const& fx);
 
   time_point now_ = start;
   effects fx_;

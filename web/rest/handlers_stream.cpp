@@ -1,5 +1,6 @@
 // What workers did: the task stream, and a task's last hour. Large answers are gathered from the
 // engine in steps, for a quarter of a second; who wants more goes on behind `next`.
+#include "server/history/activity/pages.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -47,7 +48,7 @@ class stream_gathering {
       };
       auto work = [f = query_.filter, from = answer_.next,
                    limit = limit_ - answer_.bars.size()](server::hub& h) {
-        return looked{h.state().bars(f, from, limit, h.now()), h.now(), h.cluster()};
+        return looked{history::bars(h.past(), f, from, limit, h.now()), h.now(), h.cluster()};
       };
       auto got = co_await query_.ask(context_, std::move(work));
       if (!got) co_return got.error();
@@ -83,7 +84,7 @@ class stream_gathering {
 
   coro::task<muster::status> gather_running() {
     auto look = [f = query_.filter](server::hub& h, std::optional<core::lane_key> const& after) {
-      return h.state().running(f, after);
+      return history::running(h.past(), h.state(), f, after);
     };
     return gather(&core::running_page::running, answer_.running, running_max, std::move(look));
   }
@@ -95,7 +96,7 @@ class stream_gathering {
     filter.from = std::max(filter.from, answer_.now - stream_history);
     filter.to = std::min(filter.to, answer_.since);
     auto look = [filter](server::hub& h, std::optional<core::lane_key> const& after) {
-      return h.state().minutes(filter, after, h.now());
+      return history::minutes(h.past(), h.state(), filter, after, h.now());
     };
     return gather(&core::minute_page::minutes, answer_.minutes, minutes_max, std::move(look));
   }
@@ -126,7 +127,8 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
         core::activity_filter f;
         f.from = h->now() - stream_history;
         f.lanes = {at};
-        worker_history all{h->state().minutes(f, {}, h->now()).minutes, h->now()};
+        worker_history all{history::minutes(h->past(), h->state(), f, {}, h->now()).minutes,
+                           h->now()};
         if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
       }
       return muster::status{muster::code::not_found,

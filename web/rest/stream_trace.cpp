@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "server/core/words/attempt_words.hpp"
+#include "server/history/activity/pages.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/stream_query.hpp"
@@ -77,7 +78,7 @@ class bars_trace final : public trace_stream {
 
   coro::task<muster::result<bool>> page() override {
     auto work = [f = query_.filter, from = next_](server::hub& h) {
-      return looked{h.state().bars(f, from, bars_a_page, h.now()), h.now(),
+      return looked{history::bars(h.past(), f, from, bars_a_page, h.now()), h.now(),
                     h.state().configuration().cluster};
     };
     auto got = co_await query_.ask(context_, std::move(work));

@@ -59,6 +59,9 @@ struct closure_moved {
 /// A worker has executed a closure, or is lost with it: those that no closure_ended tells of, since
 /// the closure goes on, or since the times are estimated from what the worker has measured.
 struct attempt_ended {
+  /// Times of those that took this long are estimated.
+  static constexpr duration estimated_from = std::chrono::milliseconds(1);
+
   closure_id closure{};
   session_id session{};
   time_point started{};
@@ -161,6 +164,18 @@ struct place_named {
   bool operator==(place_named const&) const = default;
 };
 
+/// A number of a function, or of what a function is asked to call. Numbers are used again.
+struct function_named {
+  function_id function{};
+  bool here = true;
+  bool callable = false;
+  function_id served{};  ///< its function, that workers have; of a function itself
+  std::string name;
+  std::string hash;  ///< of a callable; or empty
+
+  bool operator==(function_named const&) const = default;
+};
+
 /// Where the value of an ended closure is now.
 struct value_moved_to {
   closure_id closure{};
@@ -192,6 +207,7 @@ struct per_worker_changed {
 };
 
 struct changes {
+  std::vector<function_named> functions;
   std::vector<place_named> places;
   std::vector<worker_changed> workers;
   std::vector<task_changed> tasks;

@@ -130,8 +130,8 @@ void changes::clear() {
     constexpr std::size_t kept = 16'384;  // a million closures that end in one step stay no memory
     ((lists.capacity() > kept ? lists = {} : (lists.clear(), lists)), ...);
   };
-  empty(places, workers, tasks, sessions, created, moved, attempts, ended, failures, values,
-        released, per_worker, components, sessions_released);
+  empty(functions, places, workers, tasks, sessions, created, moved, attempts, ended, failures,
+        values, released, per_worker, components, sessions_released);
 }
 
 }  // namespace muster::core

@@ -38,6 +38,7 @@ std::optional<function_id> function_table::add(function_id f, callable_name cons
     callables_.emplace(key_of(f, called), id);
   else
     learn(e);
+  changes_.functions.push_back({id, true, true, f, e.name, e.hash});
   return id;
 }
 
@@ -48,6 +49,7 @@ void function_table::forget(function_entry& f) {
   function.failed += f.failed;
   function.cancelled += f.cancelled;
   free_.push_back(at->second);
+  changes_.functions.push_back({at->second, false, true, f.served, {}, {}});
   callables_.erase(at);
   function_entry fresh;
   fresh.served = f.served;

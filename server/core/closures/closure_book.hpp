@@ -50,7 +50,7 @@ class closure_book {
 
   /// All outlive it. What changes is said in `out`.
   closure_book(closure_table& records, config const& c, changes& out)
-      : functions(c), records_(records), changes_(out) {}
+      : functions(c, out), records_(records), changes_(out) {}
 
   void open(session_number n, session_id id, bool keeps_order) {
     auto& t = tallies_.open(n);

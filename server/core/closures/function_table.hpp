@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/time.hpp"
@@ -35,7 +36,8 @@ struct function_entry {
 
 class function_table {
  public:
-  explicit function_table(config const& c) : config_(c) {}
+  /// Both outlive it. Numbers that come and go are told in `out`.
+  function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
     if (auto const it = ids_.find(name); it != ids_.end()) return it->second;
@@ -55,6 +57,7 @@ class function_table {
     entries_.back().name = name;
     entries_.back().served = id;
     learn(entries_.back());
+    changes_.functions.push_back({id, true, false, id, std::string(name), {}});
     return id;
   }
 
@@ -104,6 +107,7 @@ class function_table {
   }
 
   config const& config_;
+  changes& changes_;
   std::deque<function_entry> entries_;  // a deque keeps the names, and views of them, in place
   std::vector<function_entry*> by_id_;  // look-up in a deque divides
   std::unordered_map<std::string_view, function_id> ids_;

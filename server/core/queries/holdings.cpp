@@ -1,6 +1,7 @@
 // Who waits for whom, who keeps values, what a worker holds. Nothing here changes anything.
 #include <algorithm>
 
+#include "server/core/api/activity.hpp"
 #include "server/core/coordinator_state.hpp"
 #include "server/core/record_walk.hpp"
 
@@ -107,6 +108,22 @@ result<worker_hands> coordinator::in_hands_of(std::string_view job, std::int64_t
   };
   take(seat.running, out.running);
   take(seat.ahead, out.sent_ahead);
+  return out;
+}
+
+std::vector<running_view> coordinator::running_on(std::string_view job, std::int64_t index,
+                                                  session_id of) const {
+  auto const& st = *state_;
+  std::vector<running_view> out;
+  auto const* t = st.roster.tasks.find(job, index);
+  if (!t || !t->worker) return out;
+  auto const& held = st.scheduler.of(t->worker->number).running;
+  for (slot c = held.front; c != no_slot; c = st.closures[c].next) {
+    auto const& r = st.closures[c];
+    auto const session = st.sessions.of(r.owner).id;
+    if (of == session_id{} || session == of)
+      out.push_back({0, r.function, r.started, st.closures.id_of(c), session});
+  }
   return out;
 }
 

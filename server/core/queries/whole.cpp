@@ -6,6 +6,10 @@ namespace muster::core {
 changes coordinator::whole() const {
   auto const& st = *state_;
   changes all;
+  auto const& functions = st.book.functions;
+  for (std::uint32_t n = 0; n < functions.numbers(); ++n)
+    if (auto const& f = functions[function_id{n}]; !f.name.empty())
+      all.functions.push_back({function_id{n}, true, f.callable, f.served, f.name, f.hash});
   for (std::uint32_t n = 0; n < st.places.used(); ++n)
     if (auto const& p = st.places[n]; p.references > 0)
       all.places.push_back({n, true, p.worker, p.incarnation, p.host});

@@ -40,6 +40,11 @@ class place_table {
     places_[id] = {std::move(worker), i, std::move(host), 1};
     return id;
   }
+  /// What was given back may be used again: in a step one number is one place.
+  void begin_step() {
+    free_.insert(free_.end(), given_back_.begin(), given_back_.end());
+    given_back_.clear();
+  }
   void hold(std::uint32_t id) { ++places_[id].references; }
   void release(std::uint32_t id) {
     if (id == none) return;
@@ -53,12 +58,13 @@ class place_table {
   [[gnu::noinline]] void forget(std::uint32_t id) {  // seldom: keeps `release` small
     changes_.places.push_back({id, false, {}, {}, {}});
     places_[id] = {};
-    free_.push_back(id);
+    given_back_.push_back(id);
   }
 
   changes& changes_;
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> given_back_;  // in this step
 };
 
 }  // namespace muster::core

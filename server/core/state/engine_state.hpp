@@ -6,7 +6,6 @@
 // sub-model keeps its own limits.
 #pragma once
 
-#include "server/core/activity/activity_log.hpp"
 #include "server/core/closures/closure_book.hpp"
 #include "server/core/per_worker/component_builds.hpp"
 #include "server/core/policies/stateful_tasks.hpp"
@@ -44,7 +43,6 @@ struct engine_state {
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};
-  activity_log activity{step.config, wide, step.now};
 };
 
 }  // namespace muster::core

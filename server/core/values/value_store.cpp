@@ -91,8 +91,7 @@ void value_store::let_go(slot c) {
 void value_store::forget_value(slot c) {
   auto const id = records_.id_of(c);
   if (!has_value(id)) return;
-  if (records_[c].where == value_place::disk)
-    changes_.values.push_back({id, value_place::memory, {}});
+  changes_.values.push_back({id, value_place::memory, {}});
   let_go(c);
   ++held_;
   auto& h = holders_[records_[c].owner];

@@ -64,7 +64,7 @@ TEST(callables, are_shown_and_their_function_is_what_workers_are_sent) {
   EXPECT_EQ(plain.function, "python:3.11");
   EXPECT_EQ(plain.display_name, "");
   EXPECT_EQ(plain.callable, "");
-  auto const running = c.core.running({}, {});
+  auto const running = history::running(c.past, c.core, {}, {});
   EXPECT_EQ(running.names.functions.size(), 2u);
   closure_groups groups;
   ASSERT_TRUE(c.core.group(s, groups).ok());
@@ -160,7 +160,8 @@ TEST(callables, show_their_function_while_the_table_is_full) {
 TEST(callables, that_nobody_refers_to_make_room_and_leave_their_counts_to_the_function) {
   config small;
   small.callables_max = 4;
-  function_table t(small);
+  changes told;
+  function_table t(small, told);
   auto const f = t.intern("python:3.11").value();
   auto const a = t.intern(f, {"a", hash_of('1')}).value();  // and a without a hash
   auto const b = t.intern(f, {"b", hash_of('1')}).value();

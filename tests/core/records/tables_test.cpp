@@ -117,6 +117,8 @@ TEST(place_table, a_place_is_kept_while_somebody_holds_it_then_used_again) {
   EXPECT_EQ(places[a].references, 1u);
   places.release(a);
   EXPECT_EQ(places[a].worker, "");
+  EXPECT_NE(places.add("worker:3", incarnation{4}, "h3"), a) << "in a step a number is one place";
+  places.begin_step();
   EXPECT_EQ(places.add("worker:2", incarnation{3}, "h2"), a);
   EXPECT_EQ(places[b].host, "h1");
   places.release(place_table::none);  // an attempt that never ran

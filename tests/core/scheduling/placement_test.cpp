@@ -15,7 +15,8 @@ struct bench {
   config limits;
   server_wide wide{time_point{}};
   closure_table closures{wide};
-  function_table functions{limits};
+  changes told;
+  function_table functions{limits, told};
   core::placement placement{closures};
   session_queue first, second;
 

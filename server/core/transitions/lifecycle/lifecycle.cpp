@@ -119,9 +119,7 @@ void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcom
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
-    core_.book.tell_attempt(c, why.how, r.started, core_.step.now),
-        core_.activity.add(w.number, {core_.closures.id_of(c), s.id, r.function, bar_state::lost,
-                                      r.started, core_.step.now});
+    core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const recalled = why.how == attempt_end::recalled;
   if (!recalled) remember_attempt(c, why);

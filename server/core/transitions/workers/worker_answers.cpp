@@ -32,7 +32,7 @@ std::string in_minutes(duration d) {
                                                         worker_result const& r) {
   auto const& record = core_.closures[c];
   bool const ok = r.ok && !record.timed_out;
-  if (core_.activity.add_short(w.number, record.function, record.started, core_.step.now, !ok))
+  if (core_.step.now - record.started < attempt_ended::estimated_from)
     core_.book.answered(c, core_.step.now);
   else
     note_long(w, c, r, ok);
@@ -225,12 +225,6 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
   if (ends_.empty()) lay_out(w, number);
   auto const took = core_.step.now - record.started;
   auto const started = std::max(record.created, ends_[number] - took);
-  core_.activity.add(w.number,
-                     {core_.closures.id_of(c), core_.sessions.of(record.owner).id, record.function,
-                      ok        ? bar_state::succeeded
-                      : stopped ? bar_state::cancelled
-                                : bar_state::failed,
-                      started, started + took});
   core_.book.tell_attempt(c,
                           ok        ? attempt_end::succeeded
                           : stopped ? attempt_end::cancelled

@@ -60,7 +60,6 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   core_.roster.tasks.arrived(core_.step.now, t, std::move(spec));
   state_came(t);
   core_.roster.serve(w);
-  core_.activity.open(w.number, t.job, t.index, core_.step.now, t.spec.slots);
   core_.step.fx.changes.workers.push_back({w.number, true, t.job, t.index, t.spec.slots});
   t.functions = ids;
 
@@ -208,7 +207,6 @@ void worker_events::dismiss(worker& w) {
   if (w.alarm != never) core_.step.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   core_.places.release(w.place);
-  core_.activity.close(w.number, core_.step.now);
   core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);
   core_.scheduler.forget(core_.scheduler.of(w.number));

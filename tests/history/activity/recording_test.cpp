@@ -1,7 +1,7 @@
 // What is recorded of what happens to closures: events in, bars out.
 #include <gtest/gtest.h>
 
-#include "server/core/api/activity.hpp"
+#include "server/history/activity/pages.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -10,7 +10,7 @@ namespace {
 using states = std::vector<bar_state>;
 
 std::vector<bar_view> bars(cluster& c, activity_filter const& f = {}) {
-  return c.core.bars(f, 0, 1'000, c.now() + 1s).bars;
+  return history::bars(c.past, f, 0, 1'000, c.now() + 1s).bars;
 }
 states states_of(cluster& c) {
   states all;
@@ -26,7 +26,7 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   auto r = c.good(w, job[0]);
   r.execution = 200ms;
   c.answer(w, {r});
-  auto const page = c.core.bars({}, 0, 1'000, c.now() + 1s);
+  auto const page = history::bars(c.past, {}, 0, 1'000, c.now() + 1s);
   ASSERT_EQ(page.bars.size(), 1u);
   EXPECT_EQ(page.bars[0].started, c.now() - 200ms);
   EXPECT_EQ(page.bars[0].lasted, 200ms);
@@ -169,20 +169,20 @@ TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {
   auto const one = c.open({"f"});
   c.wait(1s);
   auto const other = c.open({"f"});
-  auto const page = c.core.running({}, {});
+  auto const page = history::running(c.past, c.core, {}, {});
   EXPECT_FALSE(page.next);
   ASSERT_EQ(page.running.size(), 2u);
   EXPECT_EQ(page.names.lanes.size(), 2u);
   EXPECT_EQ(page.names.functions.at(0).second, "f");
   activity_filter f;
   f.job = other.id;
-  auto const its = c.core.running(f, {});
+  auto const its = history::running(c.past, c.core, f, {});
   ASSERT_EQ(its.running.size(), 1u);
   EXPECT_EQ(its.running[0].closure, other[0]);
   EXPECT_EQ(its.running[0].started, c.now());
   f = {};
   f.lanes = {{"worker", 4}, {"worker", 9}};
-  EXPECT_EQ(c.core.running(f, {}).running.size(), 1u);
+  EXPECT_EQ(history::running(c.past, c.core, f, {}).running.size(), 1u);
 }
 
 TEST(recording, minutes_have_what_still_runs) {
@@ -193,7 +193,7 @@ TEST(recording, minutes_have_what_still_runs) {
     c.wait(10s);
     c.alive(w);
   }
-  auto const page = c.core.minutes({}, {}, c.now());
+  auto const page = history::minutes(c.past, c.core, {}, {}, c.now());
   duration busy{};
   for (auto const& m : page.minutes) {
     busy += m.busy;

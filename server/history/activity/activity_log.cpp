@@ -1,12 +1,12 @@
 // Bars are begun, grow and go; minutes take what is over.
-#include "server/core/activity/activity_log.hpp"
+#include "server/history/activity/activity_log.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
 
-namespace muster::core {
+namespace muster::history {
 
 namespace {
 
@@ -25,6 +25,32 @@ std::uint32_t minute_number(time_point t) {
 
 activity_log::~activity_log() {
   wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
+}
+
+// A number that comes again in one step is of the same task: its worker was replaced.
+void activity_log::fold(changes const& c, names const& named, time_point now) {
+  for (auto const& w : c.workers) {
+    if (!w.here) continue;
+    if (is_open(w.worker)) close(w.worker, now);
+    open(w.worker, w.job, w.index, now, w.slots);
+  }
+  for (auto const& e : c.ended)
+    if (e.worker != worker_number{})
+      add_short(e.worker, named.of(e.function), e.started, e.finished,
+                e.as != closure_state::succeeded);
+  for (auto const& a : c.attempts) {
+    auto const state = a.how == attempt_end::succeeded   ? bar_state::succeeded
+                       : a.how == attempt_end::failed    ? bar_state::failed
+                       : a.how == attempt_end::cancelled ? bar_state::cancelled
+                                                         : bar_state::lost;
+    add(a.worker, {a.closure, a.session, named.of(a.function), state, a.started, a.ended});
+  }
+  for (std::size_t i = 0; i < c.workers.size(); ++i) {
+    auto const gone = [&](auto const& w) { return w.worker == c.workers[i].worker && w.here; };
+    if (!c.workers[i].here &&
+        std::none_of(c.workers.begin() + static_cast<std::ptrdiff_t>(i), c.workers.end(), gone))
+      close(c.workers[i].worker, now);
+  }
 }
 
 void activity_log::open(worker_number w, std::string const& job, std::int64_t index, time_point now,
@@ -213,4 +239,4 @@ std::string activity_log::invalid() const {
   return at == next_ ? std::string() : "bars are counted wrongly";
 }
 
-}  // namespace muster::core
+}  // namespace muster::history

@@ -3,9 +3,9 @@
 #include <map>
 #include <set>
 
-#include "server/core/activity/activity_log.hpp"
+#include "server/history/activity/activity_log.hpp"
 
-namespace muster::core {
+namespace muster::history {
 
 bar_view activity_log::view_of(bar const& b) {
   bar_view v;
@@ -134,8 +134,4 @@ std::vector<minute_view> activity_log::minutes_of(lane const& l, seat const* gro
   return out;
 }
 
-lane_view activity_log::lane_of(worker_number w) const {
-  return view_of(*by_number_.at(seats_[raw(w)].at->number));
-}
-
-}  // namespace muster::core
+}  // namespace muster::history

@@ -1,9 +1,9 @@
 // The record by itself: sums, chunks, minutes, lanes, and what of it is saved.
-#include "server/core/activity/activity_log.hpp"
+#include "server/history/activity/activity_log.hpp"
 
 #include <gtest/gtest.h>
 
-namespace muster::core {
+namespace muster::history {
 namespace activity_log_cases {
 
 using namespace std::chrono_literals;
@@ -299,7 +299,12 @@ TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
   auto const bars = all(t0 + 5s);
   ASSERT_EQ(bars.size(), 2u);
   EXPECT_EQ(bars[0].lane, bars[1].lane);
-  EXPECT_EQ(log.lane_of(w1).job, "worker");
+  std::vector<std::string> open;
+  log.for_each_open({}, {}, [&](lane_view const& l) {
+    open.push_back(l.job);
+    return true;
+  });
+  EXPECT_EQ(open, (std::vector<std::string>{"worker"}));
 }
 
 TEST_F(activity_log_test, a_lane_that_nobody_serves_goes_after_an_hour_or_when_there_are_too_many) {
@@ -334,4 +339,4 @@ TEST_F(activity_log_test, pages_of_minutes_go_on_behind_a_lane) {
 }
 
 }  // namespace activity_log_cases
-}  // namespace muster::core
+}  // namespace muster::history

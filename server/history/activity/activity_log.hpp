@@ -12,11 +12,12 @@
 // seat and its sum are added to, and nothing is looked up or allocated. A seat has sums of four
 // functions at one time; what others do is one more, of several functions.
 //
-// Owned by the coordinator; engine thread only. Limits: bars of the last hour, as far as they fit
-// into config::activity_bytes_max in the whole server (then the oldest chunk of this cluster goes,
-// though its two newest stay); config::tasks_max lanes of 2 KiB (then the one whose worker left
-// longest ago goes). The past is no state of the cluster: it is not saved, only who sits where
-// is.
+// A listener's part: it folds changes (`fold`), and functions have the numbers of history's names.
+// Owned by the history of a cluster; engine thread only. Limits: bars of the last hour, as far as
+// they fit into config::activity_bytes_max in the whole server (then the oldest chunk of this
+// cluster goes, though its two newest stay); config::tasks_max lanes of 2 KiB (then the one whose
+// worker left longest ago goes). The past is no state of the cluster: it is not saved, only who
+// sits where is.
 #pragma once
 
 #include <algorithm>
@@ -31,11 +32,14 @@
 #include <vector>
 
 #include "server/core/api/activity.hpp"
+#include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/api/server_wide.hpp"
-#include "server/core/records/numbers.hpp"
+#include "server/history/names.hpp"
 
-namespace muster::core {
+namespace muster::history {
+
+using namespace muster::core;  // what is folded has the core's words
 
 /// The first of a map by lane_key behind `after`, of those that are asked for (sorted; none: all).
 template <class Map>
@@ -65,6 +69,9 @@ class activity_log {
   ~activity_log();
   activity_log(activity_log const&) = delete;
 
+  /// Takes what a step of the core has said, `now`.
+  void fold(changes const& c, names const& named, time_point now);
+
   /// The worker executes for this task. REQUIRES: its number is not open.
   void open(worker_number w, std::string const& job, std::int64_t index, time_point now,
             std::uint32_t slots = 1);
@@ -85,8 +92,16 @@ class activity_log {
   /// at.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// The lane of a worker that is here.
-  lane_view lane_of(worker_number w) const;
+  /// `f(lane)` for those behind `after` that a worker is on, of those that are asked for, until it
+  /// says false.
+  template <class F>
+  void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
+    for (auto it = behind(lanes_, only, after); it != lanes_.end();
+         it = behind(lanes_, only, after)) {
+      after = it->first;
+      if (it->second.workers > 0 && !f(view_of(*it))) return;
+    }
+  }
   bool is_open(worker_number w) const {
     return raw(w) < seats_.size() && seats_[raw(w)].at != nullptr;
   }
@@ -218,4 +233,4 @@ class activity_log {
   return true;
 }
 
-}  // namespace muster::core
+}  // namespace muster::history

@@ -1,0 +1,40 @@
+// What is remembered of a cluster's closures beyond what the core decides with: the listeners of
+// its changes. The hub calls `fold` after each step of the core, before it delivers anything;
+// listeners call nobody and know nothing of each other, and the core knows nothing of them.
+//
+//   coordinator::step ──► effects::changes ──► names ──► activity
+//
+// What is remembered is ahead of the disk: whoever shows it waits as for the core's own views.
+// Owned by the hub of a cluster and gone with it; engine thread only. Each listener has its limits.
+#pragma once
+
+#include "server/core/api/effects.hpp"
+#include "server/history/activity/activity_log.hpp"
+#include "server/history/names.hpp"
+
+namespace muster::history {
+
+class history {
+ public:
+  /// Both outlive it. Nothing before `start` is known.
+  history(config const& c, server_wide& wide, time_point start);
+  history(history const&) = delete;
+
+  /// Takes what a step at `now` has said. REQUIRES: every step since the first is folded, in order.
+  void fold(effects const& fx, time_point now) {
+    if (!fx.changes.functions.empty()) names_.fold(fx.changes);
+    activity_.fold(fx.changes, names_, now);
+  }
+
+  names const& named() const { return names_; }
+  activity_log const& activity() const { return activity_; }
+
+  /// Empty when all is in order between two steps; for tests.
+  std::string invalid() const { return activity_.invalid(); }
+
+ private:
+  activity_log activity_;
+  names names_;
+};
+
+}  // namespace muster::history

@@ -1,0 +1,66 @@
+// Numbers of the core come again with other names; what history has shown keeps its own.
+#include "server/history/names.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::history {
+namespace {
+
+function_named function(std::uint32_t n, std::string name) {
+  return {function_id{n}, true, false, function_id{n}, std::move(name), {}};
+}
+function_named callable(std::uint32_t n, std::uint32_t served, std::string name) {
+  return {function_id{n}, true, true, function_id{served}, std::move(name), {}};
+}
+changes told(std::vector<function_named> all) {
+  changes c;
+  c.functions = std::move(all);
+  return c;
+}
+
+struct names_test : testing::Test {
+  config limits;
+  std::vector<function_id> shown;
+  names of{limits, [this](auto const& use) {
+             for (auto const n : shown) use(n);
+           }};
+};
+
+TEST_F(names_test, a_number_that_is_given_again_leaves_what_was_shown_alone) {
+  of.fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
+  auto const before = of.of(function_id{1});
+  of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, "eval")}));
+  EXPECT_EQ(of[before].name, "train.step");
+  EXPECT_EQ(of[before].served, "python:3.11");
+  EXPECT_EQ(of[of.of(function_id{1})].name, "eval");
+}
+
+TEST_F(names_test, a_name_that_comes_again_has_its_old_number) {
+  of.fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
+  auto const before = of.of(function_id{1});
+  of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}}));
+  of.fold(told({callable(2, 0, "train.step")}));
+  EXPECT_EQ(of.of(function_id{2}), before);
+}
+
+TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_function_is_shown) {
+  limits.functions_max = 1;
+  limits.callables_max = 1;  // three in all
+  of.fold(told({function(0, "f"), callable(1, 0, "a")}));
+  shown = {of.of(function_id{1})};
+  auto const next = [&](std::string name) {
+    of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, name)}));
+    return of.of(function_id{1});
+  };
+  auto const b = next("b");
+  auto const c = next("c");  // nobody shows b any more
+  EXPECT_EQ(of[c].name, "c");
+  EXPECT_EQ(b, c) << "its number is used again";
+  shown.push_back(c);
+  EXPECT_EQ(of[next("d")].name, "f");
+  EXPECT_EQ(of[shown[0]].name, "a");
+  EXPECT_EQ(of.size(), 3u);
+}
+
+}  // namespace
+}  // namespace muster::history
