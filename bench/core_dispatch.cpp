@@ -1,25 +1,28 @@
-// What does the core itself cost per closure, and does it depend on how much it holds?
+// What does the core with its listeners cost per closure, and does it depend on how much it holds?
 //
 // A cycle answers one worker's batch and schedules as many closures again, so that the queue keeps
 // its length. Arguments: workers, queued closures. No I/O; time is a counter.
 #include <benchmark/benchmark.h>
 
+#include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
+#include "server/history/history.hpp"
 
 namespace {
 
 using namespace muster::core;
 
 struct bench_cluster {
-  bench_cluster(std::int64_t workers, std::int64_t queued) : core(limits(), now()) {
+  bench_cluster(std::int64_t workers, std::int64_t queued)
+      : core(limits(), now(), wide), past(core.configuration(), wide, now()) {
     learn_functions const names{call_id{1}, {"muster.noop"}};
-    function = std::get<functions_reply>(core.step(now(), names).replies.at(0).body).ids.at(0);
+    function = std::get<functions_reply>(step(names).replies.at(0).body).ids.at(0);
     for (std::int64_t i = 0; i < workers; ++i) {
       worker_attached e{stream_id{static_cast<std::uint64_t>(i + 1)}, {}};
       e.spec.incarnation = incarnation{static_cast<std::uint64_t>(i + 1)};
       e.spec.slots = e.spec.credits = 256;
       e.spec.functions = {"muster.noop"};
-      core.step(now(), e);
+      step(e);
     }
     held.resize(static_cast<std::size_t>(workers));
     open_session open;
@@ -27,7 +30,7 @@ struct bench_cluster {
     open.spec.delivery = delivery::stream;
     open.spec.open = true;
     open.spec.queue_capacity = limits().queue_capacity_max;
-    session = std::get<session_reply>(core.step(now(), open).replies.at(0).body).session;
+    session = std::get<session_reply>(step(open).replies.at(0).body).session;
     schedule_some(static_cast<std::size_t>(queued + workers * 256));
   }
 
@@ -38,11 +41,18 @@ struct bench_cluster {
   }
   time_point now() { return time_point(std::chrono::microseconds(++clock)); }
 
+  template <class Event>
+  effects const& step(Event& e) {
+    auto const at = now();
+    auto const& fx = core.step(at, e);
+    past.fold(fx, at);
+    return fx;
+  }
   void schedule_some(std::size_t n) {
     batch.session = session;
     batch.closures.resize(n);
     for (auto& c : batch.closures) c = {function, 0, ++token, args};
-    take(core.step(now(), batch));
+    take(step(batch));
   }
   void take(effects const& fx) {
     for (auto const& d : fx.dispatches)
@@ -58,13 +68,15 @@ struct bench_cluster {
     mine.clear();
     for (auto& r : results.results) r.value = null;
     auto const n = results.results.size();
-    take(core.step(now(), results));
+    take(step(results));
     if (n > 0) schedule_some(n);
     return n;
   }
 
   std::int64_t clock = 1'000'000;
+  server_wide wide{time_point{}};
   coordinator core;
+  muster::history::history past;
   function_id function{};
   session_id session{};
   std::uint64_t token = 0;

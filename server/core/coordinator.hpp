@@ -150,13 +150,13 @@ class coordinator {
   /// still have a `next`.
   page<job_view, session_id> jobs(session_id before, std::size_t limit,
                                   job_filter const& filter) const;
-  /// `of`: a session that may have a row of it, when its record is gone.
-  result<closure_view> closure(closure_id id, session_id of = {}) const;
+  /// As long as it has a record; what history remembers is in server/history/closures.hpp.
+  result<closure_view> closure(closure_id id) const;
   /// Of a job, in schedule order from index `from`.
   result<page<closure_view, std::uint32_t>> closures(session_id id, std::uint32_t from,
                                                      std::size_t limit) const;
   /// Why the closure waits, moved or failed, as data.
-  result<explanation> explain(closure_id id, time_point now, session_id of = {}) const;
+  result<explanation> explain(closure_id id, time_point now) const;
   /// It waits for a worker, and none that is here can have it.
   bool has_no_worker(closure_id id) const;
   /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many

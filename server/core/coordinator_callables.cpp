@@ -41,7 +41,6 @@ void coordinator::state::forget_callables(std::vector<function_id> const& coming
   auto const use = [&used](function_id f) { used[raw(f)] = true; };
   for (auto const f : coming) use(f);
   closures.for_each([&](slot, closure_record const& r) { use(r.function); });
-  rows.for_each([&](ended_row const& r) { use(r.function); });
   book.functions.forget_unused(std::move(used));
   book.functions.next_look = step.now + between_looks;
 }

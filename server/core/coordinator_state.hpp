@@ -69,15 +69,12 @@ struct coordinator::state : engine_state {
   lone_closure alone_of(closure_id id) const;
   job_view view_of(session const& s) const;
   task_view view_of(task_row const& t) const;
-  closure_view view_of(session const& s, ended_row const& r, core::failure const* f) const;
   void name(closure_view& v, function_id f) const;
   /// Numbers for what the event's closures are to call, where there is room for them.
   void take_callables(std::vector<closure_spec>& coming,
                       std::vector<callable_name> const& callables);
   /// Makes room, unless it tried to a moment ago.
   void forget_callables(std::vector<function_id> const& coming);
-  /// Of a closure that has no record any more.
-  std::optional<closure_view> row_of(session_id of, closure_id c) const;
 
   // What one sub-model says of another; see violated_invariant.
   std::string leaked_place() const;

@@ -22,9 +22,6 @@ std::string coordinator::state::leaked_place() const {
     if (r.details)
       for (auto const& a : r.details->lost) ++held[a.place];
   });
-  rows.for_each([&](ended_row const& r) {
-    if (r.place != place_table::none) ++held[r.place];
-  });
   for (std::uint32_t p = 0; p < held.size(); ++p)
     if (places[p].references != held[p])
       return broken("holders of place " + std::to_string(p), places[p].references, held[p]);
@@ -138,9 +135,9 @@ std::string coordinator::violated_invariant() const {
   auto const& st = *state_;
   for (auto const& wrong :
        {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.roster.invalid(),
-        st.sessions.invalid(), st.rows.invalid(), st.values.invalid(), st.builds.invalid(),
-        st.failures.invalid(), st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(),
-        st.stray_alarm(), st.mismatch(), st.leaked_place(), st.miscounted_per_worker()})
+        st.sessions.invalid(), st.values.invalid(), st.builds.invalid(), st.failures.invalid(),
+        st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(), st.stray_alarm(),
+        st.mismatch(), st.leaked_place(), st.miscounted_per_worker()})
     if (!wrong.empty()) return wrong;
   return {};
 }

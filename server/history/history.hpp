@@ -3,6 +3,7 @@
 // listeners call nobody and know nothing of each other, and the core knows nothing of them.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
+//                                                         rows
 //
 // What is remembered is ahead of the disk: whoever shows it waits as for the core's own views.
 // Owned by the hub of a cluster and gone with it; engine thread only. Each listener has its limits.
@@ -11,6 +12,7 @@
 #include "server/core/api/effects.hpp"
 #include "server/history/activity/activity_log.hpp"
 #include "server/history/names.hpp"
+#include "server/history/rows/session_rows.hpp"
 
 namespace muster::history {
 
@@ -24,17 +26,23 @@ class history {
   void fold(effects const& fx, time_point now) {
     if (!fx.changes.functions.empty()) names_.fold(fx.changes);
     activity_.fold(fx.changes, names_, now);
+    rows_.fold(fx.changes);
   }
 
   names const& named() const { return names_; }
   activity_log const& activity() const { return activity_; }
+  session_rows const& rows() const { return rows_; }
 
   /// Empty when all is in order between two steps; for tests.
-  std::string invalid() const { return activity_.invalid(); }
+  std::string invalid() const {
+    auto const wrong = activity_.invalid();
+    return wrong.empty() ? rows_.invalid() : wrong;
+  }
 
  private:
   activity_log activity_;
   names names_;
+  session_rows rows_;
 };
 
 }  // namespace muster::history

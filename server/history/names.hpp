@@ -40,6 +40,8 @@ class names {
   function_id of(function_id core) const { return own_[raw(core)]; }
   function const& operator[](function_id own) const { return functions_[raw(own)]; }
   std::size_t size() const { return numbers_.size(); }
+  /// Numbers are below it.
+  std::size_t numbers() const { return functions_.size(); }
 
  private:
   function_id number_of(function f);

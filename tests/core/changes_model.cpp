@@ -28,16 +28,16 @@ void changes_model::fold(changes const& c) {
     of.worker = m.worker;
   }
   for (auto const& e : c.ended) {
-    auto& of = closures_.at(e.closure);
-    of.phase = phase_of(e.as);
-    of.attempt = e.attempt;
+    auto& of = closures_.at(e.of.closure);
+    of.phase = phase_of(e.of.as);
+    of.attempt = e.of.attempt;
     of.worker = {};
-    if (e.released) closures_.erase(e.closure);
+    if (e.released) closures_.erase(e.of.closure);
   }
   for (auto const& v : c.values)
     if (auto const it = closures_.find(v.closure); it != closures_.end())
       it->second.value = v.where;
-  for (auto const& r : c.released) check(closures_.erase(r.closure) == 1, "what goes was there");
+  for (auto const& r : c.released) check(closures_.erase(r.of.closure) == 1, "what goes was there");
   for (auto const& v : c.per_worker) {
     if (v.gone) {
       per_worker_.erase(v.value);
@@ -55,7 +55,10 @@ void changes_model::fold(changes const& c) {
     else
       of->second.components[{p.job, p.index}] = {p.state, p.failed};
   }
-  for (auto const& s : c.sessions_released) sessions_.erase(s.session);
+  for (auto const& s : c.sessions_released) {
+    sessions_.erase(s.session);
+    std::erase_if(closures_, [&](auto const& of) { return of.second.session == s.session; });
+  }
 }
 
 void changes_model::fold(effects const& fx) {

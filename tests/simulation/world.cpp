@@ -8,7 +8,10 @@
 namespace muster::simulation {
 
 world::world(std::uint64_t seed, core::config config, recording* into)
-    : dice_(seed), recording_(into), server_(std::make_unique<core::coordinator>(config, now_)) {
+    : dice_(seed),
+      recording_(into),
+      server_(std::make_unique<core::coordinator>(config, now_, wide_)),
+      past_(std::make_unique<history::history>(server_->configuration(), wide_, now_)) {
   if (recording_) *recording_ = {std::move(config), now_, {}};
 }
 
@@ -33,6 +36,7 @@ bool world::run(core::time_point end) {
 
 core::function_id world::learn(std::string name) {
   auto const fx = step(core::learn_functions{core::call_id{~std::uint64_t{0}}, {std::move(name)}});
+  listen(fx);
   return std::get<core::functions_reply>(fx.replies.at(0).body).ids.at(0);
 }
 
@@ -51,7 +55,7 @@ void world::apply(core::event e) {
   witness_.before(e);
   auto const fx = step(std::move(e));
   fold(fx);
-  told_.fold(fx);
+  listen(fx);
   if (auto const broken = witness_.after(fx); !broken.empty())
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (steps_ % check_every == 0) check_invariants();
@@ -66,11 +70,18 @@ void world::apply(core::event e) {
   }
 }
 
+void world::listen(core::effects const& fx) {
+  told_.fold(fx);
+  past_->fold(fx, now_);
+}
+
 void world::check_invariants() const {
   if (auto const broken = server_->violated_invariant(); !broken.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + broken);
   if (auto const differs = told_.difference(*server_); !differs.empty())
     throw violation("after step " + std::to_string(steps_) + ": " + differs);
+  if (auto const wrong = past_->invalid(); !wrong.empty())
+    throw violation("after step " + std::to_string(steps_) + ": history: " + wrong);
 }
 
 void world::forget(core::call_id call) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "server/history/history.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/witness.hpp"
 #include "tests/simulation/random.hpp"
@@ -91,6 +92,8 @@ class world {
 
  private:
   core::effects step(core::event e);
+  /// What listens to the changes of a step.
+  void listen(core::effects const& fx);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);
   void check_lone_ones(core::effects const& fx);
@@ -102,7 +105,9 @@ class world {
   core::changes_model told_;
   recording* const recording_;
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
+  core::server_wide wide_{now_};
   std::unique_ptr<core::coordinator> server_;
+  std::unique_ptr<history::history> past_;
   std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;
   std::uint64_t sequence_ = 0;
   std::map<core::call_id, std::function<void(core::reply const&)>> calls_;

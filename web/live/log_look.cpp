@@ -1,10 +1,12 @@
 // Joins what the core and the log store know.
 #include "web/live/log_look.hpp"
 
+#include "server/history/closures.hpp"
+
 namespace muster::web {
 
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure) {
-  auto const c = h.state().closure(closure);
+  auto const c = history::closure(h.past(), h.state(), closure);
   if (c) return server::log_target{c->job, closure};
   if (auto const job = h.logs().job_of(closure)) return server::log_target{*job, closure};
   return c.error();
@@ -25,7 +27,7 @@ muster::result<log_state> look_at_log(server::hub& h, server::log_target of, std
   auto const told = s.page.lines.empty() ? seq : s.page.lines.back().seq;
   s.ended = job->state != core::job_state::running;
   if (of.closure != core::closure_id{}) {
-    auto const c = h.state().closure(of.closure);
+    auto const c = history::closure(h.past(), h.state(), of.closure);
     s.ended = !c || core::ended(c->state);
   }
   s.ended = s.ended && told >= s.page.last;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "server/history/closures.hpp"
+
 namespace muster::web {
 
 namespace {
@@ -78,7 +80,7 @@ void write_functions(metric_text& m, measured_closures const& c) {
 
 void measure(server::hub& h, bool main, measured_closures& into) {
   add_shown(h.state().shown_functions(), functions_measured, into.functions);
-  auto const o = h.state().overview(into.now);
+  auto const o = history::overview(h.past(), h.state(), into.now);
   if (into.pools.size() < pools_measured)
     into.pools.push_back({h.state().configuration().cluster, o});
   into.metrics.add(h.state().metrics(), into.now);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "server/history/closures.hpp"
+
 namespace muster::web {
 
 namespace {
@@ -145,7 +147,7 @@ void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
 counters collect_counters(server::hub& h) {
   counters c;
   c.now = h.now();
-  c.overview = h.state().overview(c.now);
+  c.overview = history::overview(h.past(), h.state(), c.now);
   c.functions = h.state().functions();
   add_shown(h.state().shown_functions(), shown_max, c.shown);
   std::erase_if(c.shown, [](auto const& f) { return all_of(f) == 0; });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "server/history/closures.hpp"
+
 namespace muster::web {
 
 namespace {
@@ -61,7 +63,7 @@ coro::task<muster::result<looked>> look_once(web_context& context, listing_reque
     if (!pool) return pool.error();
     auto const now = (*pool)->now();
     if (q.at == core::time_point{}) q.at = now;
-    auto found = (*pool)->state().look(q, from, within);
+    auto found = history::look((*pool)->past(), (*pool)->state(), q, from, within);
     if (!found) return found.error();
     return looked{std::move(*found), now};
   };
@@ -80,7 +82,7 @@ coro::task<muster::result<std::vector<reported_closure>>> views_of(
       auto const pool = pool_of(services, session, cluster);
       if (!pool) return pool.error();
       std::vector<reported_closure> some;
-      for (auto& c : (*pool)->state().closures(session, ids)) {
+      for (auto& c : history::closures((*pool)->past(), (*pool)->state(), session, ids)) {
         auto progress = (*pool)->logs().progress(c.id);
         some.push_back({std::move(c), std::move(progress)});
       }

@@ -1,6 +1,7 @@
 // Closures: list those of a job, look at one, ask why, cancel.
 #include "base/text.hpp"
 #include "server/core/words/explanation_words.hpp"
+#include "server/history/closures.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/closure_listing.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 muster::result<reported_closure> closure_of(server::hub& h, core::closure_id id,
                                             core::session_id of = {}) {
-  auto c = h.state().closure(id, of);
+  auto c = history::closure(h.past(), h.state(), id, of);
   if (!c) return c.error();
   return reported_closure{std::move(*c), h.logs().progress(id)};
 }
@@ -99,10 +100,10 @@ void members(member_list const& m, explained const& e) {
 
 muster::result<explained> explanation_of(server::hub& h, core::closure_id id,
                                          core::session_id session) {
-  auto why = h.state().explain(id, h.now(), session);
+  auto why = history::explain(h.past(), h.state(), id, h.now(), session);
   if (!why) return why.error();
   explained e{id, {}, {}, std::move(*why)};
-  if (auto c = h.state().closure(id, session)) {
+  if (auto c = history::closure(h.past(), h.state(), id, session)) {
     e.function = std::move(c->function);
     e.display_name = std::move(c->display_name);
   }

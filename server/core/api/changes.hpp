@@ -74,8 +74,8 @@ struct attempt_ended {
   bool operator==(attempt_ended const&) const = default;
 };
 
-/// Its state is its last. What the failure says is in `changes::failures`.
-struct closure_ended {
+/// What is known of a closure that has ended.
+struct closure_outline {
   static constexpr std::uint32_t no_failure = ~0u;
 
   closure_id closure{};
@@ -88,17 +88,25 @@ struct closure_ended {
   std::uint32_t attempt = 0;           ///< 0: it never ran
   std::uint32_t place = ~0u;           ///< of the last attempt; see place_named
   std::uint32_t failure = no_failure;  ///< position in changes::failures
-  worker_number worker{};  ///< that executed it from `started` to `finished`; none: see `attempts`
   closure_state as{};
-  bool released = false;  ///< its record is gone with it
+
+  bool operator==(closure_outline const&) const = default;
+};
+
+/// Its state is its last.
+struct closure_ended {
+  closure_outline of{};
+  worker_number worker{};  ///< that executed it from `started` to `finished`; none: see `attempts`
+  bool released = false;   ///< its record is gone with it
   bool restored = false;
 
   bool operator==(closure_ended const&) const = default;
 };
 
-/// Nobody asks for its outcome any more: its record is gone.
+/// Nobody asks for its outcome any more: its record is gone. Closures that go with their session
+/// are not told of one by one.
 struct closure_released {
-  closure_id closure{};
+  closure_outline of{};
   release_reason why{};
 
   bool operator==(closure_released const&) const = default;
@@ -120,6 +128,7 @@ struct session_changed {
   bool operator==(session_changed const&) const = default;
 };
 
+/// With all closures that it has left.
 struct session_released {
   session_id session{};
   release_reason why{};

@@ -88,13 +88,12 @@ class closure_book {
   void end_deferral(slot c);
   /// REQUIRES: `as` is that of an ended closure.
   ended finish(slot c, closure_state as, time_point now);
-  /// Its record is about to go.
+  /// Its record is about to go, and its session stays.
   [[gnu::always_inline]] void release(slot c, release_reason why) {
-    auto const id = records_.id_of(c);
-    if (!changes_.ended.empty() && changes_.ended.back().closure == id)
+    if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
-      changes_.released.push_back({id, why});
+      changes_.released.push_back({outline_of(c), why});
   }
   /// Its worker has executed it, within `started` and now: what ends it or brings it back says so.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
@@ -120,6 +119,7 @@ class closure_book {
   template <class Change>
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
+  closure_outline outline_of(slot c);
   /// What readers are told of its failure; texts are cut. The position of it in changes::failures.
   std::uint32_t tell_failure(failure const& f);
   void leave(closure_record const& r);
@@ -139,6 +139,25 @@ class closure_book {
 };
 
 // What every closure goes through is inline: a call each would be felt.
+
+[[gnu::always_inline]] inline closure_outline closure_book::outline_of(slot c) {
+  auto const& r = records_[c];
+  auto const as = r.state();
+  auto const failure = as == closure_state::succeeded || !r.details
+                           ? closure_outline::no_failure
+                           : tell_failure(r.details->failure);
+  return {records_.id_of(c),
+          tallies_[r.owner].id,
+          r.created,
+          r.started,
+          r.finished,
+          r.function,
+          r.order,
+          r.attempt,
+          r.place,
+          failure,
+          as};
+}
 
 [[gnu::always_inline]] inline void closure_book::tell(slot c, move_reason why) {
   auto const& r = records_[c];
@@ -212,12 +231,8 @@ class closure_book {
   tally_up(t.counts);
   tally_up(counts_);
   tally_up(f);
-  auto const failed = as == closure_state::succeeded || !r.details
-                          ? closure_ended::no_failure
-                          : tell_failure(r.details->failure);
-  changes_.ended.emplace_back(records_.id_of(c), t.id, r.created, r.started, now, r.function,
-                              r.order, r.attempt, r.place, failed,
-                              answered_ == c ? by : worker_number{}, as, false, restoring_);
+  changes_.ended.emplace_back(outline_of(c), answered_ == c ? by : worker_number{}, false,
+                              restoring_);
   answered_ = no_slot;
   return was;
 }

@@ -54,7 +54,6 @@ session& job_restart::open(job_fact& f) {
   auto& s = core_.sessions.restore(std::move(fresh));
   core_.book.open(s.number, s.id, s.is_job());
   core_.values.open(s.number, s.holding());
-  if (s.streaming()) core_.rows.open(s.number);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
   return s;
 }

@@ -47,9 +47,7 @@ failed_sessions coordinator::sessions_failed_since(time_point since, std::size_t
   out.count = failed.size();
   for (auto const* s : failed) {
     if (out.newest.size() == limit) break;
-    auto const failed_one = closure(s->last_failed, s->id);
-    out.newest.push_back({state_->view_of(*s), s->last_failed, s->last_failure,
-                          failed_one ? failed_one->error : std::nullopt});
+    out.newest.push_back({state_->view_of(*s), s->last_failed, s->last_failure, std::nullopt});
   }
   return out;
 }

@@ -214,13 +214,10 @@ std::string_view coordinator::called(closure_id closure) const {
   return known.callable ? std::string_view(known.name) : functions[known.served].name;
 }
 
-result<closure_view> coordinator::closure(closure_id id, session_id of) const {
+result<closure_view> coordinator::closure(closure_id id) const {
   auto const& st = *state_;
   slot const c = st.closures.find(id);
-  if (c == no_slot) {
-    if (auto row = st.row_of(of, id)) return std::move(*row);
-    return st.texts.unknown_value(id);
-  }
+  if (c == no_slot) return st.texts.unknown_value(id);
   auto const& r = st.closures[c];
   auto v = view_of(st.closures, st.sessions.of(r.owner).id, c);
   st.name(v, r.function);
@@ -253,31 +250,13 @@ result<closure_view> coordinator::closure(closure_id id, session_id of) const {
   return v;
 }
 
-namespace {
-explanation explain_row(closure_view const& v) {
-  explanation e;
-  e.closure = v.id;
-  e.state = v.state;
-  e.why = reason_of(v.state);
-  e.is_row = true;
-  e.error = v.error;
-  if (v.attempts.empty()) return e;
-  auto const& ran = v.attempts.back();
-  e.worker = ran.worker;
-  e.attempt = ran.attempt;
-  e.lasted = ran.ended - ran.started;
-  return e;
-}
-}  // namespace
-
-result<explanation> coordinator::explain(closure_id id, time_point now, session_id of) const {
+result<explanation> coordinator::explain(closure_id id, time_point now) const {
   slot const c = state_->closures.find(id);
   if (c != no_slot) {
     auto e = state_->explain.explain(c, now);
     e.version = state_->versions.why_it_waits(c, now);
     return e;
   }
-  if (auto const row = state_->row_of(of, id)) return explain_row(*row);
   return state_->texts.unknown_value(id);
 }
 
@@ -368,7 +347,6 @@ overview_view coordinator::overview(time_point now) const {
   v.jobs_failed = st.sessions.jobs(job_state::failed);
   v.jobs_cancelled = st.sessions.jobs(job_state::cancelled);
   v.sessions = st.sessions.streams();
-  v.session_rows_bytes = st.rows.bytes();
   v.parked_calls = st.step.waiters.size();
   if (st.watchdog.stalled()) {
     v.quiet_since = st.watchdog.quiet_since();

@@ -28,10 +28,10 @@ changes coordinator::whole() const {
     all.moved.push_back({id, r.attempt, r.worker, r.phase, move_reason::ready});
     if (!ended(r.phase)) return;
     closure_ended e;
-    e.closure = id;
-    e.session = session;
-    e.attempt = r.attempt;
-    e.as = r.state();
+    e.of.closure = id;
+    e.of.session = session;
+    e.of.attempt = r.attempt;
+    e.of.as = r.state();
     all.ended.push_back(e);
     if (r.where != value_place::memory && r.where != value_place::writing)
       all.values.push_back({id, r.where, {}});

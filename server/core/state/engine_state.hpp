@@ -14,7 +14,6 @@
 #include "server/core/records/closure_table.hpp"
 #include "server/core/records/place_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
-#include "server/core/sessions/ended_rows.hpp"
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/state/step_frame.hpp"
 #include "server/core/values/value_store.hpp"
@@ -38,7 +37,6 @@ struct engine_state {
   session_table sessions{wide, step.fx.changes};
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
   session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
-  ended_rows rows{step.config, places, wide};
   value_store values{closures, step.config, wide, step.fx.changes};
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};

@@ -36,8 +36,8 @@ void activity_log::fold(changes const& c, names const& named, time_point now) {
   }
   for (auto const& e : c.ended)
     if (e.worker != worker_number{})
-      add_short(e.worker, named.of(e.function), e.started, e.finished,
-                e.as != closure_state::succeeded);
+      add_short(e.worker, named.of(e.of.function), e.of.started, e.of.finished,
+                e.of.as != closure_state::succeeded);
   for (auto const& a : c.attempts) {
     auto const state = a.how == attempt_end::succeeded   ? bar_state::succeeded
                        : a.how == attempt_end::failed    ? bar_state::failed

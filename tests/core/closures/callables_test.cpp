@@ -4,6 +4,7 @@
 #include "server/core/api/facts.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/closures/function_table.hpp"
+#include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -38,7 +39,7 @@ void schedule(cluster& c, session_id s, std::vector<std::uint32_t> const& callab
 
 std::size_t found(cluster& c, session_id s, closure_query q) {
   q.session = s;
-  return c.core.look(q, {}, {}).value().found.size();
+  return history::look(c.past, c.core, q, {}, {}).value().found.size();
 }
 
 shown_function_view counted(cluster& c, std::string const& name) {
@@ -105,7 +106,7 @@ TEST(callables, explain_what_they_wait_for_by_their_function) {
   c.attach({.functions = {"other"}});
   schedule(c, s, {1}, {{"train.step", {}}});
   auto const id = c.core.closure_of(s, 1);
-  EXPECT_EQ(c.core.explain(id, c.now(), s)->lack.value().function, "python:3.11");
+  EXPECT_EQ(history::explain(c.past, c.core, id, c.now(), s)->lack.value().function, "python:3.11");
 }
 
 TEST(callables, of_a_version_that_is_missing_fail_as_their_function_does) {

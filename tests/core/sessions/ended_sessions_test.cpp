@@ -1,4 +1,5 @@
 // What stays of a gRPC session when its client is gone, and for how long.
+#include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -36,7 +37,8 @@ TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
   EXPECT_EQ(v.finished, start + 2s);
   EXPECT_EQ(v.counts.succeeded, 1u);
   EXPECT_EQ(listed(c), std::vector{s});
-  EXPECT_EQ(text(*c.core.explain(id, c.now(), s)).substr(0, 21), "SUCCEEDED on worker:0");
+  EXPECT_EQ(text(*history::explain(c.past, c.core, id, c.now(), s)).substr(0, 21),
+            "SUCCEEDED on worker:0");
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
 }
 
@@ -57,8 +59,9 @@ TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
   EXPECT_EQ(v.error->message, "no such file");
   EXPECT_EQ(v.value_bytes, 0u);
   EXPECT_EQ(v.held, 0u);
-  EXPECT_EQ(c.core.closure(failed, s)->error->message, "no such file");
-  EXPECT_FALSE(c.core.closure(running, s)) << "what its client left behind is no news";
+  EXPECT_EQ(history::closure(c.past, c.core, failed, s)->error->message, "no such file");
+  EXPECT_FALSE(history::closure(c.past, c.core, running, s))
+      << "what its client left behind is no news";
 }
 
 TEST(ended_sessions, the_error_of_a_generation_that_was_raised_stays_with_it) {

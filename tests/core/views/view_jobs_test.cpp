@@ -1,4 +1,5 @@
 // Jobs as readers see them, and the overview.
+#include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -146,12 +147,13 @@ TEST(view_jobs, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) 
   auto const tokens = c.schedule(bad, {"f", "f"});
   c.succeed(w, good);
   c.fail(w, job[0]);
-  EXPECT_EQ(c.core.sessions_failed_since(start, 9).count, 0u) << "jobs have a list of their own";
+  EXPECT_EQ(history::sessions_failed_since(c.past, c.core, start, 9).count, 0u)
+      << "jobs have a list of their own";
   c.wait(1s);
   c.fail(w, of(bad, tokens[0]), "division by zero");
   c.wait(1s);
   c.succeed(w, of(bad, tokens[1]));
-  auto const found = c.core.sessions_failed_since(start, 9);
+  auto const found = history::sessions_failed_since(c.past, c.core, start, 9);
   EXPECT_EQ(found.count, 1u);
   ASSERT_EQ(found.newest.size(), 1u);
   EXPECT_EQ(found.newest[0].session.id, bad);
@@ -160,8 +162,8 @@ TEST(view_jobs, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) 
   EXPECT_EQ(found.newest[0].at, start + 1s);
   ASSERT_TRUE(found.newest[0].why);
   EXPECT_EQ(found.newest[0].why->message, "division by zero");
-  EXPECT_EQ(c.core.sessions_failed_since(start + 2s, 9).count, 0u);
-  EXPECT_TRUE(c.core.sessions_failed_since(start, 0).newest.empty());
+  EXPECT_EQ(history::sessions_failed_since(c.past, c.core, start + 2s, 9).count, 0u);
+  EXPECT_TRUE(history::sessions_failed_since(c.past, c.core, start, 0).newest.empty());
 }
 
 TEST(view_jobs, a_page_of_none_is_empty) {

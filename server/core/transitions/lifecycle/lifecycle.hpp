@@ -59,6 +59,8 @@ class lifecycle {
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
   /// The task's state is lost: the sessions that relied on it end. It is forgotten.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
+  /// Its session goes in this step, too, and says so for all of them.
+  void forget_with_session(slot c, release_reason why);
   void forget(slot c, release_reason why);
   void forget_held(slot c, release_reason why = release_reason::client);
   void fail_doomed();
@@ -102,7 +104,6 @@ class lifecycle {
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
   /// Its record is about to go: its session remembers a row.
-  void leave_row(session const& s, slot c, closure_record& r);
   void forget_record(slot c, closure_record& r, release_reason why);
   /// An ended closure of a holding session: its outcome goes out, its record stays.
   void hold(slot c);

@@ -39,34 +39,12 @@ std::string end_of(std::string const& traceback) {
 
 [[gnu::always_inline]] inline void lifecycle::forget_record(slot c, closure_record& r,
                                                             release_reason why) {
-  core_.book.release(c, why);
   core_.values.forget_record(c);
   core_.places.release(r.place);
   if (r.details)
     for (auto const& a : r.details->lost) core_.places.release(a.place);
   core_.closures.release(c, {why, core_.step.now});
   if (core_.sessions.held_back() > 0) flow_.a_place_is_free();
-}
-
-// The row takes over what the record holds of its place.
-[[gnu::always_inline]] inline void lifecycle::leave_row(session const& s, slot c,
-                                                        closure_record& r) {
-  // What its client left behind is no news of a session that has ended.
-  if (s.closed &&
-      (r.state() == closure_state::cancelled || !core_.step.config.keeps_ended_sessions()))
-    return;
-  auto* const row = core_.rows.begin(s.number);
-  if (!row) return;
-  *row = {core_.closures.id_of(c),
-          r.created,
-          r.started,
-          r.finished,
-          r.order,
-          std::exchange(r.place, place_table::none),
-          r.function,
-          r.attempt & 0xffffff,
-          static_cast<std::uint32_t>(r.state())};
-  if (r.state() != closure_state::succeeded) core_.rows.add(s.number, r.details->failure);
 }
 
 // What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
@@ -124,19 +102,24 @@ void lifecycle::finish(slot c, closure_state as) {
   } else if (s.holding()) {
     hold(c);
   } else {
-    leave_row(s, c, r);
     auto& o = core_.step.fx.outcomes.emplace_back();  // in place: most have no failure to move
     o.session = s.id;
     o.token = r.token;
     o.ok = as == closure_state::succeeded;
     o.value = std::move(r.value);
     if (!o.ok) o.failure = std::move(r.details->failure);
+    core_.book.release(c, release_reason::client);
     forget_record(c, r, release_reason::client);
   }
   flow_.settle_later(s);
 }
 
 void lifecycle::forget(slot c, release_reason why) {
+  core_.book.release(c, why);
+  forget_record(c, core_.closures[c], why);
+}
+
+void lifecycle::forget_with_session(slot c, release_reason why) {
   forget_record(c, core_.closures[c], why);
 }
 
@@ -164,7 +147,6 @@ void lifecycle::forget_held(slot c, release_reason why) {
   }
   core_.values.let_go(c);
   s.by_token.erase(r.token);
-  leave_row(s, c, r);
   forget(c, why);
 }
 

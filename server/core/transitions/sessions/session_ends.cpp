@@ -167,7 +167,6 @@ void session_ends::release_session(session& s, release_reason why) {
   core_.step.fx.released.push_back(s.id);
   core_.scheduler.close(s.number);
   core_.values.close(s.number);
-  core_.rows.close(s.number);
   core_.book.close(s.number);
   core_.sessions.erase(s, why, core_.step.now);
 }
@@ -183,7 +182,7 @@ void session_ends::release_contents(session& s, release_reason why) {
   if (std::exchange(s.durable, false)) core_.step.changed.gone.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);
-    life_.forget(c, why);
+    life_.forget_with_session(c, why);
   }
   while (s.held.size > 0) life_.forget_held(s.held.front, why);
   clear(s.age_alarm, alarm_kind::value_age, s);

@@ -146,7 +146,6 @@ void session_requests::open(open_session& e) {
   flow_.note(s);
   core_.book.open(s.number, s.id, s.is_job());
   core_.values.open(s.number, s.holding());
-  if (s.streaming()) core_.rows.open(s.number);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
   s.attached = s.holding() && !s.by_calls();
   core_.sessions.tell(s);

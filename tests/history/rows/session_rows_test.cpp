@@ -1,5 +1,6 @@
 // What a gRPC session's closures leave behind.
 #include "server/core/api/listings.hpp"
+#include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -10,7 +11,7 @@ closure_look look_at(cluster& c, session_id s, closure_query q = {}) {
   closure_look all;
   closure_cursor at;
   while (at.part != closure_cursor::end) {
-    auto const step = c.core.look(q, at, {}).value();
+    auto const step = history::look(c.past, c.core, q, at, {}).value();
     all.found.insert(all.found.end(), step.found.begin(), step.found.end());
     all.of = step.of;
     at = step.next;
@@ -35,8 +36,8 @@ TEST(session_rows, a_streams_closure_leaves_a_row) {
   auto const all = look_at(c, s);
   EXPECT_EQ(all.of, 2u);
   EXPECT_EQ(all.found.size(), 2u);
-  EXPECT_FALSE(c.core.closure(first));
-  auto const v = c.core.closure(first, s).value();
+  EXPECT_FALSE(history::closure(c.past, c.core, first));
+  auto const v = history::closure(c.past, c.core, first, s).value();
   EXPECT_TRUE(v.history);
   EXPECT_EQ(v.job, s);
   EXPECT_EQ(v.index, 0u);
@@ -47,7 +48,7 @@ TEST(session_rows, a_streams_closure_leaves_a_row) {
   EXPECT_EQ(v.finished, start + 1s);
   ASSERT_EQ(v.attempts.size(), 1u);
   EXPECT_EQ(v.attempts[0].worker, "worker:0");
-  EXPECT_EQ(text(*c.core.explain(first, c.now(), s)),
+  EXPECT_EQ(text(*history::explain(c.past, c.core, first, c.now(), s)),
             "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session remembers no more of it.");
 }
 
@@ -58,9 +59,9 @@ TEST(session_rows, a_failure_keeps_what_it_said) {
   c.schedule(s, {"f"});
   auto const id = c.held(w).at(0);
   c.fail(w, id, "no such file");
-  auto const v = c.core.closure(id, s).value();
+  auto const v = history::closure(c.past, c.core, id, s).value();
   EXPECT_EQ(v.error->message, "no such file");
-  EXPECT_EQ(text(*c.core.explain(id, c.now(), s)),
+  EXPECT_EQ(text(*history::explain(c.past, c.core, id, c.now(), s)),
             "FAILED (USER) on worker:0: no such file. Its session remembers no more of it.");
   closure_query failed;
   failed.states = ended_badly_states;
@@ -79,10 +80,10 @@ TEST(session_rows, a_held_one_is_listed_once) {
   auto const id = c.held(w).at(0);
   c.succeed(w, id);
   EXPECT_EQ(ids(look_at(c, s)), closures{id});
-  EXPECT_FALSE(c.core.closure(id)->history);
+  EXPECT_FALSE(history::closure(c.past, c.core, id)->history);
   c.step(release_values{{}, s, tokens, {}});
   EXPECT_EQ(ids(look_at(c, s)), closures{id});
-  EXPECT_TRUE(c.core.closure(id, s)->history);
+  EXPECT_TRUE(history::closure(c.past, c.core, id, s)->history);
 }
 
 TEST(session_rows, go_with_their_session) {
@@ -93,10 +94,10 @@ TEST(session_rows, go_with_their_session) {
   auto const id = c.held(w).at(0);
   c.succeed(w, id);
   c.step(close_session{s});
-  EXPECT_TRUE(c.core.closure(id, s)) << "it is kept to be looked at";
+  EXPECT_TRUE(history::closure(c.past, c.core, id, s)) << "it is kept to be looked at";
   c.ask(delete_session{{}, s});
-  EXPECT_FALSE(c.core.closure(id, s));
-  EXPECT_FALSE(c.core.look({.session = s}, {}, {}));
+  EXPECT_FALSE(history::closure(c.past, c.core, id, s));
+  EXPECT_FALSE(history::look(c.past, c.core, {.session = s}, {}, {}));
 }
 
 TEST(session_rows, cancelled_ones_that_never_ran_tell_no_attempt) {
@@ -105,10 +106,10 @@ TEST(session_rows, cancelled_ones_that_never_ran_tell_no_attempt) {
   c.schedule(s, {"f"});
   auto const id = look_at(c, s).found.at(0).id;
   c.ask(cancel_closure{{}, id});
-  auto const v = c.core.closure(id, s).value();
+  auto const v = history::closure(c.past, c.core, id, s).value();
   EXPECT_EQ(v.state, closure_state::cancelled);
   EXPECT_TRUE(v.attempts.empty());
-  EXPECT_EQ(c.core.explain(id, c.now(), s)->why, closure_reason::cancelled);
+  EXPECT_EQ(history::explain(c.past, c.core, id, c.now(), s)->why, closure_reason::cancelled);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Chunks: begun, moved on, dropped.
-#include "server/core/sessions/ended_rows.hpp"
+#include "server/history/rows/ended_rows.hpp"
 
 #include <map>
 
-namespace muster::core {
+namespace muster::history {
 
 namespace {
 
@@ -62,14 +62,14 @@ void ended_rows::drop(chunk_number at) {
   unused_.push_back(at);
 }
 
-void ended_rows::close(session_number n) {
+void ended_rows::close(row_owner n) {
   if (!sessions_.contains(n)) return;
   for (auto const& r : sessions_[n].rings)
     while (r.front != none) drop(r.front);
   sessions_.close(n);
 }
 
-ended_rows::chunk& ended_rows::append(session_number n, part p) {
+ended_rows::chunk& ended_rows::append(row_owner n, part p) {
   auto& r = sessions_[n].rings[p];
   auto const most =
       chunks_for(p == newest ? config_.session_rows_max : config_.session_failures_max);
@@ -98,7 +98,7 @@ ended_rows::chunk& ended_rows::append(session_number n, part p) {
   return c;
 }
 
-bool ended_rows::begin_chunk(session_number n, of_session& s) {
+bool ended_rows::begin_chunk(row_owner n, of_session& s) {
   if (config_.session_rows_max == 0) return false;
   append(n, newest);
   s.free = chunk_rows;
@@ -147,7 +147,7 @@ void ended_rows::keep_within_bytes() {
   while (too_many_bytes() && oldest_ != none) drop(oldest_);
 }
 
-std::uint64_t ended_rows::size(session_number n) const {
+std::uint64_t ended_rows::size(row_owner n) const {
   std::uint64_t rows = 0;
   if (!sessions_.contains(n)) return rows;
   for (auto const& r : sessions_[n].rings)
@@ -172,7 +172,7 @@ std::string ended_rows::invalid() const {
   if (bytes != bytes_.used()) return "the bytes of rows are counted wrongly";
   if (too_many_bytes()) return "rows take too many bytes";
   std::string wrong;
-  sessions_.for_each([&](session_number n, of_session const& s) {
+  sessions_.for_each([&](row_owner n, of_session const& s) {
     for (auto const p : {newest, failures}) {
       std::uint32_t in_ring = 0;
       for (auto at = s.rings[p].front; at != none; at = chunks_[at]->next, ++in_ring)
@@ -188,4 +188,4 @@ std::string ended_rows::invalid() const {
   return wrong;
 }
 
-}  // namespace muster::core
+}  // namespace muster::history

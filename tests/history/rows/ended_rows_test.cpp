@@ -1,21 +1,20 @@
 // Rows by themselves: which stay, within which limits, and that they can be saved.
-#include "server/core/sessions/ended_rows.hpp"
+#include "server/history/rows/ended_rows.hpp"
 
 #include <gtest/gtest.h>
 
-namespace muster::core {
+namespace muster::history {
 namespace ended_rows_cases {
 
-constexpr session_number one{1}, two{2};
+constexpr row_owner one{1}, two{2};
 constexpr std::size_t chunk = ended_rows::chunk_rows;
 
 struct rows_test : testing::Test {
   config limits;
-  changes told;
-  place_table places{told};
+  places where;
   server_wide wide{time_point{}};
-  ended_rows rows{limits, places, wide};
-  std::uint32_t place = places.add("worker:0", incarnation{1}, "h");
+  ended_rows rows{limits, where, wide};
+  std::uint32_t place = where.add("worker:0", incarnation{1}, "h");
   std::uint64_t last = 0;
 
   rows_test() {
@@ -24,7 +23,7 @@ struct rows_test : testing::Test {
     rows.open(one);
     rows.open(two);
   }
-  closure_id ended(session_number n, closure_state as = closure_state::succeeded,
+  closure_id ended(row_owner n, closure_state as = closure_state::succeeded,
                    std::string const& why = "broken") {
     ended_row r;
     r.id = closure_id{++last};
@@ -35,12 +34,12 @@ struct rows_test : testing::Test {
     failure const f{failure_kind::user, "E", why, "line 1\nline 2", "worker:0", 1};
     if (auto* const row = rows.begin(n)) {
       *row = r;
-      places.hold(place);
+      where.hold(place);
       if (as != closure_state::succeeded) rows.add(n, f);
     }
     return r.id;
   }
-  std::vector<std::uint64_t> ids(session_number n, ended_rows::part p = ended_rows::newest) {
+  std::vector<std::uint64_t> ids(row_owner n, ended_rows::part p = ended_rows::newest) {
     std::vector<std::uint64_t> out;
     rows.look(n, p, 0, SIZE_MAX,
               [&](ended_row const& r, failure const*) { out.push_back(raw(r.id)); });
@@ -128,7 +127,7 @@ TEST_F(rows_test, a_forgotten_session_leaves_nothing) {
   rows.close(one);
   EXPECT_EQ(rows.bytes(), 0u);
   EXPECT_EQ(wide.row_bytes.used(), 0u);
-  EXPECT_EQ(places[place].references, 1u);
+  EXPECT_EQ(where[place].references, 1u);
   EXPECT_EQ(rows.invalid(), "");
 }
 
@@ -143,4 +142,4 @@ TEST_F(rows_test, can_be_looked_at_in_parts) {
 }
 
 }  // namespace ended_rows_cases
-}  // namespace muster::core
+}  // namespace muster::history

@@ -10,8 +10,8 @@
 // all of them together take more than session_rows_bytes_max, the chunk that was begun first goes,
 // whosesoever it is.
 //
-// Knows sessions by number; holds the places of its rows. Owned by the coordinator; engine thread
-// only.
+// Knows sessions by the numbers that session_rows gives; holds the places of its rows. Owned by
+// that; engine thread only.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,17 @@
 #include <vector>
 
 #include "server/core/api/config.hpp"
+#include "server/core/api/server_wide.hpp"
+#include "server/core/api/vocabulary.hpp"
 #include "server/core/common/numbered.hpp"
-#include "server/core/records/closure_table.hpp"
-#include "server/core/records/place_table.hpp"
+#include "server/history/rows/places.hpp"
 
-namespace muster::core {
+namespace muster::history {
+
+using namespace muster::core;  // what is folded has the core's words
+
+/// A session that has rows: small, used again.
+enum class row_owner : std::uint32_t {};
 
 struct ended_row {
   closure_id id{};
@@ -31,7 +37,7 @@ struct ended_row {
   time_point started{};  // of the last attempt
   time_point finished{};
   std::uint32_t order = 0;  // in its session
-  std::uint32_t place = place_table::none;
+  std::uint32_t place = places::none;
   function_id function{};
   std::uint32_t attempt : 24 = 0;  // 0: it never ran
   std::uint32_t state : 8 = 0;
@@ -49,17 +55,17 @@ class ended_rows {
   enum part : std::uint8_t { newest, failures };
 
   /// All outlive it.
-  ended_rows(config const& c, place_table& places, server_wide& wide)
-      : config_(c), places_(places), bytes_(wide.row_bytes) {}
+  ended_rows(config const& c, places& where, server_wide& wide)
+      : config_(c), places_(where), bytes_(wide.row_bytes) {}
   ended_rows(ended_rows const&) = delete;
 
-  void open(session_number n) { sessions_.open(n); }
+  void open(row_owner n) { sessions_.open(n); }
   /// Forgets its rows. Nothing when it was not opened.
-  void close(session_number n);
+  void close(row_owner n);
 
   /// Where the newest of its session is to be written, which takes over a reference to its place;
   /// null: none is kept.
-  ended_row* begin(session_number n) {
+  ended_row* begin(row_owner n) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return nullptr;
     --s.free;
@@ -67,17 +73,15 @@ class ended_rows {
     return &c.rows[c.used++];
   }
   /// Of the newest row, which did not succeed.
-  void add(session_number n, failure const& f) {
-    keep(*chunks_[sessions_[n].rings[newest].back], f);
-  }
+  void add(row_owner n, failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
 
-  std::uint64_t size(session_number n) const;
+  std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
 
   /// `f(row, failure or null)` for rows of the part from number `from` on, oldest first, at most
   /// `count`; where to go on, or nothing behind the last.
   template <class F>
-  std::optional<std::uint64_t> look(session_number n, part p, std::uint64_t from, std::size_t count,
+  std::optional<std::uint64_t> look(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
     if (!sessions_.contains(n)) return {};
     for (auto at = sessions_[n].rings[p].front; at != none; at = chunks_[at]->next) {
@@ -110,7 +114,7 @@ class ended_rows {
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
     std::vector<core::failure> failures;  // of those that did not succeed, in their order
-    session_number owner{};
+    row_owner owner{};
     part in = newest;
     std::uint32_t used = 0;
     std::uint64_t first = 0;                    // number of its first row
@@ -133,9 +137,9 @@ class ended_rows {
   }
   bool too_many_bytes() const { return bytes_.over(config_.session_rows_bytes_max); }
 
-  bool begin_chunk(session_number n, of_session& s);
+  bool begin_chunk(row_owner n, of_session& s);
   /// An empty one at the end of the ring.
-  chunk& append(session_number n, part p);
+  chunk& append(row_owner n, part p);
   void keep(chunk& c, core::failure const& f);
   void keep_failures(chunk& c);
   /// Its rows go.
@@ -146,12 +150,12 @@ class ended_rows {
   void keep_within_bytes();
 
   config const& config_;
-  place_table& places_;
-  numbered<session_number, of_session> sessions_;
+  places& places_;
+  numbered<row_owner, of_session> sessions_;
   std::vector<std::unique_ptr<chunk>> chunks_;  // null: the number is unused
   std::vector<chunk_number> unused_;
   chunk_number oldest_ = none, newest_ = none;  // as they were begun
   budget_share bytes_;
 };
 
-}  // namespace muster::core
+}  // namespace muster::history

@@ -1,0 +1,77 @@
+// Where attempts ran, kept as long as a row shows it: the core uses its numbers again, rows have
+// these. Owned by session_rows; bounded by its rows and the places that the core knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "server/core/api/changes.hpp"
+
+namespace muster::history {
+
+using namespace muster::core;  // what is folded has the core's words
+
+class places {
+ public:
+  static constexpr std::uint32_t none = ~0u;
+
+  struct place {
+    std::string worker;  // "worker:3"
+    core::incarnation incarnation{};
+    std::string host;
+    std::uint32_t references = 0;
+  };
+
+  /// A new one with one reference.
+  std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
+    auto n = static_cast<std::uint32_t>(all_.size());
+    if (free_.empty()) {
+      all_.emplace_back();
+    } else {
+      n = free_.back();
+      free_.pop_back();
+    }
+    all_[n] = {std::move(worker), i, std::move(host), 1};
+    return n;
+  }
+  void hold(std::uint32_t n) { ++all_[n].references; }
+  void release(std::uint32_t n) {
+    if (n == none) return;
+    check(all_[n].references > 0, "a place is released as often as it was held");
+    if (--all_[n].references > 0) return;
+    all_[n] = {};
+    free_.push_back(n);
+  }
+  place const& operator[](std::uint32_t n) const { return all_[n]; }
+  std::size_t used() const { return all_.size() - free_.size(); }
+
+  /// What a step names; before its rows.
+  void learn(changes const& c) {
+    for (auto const& p : c.places) {
+      if (!p.here) continue;
+      if (p.place >= of_core_.size()) of_core_.resize(p.place + std::size_t{1}, none);
+      of_core_[p.place] = add(p.worker, p.incarnation, p.host);
+    }
+  }
+  /// What the core forgets in it; behind its rows.
+  void forget(changes const& c) {
+    for (auto const& p : c.places)
+      if (!p.here) release(std::exchange(of_core_[p.place], none));
+  }
+  /// The number of one of the core's, held for a row.
+  std::uint32_t held(std::uint32_t core) {
+    if (core == none) return none;
+    auto const n = of_core_[core];
+    hold(n);
+    return n;
+  }
+
+ private:
+  std::vector<place> all_;
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> of_core_;  // by the core's number
+};
+
+}  // namespace muster::history
