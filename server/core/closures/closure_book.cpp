@@ -106,6 +106,12 @@ void closure_book::tell_attempt(slot c, attempt_end how, time_point started, tim
                                r.attempt, r.worker, how});
 }
 
+void closure_book::tell_released(slot c, release_reason why) {
+  auto& r = changes_.released.emplace_back();
+  outline(c, r.of);
+  r.why = why;
+}
+
 void closure_book::take_over(slot c, worker_number w) {
   records_[c].worker = w;
   tell(c, move_reason::taken_over);

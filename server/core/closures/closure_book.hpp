@@ -93,7 +93,7 @@ class closure_book {
     if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
-      changes_.released.push_back({outline_of(c), why});
+      tell_released(c, why);
   }
   /// Its worker has executed it, within `started` and now: what ends it or brings it back says so.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
@@ -119,7 +119,8 @@ class closure_book {
   template <class Change>
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
-  closure_outline outline_of(slot c);
+  void outline(slot c, closure_outline& into);
+  void tell_released(slot c, release_reason why);
   /// What readers are told of its failure; texts are cut. The position of it in changes::failures.
   std::uint32_t tell_failure(failure const& f);
   void leave(closure_record const& r);
@@ -140,23 +141,20 @@ class closure_book {
 
 // What every closure goes through is inline: a call each would be felt.
 
-[[gnu::always_inline]] inline closure_outline closure_book::outline_of(slot c) {
+[[gnu::always_inline]] inline void closure_book::outline(slot c, closure_outline& into) {
   auto const& r = records_[c];
-  auto const as = r.state();
-  auto const failure = as == closure_state::succeeded || !r.details
-                           ? closure_outline::no_failure
-                           : tell_failure(r.details->failure);
-  return {records_.id_of(c),
-          tallies_[r.owner].id,
-          r.created,
-          r.started,
-          r.finished,
-          r.function,
-          r.order,
-          r.attempt,
-          r.place,
-          failure,
-          as};
+  into.closure = records_.id_of(c);
+  into.session = tallies_[r.owner].id;
+  into.created = r.created;
+  into.started = r.started;
+  into.finished = r.finished;
+  into.function = r.function;
+  into.order = r.order;
+  into.attempt = r.attempt;
+  into.place = r.place;
+  into.as = r.state();
+  if (into.as != closure_state::succeeded && r.details)
+    into.failure = tell_failure(r.details->failure);
 }
 
 [[gnu::always_inline]] inline void closure_book::tell(slot c, move_reason why) {
@@ -231,8 +229,11 @@ class closure_book {
   tally_up(t.counts);
   tally_up(counts_);
   tally_up(f);
-  changes_.ended.emplace_back(outline_of(c), answered_ == c ? by : worker_number{}, false,
-                              restoring_);
+  auto& e = changes_.ended.emplace_back();
+  outline(c, e.of);
+  e.of.as = as;
+  if (answered_ == c) e.worker = by;
+  e.restored = restoring_;
   answered_ = no_slot;
   return was;
 }

@@ -1,6 +1,7 @@
 // Chunks: begun, moved on, dropped.
 #include "server/history/rows/ended_rows.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace muster::history {
@@ -22,6 +23,15 @@ std::uint64_t bytes_of(failure const& f) {
 }
 
 }  // namespace
+
+// Rows of one worker come in runs, so few are looked for; a chunk has 128 rows.
+void ended_rows::hold(chunk& c, std::uint32_t place) {
+  c.last_place = place;
+  if (place == places::none || std::find(c.ran_at.begin(), c.ran_at.end(), place) != c.ran_at.end())
+    return;
+  places_.hold(place);
+  c.ran_at.push_back(place);
+}
 
 void ended_rows::link(chunk_number at, ring& r) {
   auto& c = *chunks_[at];
@@ -47,7 +57,9 @@ void ended_rows::unlink(chunk_number at) {
 }
 
 void ended_rows::empty(chunk& c) {
-  for (std::uint32_t i = 0; i < c.used; ++i) places_.release(c.rows[i].place);
+  for (auto const place : c.ran_at) places_.release(place);
+  c.ran_at.clear();
+  c.last_place = places::none;
   bytes_.take(c.text_bytes);
   c.failures.clear();
   c.text_bytes = 0;
@@ -120,7 +132,7 @@ void ended_rows::keep_failures(chunk& from) {
     auto& to =
         back != none && chunks_[back]->used < chunk_rows ? *chunks_[back] : append(owner, failures);
     to.rows[to.used++] = r;
-    places_.hold(r.place);
+    hold(to, r.place);
     auto const bytes = bytes_of(why);
     from.text_bytes -= bytes, to.text_bytes += bytes;
     to.failures.push_back(std::move(why));

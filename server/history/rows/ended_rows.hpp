@@ -63,13 +63,13 @@ class ended_rows {
   /// Forgets its rows. Nothing when it was not opened.
   void close(row_owner n);
 
-  /// Where the newest of its session is to be written, which takes over a reference to its place;
-  /// null: none is kept.
-  ended_row* begin(row_owner n) {
+  /// Where the newest of its session is to be written, which ran at this place; null: none is kept.
+  ended_row* begin(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return nullptr;
     --s.free;
     auto& c = *chunks_[s.rings[newest].back];
+    if (place != c.last_place) hold(c, place);
     return &c.rows[c.used++];
   }
   /// Of the newest row, which did not succeed.
@@ -114,6 +114,8 @@ class ended_rows {
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
     std::vector<core::failure> failures;  // of those that did not succeed, in their order
+    std::vector<std::uint32_t> ran_at;    // places of its rows, each held once
+    std::uint32_t last_place = places::none;
     row_owner owner{};
     part in = newest;
     std::uint32_t used = 0;
@@ -141,6 +143,8 @@ class ended_rows {
   /// An empty one at the end of the ring.
   chunk& append(row_owner n, part p);
   void keep(chunk& c, core::failure const& f);
+  /// A row of the chunk ran there.
+  void hold(chunk& c, std::uint32_t place);
   void keep_failures(chunk& c);
   /// Its rows go.
   void empty(chunk& c);

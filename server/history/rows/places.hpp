@@ -60,13 +60,8 @@ class places {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));
   }
-  /// The number of one of the core's, held for a row.
-  std::uint32_t held(std::uint32_t core) {
-    if (core == none) return none;
-    auto const n = of_core_[core];
-    hold(n);
-    return n;
-  }
+  /// The number of one of the core's.
+  std::uint32_t of(std::uint32_t core) const { return core == none ? none : of_core_[core]; }
 
  private:
   std::vector<place> all_;

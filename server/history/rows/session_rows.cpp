@@ -35,14 +35,15 @@ void session_rows::add(closure_outline const& o, changes const& c) {
   }
   if (last_of_->closed && (o.as == closure_state::cancelled || !config_.keeps_ended_sessions()))
     return;
-  auto* const row = rows_.begin(last_of_->number);
+  auto const place = places_.of(o.place);
+  auto* const row = rows_.begin(last_of_->number, place);
   if (!row) return;
   *row = {o.closure,
           o.created,
           o.started,
           o.finished,
           o.order,
-          places_.held(o.place),
+          place,
           names_.of(o.function),
           o.attempt & 0xffffff,
           static_cast<std::uint32_t>(o.as)};
