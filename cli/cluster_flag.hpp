@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/app/cluster_source.hpp"
+#include "app/cluster_source.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 
 namespace muster::cli {

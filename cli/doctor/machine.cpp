@@ -17,7 +17,7 @@
 #include "base/host_port.hpp"
 #include "base/text.hpp"
 #include "http_client/tls_client.hpp"
-#include "server/app/process.hpp"
+#include "app/process.hpp"
 
 namespace muster::cli::doctor {
 namespace {

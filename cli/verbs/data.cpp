@@ -12,7 +12,7 @@
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "server/app/process.hpp"
+#include "app/process.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/etcd/upkeep.hpp"

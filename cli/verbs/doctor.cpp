@@ -7,7 +7,7 @@
 #include "cli/doctor/machine.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "server/app/configuration.hpp"
+#include "app/configuration.hpp"
 
 namespace muster::cli {
 namespace {

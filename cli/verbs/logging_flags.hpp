@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
-#include "server/app/logging.hpp"
+#include "app/logging.hpp"
 
 namespace muster::cli {
 

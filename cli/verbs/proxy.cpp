@@ -14,9 +14,9 @@
 #include "cli/rest.hpp"
 #include "cli/verbs/logging_flags.hpp"
 #include "relay/relay.hpp"
-#include "server/app/logging.hpp"
-#include "server/app/process.hpp"
-#include "server/app/ready_file.hpp"
+#include "app/logging.hpp"
+#include "app/process.hpp"
+#include "app/ready_file.hpp"
 
 namespace muster::cli {
 namespace {

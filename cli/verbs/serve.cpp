@@ -10,9 +10,9 @@
 #include "cli/settings.hpp"
 #include "cli/verbs/logging_flags.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "server/app/app.hpp"
-#include "server/app/logging.hpp"
-#include "server/app/supervisor.hpp"
+#include "app/app.hpp"
+#include "app/logging.hpp"
+#include "app/supervisor.hpp"
 
 namespace muster::cli {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "cli/command.hpp"
 #include "cli/table.hpp"
-#include "server/app/configuration.hpp"
-#include "server/app/store_access.hpp"
+#include "app/configuration.hpp"
+#include "app/store_access.hpp"
 
 namespace muster::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "server/app/doors/stored_tokens.hpp"
+#include "app/access/stored_tokens.hpp"
 
 namespace muster::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/progress.hpp"
 #include "cli/submission.hpp"
 #include "cli/table.hpp"
-#include "server/app/configuration.hpp"
+#include "app/configuration.hpp"
 
 namespace muster::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/cluster_flag.hpp"
-#include "server/app/cluster_following.hpp"
+#include "app/cluster_following.hpp"
 
 namespace muster::cli {
 namespace {

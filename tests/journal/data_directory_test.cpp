@@ -1,5 +1,5 @@
 // A directory from one process to the next, without the server around it.
-#include "server/app/data_directory.hpp"
+#include "app/data_directory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "net/accepting_server.hpp"
-#include "server/app/clock.hpp"
+#include "app/clock.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/stream_service.hpp"

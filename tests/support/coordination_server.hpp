@@ -15,7 +15,7 @@
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "net/accepting_server.hpp"
-#include "server/app/clock.hpp"
+#include "app/clock.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"

@@ -126,14 +126,14 @@ inline std::vector<part> const parts = {
     {"web/server",
      {"base", "process", "coro", "net", "server/core/access", "server/hub", "server/hub/access",
       "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},
-    {"server/app",
+    {"app",
      {"base", "process", "coro", "net", "cluster", "server/core/access", "server/core/api",
       "server/core/blobs", "server/core/coordination", "server/disk", "server/hub",
       "server/hub/access", "server/journal", "server/journal/etcd", "server/rpc", "proto",
       "web/engine", "web/http", "web/server"}},
     {"cli",
      {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "server/app", "server/core/access", "server/core/coordination",
+      "client/functions", "app", "server/core/access", "server/core/coordination",
       "server/journal", "server/journal/etcd"}},
 };
 

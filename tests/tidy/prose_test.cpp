@@ -20,7 +20,7 @@ struct allowance {
 constexpr allowance allowed[] = {
     // Whether it is the same failure as before, so that it is logged once.
     {"cluster/cluster_watch.cpp", "last_failure == e.what()"},
-    {"server/app/cluster_following.cpp", "last != e.what()"},
+    {"app/cluster_following.cpp", "last != e.what()"},
     // Words of gRPC, cut for a line that people read; it has no code for the cause.
     {"client/worker/worker.cpp", "reason.find(before_cause)"},
     // Documented errors of etcd that have no code of their own: its own clients compare them so.

@@ -132,7 +132,7 @@ TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
   check_includes(
       [](source const& s) {
         return !starts_with_any(s.path,
-                                {"proto/", "coro/", "net/", "server/rpc/", "server/app/",
+                                {"proto/", "coro/", "net/", "server/rpc/", "app/",
                                  "server/journal/", "client/", "bench/", "tests/", "examples/"}) &&
                s.path != "cli/verbs/version.cpp";
       },

@@ -1,0 +1,245 @@
+// The rules of the start, and the file that is looked at every second.
+#include "app/access/access.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <system_error>
+#include <utility>
+
+#include "app/app.hpp"
+#include "server/disk/open_file.hpp"
+#include "server/hub/access/token_file.hpp"
+
+namespace muster::server {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds file_looked_at_every{1};
+// Whoever is cut may dial again at once.
+constexpr std::chrono::seconds floods_told_every{10};
+
+// Nobody else may read it, not even for a moment.
+void write_secret(fs::path const& file, std::string const& text) {
+  auto const fail = [&](std::string const& what) {
+    throw start_error("--admin-token-file " + file.string() + ": " + what + ": " +
+                      std::generic_category().message(errno));
+  };
+  auto const fresh = fs::path(file.string() + ".new");
+  ::unlink(fresh.c_str());
+  open_file const made(fresh, O_WRONLY | O_CREAT | O_EXCL);
+  if (!made) fail("cannot be made");
+  if (made.write(text) != 0 || made.sync() != 0 || ::rename(fresh.c_str(), file.c_str()) != 0)
+    fail("cannot be written");
+}
+
+}  // namespace
+
+muster::result<agent_networks> agent_networks::from(std::vector<std::string> const& words) {
+  std::vector<std::string> all;
+  std::map<std::string, std::vector<std::string>, std::less<>> own;
+  for (auto const& word : words) {
+    auto const equals = word.find('=');
+    if (equals == 0)
+      return muster::status{code::invalid_argument,
+                            "'" + word + "' names no cluster: write CLUSTER=NET, or NET for all"};
+    auto& into = equals == std::string::npos ? all : own[word.substr(0, equals)];
+    auto network = equals == std::string::npos ? word : word.substr(equals + 1);
+    if (!network.empty()) into.push_back(std::move(network));
+  }
+  agent_networks n;
+  auto parsed = parse_networks(all);
+  if (!parsed) return parsed.error();
+  n.all_ = std::move(*parsed);
+  for (auto const& [cluster, texts] : own) {
+    parsed = parse_networks(texts);
+    if (!parsed)
+      return muster::status{code::invalid_argument, cluster + "=: " + parsed.error().message};
+    n.own_[cluster] = std::move(*parsed);
+  }
+  return n;
+}
+
+std::vector<network> const& agent_networks::of(std::string_view cluster) const {
+  auto const it = own_.find(cluster);
+  return it == own_.end() ? all_ : it->second;
+}
+
+access::access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
+               durable_coordination& durable, std::function<void(notice const&)> tell,
+               std::function<void(std::string const& token)> ended)
+    : engine_(engine),
+      configuration_(c),
+      clock_(clock),
+      durable_(durable),
+      tell_(tell),
+      gate_([&clock] { return clock.now(); }),
+      deadline_(engine),
+      file_look_(engine),
+      keeper_(gate_, surroundings(std::move(tell), std::move(ended))) {}
+
+keeper_environment access::surroundings(std::function<void(notice const&)> tell,
+                                        std::function<void(std::string const&)> ended) {
+  keeper_environment e{.now = [this] { return clock_.now(); },
+                       .arm =
+                           [this](core::time_point at) {
+                             deadline_.cancel();
+                             deadline_.call_at(clock_.to_steady(at),
+                                               [this] { keeper_.on_deadline(); });
+                           },
+                       .tell = std::move(tell),
+                       .ended = std::move(ended)};
+  if (configuration_.is_durable())
+    e.write_down = [this](core::token_fact const& fact) {
+      durable_.hub().line().wrote(durable_.data().write_down(fact));
+    };
+  return e;
+}
+
+bool access::is_required() const {
+  auto const& c = configuration_;
+  if (c.auth != auth_mode::automatic) return c.auth == auth_mode::on;
+  return !keeper_.state().all().empty() || !c.token_file.empty() || !c.tls.roles.empty() ||
+         (is_reachable(c) && !c.insecure);
+}
+
+agent_admission access::admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
+                                    core::coordination::cluster_spec const& cluster, bool again) {
+  if (!gate_.required()) return {};
+  auto const address = address_of(ports.peer_of(context));
+  return server::admit_agent(gate_, agents_from_.of(cluster.name), context, address, cluster.name,
+                             again);
+}
+
+void access::read_certificates() {
+  token_set all;
+  for (auto const& text : configuration_.tls.roles) {
+    auto const at = text.rfind('=');
+    auto const role =
+        at == std::string::npos ? std::nullopt : core::parse_role(text.substr(at + 1));
+    if (!role || at == 0)
+      throw start_error("--tls-role " + text +
+                        ": write NAME=ROLE, a role is viewer, submitter, worker or admin");
+    core::token t;
+    t.id = "certificate:" + text.substr(0, at);
+    t.role = *role;
+    all.insert_or_assign(text.substr(0, at), std::make_shared<core::token const>(std::move(t)));
+  }
+  gate_.allow_certificates(std::move(all));
+}
+
+void access::begin() {
+  read_certificates();
+  auto trusted = agent_networks::from(configuration_.agents_from);
+  if (!trusted) throw start_error("--agents-from: " + trusted.error().message);
+  agents_from_ = std::move(*trusted);
+  if (configuration_.is_durable()) keeper_.restore(durable_.data().take_tokens());
+  if (!configuration_.token_file.empty()) read_file();
+  if (!is_required()) return;
+  gate_.require();
+  if (!keeper_.state().has_admin(clock_.now()) && configuration_.is_durable()) make_first_admin();
+  keeper_.start();
+  if (!configuration_.token_file.empty()) watch_file();
+  spdlog::info("tokens are required known={}", keeper_.state().all().size());
+  if (is_reachable(configuration_) && !configuration_.tls.on())
+    spdlog::warn(
+        "tokens cross the network unencrypted: add --tls-cert and --tls-key, see docs/tls.md");
+}
+
+void access::make_first_admin() {
+  auto file = configuration_.admin_token_file;
+  if (file.empty() && !configuration_.data_dir.empty())
+    file = configuration_.data_dir / "admin.token";
+  if (file.empty())
+    throw start_error(
+        "--store has no admin's token yet: name a file for the first one with --admin-token-file "
+        "FILE");
+  wanted_token w;
+  w.role = core::role::admin;
+  w.allow_exec = true;
+  auto const made = keeper_.create(w, nullptr);
+  if (!made) throw start_error("--admin-token-file: " + made.error().message);
+  write_secret(file, made->credential + "\n");
+  spdlog::info("first_admin_token file={} id={}", file.string(), made->token.id);
+}
+
+// One that cannot be read any more changes nothing.
+void access::read_file() {
+  std::error_code ec;
+  auto const changed = fs::last_write_time(configuration_.token_file, ec);
+  if (file_seen_ && !ec && changed == *file_seen_) return;
+  auto all = read_token_file(configuration_.token_file);
+  if (!all) {
+    if (!file_seen_) throw start_error("--token-file " + all.error().message);
+    if (!ec) file_seen_ = changed;
+    return tell_({core::coordination::severity::error,
+                  "token_file_ignored",
+                  {},
+                  {},
+                  all.error().message + "; what was read before goes on"});
+  }
+  bool const first = !file_seen_;
+  file_seen_ = changed;
+  keeper_.replace_file(std::move(*all));
+  if (!first)
+    tell_({core::coordination::severity::info,
+           "token_file_read",
+           {},
+           {},
+           std::to_string(keeper_.state().all().size()) + " tokens are known"});
+}
+
+void access::watch_file() {
+  file_look_.call_at(coro::timer::clock::now() + file_looked_at_every, [this] {
+    read_file();
+    watch_file();
+  });
+}
+
+void access::guard(net::accepting_server_options& o, cluster_ports const& ports) {
+  o.admit = [this, &ports](grpc::ServerContext const& context, int needs,
+                           std::string const& method) {
+    return admit(gate_, context, ports, needs, method);
+  };
+  o.call_was_reset = [this] { gate_.note_reset(); };
+  auto const limit =
+      std::to_string(o.resets.burst) + ", and " + std::to_string(o.resets.per_second) + " a second";
+  o.cut = [this, limit](std::string const& peer) {
+    gate_.note_cut();
+    tell_flood("connection_cut", peer,
+               "its calls were reset soon after they came, more than " + limit);
+  };
+  auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
+                      std::to_string(o.listener.waiting.silent.per_second) + " a second";
+  gate_.on_silent_flood = [this, silent](std::string const& address) {
+    engine_.post([this, silent, address] {
+      tell_flood("silent_connections", address,
+                 "it has opened and left connections without a word, more than " + silent);
+    });
+  };
+  o.listener.waiting.silent_flood = [this](std::string const& address) {
+    gate_.note_silent_flood(address);
+  };
+}
+
+void access::tell_flood(std::string const& kind, std::string const& who, std::string const& what) {
+  auto& f = floods_[kind];
+  auto const now = clock_.now();
+  ++f.since;
+  if (f.at != core::time_point() && now - f.at < floods_told_every) return;
+  auto const others = std::exchange(f, {0, now}).since - 1;
+  tell_({core::coordination::severity::warning,
+         kind,
+         {},
+         who,
+         what + (others ? "; " + std::to_string(others) + " more since the last line"
+                        : std::string())});
+}
+
+void access::stop() {
+  deadline_.cancel();
+  file_look_.cancel();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,170 @@
+// What a hub is given: a clock, a timer, the limits of its cluster.
+#include "app/closure_hubs.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/hub/blob_store.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+// More values than the server may keep are kept for this long at most, where they may go at all.
+constexpr auto room_after = 10ms;
+
+bool is_followed(configuration const& c, std::string const& cluster) {
+  auto const& sources = c.cluster_sources;
+  return std::any_of(sources.begin(), sources.end(), [&](cluster_source const& source) {
+    return source.declaration.name == cluster;
+  });
+}
+
+}  // namespace
+
+struct closure_hubs::timed_hub {
+  timed_hub(closure_hubs& all, core::config config, std::string cluster, pool_surroundings pool)
+      : deadline(all.engine_),
+        closures(std::move(config), all.surroundings(
+                                        deadline, [this] { closures.on_deadline(); },
+                                        std::move(cluster), std::move(pool))) {}
+  coro::timer deadline;
+  hub closures;
+};
+
+closure_hubs::closure_hubs(configuration const& c, coro::engine_context& engine,
+                           anchored_clock const& clock, coordination_hub& clusters, environment e)
+    : configuration_(c),
+      engine_(engine),
+      clock_(clock),
+      clusters_(clusters),
+      environment_(std::move(e)),
+      main_name_(c.clusters.empty() ? "default" : c.clusters.front().name),
+      wide_(clock.now()),
+      deadline_(engine),
+      room_(engine),
+      main_(config_of(c.clusters.empty() ? nullptr : &c.clusters.front()),
+            surroundings(deadline_, [this] { main_.on_deadline(); }, {},
+                         {&wide_, 0, [this] { make_room_soon(); }})),
+      pools_(main_, wide_,
+             {.find = [this](std::string_view name) { return find(name); },
+              .main = [this] { return main_cluster(); },
+              .make = [this](cluster_id cluster,
+                             pool_surroundings pool) { return make(cluster, std::move(pool)); }}) {}
+
+core::coordination::cluster_id closure_hubs::main_cluster() const {
+  auto const found = clusters_.state().find(main_name_);
+  return found ? *found : cluster_id{};
+}
+
+muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_view name) const {
+  auto found = clusters_.state().find(name);
+  if (found || name != "default") return found;
+  auto const main = main_cluster();
+  return main == cluster_id{} ? found : main;
+}
+
+// A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
+// tasks of the cluster, or any while a resolver may change those.
+core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
+  auto core = configuration_.core;
+  core.spill = !configuration_.spill_dir.empty();
+  core.durable = configuration_.is_durable();
+  if (core.reconnect_grace >= core.heartbeat_timeout)
+    core.reconnect_grace = core.heartbeat_timeout / 2;
+  if (!cluster) return core;
+  core.cluster = cluster->name;
+  if (cluster->stateful_jobs) core.stateful_jobs = *cluster->stateful_jobs;
+  if (!is_followed(configuration_, cluster->name))
+    for (auto const& job : cluster->jobs) core.declared_jobs.emplace_back(job.name, job.tasks);
+  return core;
+}
+
+hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<void()> on_deadline,
+                                           std::string cluster, pool_surroundings pool) {
+  hub_environment e;
+  e.now = [this] {
+    environment_.check();
+    return clock_.now();
+  };
+  e.arm = [this, &deadline, on_deadline = std::move(on_deadline)](core::time_point at) {
+    deadline.cancel();
+    if (at != core::never) deadline.call_at(clock_.to_steady(at), on_deadline);
+  };
+  e.tell = environment_.tell;
+  e.remark = environment_.remark;
+  e.move_values = environment_.move_values;
+  if (auto* const data = environment_.data) {
+    e.line = &clusters_.line();
+    e.journal_refusal = [data] { return data->refusal(); };
+    e.write_down = [data, line = e.line, cluster](std::vector<core::fact> const& facts) {
+      line->wrote(data->write_down(cluster, facts));
+    };
+  }
+  e.cluster = std::move(cluster);
+  e.pool = std::move(pool);
+  return e;
+}
+
+std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_surroundings pool) {
+  auto const& spec = clusters_.state().spec(cluster);
+  pool.over_budget = [this] { make_room_soon(); };
+  auto made = std::make_shared<timed_hub>(*this, config_of(&spec), spec.name, std::move(pool));
+  auto* const closures = &made->closures;
+  return {std::move(made), closures};
+}
+
+void closure_hubs::restore() {
+  auto& data = *environment_.data;
+  // Ids of closures begin with their slot's generation: each start has a million of its own, and a
+  // slot that has used them up, a hundred bytes, is left alone.
+  constexpr std::uint64_t starts = 4'095, uses = 1 << 20;
+  wide_.first_generation = static_cast<std::uint32_t>(1 + (data.epoch() - 1) % starts * uses);
+  wide_.end_generation = static_cast<std::uint32_t>(wide_.first_generation + uses);
+  wide_.last_session = data.sessions_before();
+  std::map<std::string, std::vector<core::restored_job>> by_cluster;
+  auto stored = data.take_jobs();
+  for (auto const& j : stored) keep_blobs(j.job);
+  for (auto& j : stored) by_cluster[j.cluster].push_back(std::move(j.job));
+  for (auto& [cluster, jobs] : by_cluster) {
+    auto const found = pools_.named(cluster);
+    if (found) {
+      (*found)->restore(std::move(jobs));
+      continue;
+    }
+    // Else their ids would be given to others.
+    spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
+    std::vector<core::fact> gone;
+    for (auto const& j : jobs) {
+      if (j.job.job != core::session_id{})
+        gone.emplace_back(core::job_gone{j.job.job});
+      else
+        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
+    }
+    clusters_.line().wrote(data.write_down(cluster, gone));
+  }
+}
+
+void closure_hubs::keep_blobs(core::restored_job const& job) {
+  for (auto const& f : job.closures) {
+    if (f.dropped || !names_blob(f.value.view())) continue;
+    for (auto const& request : job.accepted)
+      if (f.order - request.first < request.closures.size())
+        environment_.keep_blob(request.closures[f.order - request.first].id,
+                               blob_named_by(f.value.view()));
+  }
+}
+
+void closure_hubs::make_room_soon() {
+  if (std::exchange(room_asked_, true)) return;
+  room_.call_at(std::chrono::steady_clock::now() + room_after, [this] {
+    room_asked_ = false;
+    pools_.make_room();
+  });
+}
+
+}  // namespace muster::server

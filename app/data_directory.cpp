@@ -1,0 +1,198 @@
+#include "app/data_directory.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/no_room.hpp"
+#include "muster/journal/v1/records.pb.h"
+#include "app/process.hpp"
+#include "server/journal/entries.hpp"
+#include "server/journal/rocks_store.hpp"
+
+namespace muster::server {
+namespace {
+
+// Numbers of jobs and sessions are spoken for in blocks, so that few starts and few jobs write them
+// down. Sessions that are not durable take numbers, too, and say nothing.
+constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
+constexpr std::uint64_t reserved_least = reserved_at_once / 2;
+
+}  // namespace
+
+// Reads everything before it changes anything.
+muster::status data_directory::begin(std::string const& version, coordination_hub& into) {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const format = journal::read_format(*store_);
+  if (!format) return format.error();
+  auto const& f = *format;
+  if (f.version() > journal::format_known)
+    return {code::failed_precondition, "was written by a newer server (" + f.written_by() +
+                                           ", format " + std::to_string(f.version()) +
+                                           "; this one knows " +
+                                           std::to_string(journal::format_known) +
+                                           "): start that one, or name another directory"};
+  auto tokens = journal::load_tokens(*store_);
+  if (!tokens) return tokens.error();
+  tokens_ = std::move(*tokens);
+  reading_("clusters from " + name_ + " (1 of 2)");
+  auto clusters = journal::load_clusters(*store_);
+  if (!clusters) return clusters.error();
+  std::size_t tasks = 0, keys = 0;
+  for (auto& c : *clusters) {
+    tasks += c.tasks.size(), keys += c.keys.size();
+    auto const name = c.cluster.spec.name;
+    if (auto const restored = into.restore(std::move(c)); !restored.ok())
+      return {restored.code, "cluster " + name + ": " + restored.message};
+  }
+  auto const clusters_read = std::chrono::steady_clock::now();
+  reading_("jobs from " + name_ + " (2 of 2)");
+  auto jobs = journal::load_jobs(*store_);
+  if (!jobs) return jobs.error();
+  jobs_ = std::move(*jobs);
+  std::size_t known = 0, closures = 0;
+  for (auto const& j : jobs_) {
+    known += j.job.job.job != core::session_id{};
+    for (auto const& a : j.job.accepted) closures += a.closures.size();
+  }
+  version_ = version;
+  epoch_ = f.epoch() + 1;
+  identity_ = f.identity() ? f.identity() : random_64();
+  sessions_before_ = f.sessions();
+  if (!jobs_.empty()) sessions_before_ = std::max(sessions_before_, raw(jobs_.back().job.job.job));
+  sessions_reserved_ = sessions_before_ + reserved_at_once;
+  restored_in_ =
+      std::chrono::duration_cast<core::duration>(std::chrono::steady_clock::now() - begun);
+  auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(restored_in_);
+  auto const first = std::chrono::duration_cast<std::chrono::milliseconds>(clusters_read - begun);
+  spdlog::info(
+      "restored {}={} epoch={} clusters={} tasks={} keys={} clusters_ms={} jobs={} "
+      "closures={} jobs_ms={} took_ms={}",
+      is_directory_ ? "data_dir" : "store", name_, epoch_, clusters->size(), tasks, keys,
+      first.count(), known, closures, (took - first).count(), took.count());
+  return store_->write({format_entry()});
+}
+
+journal::change data_directory::format_entry() const {
+  muster::journal::v1::Format f;
+  f.set_version(journal::format_known);
+  f.set_written_by(version_);
+  f.set_epoch(epoch_);
+  f.set_sessions(sessions_reserved_);
+  f.set_identity(identity_);
+  return {journal::change::kind::put, journal::format_key, f.SerializeAsString()};
+}
+
+muster::status data_directory::open(std::filesystem::path const& directory,
+                                    std::string const& version, coordination_hub& into) {
+  auto opened = journal::rocks_store::open(directory);
+  if (!opened) return opened.error();
+  return open(std::move(*opened), directory.string(), version, into, true);
+}
+
+muster::status data_directory::open(std::unique_ptr<journal::store> s, std::string name,
+                                    std::string const& version, coordination_hub& into,
+                                    bool is_directory) {
+  name_ = std::move(name);
+  is_directory_ = is_directory;
+  store_ = std::move(s);
+  auto begun = begin(version, into);
+  if (begun.ok()) return begun;
+  begun.message = name_ + ": " + begun.message;
+  store_.reset();
+  return begun;
+}
+
+void data_directory::start(journal::journal_options o, journal::journal::progress p) {
+  journal_ = std::make_unique<journal::journal>(std::move(store_), o, std::move(p));
+}
+
+std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
+  std::vector<journal::change> batch;
+  journal::encode(facts, batch);
+  return journal_->append(std::move(batch));
+}
+
+std::uint64_t data_directory::write_down(core::token_fact const& fact) {
+  std::vector<journal::change> batch;
+  journal::encode(fact, batch);
+  return journal_->append(std::move(batch));
+}
+
+std::uint64_t data_directory::write_down(std::string const& cluster,
+                                         std::vector<core::fact> const& facts) {
+  std::vector<journal::change> batch;
+  for (auto const& f : facts)
+    if (auto const* job = std::get_if<core::job_fact>(&f);
+        job && raw(job->job) + reserved_least > sessions_reserved_) {
+      sessions_reserved_ = raw(job->job) + reserved_at_once;
+      batch.push_back(format_entry());
+    }
+  journal::encode(cluster, facts, batch);
+  return journal_->append(std::move(batch));
+}
+
+store_view data_directory::view() const {
+  auto const facts = journal_->facts();
+  store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+  return v;
+}
+
+muster::status data_directory::refusal() const {
+  if (!journal_ || !journal_->full()) return {};
+  constexpr std::string_view what_then = "try again, or submit with durable: false";
+  auto const mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  auto const facts = journal_->facts();
+  if (!facts.disk_is_full)
+    return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
+                                          " wait to be written; " + std::string(what_then)};
+  auto const reserve = mib(journal::journal_options{}.reserve_bytes);
+  return no_room(name_, mib(facts.free_bytes.value_or(0)) + " are free, and the last " + reserve +
+                            " are for what was accepted; " + std::string(what_then));
+}
+
+std::optional<notice> data_directory::room_changed() {
+  auto const facts = journal_->facts();
+  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return {};
+  using core::coordination::severity;
+  auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
+  auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
+  if (!facts.disk_is_full) return notice{severity::info, "journal_disk_has_room", {}, name_, free};
+  return notice{severity::error,
+                "journal_disk_full",
+                {},
+                name_,
+                free + "; the last " + reserve +
+                    " are for what was accepted, and nothing new that has to be written down is "
+                    "taken until there are more"};
+}
+
+notice data_directory::failure(muster::status const& why) const {
+  return {core::coordination::severity::error,
+          "journal_failed",
+          {},
+          name_,
+          why.message +
+              "; nothing that has to be written down is taken any more: find out what is "
+              "wrong with the disk, then start the server again"};
+}
+
+void data_directory::stop() {
+  if (!journal_) return;
+  bool const could_write = journal_->facts().failed.ok();
+  journal_->stop();
+  auto const facts = journal_->facts();
+  if (could_write && !facts.failed.ok())
+    spdlog::error("not_written store={} waiting_bytes={} why=\"{}\"", name_, facts.waiting_bytes,
+                  facts.failed.message);
+}
+
+void data_directory::tell_rest(coordination_hub& hub) const {
+  if (!journal_) return;
+  auto const facts = journal_->facts();
+  hub.on_durable(facts.durable, facts.failed);
+}
+
+}  // namespace muster::server

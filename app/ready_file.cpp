@@ -1,0 +1,42 @@
+// Written beside its place and renamed into it.
+#include "app/ready_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace muster::server {
+
+muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
+                                      endpoint const& http, bool tls) {
+  return write_ready_file(path, R"({"grpc":")" + to_string(grpc) + R"(","http":")" +
+                                    to_string(http) + (tls ? R"(","tls":true})" : R"("})"));
+}
+
+muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json) {
+  auto const failed = [&path](char const* reason) {
+    return muster::status{muster::code::failed_precondition,
+                          "cannot write the ready-file " + path.string() + ": " + reason};
+  };
+  // The process id keeps two servers with the same ready-file from writing into each other's.
+  auto part = path;
+  part += std::string(".").append(std::to_string(::getpid()));
+  {
+    auto file = std::ofstream(part, std::ios::trunc);
+    file << json << '\n';
+    file.close();
+    if (!file) return failed(std::strerror(errno));
+  }
+  std::error_code error;
+  std::filesystem::rename(part, path, error);
+  if (error) {
+    std::error_code ignored;
+    std::filesystem::remove(part, ignored);
+    return failed(error.message().c_str());
+  }
+  return {};
+}
+
+}  // namespace muster::server

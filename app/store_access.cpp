@@ -1,0 +1,42 @@
+#include "app/store_access.hpp"
+
+#include <fstream>
+#include <sstream>
+
+namespace muster::server {
+namespace {
+
+muster::status read(std::filesystem::path const& file, std::string const& flag, std::string& into) {
+  if (file.empty()) return {};
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  into = text.str();
+  if (in && !into.empty()) return {};
+  return {code::failed_precondition, flag + " " + file.string() + ": cannot be read, or is empty"};
+}
+
+}  // namespace
+
+muster::result<journal::etcd::access> access_to(shared_store const& s) {
+  journal::etcd::access a{*s.where, {}, {}, {}, {}};
+  for (auto const& r :
+       {read(s.password_file, "--store-password-file", a.password),
+        read(s.ca, "--store-ca", a.authorities), read(s.certificate, "--store-cert", a.certificate),
+        read(s.key, "--store-key", a.key)})
+    if (!r.ok()) return r;
+  a.password.resize(std::min(a.password.find_first_of("\r\n"), a.password.size()));
+  return a;
+}
+
+std::string problem_with(shared_store const& s) {
+  if (!s.where->tls && !(s.ca.empty() && s.certificate.empty() && s.key.empty()))
+    return "--store-ca, --store-cert and --store-key are for TLS: write etcds:// in --store";
+  if (s.certificate.empty() != s.key.empty()) return "--store-cert and --store-key belong together";
+  if (s.where->user.empty() != s.password_file.empty())
+    return "a user in --store (etcd://USER@HOST:2379/PREFIX) and --store-password-file belong "
+           "together";
+  return {};
+}
+
+}  // namespace muster::server
