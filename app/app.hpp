@@ -2,17 +2,9 @@
 // what it needs, and stops them in an order in which nobody waits for an answer in vain.
 #pragma once
 
-#include <stdexcept>
-
 #include "app/configuration.hpp"
 
 namespace muster::server {
-
-/// Why the server could not start, in one line.
-class start_error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Runs the server until SIGTERM or SIGINT and returns after an orderly stop. Errors: start_error,
 /// std::runtime_error when a part failed later. Main thread, once a process.

@@ -7,8 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "server/hub/blob_store.hpp"
-
 namespace muster::server {
 namespace {
 
@@ -28,27 +26,28 @@ bool is_followed(configuration const& c, std::string const& cluster) {
 
 struct closure_hubs::timed_hub {
   timed_hub(closure_hubs& all, core::config config, std::string cluster, pool_surroundings pool)
-      : deadline(all.engine_),
-        closures(std::move(config), all.surroundings(
+      : deadline(all.engine_.context()),
+        closures(std::move(config), all.dependencies(
                                         deadline, [this] { closures.on_deadline(); },
                                         std::move(cluster), std::move(pool))) {}
   coro::timer deadline;
   hub closures;
 };
 
-closure_hubs::closure_hubs(configuration const& c, coro::engine_context& engine,
-                           anchored_clock const& clock, coordination_hub& clusters, environment e)
-    : configuration_(c),
-      engine_(engine),
-      clock_(clock),
-      clusters_(clusters),
-      environment_(std::move(e)),
-      main_name_(c.clusters.empty() ? "default" : c.clusters.front().name),
-      wide_(clock.now()),
-      deadline_(engine),
-      room_(engine),
-      main_(config_of(c.clusters.empty() ? nullptr : &c.clusters.front()),
-            surroundings(deadline_, [this] { main_.on_deadline(); }, {},
+closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durable,
+                           standby const& leadership, spill_store& spilled, blob_store& blobs)
+    : engine_(engine),
+      durable_(durable),
+      leadership_(leadership),
+      spilled_(spilled),
+      blobs_(blobs),
+      clusters_(durable.hub()),
+      main_name_(main_cluster_of(engine.config)),
+      wide_(engine.clock.now()),
+      deadline_(engine.context()),
+      room_(engine.context()),
+      main_(config_of(engine.config.clusters.empty() ? nullptr : &engine.config.clusters.front()),
+            dependencies(deadline_, [this] { main_.on_deadline(); }, {},
                          {&wide_, 0, [this] { make_room_soon(); }})),
       pools_(main_, wide_,
              {.find = [this](std::string_view name) { return find(name); },
@@ -71,38 +70,38 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
 // A default grace gives way to a short heartbeat timeout. What functions may name as lost: the
 // tasks of the cluster, or any while a resolver may change those.
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
-  auto core = configuration_.core;
-  core.spill = !configuration_.spill_dir.empty();
-  core.durable = configuration_.is_durable();
+  auto core = engine_.config.core;
+  core.spill = !engine_.config.spill_dir.empty();
+  core.durable = engine_.config.is_durable();
   if (core.reconnect_grace >= core.heartbeat_timeout)
     core.reconnect_grace = core.heartbeat_timeout / 2;
   if (!cluster) return core;
   core.cluster = cluster->name;
   if (cluster->stateful_jobs) core.stateful_jobs = *cluster->stateful_jobs;
-  if (!is_followed(configuration_, cluster->name))
+  if (!is_followed(engine_.config, cluster->name))
     for (auto const& job : cluster->jobs) core.declared_jobs.emplace_back(job.name, job.tasks);
   return core;
 }
 
-hub_environment closure_hubs::surroundings(coro::timer& deadline, std::function<void()> on_deadline,
+hub_environment closure_hubs::dependencies(coro::timer& deadline, std::function<void()> on_deadline,
                                            std::string cluster, pool_surroundings pool) {
   hub_environment e;
   e.now = [this] {
-    environment_.check();
-    return clock_.now();
+    leadership_.check();
+    return engine_.clock.now();
   };
   e.arm = [this, &deadline, on_deadline = std::move(on_deadline)](core::time_point at) {
     deadline.cancel();
-    if (at != core::never) deadline.call_at(clock_.to_steady(at), on_deadline);
+    if (at != core::never) deadline.call_at(engine_.clock.to_steady(at), on_deadline);
   };
-  e.tell = environment_.tell;
-  e.remark = environment_.remark;
-  e.move_values = environment_.move_values;
-  if (auto* const data = environment_.data) {
+  e.tell = [this](notice const& n) { engine_.feed(n); };
+  e.remark = [this](notice const& n) { engine_.tell(n); };
+  e.move_values = [this](std::vector<core::value_move> moves) { spilled_.ask(std::move(moves)); };
+  if (engine_.config.is_durable()) {
     e.line = &clusters_.line();
-    e.journal_refusal = [data] { return data->refusal(); };
-    e.write_down = [data, line = e.line, cluster](std::vector<core::fact> const& facts) {
-      line->wrote(data->write_down(cluster, facts));
+    e.journal_refusal = [this] { return durable_.data().refusal(); };
+    e.write_down = [this, cluster](std::vector<core::fact> const& facts) {
+      clusters_.line().wrote(durable_.data().write_down(cluster, facts));
     };
   }
   e.cluster = std::move(cluster);
@@ -119,7 +118,7 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_surroundings po
 }
 
 void closure_hubs::restore() {
-  auto& data = *environment_.data;
+  auto& data = durable_.data();
   // Ids of closures begin with their slot's generation: each start has a million of its own, and a
   // slot that has used them up, a hundred bytes, is left alone.
   constexpr std::uint64_t starts = 4'095, uses = 1 << 20;
@@ -154,8 +153,7 @@ void closure_hubs::keep_blobs(core::restored_job const& job) {
     if (f.dropped || !names_blob(f.value.view())) continue;
     for (auto const& request : job.accepted)
       if (f.order - request.first < request.closures.size())
-        environment_.keep_blob(request.closures[f.order - request.first].id,
-                               blob_named_by(f.value.view()));
+        blobs_.name(request.closures[f.order - request.first].id, blob_named_by(f.value.view()));
   }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/app.hpp"
 #include "app/process.hpp"
 
 namespace muster::server {
@@ -96,14 +95,16 @@ first_answers ask_sources(std::vector<cluster_source> const& sources) {
   return answers;
 }
 
-cluster_following::cluster_following(std::vector<cluster_source> const& sources,
-                                     coordination_hub& hub, environment e)
-    : sources_(sources), hub_(hub), environment_(std::move(e)) {}
+cluster_following::cluster_following(engine_assembly& engine, coordination_hub& hub)
+    : engine_(engine), hub_(hub) {}
 
 void cluster_following::start(std::vector<cluster_spec> const& found) {
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    auto const& source = sources_[i];
-    auto const post = [this](std::function<void()> work) { environment_.post(std::move(work)); };
+  auto const& sources = engine_.config.cluster_sources;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    auto const& source = sources[i];
+    auto const post = [this](std::function<void()> work) {
+      engine_.context().post(std::move(work));
+    };
     cluster_watch::handlers h;
     h.changed = [this, post, &source](cluster_spec const& spec) {
       post([this, &source, spec] { changed(source, spec); });
@@ -115,11 +116,11 @@ void cluster_following::start(std::vector<cluster_spec> const& found) {
     };
     h.recovered = [this, post, &source] {
       post([this, &source] {
-        environment_.tell({severity::info,
-                           "cluster_source_recovered",
-                           source.declaration.name,
-                           {},
-                           "the cluster can be resolved again"});
+        engine_.tell({severity::info,
+                      "cluster_source_recovered",
+                      source.declaration.name,
+                      {},
+                      "the cluster can be resolved again"});
       });
     };
     watches_.push_back(
@@ -147,7 +148,7 @@ void cluster_following::changed(cluster_source const& source, cluster_spec const
 }
 
 void cluster_following::warn(cluster_source const& source, std::string text) {
-  environment_.tell(
+  engine_.tell(
       {severity::warning, "cluster_source_failed", source.declaration.name, {}, std::move(text)});
 }
 

@@ -3,15 +3,15 @@
 // Owned by the composition root. A failing resolver leaves the cluster as it was.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/cluster_source.hpp"
+#include "app/engine_assembly.hpp"
 #include "base/status.hpp"
 #include "muster/cluster_watch.hpp"
-#include "app/cluster_source.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
@@ -36,16 +36,8 @@ first_answers ask_sources(std::vector<cluster_source> const& sources);
 
 class cluster_following {
  public:
-  struct environment {
-    /// Any thread: runs the work on the engine thread, unless that has ended.
-    std::function<void(std::function<void()>)> post;
-    /// Engine thread.
-    std::function<void(notice const&)> tell;
-  };
-
-  /// REQUIRES: sources and hub outlive it.
-  cluster_following(std::vector<cluster_source> const& sources, coordination_hub& hub,
-                    environment e);
+  /// REQUIRES: both outlive it.
+  cluster_following(engine_assembly& engine, coordination_hub& hub);
 
   /// `found`: what the server has declared already.
   void start(std::vector<cluster_spec> const& found);
@@ -56,9 +48,8 @@ class cluster_following {
   void changed(cluster_source const& source, cluster_spec const& found);
   void warn(cluster_source const& source, std::string text);
 
-  std::vector<cluster_source> const& sources_;
+  engine_assembly& engine_;
   coordination_hub& hub_;
-  environment environment_;
   std::vector<std::unique_ptr<cluster_watch>> watches_;
 };
 

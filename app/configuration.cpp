@@ -3,8 +3,8 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include "base/text.hpp"
 #include "app/store_access.hpp"
+#include "base/text.hpp"
 #include "server/hub/access/networks.hpp"
 
 namespace muster::server {

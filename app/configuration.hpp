@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/status.hpp"
 #include "app/cluster_source.hpp"
+#include "base/status.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/blobs/blob_table.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
@@ -18,6 +19,12 @@
 #include "web/http/web_options.hpp"
 
 namespace muster::server {
+
+/// Why the server could not start, in one line.
+class start_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Where to listen: an IP address and a port; port 0 lets the system pick one.
 struct endpoint {

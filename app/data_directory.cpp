@@ -6,9 +6,9 @@
 #include <chrono>
 #include <utility>
 
+#include "app/process.hpp"
 #include "base/no_room.hpp"
 #include "muster/journal/v1/records.pb.h"
-#include "app/process.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/rocks_store.hpp"
 

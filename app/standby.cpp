@@ -5,7 +5,6 @@
 
 #include <future>
 
-#include "app/app.hpp"
 #include "app/logging.hpp"
 #include "app/process.hpp"
 #include "app/store_access.hpp"

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "net/service_manager.hpp"
 #include "app/configuration.hpp"
+#include "net/service_manager.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/journal/etcd/leadership.hpp"
 #include "server/journal/store.hpp"

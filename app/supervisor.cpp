@@ -18,9 +18,9 @@
 #include <map>
 #include <system_error>
 
-#include "process/file_descriptor.hpp"
 #include "app/logging.hpp"
 #include "app/process.hpp"
+#include "process/file_descriptor.hpp"
 
 namespace muster::server {
 namespace {

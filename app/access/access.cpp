@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include "app/app.hpp"
 #include "server/disk/open_file.hpp"
 #include "server/hub/access/token_file.hpp"
 
@@ -66,31 +65,25 @@ std::vector<network> const& agent_networks::of(std::string_view cluster) const {
   return it == own_.end() ? all_ : it->second;
 }
 
-access::access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
-               durable_coordination& durable, std::function<void(notice const&)> tell,
+access::access(engine_assembly& engine, durable_coordination& durable,
                std::function<void(std::string const& token)> ended)
     : engine_(engine),
-      configuration_(c),
-      clock_(clock),
       durable_(durable),
-      tell_(tell),
-      gate_([&clock] { return clock.now(); }),
-      deadline_(engine),
-      file_look_(engine),
-      keeper_(gate_, surroundings(std::move(tell), std::move(ended))) {}
+      gate_([&engine] { return engine.clock.now(); }),
+      deadline_(engine.context()),
+      file_look_(engine.context()),
+      keeper_(gate_, dependencies(std::move(ended))) {}
 
-keeper_environment access::surroundings(std::function<void(notice const&)> tell,
-                                        std::function<void(std::string const&)> ended) {
-  keeper_environment e{.now = [this] { return clock_.now(); },
-                       .arm =
-                           [this](core::time_point at) {
-                             deadline_.cancel();
-                             deadline_.call_at(clock_.to_steady(at),
-                                               [this] { keeper_.on_deadline(); });
-                           },
-                       .tell = std::move(tell),
-                       .ended = std::move(ended)};
-  if (configuration_.is_durable())
+keeper_environment access::dependencies(std::function<void(std::string const&)> ended) {
+  keeper_environment e;
+  e.now = [this] { return engine_.clock.now(); };
+  e.arm = [this](core::time_point at) {
+    deadline_.cancel();
+    deadline_.call_at(engine_.clock.to_steady(at), [this] { keeper_.on_deadline(); });
+  };
+  e.tell = [this](notice const& n) { engine_.tell(n); };
+  e.ended = std::move(ended);
+  if (engine_.config.is_durable())
     e.write_down = [this](core::token_fact const& fact) {
       durable_.hub().line().wrote(durable_.data().write_down(fact));
     };
@@ -98,7 +91,7 @@ keeper_environment access::surroundings(std::function<void(notice const&)> tell,
 }
 
 bool access::is_required() const {
-  auto const& c = configuration_;
+  auto const& c = engine_.config;
   if (c.auth != auth_mode::automatic) return c.auth == auth_mode::on;
   return !keeper_.state().all().empty() || !c.token_file.empty() || !c.tls.roles.empty() ||
          (is_reachable(c) && !c.insecure);
@@ -114,7 +107,7 @@ agent_admission access::admit_agent(grpc::ServerContext const& context, cluster_
 
 void access::read_certificates() {
   token_set all;
-  for (auto const& text : configuration_.tls.roles) {
+  for (auto const& text : engine_.config.tls.roles) {
     auto const at = text.rfind('=');
     auto const role =
         at == std::string::npos ? std::nullopt : core::parse_role(text.substr(at + 1));
@@ -131,26 +124,27 @@ void access::read_certificates() {
 
 void access::begin() {
   read_certificates();
-  auto trusted = agent_networks::from(configuration_.agents_from);
+  auto trusted = agent_networks::from(engine_.config.agents_from);
   if (!trusted) throw start_error("--agents-from: " + trusted.error().message);
   agents_from_ = std::move(*trusted);
-  if (configuration_.is_durable()) keeper_.restore(durable_.data().take_tokens());
-  if (!configuration_.token_file.empty()) read_file();
+  if (engine_.config.is_durable()) keeper_.restore(durable_.data().take_tokens());
+  if (!engine_.config.token_file.empty()) read_file();
   if (!is_required()) return;
   gate_.require();
-  if (!keeper_.state().has_admin(clock_.now()) && configuration_.is_durable()) make_first_admin();
+  if (!keeper_.state().has_admin(engine_.clock.now()) && engine_.config.is_durable())
+    make_first_admin();
   keeper_.start();
-  if (!configuration_.token_file.empty()) watch_file();
+  if (!engine_.config.token_file.empty()) watch_file();
   spdlog::info("tokens are required known={}", keeper_.state().all().size());
-  if (is_reachable(configuration_) && !configuration_.tls.on())
+  if (is_reachable(engine_.config) && !engine_.config.tls.on())
     spdlog::warn(
         "tokens cross the network unencrypted: add --tls-cert and --tls-key, see docs/tls.md");
 }
 
 void access::make_first_admin() {
-  auto file = configuration_.admin_token_file;
-  if (file.empty() && !configuration_.data_dir.empty())
-    file = configuration_.data_dir / "admin.token";
+  auto file = engine_.config.admin_token_file;
+  if (file.empty() && !engine_.config.data_dir.empty())
+    file = engine_.config.data_dir / "admin.token";
   if (file.empty())
     throw start_error(
         "--store has no admin's token yet: name a file for the first one with --admin-token-file "
@@ -167,27 +161,27 @@ void access::make_first_admin() {
 // One that cannot be read any more changes nothing.
 void access::read_file() {
   std::error_code ec;
-  auto const changed = fs::last_write_time(configuration_.token_file, ec);
+  auto const changed = fs::last_write_time(engine_.config.token_file, ec);
   if (file_seen_ && !ec && changed == *file_seen_) return;
-  auto all = read_token_file(configuration_.token_file);
+  auto all = read_token_file(engine_.config.token_file);
   if (!all) {
     if (!file_seen_) throw start_error("--token-file " + all.error().message);
     if (!ec) file_seen_ = changed;
-    return tell_({core::coordination::severity::error,
-                  "token_file_ignored",
-                  {},
-                  {},
-                  all.error().message + "; what was read before goes on"});
+    return engine_.tell({core::coordination::severity::error,
+                         "token_file_ignored",
+                         {},
+                         {},
+                         all.error().message + "; what was read before goes on"});
   }
   bool const first = !file_seen_;
   file_seen_ = changed;
   keeper_.replace_file(std::move(*all));
   if (!first)
-    tell_({core::coordination::severity::info,
-           "token_file_read",
-           {},
-           {},
-           std::to_string(keeper_.state().all().size()) + " tokens are known"});
+    engine_.tell({core::coordination::severity::info,
+                  "token_file_read",
+                  {},
+                  {},
+                  std::to_string(keeper_.state().all().size()) + " tokens are known"});
 }
 
 void access::watch_file() {
@@ -213,7 +207,7 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
   auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
                       std::to_string(o.listener.waiting.silent.per_second) + " a second";
   gate_.on_silent_flood = [this, silent](std::string const& address) {
-    engine_.post([this, silent, address] {
+    engine_.context().post([this, silent, address] {
       tell_flood("silent_connections", address,
                  "it has opened and left connections without a word, more than " + silent);
     });
@@ -225,16 +219,16 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
 
 void access::tell_flood(std::string const& kind, std::string const& who, std::string const& what) {
   auto& f = floods_[kind];
-  auto const now = clock_.now();
+  auto const now = engine_.clock.now();
   ++f.since;
   if (f.at != core::time_point() && now - f.at < floods_told_every) return;
   auto const others = std::exchange(f, {0, now}).since - 1;
-  tell_({core::coordination::severity::warning,
-         kind,
-         {},
-         who,
-         what + (others ? "; " + std::to_string(others) + " more since the last line"
-                        : std::string())});
+  engine_.tell({core::coordination::severity::warning,
+                kind,
+                {},
+                who,
+                what + (others ? "; " + std::to_string(others) + " more since the last line"
+                               : std::string())});
 }
 
 void access::stop() {

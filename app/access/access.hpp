@@ -9,11 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "coro/engine_context.hpp"
-#include "coro/timer_queue.hpp"
-#include "app/clock.hpp"
-#include "app/configuration.hpp"
 #include "app/durable_coordination.hpp"
+#include "app/engine_assembly.hpp"
+#include "coro/timer_queue.hpp"
 #include "server/hub/access/networks.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/rpc/call_access.hpp"
@@ -38,10 +36,8 @@ class agent_networks {
 
 class access {
  public:
-  /// `tell`: a line for the log and the event feed. `ended`: whatever was begun with this token
-  /// ends. REQUIRES: all outlive it.
-  access(configuration const& c, coro::engine_context& engine, anchored_clock const& clock,
-         durable_coordination& durable, std::function<void(notice const&)> tell,
+  /// `ended`: whatever was begun with this token ends. REQUIRES: all outlive it.
+  access(engine_assembly& engine, durable_coordination& durable,
          std::function<void(std::string const& token)> ended);
 
   server::gate& gate() { return gate_; }
@@ -60,8 +56,7 @@ class access {
   void stop();
 
  private:
-  keeper_environment surroundings(std::function<void(notice const&)> tell,
-                                  std::function<void(std::string const&)> ended);
+  keeper_environment dependencies(std::function<void(std::string const&)> ended);
   bool is_required() const;
   void read_certificates();
   void make_first_admin();
@@ -69,11 +64,8 @@ class access {
   void watch_file();
   void tell_flood(std::string const& kind, std::string const& who, std::string const& what);
 
-  coro::engine_context& engine_;
-  configuration const& configuration_;
-  anchored_clock const& clock_;
+  engine_assembly& engine_;
   durable_coordination& durable_;
-  std::function<void(notice const&)> const tell_;
   server::gate gate_;
   agent_networks agents_from_;
   coro::timer deadline_, file_look_;

@@ -1,19 +1,19 @@
 // The engine thread's beginning and end, and what is done there for the main thread.
-#include "app/engine_run.hpp"
+#include "app/engine_assembly.hpp"
 
 #include <spdlog/spdlog.h>
 
 #include <future>
 
-#include "app/process.hpp"
+#include "app/logging.hpp"
 
 namespace muster::server {
 
-void engine_run::start() {
+void engine_assembly::start() {
   thread_ = named_thread("engine", [this] { context_.run(); });
 }
 
-void engine_run::carry_out(std::function<void()> work) {
+void engine_assembly::carry_out(std::function<void()> work) {
   std::promise<void> done;
   auto finished = done.get_future();
   context_.post([work = std::move(work), done = std::move(done)]() mutable {
@@ -23,7 +23,22 @@ void engine_run::carry_out(std::function<void()> work) {
   finished.wait();
 }
 
-coro::task_group::error_hook engine_run::on_task_error() {
+coro::task<void> engine_assembly::run_last(std::function<coro::task<void>()> last) {
+  co_await last();
+  context_.close();
+}
+
+void engine_assembly::finish(std::function<coro::task<void>()> last) {
+  carry_out([&] { last_.spawn("stop", run_last(std::move(last))); });
+  thread_.join();
+}
+
+void engine_assembly::tell(notice const& n) {
+  log(n);
+  feed(n);
+}
+
+coro::task_group::error_hook engine_assembly::on_task_error() {
   return [this](std::string_view name, std::exception_ptr error) {
     try {
       std::rethrow_exception(error);

@@ -1,0 +1,63 @@
+// With etcd blobs are this server's alone, and do not outlive it.
+#include "app/store_assembly.hpp"
+
+#include "server/disk/own_files.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr auto blobs_looked_at_every = std::chrono::seconds(1);
+
+blob_store_options blob_options_from(configuration const& c) {
+  blob_store_options o;
+  o.limits = c.blobs;
+  o.files.durable = !c.data_dir.empty();
+  if (auto const& in = o.files.durable ? c.data_dir : c.spill_dir; !in.empty())
+    o.files.directory = in / blob_folder;
+  return o;
+}
+
+}  // namespace
+
+store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
+    : engine_(engine),
+      leadership_(engine.config),
+      blobs_(blob_options_from(engine.config),
+             {.now = [&engine] { return engine.clock.now(); },
+              .post = [&engine](
+                          std::function<void()> work) { engine.context().post(std::move(work)); }}),
+      next_look_(engine.context()),
+      durable_(engine, leadership_, sockets_held),
+      hubs_(engine, durable_, leadership_, spill_, blobs_) {}
+
+void store_assembly::open_files() {
+  auto const& directory = engine_.config.spill_dir;
+  auto const moved = [this](core::values_moved m) {
+    engine_.context().post([this, m = std::move(m)]() mutable { pools().moved(std::move(m)); });
+  };
+  if (!directory.empty())
+    if (auto const opened = spill_.start(directory, moved); !opened.ok())
+      throw start_error("--spill-dir " + opened.message);
+  auto const opened = blobs_.start();
+  if (!opened.ok()) throw start_error("blobs: " + opened.message);
+}
+
+void store_assembly::restore_jobs() {
+  if (engine_.config.is_durable()) hubs_.restore();
+}
+
+void store_assembly::watch_blobs() {
+  blobs_.sweep([this](core::closure_id id) {
+    auto const view = pools().of(id).state().closure(id);
+    return view && !view->history && view->state == core::closure_state::succeeded &&
+           view->released.empty();
+  });
+  next_look_.call_at(coro::timer::clock::now() + blobs_looked_at_every, [this] { watch_blobs(); });
+}
+
+void store_assembly::stop_files() {
+  spill_.stop();
+  blobs_.stop();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,60 @@
+// What the HTTP server is told of the configuration and of the other assemblies.
+#include "app/web_assembly.hpp"
+
+#include <algorithm>
+
+namespace muster::server {
+namespace {
+
+web::web_options options_from(engine_assembly const& engine, perimeter& p, store_assembly& store,
+                              access& entry, wire_assembly& wire) {
+  auto const& c = engine.config;
+  auto o = c.web;
+  o.address = c.http.address;
+  o.port = c.http.port;
+  o.client_certificate_required = c.tls.client_required;
+  o.connections_max = std::min(o.connections_max, share_of_files(o.connections_max, 2));
+  o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
+  o.main_cluster = main_cluster_of(c);
+  o.secure_cookies = c.tls.on();
+  o.manager = &p.manager();
+  o.tls = p.tls();
+  o.out_of_descriptors = p.out_of_descriptors();
+  o.waiting = [&store] { return store.leadership().waiting(); };
+  o.grpc_connections = [&wire] { return wire.connections(); };
+  o.boot = engine.incarnation;
+  o.gate = &entry.gate();
+  return o;
+}
+
+}  // namespace
+
+bool gateway::post(std::function<void(web::engine_services&)> work) {
+  if (closed_) return false;
+  return engine_.post([this, work = std::move(work)] {
+    leadership_.check();
+    work(services_);
+  });
+}
+
+web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
+                           access& entry, wire_assembly& wire)
+    : gateway_(engine.context(),
+               {store.pools(), store.coordination(), engine.events(), wire.endpoints(),
+                store.blobs(), &entry.keeper()},
+               store.leadership()),
+      server_(options_from(engine, p, store, entry, wire), gateway_, p.relays()) {}
+
+std::string web_assembly::start() {
+  auto const bound = server_.listen();
+  if (!bound) throw start_error("--http: " + bound.error().message);
+  thread_ = named_thread("web", [this] { server_.run(); });
+  return *bound;
+}
+
+void web_assembly::stop(std::chrono::milliseconds grace) {
+  server_.stop(grace);
+  thread_.join();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,55 @@
+// gRPC: the port, the ports of clusters, and the services on them. Owned by the composition root;
+// engine thread, or before that runs, unless it says any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/access/access.hpp"
+#include "app/engine_assembly.hpp"
+#include "app/perimeter.hpp"
+#include "app/store_assembly.hpp"
+#include "net/accepting_server.hpp"
+#include "server/rpc/coordination/agent_connections.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/coordination/service.hpp"
+#include "server/rpc/health_service.hpp"
+#include "server/rpc/stream_service.hpp"
+
+namespace muster::server {
+
+class wire_assembly {
+ public:
+  /// REQUIRES: all outlive it.
+  wire_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry);
+
+  cluster_endpoints& endpoints() { return ports_; }
+  /// Any thread.
+  connection_counts connections() { return grpc_.listener().counts(); }
+
+  /// Opens all ports, says so in the log, and gives the main one's address. start_error.
+  endpoint open();
+  /// Clients are told that it stops, and clusters have no ports any more.
+  void close();
+  void end_all_of(std::string const& token);
+  /// Ends the streams, then the calls, those that take too long as well.
+  coro::task<void> stop();
+
+ private:
+  net::accepting_server_options server_options();
+  stream_options streams();
+
+  engine_assembly& engine_;
+  perimeter& perimeter_;
+  store_assembly& store_;
+  access& access_;
+  agent_connections connections_;
+  net::accepting_server grpc_;
+  cluster_ports ports_;
+  std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
+  std::unique_ptr<coordination_service> const agents_;
+  std::unique_ptr<health_service> const health_;
+  std::unique_ptr<stream_service> const reflection_;
+};
+
+}  // namespace muster::server
