@@ -4,6 +4,7 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/escaping.h>
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,8 +12,6 @@
 namespace muster {
 
 namespace {
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -38,9 +37,7 @@ std::optional<std::int64_t> unit_us(std::string_view unit) {
 }  // namespace
 
 std::string hex16(std::uint64_t n) {
-  std::string text(16, '0');
-  for (auto i = 16; i-- > 0; n >>= 4) text[static_cast<std::size_t>(i)] = hex_digits[n & 15];
-  return text;
+  return absl::StrCat(absl::Hex(n, absl::kZeroPad16));
 }
 
 std::optional<std::chrono::microseconds> parse_duration(std::string_view text) {

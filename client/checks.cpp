@@ -1,6 +1,8 @@
 // The server's limits, told before anything is sent.
 #include "client/checks.hpp"
 
+#include <absl/strings/escaping.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -38,17 +40,8 @@ void check_callable(std::string_view display_name, std::string_view hash) {
 }
 
 std::string hash_bytes(std::string_view digits) {
-  if (digits.size() != 64) return {};
-  std::string bytes;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    auto const value = std::string_view("0123456789abcdef").find(digits[i]);
-    if (value == std::string_view::npos) return {};
-    if (i % 2 == 0)
-      bytes += static_cast<char>(value << 4);
-    else
-      bytes.back() = static_cast<char>(static_cast<unsigned char>(bytes.back()) | value);
-  }
-  return bytes;
+  if (digits.size() != 64 || digits.find_first_not_of("0123456789abcdef") != digits.npos) return {};
+  return absl::HexStringToBytes({digits.data(), digits.size()});
 }
 
 std::string in_ms(std::chrono::milliseconds t) {

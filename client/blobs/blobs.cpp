@@ -1,6 +1,7 @@
 // The calls of BlobService; what may pass is tried again, and what was put here kept at the server.
 #include "muster/blobs.hpp"
 
+#include <absl/strings/escaping.h>
 #include <grpcpp/client_context.h>
 #include <openssl/sha.h>
 
@@ -12,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/hex.hpp"
 #include "client/blobs/content_cache.hpp"
 #include "client/checks.hpp"
 #include "client/link/client_engine.hpp"
@@ -149,15 +149,15 @@ class blobs::store {
     auto const hash = sha256_of(*mine);
     {
       std::lock_guard held(mutex_);
-      if (auto const same = kept(hash)) return {hex(hash), same->size(), same};
+      if (auto const same = kept(hash)) return {absl::BytesToHexString(hash), same->size(), same};
     }
     try_until([&](auto& to, auto& context) { return call_put(to, context, hash, *mine); },
-              transfer_limit, "blob " + hex(hash) + " cannot be put");
+              transfer_limit, "blob " + absl::BytesToHexString(hash) + " cannot be put");
     std::lock_guard held(mutex_);
     auto content = kept(hash);  // somebody else's, who was as fast
     if (!content) kept_[hash] = content = mine;
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
-    return {hex(hash), content->size(), content};
+    return {absl::BytesToHexString(hash), content->size(), content};
   }
 
   std::shared_ptr<std::string const> get(blob const& which) {

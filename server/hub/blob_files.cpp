@@ -1,8 +1,9 @@
 // A file gets its name when it is complete, and with `durable` when it is on the disk.
 #include "server/hub/blob_files.hpp"
 
+#include <absl/strings/escaping.h>
+
 #include <algorithm>
-#include <charconv>
 
 namespace muster::server {
 namespace {
@@ -141,13 +142,7 @@ void blob_files::clear() {
 
 std::string blob_hash_of(std::string_view hex) {
   if (!is_blob_name(hex)) return {};
-  std::string hash;
-  for (auto const* at = hex.data(); at != hex.data() + hex.size(); at += 2) {
-    unsigned char byte = 0;
-    std::from_chars(at, at + 2, byte, 16);
-    hash += static_cast<char>(byte);
-  }
-  return hash;
+  return absl::HexStringToBytes({hex.data(), hex.size()});
 }
 
 muster::status no_such_blob(std::string_view hash) {

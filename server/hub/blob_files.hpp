@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/hex.hpp"
 #include "base/status.hpp"
 #include "server/disk/own_files.hpp"
 #include "server/disk/sha256.hpp"
@@ -74,7 +73,7 @@ class blob_files {
 /// 64 hexadecimal digits in lower case as 32 bytes; empty for anything else.
 std::string blob_hash_of(std::string_view hex);
 inline std::string blob_hex_of(std::string_view hash) {
-  return hex(hash);
+  return absl::BytesToHexString({hash.data(), hash.size()});
 }
 /// NOT_FOUND.
 muster::status no_such_blob(std::string_view hash);

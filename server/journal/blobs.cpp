@@ -1,9 +1,10 @@
 // A mebibyte at a time is read, hashed and, for a copy, written.
 #include "server/journal/blobs.hpp"
 
+#include <absl/strings/escaping.h>
+
 #include <algorithm>
 
-#include "base/hex.hpp"
 #include "server/disk/own_files.hpp"
 #include "server/disk/private_directory.hpp"
 #include "server/disk/sha256.hpp"
@@ -55,7 +56,7 @@ class reader {
       if (watch_ && !watch_(copy ? "copying blobs" : "checking blobs", found.blobs, found.bytes))
         return {code::cancelled, path.string() + ": broken off"};
     }
-    if (auto const is = hex(hash.digest()); is != path.filename().string())
+    if (auto const is = absl::BytesToHexString(hash.digest()); is != path.filename().string())
       return {code::internal, path.string() +
                                   ": this blob is damaged: its bytes have the SHA-256 " + is +
                                   "; without the file the rest can be read"};

@@ -140,7 +140,7 @@ std::string page_token(char kind, std::string_view cursor) {
   return kind + absl::BytesToHexString({cursor.data(), cursor.size()});
 }
 
-std::string schema_of(query_parameter const& p) {
+schema::json schema_of(query_parameter const& p) {
   switch (p.kind) {
     case query_kind::number:
       return schema::integer(static_cast<std::int64_t>(p.min), p.max);

@@ -9,6 +9,7 @@
 
 #include "web/http/http.hpp"
 #include "web/http/router.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
@@ -59,7 +60,7 @@ std::string page_token(char kind, std::uint64_t cursor);
 std::string page_token(char kind, std::string_view cursor);
 
 /// What a parameter may be, as JSON Schema.
-std::string schema_of(query_parameter const& p);
+schema::json schema_of(query_parameter const& p);
 
 /// Splits the part behind '?'. A problem when an escape is malformed or a name is given twice.
 std::optional<problem> parse_query(std::string_view text, request& into);

@@ -11,6 +11,7 @@
 
 #include "coro/task.hpp"
 #include "web/http/http.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
@@ -82,8 +83,8 @@ inline constexpr query_parameter timeout_parameter{
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};     // of a success, by name; all others are problems
-  std::string (*described)() = {};  // what that name stands for, where nobody else says it
+  std::string_view schema = {};           // of a success, by name; all others are problems
+  web::schema::json (*described)() = {};  // what that name stands for, where nobody else says it
 };
 
 struct route {
@@ -105,7 +106,8 @@ struct route {
   bool scoped = false;  // without `cluster` it tells of all clusters that its caller may look at
 
   /// The answer of success.
-  route& tells(std::string_view answer, std::string (*schema_of_it)() = {}, unsigned status = 200) {
+  route& tells(std::string_view answer, web::schema::json (*schema_of_it)() = {},
+               unsigned status = 200) {
     outcomes.push_back({status, summary, answer, schema_of_it});
     return *this;
   }

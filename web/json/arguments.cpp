@@ -15,8 +15,12 @@ namespace {
 
 constexpr std::string_view base64_pattern =
     "^([A-Za-z0-9+/_-]{4})*([A-Za-z0-9+/_-]{2}(==)?|[A-Za-z0-9+/_-]{3}=?)?$";
-constexpr std::string_view no_references =
-    R"("propertyNames":{"not":{"enum":["$remote_value","$per_worker","$bytes"]}})";
+
+schema::json without_references(schema::json of) {
+  return schema::with(
+      std::move(of),
+      {{"propertyNames", {{"not", {{"enum", {"$remote_value", "$per_worker", "$bytes"}}}}}}});
+}
 
 // Nothing that begins with '$' hides in most arguments, so most are not walked.
 bool may_hold_reference(json_ref const& at) {
@@ -158,22 +162,22 @@ void read_arguments(json_check& check, json_ref const* args, json_ref const* kwa
   own.per_worker = std::move(found.per_worker);
 }
 
-std::string arguments_schema(std::string_view of) {
+schema::json arguments_schema(std::string_view of) {
   auto const bytes = schema::closed_object({{"$bytes", schema::matching(base64_pattern)}});
   return schema::any_of({schema::array(schema::ref(of)),
-                         schema::with(schema::array(bytes), R"("minItems":1,"maxItems":1)")});
+                         schema::with(schema::array(bytes), {{"minItems", 1}, {"maxItems", 1}})});
 }
 
-std::string named_arguments_schema(std::string_view of) {
-  return schema::with(schema::map(schema::ref(of)), no_references);
+schema::json named_arguments_schema(std::string_view of) {
+  return without_references(schema::map(schema::ref(of)));
 }
 
 // What is below an array or an object is any JSON here: generators of clients know no schema that
 // contains itself.
 std::vector<schema::named> argument_schemas() {
-  std::vector<std::string> const plain = {R"({"type":["null","boolean","number","string"]})",
-                                          schema::array(schema::any()),
-                                          schema::with(schema::map(schema::any()), no_references)};
+  std::vector<schema::json> const plain = {{{"type", {"null", "boolean", "number", "string"}}},
+                                           schema::array(schema::any()),
+                                           without_references(schema::map(schema::any()))};
   auto any = plain;
   any.push_back(schema::described(
       schema::closed_object(

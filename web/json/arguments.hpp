@@ -23,8 +23,8 @@ void read_arguments(json_check& check, json_ref const* args, json_ref const* kwa
                     core::closure_spec& closure);
 
 /// What `args` and `kwargs` may be, each argument of the schema of that name.
-std::string arguments_schema(std::string_view of = "Argument");
-std::string named_arguments_schema(std::string_view of = "Argument");
+schema::json arguments_schema(std::string_view of = "Argument");
+schema::json named_arguments_schema(std::string_view of = "Argument");
 /// Argument, and PlainArgument, which refers to nothing.
 std::vector<schema::named> argument_schemas();
 

@@ -88,7 +88,7 @@ json_object<declaration> const& table() {
   using s = coordination::cluster_spec;
   using d = declaration;
   auto const jobs = schema::with(schema::map(schema::integer(1, tasks_max)),
-                                 "\"propertyNames\":" + schema::matching(name_pattern));
+                                 {{"propertyNames", schema::matching(name_pattern)}});
   static json_object<d> const all(
       {nested(&d::spec, required("name", &s::name, a_name())),
        setting("type", &s::service_type, a_type()), field("jobs", &d::jobs, kept(jobs)),

@@ -14,7 +14,7 @@ using coordination::severity;
 struct decimal {
   core::incarnation value{};
   void write(json_out& out) const { out.string(std::to_string(core::raw(value))); }
-  static std::string schema() { return schema::matching("^[0-9]{1,20}$"); }
+  static schema::json schema() { return schema::matching("^[0-9]{1,20}$"); }
 };
 
 // With fractions: what is late by a tenth of a millisecond each step is worth knowing.

@@ -48,7 +48,7 @@ json_kind<std::string> a_function(std::string_view missing) {
     return name;
   };
   return {schema::with(schema::text(1, function_characters_max),
-                       R"("pattern":"^[^\\u0000-\\u001f\\u007f]*$")"),
+                       {{"pattern", R"(^[^\u0000-\u001f\u007f]*$)"}}),
           read, missing};
 }
 
@@ -63,12 +63,10 @@ json_kind<core::duration> a_duration(core::duration longest, bool positive) {
     if (!d || *d > longest) check.fail(too_long(at, longest));
     return d.value_or(std::chrono::microseconds(0));
   };
-  return {schema::with(schema::duration(positive),
-                       "\"maxLength\":" + std::to_string(duration_characters_max)),
-          read};
+  return {schema::with(schema::duration(positive), {{"maxLength", duration_characters_max}}), read};
 }
 
-json_kind<std::optional<json_ref>> kept(std::string schema, std::string_view missing) {
+json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing) {
   return {std::move(schema),
           [](json_check&, json_ref const& at) { return std::optional<json_ref>(at); }, missing};
 }

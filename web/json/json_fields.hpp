@@ -22,7 +22,7 @@ namespace muster::web {
 /// How a value is read and what it may be.
 template <class V>
 struct json_kind {
-  std::string schema;
+  web::schema::json schema;
   std::function<V(json_check&, json_ref const&)> read;
   std::string_view missing = {};  // what is said to who has left it out
 };
@@ -38,12 +38,12 @@ inline constexpr std::size_t function_characters_max = 256;  // the core has the
 /// "30s"; beyond `longest` is 422. `positive`: not 0 either.
 json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
 /// Kept as it stands, to be read when the other members are known.
-json_kind<std::optional<json_ref>> kept(std::string schema, std::string_view missing = {});
+json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing = {});
 
 template <class T>
 struct json_field {
   std::string_view name;
-  std::string schema;
+  web::schema::json schema;
   std::function<void(json_check&, json_ref const&, T&)> read;
   std::string_view missing = {};  // not empty: required
 };
@@ -77,16 +77,15 @@ json_field<Outer> nested(T Outer::*member, json_field<T> f) {
 template <class T>
 class json_object {
  public:
-  /// `rules`: more keywords of the schema, as JSON members.
-  explicit json_object(std::vector<json_field<T>> fields, std::string_view rules = {})
+  /// `rules`: more keywords of the schema.
+  explicit json_object(std::vector<json_field<T>> fields, web::schema::json const& rules = {})
       : fields_(std::move(fields)) {
-    std::vector<schema::member> members;
+    std::vector<web::schema::member> members;
     for (auto const& f : fields_) members.push_back({f.name, f.schema, !f.missing.empty()});
-    schema_ = schema::closed_object(members);
-    if (!rules.empty()) schema_ = schema::with(schema_, rules);
+    schema_ = web::schema::with(web::schema::closed_object(std::move(members)), rules);
   }
 
-  std::string const& schema() const { return schema_; }
+  web::schema::json const& schema() const { return schema_; }
 
   /// Members that are not in the table are refused; of two with one name the second counts.
   void read(json_check& check, json_ref const& object, T& into) const {
@@ -125,7 +124,7 @@ class json_object {
   }
 
   std::vector<json_field<T>> const fields_;  // at most 64
-  std::string schema_;
+  web::schema::json schema_;
 };
 
 }  // namespace muster::web

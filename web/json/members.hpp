@@ -27,7 +27,7 @@ inline constexpr std::string_view schema_name = {};
 struct value_id {
   core::closure_id closure{};
   void write(json_out& out) const { out.string(server::value_text(closure)); }
-  static std::string schema() { return schema::id("rv_"); }
+  static schema::json schema() { return schema::id("rv_"); }
 };
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
@@ -35,7 +35,7 @@ inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c};
 struct maybe_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
-  static std::string schema() { return schema::nullable(schema::count()); }
+  static schema::json schema() { return schema::nullable(schema::count()); }
 };
 
 class member_list;
@@ -43,7 +43,7 @@ class member_list;
 template <class V>
 void write_value_of(json_out& out, V const& value);
 template <class V>
-std::string schema_of_value();
+schema::json schema_of_value();
 
 class member_list {
  public:
@@ -79,7 +79,7 @@ class member_list {
   }
   /// What `write(out)` writes.
   template <class Write>
-  void json(std::string_view name, std::string (*schema)(), Write const& write,
+  void json(std::string_view name, schema::json (*schema)(), Write const& write,
             std::string_view words = {}) const {
     if (told_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
@@ -110,12 +110,13 @@ class member_list {
     using element = std::ranges::range_value_t<Range>;
     constexpr bool objects = std::is_invocable_v<Each const&, member_list const&, element const&>;
     if (told_) {
-      std::string items;
+      schema::json items;
       if constexpr (objects)
         items = object_schema([&each](member_list const& of) { each(of, element{}); });
       else
         items = schema_of_value<std::decay_t<std::invoke_result_t<Each const&, element const&>>>();
-      return told_->push_back({name, schema::described(schema::array(items), words), required_});
+      return told_->push_back(
+          {name, schema::described(schema::array(std::move(items)), words), required_});
     }
     if (!there_) return;
     out_->key(name).begin_array();
@@ -131,10 +132,10 @@ class member_list {
   }
 
   template <class Say>
-  static std::string object_schema(Say const& say) {
+  static schema::json object_schema(Say const& say) {
     std::vector<schema::member> told;
     say(member_list(told));
-    return schema::object(told);
+    return schema::object(std::move(told));
   }
 
  private:
@@ -147,7 +148,7 @@ class member_list {
     else
       return value == V{};
   }
-  void tell(std::string_view name, std::string (*schema)(), std::string_view words) const {
+  void tell(std::string_view name, schema::json (*schema)(), std::string_view words) const {
     told_->push_back({name, schema::described(schema(), words), required_});
   }
 
@@ -182,22 +183,22 @@ std::string object_line(Say const& say) {
 
 /// The schema of what `write(out, View, More…)` writes.
 template <class... View>
-std::string schema_of() {
+schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
 }
 /// The same of an object of which `say(list, View…)` says the members.
 template <class... View>
-std::string schema_of_call(void (*say)(member_list const&, View...)) {
+schema::json schema_of_call(void (*say)(member_list const&, View...)) {
   return member_list::object_schema(
       [say](member_list const& m) { say(m, std::remove_cvref_t<View>{}...); });
 }
 template <auto say>
-std::string schema_told_by() {
+schema::json schema_told_by() {
   return schema_of_call(say);
 }
 
 /// {"jobs":[…],"next_page_token":"…"}
-inline std::string page_schema(std::string_view name, std::string_view of) {
+inline schema::json page_schema(std::string_view name, std::string_view of) {
   return schema::object({{name, schema::array(schema::ref(of))},
                          {"next_page_token", schema::text(), schema::optional}});
 }
@@ -244,7 +245,7 @@ void write_value_of(json_out& out, V const& value) {
 
 // Of an enumeration that counts from 0, whose name() is "?" beyond its end.
 template <class Enum>
-std::string schema_of_names() {
+schema::json schema_of_names() {
   std::vector<std::string_view> words;
   for (int i = 0; name(static_cast<Enum>(i)) != "?"; ++i)
     words.push_back(name(static_cast<Enum>(i)));
@@ -252,7 +253,7 @@ std::string schema_of_names() {
 }
 
 template <class V>
-std::string schema_of_value() {
+schema::json schema_of_value() {
   if constexpr (std::is_same_v<V, bool>) {
     return schema::boolean();
   } else if constexpr (std::is_floating_point_v<V>) {

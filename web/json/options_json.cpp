@@ -12,8 +12,8 @@ constexpr std::int64_t priority_max = 1'000'000;  // and its negative
 constexpr std::size_t names_max = 64;             // of labels and resources; checked by the core
 constexpr core::duration longest = std::chrono::hours(24 * 365);
 
-std::string named_values(std::string const& values) {
-  return schema::map(values, schema::text(1, name_bytes_max), names_max);
+schema::json named_values(schema::json values) {
+  return schema::map(std::move(values), schema::text(1, name_bytes_max), names_max);
 }
 
 // "worker:3", or "worker" for any task of the job.

@@ -41,7 +41,7 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
     {507, "Insufficient Storage"},
 };
 
-std::string schema_of_codes() {
+schema::json schema_of_codes() {
   std::vector<std::string_view> codes;
   for (int c = 1; c <= 16; ++c)
     if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never answered
@@ -151,7 +151,7 @@ std::string to_json(problem const& p) {
   return object_line([&p](member_list const& m) { problem_members(m, p); });
 }
 
-std::string problem_schema() {
+schema::json problem_schema() {
   return schema_told_by<problem_members>();
 }
 

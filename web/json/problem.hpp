@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "server/core/api/model.hpp"
+#include "web/json/schema.hpp"
 
 namespace muster::web {
 
@@ -40,6 +41,6 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 
 std::string to_json(problem const& p);
 /// RFC 9457.
-std::string problem_schema();
+schema::json problem_schema();
 
 }  // namespace muster::web

@@ -19,13 +19,13 @@ std::int64_t us(core::time_point t) {
 struct offset {
   std::int64_t n = 0;
   void write(json_out& out) const { out.number(n); }
-  static std::string schema() { return schema::integer(INT64_MIN, INT64_MAX); }
+  static schema::json schema() { return schema::integer(INT64_MIN, INT64_MAX); }
 };
 
 struct state_number {
   core::bar_state state{};
   void write(json_out& out) const { out.number(static_cast<unsigned>(state)); }
-  static std::string schema() { return schema::integer(0, 3); }
+  static schema::json schema() { return schema::integer(0, 3); }
 };
 
 /// An id, empty where there is none.
@@ -37,7 +37,7 @@ std::string text_or_none(Id id) {
 struct running_id {
   core::closure_id id{};
   void write(json_out& out) const { out.string(text_or_none(id)); }
-  static std::string schema() { return schema::id("cl_"); }
+  static schema::json schema() { return schema::id("cl_"); }
 };
 
 class stream_writer {
@@ -184,7 +184,7 @@ void members(member_list const& m, worker_history const& h) {
       "busy_ms", all, [](row r) { return r.busy; }, "of its slots together");
 }
 
-std::string trace_json::schema() {
+schema::json trace_json::schema() {
   using namespace web::schema;
   auto const event = object({{"ph", one_of({"X", "M"})},
                              {"name", text()},

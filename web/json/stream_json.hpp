@@ -65,7 +65,7 @@ class trace_json {
   void add(std::string_view process, std::string_view task, span const& s);
   void end();
   /// Of the whole.
-  static std::string schema();
+  static schema::json schema();
   /// What was written since the last time.
   std::string take() { return std::exchange(text_, {}); }
   std::size_t size() const { return text_.size(); }

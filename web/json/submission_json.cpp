@@ -3,6 +3,8 @@
 
 #include <absl/strings/escaping.h>
 
+#include <boost/json/parse.hpp>
+
 #include "web/json/arguments.hpp"
 
 namespace muster::web {
@@ -33,7 +35,7 @@ json_kind<std::string> a_hash() {
       check.fail(at, "expected 64 hexadecimal digits in lower case, got '" + text + "'");
     return absl::HexStringToBytes(text);
   };
-  return {schema::with(schema::text(digits, digits), R"("pattern":"^[0-9a-f]{64}$")"), read};
+  return {schema::with(schema::text(digits, digits), {{"pattern", "^[0-9a-f]{64}$"}}), read};
 }
 
 std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name const& called,
@@ -141,8 +143,10 @@ json_object<job_members> const& job_table() {
        nested(&j::spec, field("idempotency_key", &s::idempotency_key, a_text(key_bytes_max)))},
       // Closures or a map, or an open job; said by what must not be, since generators of clients
       // take an `anyOf` beside `properties` for types of their own.
-      R"("not":{"anyOf":[{"required":["closures","map"]},{"not":{"anyOf":[{"required":["closures"]},)"
-      R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}]}}]})");
+      boost::json::parse(
+          R"({"not":{"anyOf":[{"required":["closures","map"]},{"not":{"anyOf":[{"required":["closures"]},)"
+          R"({"required":["map"]},{"required":["open"],"properties":{"open":{"const":true}}}]}}]}})")
+          .as_object());
   return table;
 }
 

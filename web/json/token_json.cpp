@@ -28,7 +28,7 @@ json_kind<core::role> a_role() {
 }
 
 json_kind<std::vector<std::string>> some_clusters() {
-  return {with(array(text(1, cluster_bytes_max)), R"("maxItems":64)"),
+  return {with(array(text(1, cluster_bytes_max)), {{"maxItems", 64}}),
           [](json_check& check, json_ref const& at) {
             std::vector<std::string> all;
             if (!check.is(at, json_type::array)) return all;

@@ -19,7 +19,7 @@ constexpr std::string_view with_token = "id of the token that it came with";
 struct hex_id {
   core::incarnation value{};
   void write(json_out& out) const { out.string(hex16(core::raw(value))); }
-  static std::string schema() { return schema::id(""); }
+  static schema::json schema() { return schema::id(""); }
 };
 
 void attempt_members(member_list const& m, core::attempt_view const& a) {
@@ -111,7 +111,7 @@ void write_resources(json_out& out, core::task_view const& t) {
   out.end_object();
 }
 
-std::string resources_schema() {
+schema::json resources_schema() {
   return schema::map(
       schema::object({{"total", schema::count()}, {"free", schema::count(), schema::optional}}));
 }

@@ -2,6 +2,7 @@
 // coroutines on the web thread that ask the engine and answer with its views.
 #pragma once
 
+#include "web/json/schema.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::core {
@@ -37,7 +38,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex);
 coro::task<response> append_closures(web_context& context, exchange& ex);
 /// GET /api/v1/jobs/{id}/results
 coro::task<response> stream_results(web_context& context, exchange& ex);
-std::string result_line_schema();
+schema::json result_line_schema();
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 /// OpenAPI 3.1 of these routes.

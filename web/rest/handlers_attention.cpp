@@ -19,7 +19,7 @@ coro::task<response> list_attention(web_context& context, exchange& ex) {
   });
 }
 
-std::string attention_schema() {
+schema::json attention_schema() {
   return schema::object({{"items", schema::array(schema_of<attention_item>())}});
 }
 

@@ -149,7 +149,7 @@ coro::task<response> get_samples(web_context& context, exchange& ex) {
   })));
 }
 
-std::string samples_schema() {
+schema::json samples_schema() {
   return member_list::object_schema(
       [](member_list const& m) { sample_history().say(m, sample_history::spans[0]); });
 }

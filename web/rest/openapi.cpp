@@ -1,7 +1,9 @@
 // OpenAPI 3.1, written from the router's own table: what is not served is not in it, and what is
 // refused is refused by what stands there.
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <map>
+#include <optional>
 
 #include "base/text.hpp"
 #include "web/http/query.hpp"
@@ -54,7 +56,7 @@ constexpr common_outcome common[] = {
 };
 
 // What stands in the place of a path's parameter, told by the segment before it.
-std::string path_schema(std::string_view before) {
+schema::json path_schema(std::string_view before) {
   constexpr std::pair<std::string_view, std::string_view> ids[] = {{"jobs", "job_"},
                                                                    {"closures", "cl_"},
                                                                    {"remote_values", "rv_"},
@@ -65,13 +67,13 @@ std::string path_schema(std::string_view before) {
   if (before == "blobs") return schema::matching("^[0-9a-f]{64}$");
   if (before == "barriers")
     return schema::with(schema::text(1, 4'096),
-                        R"("not":{"const":"[Init]Wait_for_all_tasks_to_register"})");
-  if (before == "kv") return schema::with(schema::matching("[^/]"), R"("minLength":1)");
+                        {{"not", {{"const", "[Init]Wait_for_all_tasks_to_register"}}}});
+  if (before == "kv") return schema::with(schema::matching("[^/]"), {{"minLength", 1}});
   return schema::text(1, 256);
 }
 
 void write_parameter(json_out& out, std::string_view name, std::string_view in, bool required,
-                     std::string_view meaning, std::string_view schema) {
+                     std::string_view meaning, schema::json const& schema) {
   auto const object = out.object();
   out.key("name").string(name);
   out.key("in").string(in);
@@ -79,7 +81,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   // As if it were not there: what scripts send when a variable is empty.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
-  out.key("schema").raw(schema);
+  out.key("schema").raw(serialize(schema));
 }
 
 void write_parameters(json_out& out, route const& r) {
@@ -104,9 +106,10 @@ void write_parameters(json_out& out, route const& r) {
   out.end_array();
 }
 
-void write_content(json_out& out, std::string_view media, std::string const& schema) {
+void write_content(json_out& out, std::string_view media,
+                   std::optional<schema::json> const& schema) {
   auto const object = out.key(media).object();
-  if (!schema.empty()) out.key("schema").raw(schema);
+  if (schema) out.key("schema").raw(serialize(*schema));
 }
 
 void write_body(json_out& out, route const& r) {
@@ -128,9 +131,9 @@ void write_body(json_out& out, route const& r) {
 }
 
 void write_header(json_out& out, std::string_view name, std::string_view words,
-                  std::string const& schema) {
+                  schema::json const& schema) {
   out.key("headers").begin_object().key(name).begin_object();
-  out.key("description").string(words).key("schema").raw(schema);
+  out.key("description").string(words).key("schema").raw(serialize(schema));
   out.end_object().end_object();
 }
 
@@ -146,7 +149,8 @@ void write_outcome(json_out& out, route const* r, outcome const& o) {
   auto const content = out.key("content").object();
   if (problem) return write_content(out, "application/problem+json", schema::ref("Problem"));
   for (auto const media : r->media)
-    write_content(out, media, o.schema.empty() ? std::string() : schema::ref(o.schema));
+    write_content(out, media,
+                  o.schema.empty() ? std::nullopt : std::optional(schema::ref(o.schema)));
 }
 
 std::string common_name(unsigned status) {
@@ -195,8 +199,8 @@ constexpr std::string_view schema_names[] = {
     "TokenPage",       "Session"};
 
 // Of requests, of what several answers hold, and of what each route answers.
-std::map<std::string_view, std::string> all_schemas(router const& routes) {
-  std::map<std::string_view, std::string> all{
+std::map<std::string_view, schema::json> all_schemas(router const& routes) {
+  std::map<std::string_view, schema::json> all{
       {"Failure", schema_of<core::failure>()},
       {"Counts", schema_of<core::closure_counts>()},
       {"Progress", schema_of<server::closure_progress>()},
@@ -220,7 +224,7 @@ void write_components(json_out& out, router const& routes) {
   auto const components = out.key("components").object();
   auto const schemas = all_schemas(routes);
   out.key("schemas").begin_object();
-  for (auto const name : schema_names) out.key(name).raw(schemas.at(name));
+  for (auto const name : schema_names) out.key(name).raw(serialize(schemas.at(name)));
   out.end_object();
   auto const responses = out.key("responses").object();
   for (auto const& c : common) {

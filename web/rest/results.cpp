@@ -158,7 +158,7 @@ class result_stream {
 
 }  // namespace
 
-std::string result_line_schema() {
+schema::json result_line_schema() {
   return schema_told_by<line_members>();
 }
 

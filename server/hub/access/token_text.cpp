@@ -1,13 +1,13 @@
 // Randomness and digests of OpenSSL, and base64url.
 #include "server/hub/access/token_text.hpp"
 
+#include <absl/strings/escaping.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
 #include <stdexcept>
 #include <utility>
 
-#include "base/hex.hpp"
 #include "base/text.hpp"
 #include "server/disk/sha256.hpp"
 
@@ -34,7 +34,8 @@ std::string digest_of(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string new_token_id(std::string_view given, core::role r) {
-  return std::string(given.empty() ? core::name(r) : given) + "-" + hex(random_bytes(3));
+  return std::string(given.empty() ? core::name(r) : given) + "-" +
+         absl::BytesToHexString(random_bytes(3));
 }
 
 std::string new_credential(std::string_view id) {
@@ -47,7 +48,7 @@ std::string id_of(std::string_view credential) {
     if (auto const dot = rest.find('.'); dot != std::string_view::npos)
       return std::string(rest.substr(0, dot));
   }
-  return "file-" + hex(digest_of(credential, {}).substr(0, 4));
+  return "file-" + absl::BytesToHexString(digest_of(credential, {}).substr(0, 4));
 }
 
 std::string new_salt() {
