@@ -29,20 +29,17 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
 
 }  // namespace
 
-bool gateway::post(std::function<void(web::engine_services&)> work) {
-  if (closed_) return false;
-  return engine_.post([this, work = std::move(work)] {
-    leadership_.check();
-    work(services_);
-  });
-}
-
 web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
                            access& entry, wire_assembly& wire)
-    : gateway_(engine.context(),
-               {store.pools(), store.coordination(), engine.events(), wire.endpoints(),
-                store.blobs(), &entry.keeper()},
-               store.leadership()),
+    : gateway_(
+          [&engine, &leadership = store.leadership()](std::function<void()> work) {
+            return engine.context().post([&leadership, work = std::move(work)] {
+              leadership.check();  // returns if the server may still answer
+              work();
+            });
+          },
+          {store.pools(), store.coordination(), engine.events(), wire.endpoints(), store.blobs(),
+           &entry.keeper()}),
       server_(options_from(engine, p, store, entry, wire), gateway_, p.relays()) {}
 
 std::string web_assembly::start() {

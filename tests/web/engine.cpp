@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "base/no_room.hpp"
-#include "server/hub/blob_store.hpp"
 
 namespace muster::web::test {
 
@@ -27,13 +26,15 @@ server::blob_store_options blob_options() {
 engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits,
                bool keeps_tokens)
     : gate_(clock_now),
-      keeper_(gate_,
-              {.now = clock_now,
-               .arm = [](core::time_point) {},
-               .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
-               .ended = [this](std::string const& id) { on_token_ended(id); },
-               .write_down = keeps_tokens ? [](core::token_fact const&) {}
-                                          : std::function<void(core::token_fact const&)>()}) {
+      keeper_(gate_, {.now = clock_now,
+                      .arm = [](core::time_point) {},
+                      .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
+                      .ended = [this](std::string const& id) { on_token_ended(id); },
+                      .write_down = keeps_tokens ? [](core::token_fact const&) {}
+                                                 : std::function<void(core::token_fact const&)>()}),
+      blobs_(blob_options(), {.now = clock_now, .post = [this](std::function<void()> work) {
+                                run_later(std::move(work));
+                              }}) {
   auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
   server::hub_environment environment;
   environment.now = clock_now;
@@ -56,6 +57,11 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   }
   hub_ = std::make_unique<server::hub>(config, environment);
   pools_ = std::make_unique<server::pools>(*hub_, wide_, surroundings_of_pools(config));
+  (void)blobs_.start();
+  auto const post = [this](std::function<void()> work) { return run_later(std::move(work)); };
+  engine_services const services{*pools_, *coordination_, events_, endpoints_, blobs_, &keeper_};
+  gateway_ = std::make_unique<engine_gateway>(post, services);
+  gateway_->open();
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());
@@ -113,7 +119,7 @@ engine::~engine() {
   thread_.join();
 }
 
-bool engine::post(std::function<void(engine_services&)> work) {
+bool engine::run_later(std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return false;
@@ -127,9 +133,9 @@ void engine::stop() {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
-    queue_.push_back([](engine_services& services) {
-      services.pools.stop();
-      services.coordination.stop();
+    queue_.push_back([this] {
+      pools_->stop();
+      coordination_->stop();
     });
     stopping_ = true;
   }
@@ -143,12 +149,6 @@ void engine::on_deadline() {
 }
 
 void engine::loop() {
-  server::blob_store blobs(blob_options(),
-                           {.now = clock_now, .post = [this](std::function<void()> work) {
-                              post([work = std::move(work)](engine_services&) { work(); });
-                            }});
-  (void)blobs.start();
-  engine_services services{*pools_, *coordination_, events_, endpoints_, blobs, &keeper_};
   std::unique_lock lock(mutex_);
   while (!queue_.empty() || !stopping_) {
     auto const ready = [this] { return !queue_.empty() || stopping_; };
@@ -168,7 +168,7 @@ void engine::loop() {
     auto work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work(services);
+    work();
     work = nullptr;  // what it holds is destroyed here, not under the lock
     lock.lock();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/hub/access/token_keeper.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/hub.hpp"
@@ -20,14 +21,15 @@
 
 namespace muster::web::test {
 
-class engine final : public engine_gateway {
+class engine final {
  public:
   /// `agents`: tasks of the main cluster, "default", in job "worker"; none: closure workers only.
   explicit engine(core::config config = {}, std::uint32_t agents = 0,
                   core::coordination::limits limits = {}, bool keeps_tokens = true);
-  ~engine() override;
+  ~engine();
 
-  bool post(std::function<void(engine_services&)> work) override;
+  engine_gateway& gateway() { return *gateway_; }
+  bool post(std::function<void(engine_services&)> work) { return gateway_->post(std::move(work)); }
   bool post(std::function<void(server::hub&)> work) {
     return post(
         [work = std::move(work)](engine_services& services) { work(services.pools.main()); });
@@ -72,13 +74,14 @@ class engine final : public engine_gateway {
  private:
   void write_down(server::coordination_environment& around);
   std::uint64_t write_batch();
+  bool run_later(std::function<void()> work);
   void loop();
   void on_deadline();
   server::pools_environment surroundings_of_pools(core::config config);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void(engine_services&)>> queue_;
+  std::deque<std::function<void()>> queue_;
   bool stopping_ = false;
   // Engine thread, from here on.
   std::uint64_t written_ = 0, durable_ = 0;
@@ -92,6 +95,8 @@ class engine final : public engine_gateway {
   std::unique_ptr<server::coordination_hub> coordination_;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;
+  server::blob_store blobs_;
+  std::unique_ptr<engine_gateway> gateway_;
   std::thread thread_;
 };
 

@@ -16,7 +16,7 @@ void web_fixture::start(web_options options, core::config config, std::uint32_t 
   if (!engine_) engine_ = std::make_unique<engine>(config, agents, limits);
   options.port = 0;
   if (options.boot == 0) options.boot = 0x9f27c0de51a3b8e4;
-  server_ = std::make_unique<web_server>(options, *engine_);
+  server_ = std::make_unique<web_server>(options, engine_->gateway());
   auto const bound = server_->listen();
   ASSERT_TRUE(bound) << bound.error().message;
   address_ = *bound;

@@ -1,6 +1,6 @@
 // HTTP itself: framing, limits, slow clients, keep-alive, who may ask.
 #include "tests/web/fixture.hpp"
-#include "web/http/router.hpp"
+#include "web/http/route.hpp"
 
 namespace muster::web::test {
 namespace http_cases {
@@ -316,13 +316,13 @@ TEST_F(http, a_taken_port_is_named) {
   start();
   web_options options;
   options.port = static_cast<unsigned short>(port());
-  web_server second(options, core_engine());
+  web_server second(options, core_engine().gateway());
   auto const bound = second.listen();
   ASSERT_FALSE(bound);
   EXPECT_NE(bound.error().message.find("127.0.0.1:" + std::to_string(port())), std::string::npos);
   EXPECT_NE(bound.error().message.find("ddress already in use"), std::string::npos);
   options.address = "no such host";
-  web_server third(options, core_engine());
+  web_server third(options, core_engine().gateway());
   EXPECT_FALSE(third.listen());
 }
 

@@ -2,7 +2,6 @@
 
 #include <boost/json.hpp>
 
-#include "web/json/json_check.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/json_out.hpp"
 #include "web/json/views_json.hpp"

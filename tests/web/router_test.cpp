@@ -1,21 +1,24 @@
-#include "web/http/router.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "web/http/query.hpp"
+#include "web/server/dispatch.hpp"
 
 namespace muster::web {
 namespace {
 
-router const& table() {
-  static router const r(all_routes());
-  return r;
+std::vector<route> const& table() {
+  static auto const all = all_routes();
+  return all;
+}
+
+matched_route find(std::string_view method, std::string_view path) {
+  return find_route(table(), method, path);
 }
 
 TEST(router, finds_a_route_and_its_parameters) {
-  auto const m = table().find("GET", "/api/v1/clusters/default/tasks/worker/3");
+  auto const m = find("GET", "/api/v1/clusters/default/tasks/worker/3");
   ASSERT_TRUE(m.found);
   EXPECT_EQ(m.found->id, "getTask");
   ASSERT_EQ(m.captures.size(), 3u);
@@ -25,22 +28,22 @@ TEST(router, finds_a_route_and_its_parameters) {
 }
 
 TEST(router, parameters_are_unescaped) {
-  auto const m = table().find("GET", "/api/v1/clusters/a%20b%2Fc");
+  auto const m = find("GET", "/api/v1/clusters/a%20b%2Fc");
   ASSERT_TRUE(m.found);
   EXPECT_EQ(m.captures[0].second, "a b/c");
 }
 
 TEST(router, a_trailing_slash_makes_no_difference) {
-  EXPECT_TRUE(table().find("GET", "/api/v1/jobs/").found);
-  EXPECT_FALSE(table().find("GET", "/api/v1/jobs//").found);
+  EXPECT_TRUE(find("GET", "/api/v1/jobs/").found);
+  EXPECT_FALSE(find("GET", "/api/v1/jobs//").found);
 }
 
 TEST(router, head_finds_the_get_route) {
-  EXPECT_EQ(table().find("HEAD", "/livez").found, table().find("GET", "/livez").found);
+  EXPECT_EQ(find("HEAD", "/livez").found, find("GET", "/livez").found);
 }
 
 TEST(router, another_method_of_a_known_path_gives_what_is_allowed) {
-  auto const m = table().find("PUT", "/api/v1/jobs");
+  auto const m = find("PUT", "/api/v1/jobs");
   EXPECT_FALSE(m.found);
   EXPECT_EQ(m.allow, "POST, GET, HEAD, OPTIONS");
 }
@@ -49,7 +52,7 @@ TEST(router, unknown_and_malformed_paths_match_nothing) {
   for (auto const* path :
        {"", "/", "/api/v1/nope", "/api/v1/jobs/x/y/z", "/api/v1/jobs/%zz", "/api/v1/jobs/%00",
         "api/v1/jobs", "//api/v1/jobs", "/api/v1/jobs//join"}) {
-    auto const m = table().find("GET", path);
+    auto const m = find("GET", path);
     EXPECT_FALSE(m.found) << path;
     EXPECT_TRUE(m.allow.empty()) << path;
   }
@@ -57,7 +60,7 @@ TEST(router, unknown_and_malformed_paths_match_nothing) {
 
 TEST(router, operations_have_names_of_their_own) {
   std::set<std::string_view> names;
-  for (auto const& r : table().routes()) EXPECT_TRUE(names.insert(r.id).second) << r.id;
+  for (auto const& r : table()) EXPECT_TRUE(names.insert(r.id).second) << r.id;
 }
 
 TEST(query, parameters_are_split_and_unescaped) {

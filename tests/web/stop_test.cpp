@@ -70,7 +70,7 @@ TEST_F(stop, may_be_asked_for_many_times_and_before_the_start) {
 
   web_options options;
   options.port = 0;
-  web_server early(options, core_engine());
+  web_server early(options, core_engine().gateway());
   ASSERT_TRUE(early.listen());
   early.stop(1s);
   early.run();  // returns

@@ -8,9 +8,11 @@
 // Owned by web_server. Everything here is called on the web thread, but `answer_promise::send`.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -19,10 +21,52 @@
 #include "coro/task.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
-#include "web/engine/gateway.hpp"
 #include "web/http/peer.hpp"
 
+namespace muster::server {
+class blob_store;
+class cluster_endpoints;
+class event_log;
+class token_keeper;
+}  // namespace muster::server
+
 namespace muster::web {
+
+/// What work finds on the engine thread.
+struct engine_services {
+  server::pools& pools;
+  server::coordination_hub& coordination;
+  server::event_log& events;
+  server::cluster_endpoints& endpoints;
+  server::blob_store& blobs;
+  server::token_keeper* tokens = nullptr;  // null: there are none
+};
+
+/// The web layer's only door to the engine: work that is handed over runs there, one piece at a
+/// time, in the order it was posted. Owned by the composition root. Any thread.
+class engine_gateway {
+ public:
+  /// `post` has work run on the engine thread, or gives false when nothing runs there any more.
+  /// REQUIRES: the services outlive the gateway and what was posted through it.
+  engine_gateway(std::function<bool(std::function<void()>)> post, engine_services services)
+      : post_(std::move(post)), services_(services) {}
+
+  /// False when it is closed: `work` was destroyed without having run. True: it will run, or be
+  /// destroyed unrun when the engine ends first.
+  bool post(std::function<void(engine_services&)> work) {
+    if (closed_) return false;
+    return post_([this, work = std::move(work)] { work(services_); });
+  }
+  /// From now on work is taken: the engine runs. Before, as after `close`, nothing is, readiness is
+  /// off and requests are answered UNAVAILABLE.
+  void open() { closed_ = false; }
+  void close() { closed_ = true; }
+
+ private:
+  std::function<bool(std::function<void()>)> const post_;
+  engine_services services_;
+  std::atomic<bool> closed_ = true;
+};
 
 /// Answers on their way to the web thread. Shared with the engine, outlives the web_server.
 struct completion_queue {
@@ -208,6 +252,17 @@ class engine_link {
     if (!state->failure.ok()) co_return std::move(state->failure);
     if (state->dropped) co_return stopping();
     co_return wait.peer_gone ? client_left() : too_slow(limit);
+  }
+
+  /// The same within the configured limit.
+  template <class R, class F>
+  coro::task<answer<R>> call(F work) {
+    return call<R>(std::move(work), limit_, nullptr);
+  }
+  /// The same for work that may take this time beside, as long as the client is there.
+  template <class R, class F>
+  coro::task<answer<R>> wait(F work, std::chrono::milliseconds time, peer_watch& peer) {
+    return call<R>(std::move(work), time + limit_, &peer);
   }
 
  private:

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "web/http/http.hpp"
-#include "web/http/router.hpp"
+#include "web/http/route.hpp"
 #include "web/json/schema.hpp"
 
 namespace muster::web {

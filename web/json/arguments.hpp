@@ -5,7 +5,7 @@
 #include <string>
 
 #include "server/core/api/views.hpp"
-#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
 #include "web/json/schema.hpp"
 
 namespace muster::web {

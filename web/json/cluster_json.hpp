@@ -4,7 +4,7 @@
 
 #include "server/core/coordination/api/views.hpp"
 #include "server/hub/event_log.hpp"
-#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
 #include "web/json/views_json.hpp"
 
 namespace muster::web {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
 #include "web/json/schema.hpp"
 
 namespace muster::web {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "server/hub/access/token_keeper.hpp"
-#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
 #include "web/json/members.hpp"
 
 namespace muster::web {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "web/json/json_check.hpp"
+#include "web/json/json_in.hpp"
 #include "web/live/topic.hpp"
 
 namespace muster::web {

@@ -1,7 +1,153 @@
-// Bounds of tokens as problems.
+// Role first, which needs nobody; then, where it matters, what the id in the path belongs to, which
+// the engine knows.
 #include "web/rest/access.hpp"
 
+#include <algorithm>
+
+#include "server/hub/access/gate.hpp"
+#include "server/hub/access/token_keeper.hpp"
+#include "server/hub/access/token_text.hpp"
+#include "server/hub/access/use.hpp"
+#include "server/hub/id_text.hpp"
+
 namespace muster::web {
+
+namespace {
+
+// The value of a cookie, of a header "a=1; b=2".
+std::string_view cookie_of(std::string_view header, std::string_view name) {
+  while (!header.empty()) {
+    auto const end = std::min(header.find(';'), header.size());
+    auto one = header.substr(0, end);
+    header.remove_prefix(std::min(end + 1, header.size()));
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
+      return one.substr(name.size() + 1);
+  }
+  return {};
+}
+
+struct whose {
+  std::string cluster, submitter;
+};
+
+// Nothing for an id that nobody knows.
+std::optional<whose> whose_of(engine_services& services, std::string_view id) {
+  core::session_id session{};
+  auto const of_hub = [&](server::hub& h) {
+    return whose{h.cluster(), std::string(h.state().submitter(session))};
+  };
+  if (auto const job = server::parse_job(id)) {
+    session = *job;
+    return of_hub(services.pools.of(*job));
+  }
+  if (auto const value = server::parse_per_worker(id)) {
+    auto& h = services.pools.of(*value);
+    auto const v = h.state().per_worker(*value);
+    if (v && v->owner == core::session_id{}) return whose{h.cluster(), v->submitted_by};
+    if (v) session = v->owner;
+    return of_hub(h);
+  }
+  auto closure = server::parse_closure(id);
+  if (!closure) closure = server::parse_value(id);
+  if (!closure) return {};
+  auto& h = services.pools.of(*closure);
+  if (auto const v = h.state().closure(*closure)) session = v->job;
+  return of_hub(h);
+}
+
+// What the request is about, in its path or as the job that it filters by.
+std::string id_in(request const& req) {
+  if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
+  auto const job = req.parameter("job");
+  return server::parse_job(job) ? std::string(job) : std::string();
+}
+
+bool takes_cluster(route const& r) {
+  return r.pattern.find("{cluster}") != std::string_view::npos ||
+         std::any_of(r.query.begin(), r.query.end(),
+                     [](auto const& q) { return q.name == "cluster"; });
+}
+
+// A token that is bound to clusters, where all of them are shown.
+std::optional<problem> check_whole_server(request const& req) {
+  if (!req.who || req.who->clusters.empty()) return {};
+  return make_problem(
+      403, muster::code::permission_denied,
+      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server",
+      "cluster");
+}
+
+}  // namespace
+
+std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
+                                    std::chrono::milliseconds& delay,
+                                    std::shared_ptr<void>& place) {
+  auto* const gate = context.options.gate;
+  if (!gate || !gate->required()) return {};
+  auto credential = server::bearer_of(req.authorization);
+  bool const by_cookie = credential.empty();
+  if (by_cookie) credential = cookie_of(req.cookie, token_cookie);
+  auto who = gate->known(credential, needs);
+  if (!who) {
+    auto const what = req.method + " " + req.path.substr(0, 200);
+    auto v = gate->judge({credential, req.address, what, needs, req.certificate});
+    delay = v.delay;
+    place = std::move(v.place);
+    if (!v.status.ok()) return refusal_problem(v.status);
+    who = std::move(v.who);
+  }
+  // A page of somebody else makes the browser send the cookie, but not our origin.
+  if (by_cookie && !credential.empty() && who && changes_state(req.method) && req.origin.empty())
+    return make_problem(403, muster::code::permission_denied,
+                        "Origin: missing, and the token came as a cookie", "Origin");
+  req.who = std::move(who);
+  return {};
+}
+
+coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex,
+                                                route const& r) {
+  std::chrono::milliseconds delay{0};
+  std::shared_ptr<void> place;
+  auto p = check_caller(context, ex.req, r.needs, delay, place);
+  if (delay.count() > 0) co_await context.engine.pause(delay);
+  auto const& who = ex.req.who;
+  bool const open = r.needs == core::permission::nothing || r.needs == core::permission::share;
+  if (p || !who || open) co_return p;
+  bool const bound = !who->clusters.empty();
+  bool const own_only = changes_state(r.method) && r.needs == core::permission::submit &&
+                        who->role != core::role::admin;
+  if (!bound && !own_only) co_return p;
+  auto const named = ex.req.capture("cluster");
+  auto const asked = ex.req.parameter("cluster");
+  auto const id = named.empty() ? id_in(ex.req) : std::string();
+  if (!id.empty()) {
+    auto work = [id](engine_services& services) { return whose_of(services, id); };
+    auto const found = co_await context.engine.on_engine(std::move(work));
+    if (!found) co_return to_problem(found.error());
+    if (!*found) co_return p;
+    if (own_only && !core::may_change(who, (*found)->submitter))
+      co_return make_problem(403, muster::code::permission_denied,
+                             "'" + id + "' was submitted with '" + (*found)->submitter +
+                                 "', and token '" + who->id + "' is not an admin's");
+    if (bound) p = check_cluster(context, ex.req, (*found)->cluster);
+    if (bound && !p && !asked.empty()) p = check_cluster(context, ex.req, asked);
+    co_return p;
+  }
+  if (!bound || r.names_cluster) co_return p;
+  if (r.scoped && asked.empty()) co_return p;
+  if (!takes_cluster(r)) co_return check_whole_server(ex.req);
+  co_return check_cluster(context, ex.req, named.empty() ? asked : named);
+}
+
+void audit(web_context& context, request const& req, unsigned status) {
+  auto line = req.method + " " + req.path.substr(0, 200) + " " + std::to_string(status);
+  context.engine.post([who = req.who, from = req.address,
+                       cluster = std::string(req.capture("cluster")),
+                       line = std::move(line)](engine_services& services) {
+    if (auto* const keeper = services.tokens) keeper->audit(who, from, cluster, line);
+  });
+}
 
 server::shared_scope scope_of(web_context const& context, request const& req) {
   return std::make_shared<server::cluster_scope>(req.who, context.options.main_cluster);
@@ -36,6 +182,17 @@ std::optional<problem> check_functions(request const& req, server::submission co
   for (auto const& name : closures.names())
     if (auto p = check_function(req, name)) return p;
   return {};
+}
+
+muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,
+                                     target const& at, std::size_t sessions, std::size_t closures) {
+  if (who)
+    if (auto full = server::room_of(*who, services.pools, sessions, closures); !full.ok())
+      return full;
+  if (auto const* session = std::get_if<core::session_id>(&at)) return &services.pools.of(*session);
+  auto pool = services.pools.named(std::get<std::string>(at));
+  if (pool) return pool;
+  return wrong_field("cluster", pool.error().message, 0, pool.error().code);
 }
 
 }  // namespace muster::web

@@ -1,16 +1,35 @@
-// What a caller's token is bound to, for handlers that learn it from a body or tell of several
-// clusters. Web thread.
+// Who asks, and what they may: the token of the Authorization header, or of the page's cookie, with
+// the role, the clusters and the limits it has. Stateless, web thread.
 #pragma once
 
+#include <chrono>
+#include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "server/hub/access/cluster_scope.hpp"
-#include "server/hub/access/use.hpp"
 #include "server/hub/submission.hpp"
 #include "web/rest/context.hpp"
 
 namespace muster::web {
 
+/// The page's; see POST /api/v1/session.
+inline constexpr std::string_view token_cookie = "muster_token";
+
+inline bool changes_state(std::string_view method) {
+  return method != "GET" && method != "HEAD" && method != "OPTIONS";
+}
+
+/// Sets req.who. 401, 403; told after `delay`, for which `place` is held.
+std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
+                                    std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
+/// The whole of it for a route: role, cluster, and whose a job is. After its delay.
+coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
+/// A line for the log and the event feed.
+void audit(web_context& context, request const& req, unsigned status);
+
+// For handlers that learn what the token is bound to from a body, or tell of several clusters.
 /// What the caller may look at.
 server::shared_scope scope_of(web_context const& context, request const& req);
 /// What the gate refused. A 403 has the field "role", so that a program can tell it from one that
@@ -23,15 +42,21 @@ std::optional<problem> check_cluster(web_context const& context, request const& 
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// Work for the engine that takes something in: done when the caller's token has room for so many
-/// more sessions and closures, in the same turn, so that requests beside it cannot take that room
-/// too. RESOURCE_EXHAUSTED otherwise.
+/// Who takes something in: the closures' hub of the cluster of that name (empty: the main one), or
+/// the one that has the session.
+using target = std::variant<std::string, core::session_id>;
+/// Engine thread. RESOURCE_EXHAUSTED: the caller's token has no room for so many more sessions and
+/// closures. NOT_FOUND: no such cluster.
+muster::result<server::hub*> hub_for(engine_services& services, core::caller const& who,
+                                     target const& at, std::size_t sessions, std::size_t closures);
+/// Work for the engine that takes something in: `work(hub, slot)` in the same turn as the look at
+/// the limits, so that requests beside it cannot take that room too.
 template <class Work>
-auto within_limits(core::caller who, std::size_t sessions, std::size_t closures, Work work) {
-  return [who = std::move(who), sessions, closures, work = std::move(work)](
+auto taking_in(core::caller who, target at, std::size_t sessions, std::size_t closures, Work work) {
+  return [who = std::move(who), at = std::move(at), sessions, closures, work = std::move(work)](
              engine_services& services, auto const& slot) mutable {
-    auto full = who ? server::room_of(*who, services.pools, sessions, closures) : muster::status{};
-    full.ok() ? enter(services, work, slot) : slot->send(std::move(full));
+    auto const hub = hub_for(services, who, at, sessions, closures);
+    hub ? work(**hub, slot) : slot->send(hub.error());
   };
 }
 

@@ -62,8 +62,7 @@ coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
 /// Runs `work(hub or services, slot)` and tells the R that the slot is sent.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
-  auto value = co_await context.engine.call<muster::result<R>>(
-      std::move(work), context.options.timeouts.engine, nullptr);
+  auto value = co_await context.engine.call<muster::result<R>>(std::move(work));
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));
 }
@@ -72,8 +71,7 @@ coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
 template <class R, class Work, class Tell = as_json>
 coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milliseconds time,
                           Work work, Tell tell = {}) {
-  auto value = co_await context.engine.call<muster::result<R>>(
-      std::move(work), time + context.options.timeouts.engine, &ex.peer());
+  auto value = co_await context.engine.wait<muster::result<R>>(std::move(work), time, ex.peer());
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));
 }
@@ -82,8 +80,7 @@ coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milli
 /// status.
 template <class Work>
 coro::task<response> order(web_context& context, Work work) {
-  auto const done = co_await context.engine.call<muster::status>(
-      std::move(work), context.options.timeouts.engine, nullptr);
+  auto const done = co_await context.engine.call<muster::status>(std::move(work));
   co_return done.ok() ? no_content() : problem_response(done);
 }
 

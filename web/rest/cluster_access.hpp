@@ -7,7 +7,6 @@
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "web/engine/engine_link.hpp"
-#include "web/engine/gateway.hpp"
 #include "web/http/http.hpp"
 #include "web/http/query.hpp"
 #include "web/rest/context.hpp"
@@ -24,11 +23,6 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   if (!found && name == "default" && all.exists(services.endpoints.main()))
     return services.endpoints.main();
   return found;
-}
-
-/// What a request's member `cluster` names is not there.
-inline muster::status named_cluster_error(muster::status const& s) {
-  return wrong_field("cluster", s.message, 0, s.code);
 }
 
 /// A fault as the problem it is over REST.
@@ -71,17 +65,7 @@ template <class Work>
 auto in_pool_named(exchange const& ex, Work work) {
   return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));
 }
-/// The same for what is answered later: `work(hub, slot)`.
-template <class Work>
-auto asking_pool(std::string name, Work work) {
-  return [name = std::move(name), work = std::move(work)](engine_services& services,
-                                                          auto const& slot) mutable {
-    auto const pool = services.pools.named(name);
-    pool ? work(**pool, slot) : slot->send(named_cluster_error(pool.error()));
-  };
-}
-
-/// The same for what is answered later: `then(services, cluster, slot)`.
+/// As in_cluster for what is answered later: `then(services, cluster, slot)`.
 template <class R, class Then>
 auto asking_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")), then = std::move(then)](

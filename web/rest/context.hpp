@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "web/engine/engine_link.hpp"
-#include "web/http/router.hpp"
+#include "web/http/route.hpp"
 #include "web/http/web_options.hpp"
 
 namespace muster::web {
@@ -16,7 +16,7 @@ struct web_metrics;
 struct web_context {
   web_options const& options;
   engine_link& engine;
-  router const& routes;
+  std::vector<route> const& routes;
   asset_store const& assets;
   web_metrics& metrics;
   websocket_hub& sockets;

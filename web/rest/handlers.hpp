@@ -11,6 +11,7 @@ struct blob_counts;
 
 namespace muster::web {
 
+void add_submission_routes(std::vector<route>& to);
 void add_job_routes(std::vector<route>& to);
 void add_closure_routes(std::vector<route>& to);
 void add_value_routes(std::vector<route>& to);
@@ -30,10 +31,6 @@ void add_function_routes(std::vector<route>& to);
 void add_token_routes(std::vector<route>& to);
 void add_system_routes(std::vector<route>& to);
 
-/// POST /api/v1/jobs
-coro::task<response> submit_job(web_context& context, exchange& ex);
-/// POST /api/v1/jobs/{id}/retry
-coro::task<response> retry_job(web_context& context, exchange& ex);
 /// POST /api/v1/jobs/{id}/closures
 coro::task<response> append_closures(web_context& context, exchange& ex);
 /// GET /api/v1/jobs/{id}/results
@@ -42,7 +39,7 @@ schema::json result_line_schema();
 /// GET /metrics
 coro::task<response> get_metrics(web_context& context, exchange& ex);
 /// OpenAPI 3.1 of these routes.
-std::string openapi_text(router const& routes, std::string_view version);
+std::string openapi_text(std::span<route const> routes, std::string_view version);
 /// GET /openapi.json and /api/v1/openapi.json
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 

@@ -174,8 +174,8 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
       ex, [v](engine_services& services, cluster_id c, auto const& slot) {
         enter_barrier(services, c, v, slot);
       });
-  auto const came = co_await context.engine.call<muster::result<visit_outcome>>(
-      std::move(work), v.timeout + context.options.timeouts.engine, &ex.peer());
+  auto const came = co_await context.engine.wait<muster::result<visit_outcome>>(
+      std::move(work), v.timeout, ex.peer());
   if (!came) co_return problem_response(came.error());
   if (came->refusal) co_return problem_response(*came->refusal);
   if (came->fault) co_return problem_response(visit_problem(*came->fault));

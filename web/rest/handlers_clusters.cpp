@@ -111,8 +111,7 @@ coro::task<response> create_cluster(web_context& context, exchange& ex) {
       slot->send(!made || lost.ok() ? made : lost);
     });
   };
-  auto const c = co_await context.engine.call<muster::result<cluster_facts>>(
-      std::move(work), context.options.timeouts.engine, nullptr);
+  auto const c = co_await context.engine.call<muster::result<cluster_facts>>(std::move(work));
   if (!c) co_return problem_response(to_problem(c.error()));
   auto r = cluster_response(*c);
   r.status = 201;

@@ -3,7 +3,6 @@
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/submit.hpp"
 
 namespace muster::web {
 
@@ -109,19 +108,6 @@ problem unknown_id(std::string_view what, std::string_view text) {
 }
 
 void add_job_routes(std::vector<route>& to) {
-  constexpr std::string_view full = "The server, or the job's queue, is full";
-  constexpr std::string_view no_room =
-      "The job is durable, and the disk of the data directory is full; `detail` names it";
-  constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
-  to.push_back(
-      post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
-          .takes(body_kind::json, "Submission")
-          .tells("Submitted", schema_of<scheduled>, 201)
-          .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
-          .also(404, "No such cluster, RemoteValue or per-worker value")
-          .also(422, impossible)
-          .also(429, full)
-          .also(507, no_room));
   to.push_back(
       get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
           .with({choice_parameter("state", job_states, "only jobs in this state"),
@@ -138,34 +124,11 @@ void add_job_routes(std::vector<route>& to) {
       remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")
           .also(409, "It is not finished"));
   to.push_back(
-      post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
-          .with({{.name = "first",
-                  .kind = query_kind::number,
-                  .meaning = "position in the job of the first one: those that the job has already "
-                             "are passed over, so what broke off can be sent again"}})
-          .takes(body_kind::json_or_ndjson, "Closure")
-          .tells("Appended", schema_told_by<appended_members>)
-          .also(409, "The job is sealed or has ended")
-          .also(422, impossible)
-          .also(429, full)
-          .also(507, no_room));
-  to.push_back(
       post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures")
           .tells("JobView"));
   to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
                     "Cancel what is left of a job")
                    .tells("JobView"));
-  to.push_back(
-      post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
-           "A new job of what failed or was cancelled, with the same arguments and options")
-          .takes(body_kind::optional_json, "Retry")
-          .tells("Submitted", {}, 201)
-          .also(409,
-                "It has not ended, nothing of it failed, it is a session, or its arguments or "
-                "the value of an input are gone")
-          .also(422, impossible)
-          .also(429, full)
-          .also(507, no_room));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
                    .with({timeout_parameter})
                    .tells("Joined", schema_told_by<joined_members>)

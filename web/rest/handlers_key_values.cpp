@@ -116,7 +116,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
                       [created](coordination::reply&) { return created; });
   };
   auto const created = co_await context.engine.call<muster::result<bool>>(
-      asking_cluster<bool>(ex, std::move(insert)), context.options.timeouts.engine, nullptr);
+      asking_cluster<bool>(ex, std::move(insert)));
   if (!created) co_return problem_response(put_problem(created.error()));
   done.created = *created;
   co_return json_response(to_text(done), done.created ? 201 : 200);

@@ -36,7 +36,7 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
       slot->send(h.state().per_worker(std::get<core::per_worker_reply>(r.body).id));
     });
   };
-  return ask<core::per_worker_view>(context, asking_pool(parsed->cluster, std::move(work)),
+  return ask<core::per_worker_view>(context, taking_in({}, parsed->cluster, 0, 0, std::move(work)),
                                     created);
 }
 

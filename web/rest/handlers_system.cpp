@@ -120,6 +120,7 @@ void add_system_routes(std::vector<route>& to) {
 std::vector<route> all_routes() {
   std::vector<route> all;
   add_system_routes(all);
+  add_submission_routes(all);
   add_job_routes(all);
   add_closure_routes(all);
   add_value_list_routes(all);  // before "{id}"

@@ -53,8 +53,7 @@ coro::task<response> create_token(web_context& context, exchange& ex) {
   auto work = keeping<made>([wanted, who = ex.req.who](server::token_keeper& keeper) {
     return keeper.create(wanted, who);
   });
-  auto const token =
-      co_await context.engine.call<made>(std::move(work), context.options.timeouts.engine, nullptr);
+  auto const token = co_await context.engine.call<made>(std::move(work));
   co_return token ? with_secret(*token, 201) : problem_response(submission_problem(token.error()));
 }
 

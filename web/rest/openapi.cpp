@@ -1,4 +1,4 @@
-// OpenAPI 3.1, written from the router's own table: what is not served is not in it, and what is
+// OpenAPI 3.1, written from the table of routes: what is not served is not in it, and what is
 // refused is refused by what stands there.
 #include <algorithm>
 #include <boost/json/serialize.hpp>
@@ -199,7 +199,7 @@ constexpr std::string_view schema_names[] = {
     "TokenPage",       "Session"};
 
 // Of requests, of what several answers hold, and of what each route answers.
-std::map<std::string_view, schema::json> all_schemas(router const& routes) {
+std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
   std::map<std::string_view, schema::json> all{
       {"Failure", schema_of<core::failure>()},
       {"Counts", schema_of<core::closure_counts>()},
@@ -214,13 +214,13 @@ std::map<std::string_view, schema::json> all_schemas(router const& routes) {
   for (auto const& some :
        {submission_schemas(), {cluster_schema()}, argument_schemas(), token_schemas()})
     for (auto const& s : some) all.emplace(s.name, s.schema);
-  for (auto const& r : routes.routes())
+  for (auto const& r : routes)
     for (auto const& o : r.outcomes)
       if (o.described) all.emplace(o.schema, o.described());
   return all;
 }
 
-void write_components(json_out& out, router const& routes) {
+void write_components(json_out& out, std::span<route const> routes) {
   auto const components = out.key("components").object();
   auto const schemas = all_schemas(routes);
   out.key("schemas").begin_object();
@@ -242,9 +242,9 @@ std::string path_of(std::string_view pattern) {
 
 }  // namespace
 
-std::string openapi_text(router const& routes, std::string_view version) {
+std::string openapi_text(std::span<route const> routes, std::string_view version) {
   std::map<std::string_view, std::vector<route const*>> by_path;
-  for (auto const& r : routes.routes()) by_path[r.pattern].push_back(&r);
+  for (auto const& r : routes) by_path[r.pattern].push_back(&r);
   return json_line([&](json_out& out) {
     auto const object = out.object();
     out.key("openapi").string("3.1.0");

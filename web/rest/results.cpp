@@ -105,9 +105,8 @@ class result_stream {
     auto work = [id = c.id](server::hub& h, value_handle const& slot) {
       await_value(h, id, wait_step, slot);
     };
-    auto const v = co_await context_.engine.call<muster::result<core::value_reply>>(
-        in_pool_of(c.id, std::move(work)), wait_step + context_.options.timeouts.engine,
-        &ex_.peer());
+    auto const v = co_await context_.engine.wait<muster::result<core::value_reply>>(
+        in_pool_of(c.id, std::move(work)), wait_step, ex_.peer());
     if (v) {
       c.data = v->data;
       co_return true;
@@ -142,8 +141,8 @@ class result_stream {
       auto const call = h.ask(event, [slot](core::reply const& r) { slot->send(r.status); });
       slot->parked_as(call);
     };
-    auto const status = co_await context_.engine.call<muster::status>(
-        in_pool_of(job_, std::move(work)), step + context_.options.timeouts.engine, &ex_.peer());
+    auto const status = co_await context_.engine.wait<muster::status>(
+        in_pool_of(job_, std::move(work)), step, ex_.peer());
     co_return status.ok() || status.code == muster::code::deadline_exceeded;
   }
 

@@ -1,10 +1,10 @@
 // Submitting a job: from its JSON to the engine and back with the ids of its closures.
 #include "web/rest/submit.hpp"
 
+#include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
-#include "web/rest/cluster_access.hpp"
 
 namespace muster::web {
 
@@ -20,16 +20,21 @@ schedule_result result_of(server::hub& h, core::reply const& r) {
   return scheduled{std::move(*job), body.closures, body.created};
 }
 
-/// Work that hands `closures` to the hub; `event` makes one of the submission, on the engine
+/// Hands closures to the hub that takes them; `event` makes one of the submission, on the engine
 /// thread.
 template <class MakeEvent>
-auto scheduling(server::submission closures, MakeEvent event) {
+coro::task<schedule_result> take_in(web_context& context, core::caller who, target at,
+                                    std::size_t sessions, server::submission closures,
+                                    MakeEvent event) {
+  auto const n = closures.closures().size();
   auto const shared = std::make_shared<server::submission>(std::move(closures));
-  return [shared, event = std::move(event)](server::hub& h,
-                                            answer_handle<schedule_result> const& slot) mutable {
+  auto work = [shared, event = std::move(event)](
+                  server::hub& h, answer_handle<schedule_result> const& slot) mutable {
     if (auto bad = shared->learn(h); !bad.ok()) return slot->send(std::move(bad));
     h.ask(event(*shared), [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
+  return context.engine.call<schedule_result>(
+      taking_in(std::move(who), std::move(at), sessions, n, std::move(work)));
 }
 
 void job_members(member_list const& m, core::job_view const& job) {
@@ -79,15 +84,12 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
 coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
                                      server::submission closures,
                                      std::optional<std::uint64_t> first) {
-  auto const n = closures.closures().size();
   auto event = [job, first](server::submission& s) {
     auto& e = s.appending(job);
     e.first = first;
     return std::move(e);
   };
-  auto work = in_pool_of(job, scheduling(std::move(closures), std::move(event)));
-  return context.engine.call<schedule_result>(within_limits(std::move(who), 0, n, std::move(work)),
-                                              context.options.timeouts.engine, nullptr);
+  return take_in(context, std::move(who), job, 0, std::move(closures), std::move(event));
 }
 
 coro::task<response> submit_job(web_context& context, exchange& ex) {
@@ -99,15 +101,12 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (auto const p = check_functions(ex.req, request.closures)) co_return problem_response(*p);
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
-  auto const n = request.closures.closures().size();
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
   };
-  auto work = asking_pool(std::move(request.cluster),
-                          scheduling(std::move(request.closures), std::move(event)));
-  auto limited = within_limits(ex.req.who, 1, n, std::move(work));
-  auto const now = co_await context.engine.call<schedule_result>(
-      std::move(limited), context.options.timeouts.engine, nullptr);
+  target at = std::move(request.cluster);
+  auto const now = co_await take_in(context, ex.req.who, std::move(at), 1,
+                                    std::move(request.closures), std::move(event));
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
@@ -135,9 +134,47 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     h.ask(core::retry_job(event),
           [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
-  auto const now = co_await context.engine.call<schedule_result>(
-      std::move(work), context.options.timeouts.engine, nullptr);
+  auto const now = co_await context.engine.call<schedule_result>(std::move(work));
   co_return now ? submitted(*now) : problem_response(now.error());
+}
+
+void add_submission_routes(std::vector<route>& to) {
+  constexpr std::string_view full = "The server, or the job's queue, is full";
+  constexpr std::string_view no_room =
+      "The job is durable, and the disk of the data directory is full; `detail` names it";
+  constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
+  to.push_back(
+      post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
+          .takes(body_kind::json, "Submission")
+          .tells("Submitted", schema_of<scheduled>, 201)
+          .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
+          .also(404, "No such cluster, RemoteValue or per-worker value")
+          .also(422, impossible)
+          .also(429, full)
+          .also(507, no_room));
+  to.push_back(
+      post("/api/v1/jobs/{id}/closures", append_closures, "appendClosures", "Append to an open job")
+          .with({{.name = "first",
+                  .kind = query_kind::number,
+                  .meaning = "position in the job of the first one: those that the job has already "
+                             "are passed over, so what broke off can be sent again"}})
+          .takes(body_kind::json_or_ndjson, "Closure")
+          .tells("Appended", schema_told_by<appended_members>)
+          .also(409, "The job is sealed or has ended")
+          .also(422, impossible)
+          .also(429, full)
+          .also(507, no_room));
+  to.push_back(
+      post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
+           "A new job of what failed or was cancelled, with the same arguments and options")
+          .takes(body_kind::optional_json, "Retry")
+          .tells("Submitted", {}, 201)
+          .also(409,
+                "It has not ended, nothing of it failed, it is a session, or its arguments or "
+                "the value of an input are gone")
+          .also(422, impossible)
+          .also(429, full)
+          .also(507, no_room));
 }
 
 }  // namespace muster::web

@@ -1,4 +1,5 @@
-// Host, origin, route, query, media type, body: the checks in the order in which they are made.
+// Host, origin, route, access, query, media type, body: the checks in the order in which they are
+// made.
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include "base/text.hpp"
 #include "web/http/query.hpp"
 #include "web/json/json_in.hpp"
-#include "web/server/access_check.hpp"
+#include "web/rest/access.hpp"
 #include "web/server/assets.hpp"
 
 namespace muster::web {
@@ -16,6 +17,33 @@ namespace {
 // Of a server that does not serve yet: probes do not wait for longer.
 constexpr std::chrono::milliseconds state_told_after{500};
 constexpr std::chrono::milliseconds looked_every{20};
+
+std::string_view next_segment(std::string_view& path) {
+  path.remove_prefix(1);  // the slash
+  auto const end = std::min(path.find('/'), path.size());
+  auto const segment = path.substr(0, end);
+  path.remove_prefix(end);
+  return segment;
+}
+
+// Captures nothing on failure. An escape that is malformed or hides a NUL matches no parameter.
+bool matches(std::string_view pattern, std::string_view path,
+             std::vector<std::pair<std::string, std::string>>& captures) {
+  captures.clear();
+  while (!pattern.empty() && !path.empty()) {
+    auto const want = next_segment(pattern);
+    bool const rest = want.ends_with("*}");
+    auto const got = rest ? std::exchange(path, {}).substr(1) : next_segment(path);
+    if (!want.starts_with('{')) {
+      if (want != got) return false;
+      continue;
+    }
+    auto value = percent_decoded(got, false);
+    if (!value || value->empty() || value->find('\0') != std::string::npos) return false;
+    captures.emplace_back(want.substr(1, want.size() - (rest ? 3 : 2)), std::move(*value));
+  }
+  return pattern.empty() && path.empty();
+}
 
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, std::min(host.find(']') + 1, host.size()));
@@ -91,7 +119,7 @@ response page_or_404(web_context& context, request const& req) {
       make_problem(404, muster::code::not_found, "there is no " + req.method + " " + req.path));
 }
 
-coro::task<response> run_route(web_context& context, exchange& ex, router::match m) {
+coro::task<response> run_route(web_context& context, exchange& ex, matched_route m) {
   auto& req = ex.req;
   req.captures = std::move(m.captures);
   if (auto const p = co_await check_access(context, ex, *m.found)) co_return refusal(*p);
@@ -130,7 +158,7 @@ coro::task<response> checked(web_context& context, exchange& ex) {
     if (auto p = check_origin(context.options, req)) co_return problem_response(*p);
   if (auto const p = co_await await_serving(context, ex)) co_return problem_response(*p);
 
-  auto found = context.routes.find(req.method, req.path);
+  auto found = find_route(context.routes, req.method, req.path);
   if (found.found) {
     co_return co_await run_route(context, ex, std::move(found));
   }
@@ -150,6 +178,28 @@ coro::task<response> checked(web_context& context, exchange& ex) {
 }
 
 }  // namespace
+
+matched_route find_route(std::span<route const> routes, std::string_view method,
+                         std::string_view path) {
+  matched_route m;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (!path.starts_with('/')) return m;
+  std::vector<std::pair<std::string, std::string>> captures;
+  for (auto const& r : routes) {
+    if (!matches(r.pattern, path, captures)) continue;
+    bool const get = r.method == "GET";
+    if (!m.found && (r.method == method || (get && method == "HEAD"))) {
+      m.found = &r;
+      m.captures = captures;
+    }
+    if (m.allow.find(r.method) != std::string::npos) continue;  // of a more general pattern
+    if (!m.allow.empty()) m.allow += ", ";
+    m.allow += r.method;
+    if (get) m.allow += ", HEAD";
+  }
+  if (!m.allow.empty()) m.allow += ", OPTIONS";
+  return m;
+}
 
 std::optional<problem> check_host(web_options const& options, request const& r) {
   if (r.host.empty() && r.http_1_0) return {};

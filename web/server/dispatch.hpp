@@ -6,6 +6,16 @@
 
 namespace muster::web {
 
+struct matched_route {
+  route const* found = nullptr;
+  std::vector<std::pair<std::string, std::string>> captures;
+  std::string allow;  // methods of this path; empty: there is no such path
+};
+/// Matches segment by segment. `path` still escaped; one trailing slash is ignored; HEAD finds the
+/// GET route.
+matched_route find_route(std::span<route const> routes, std::string_view method,
+                         std::string_view path);
+
 /// Never fails: whatever goes wrong is an answer.
 coro::task<response> dispatch(web_context& context, exchange& ex);
 

@@ -275,7 +275,7 @@ struct web_server::impl {
   asio::io_context context{1};
   web_metrics metrics;
   engine_link link;
-  router const routes;
+  std::vector<route> const routes;
   asset_store const assets;
   websocket_hub sockets;
   web_context shared;

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "web/engine/gateway.hpp"
 #include "web/http/web_options.hpp"
 
 namespace muster::net {
@@ -16,6 +15,8 @@ struct proxy_rules;
 }
 
 namespace muster::web {
+
+class engine_gateway;
 
 class web_server {
  public:

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "web/http/query.hpp"
 #include "web/rest/handlers.hpp"
+#include "web/server/dispatch.hpp"
 
 namespace muster::web::test {
 
@@ -80,7 +81,7 @@ contract::contract()
 
 std::string contract::breach(http_request const& asked, http_response const& answer) {
   auto parsed = parsed_target(asked);
-  auto const match = routes_.find(asked.method, parsed.path);
+  auto const match = find_route(routes_, asked.method, parsed.path);
   if (!match.found) {
     if (media_of(answer.header("Content-Type")) != "application/problem+json") return {};
     schemas_.strict = true;

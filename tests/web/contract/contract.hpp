@@ -9,7 +9,7 @@
 
 #include "http_client/http_client.hpp"
 #include "tests/web/contract/json_schema.hpp"
-#include "web/http/router.hpp"
+#include "web/http/route.hpp"
 
 namespace muster::web::test {
 
@@ -27,7 +27,7 @@ class contract {
   json::object const& operation(std::string_view id) const {
     return *operations_.at(std::string(id));
   }
-  router const& routes() const { return routes_; }
+  std::vector<route> const& routes() const { return routes_; }
   json_schema& schemas() { return schemas_; }
 
  private:
@@ -38,7 +38,7 @@ class contract {
   std::string body_misfit(json::value const& schema, std::string_view media,
                           std::string const& text);
 
-  router const routes_;
+  std::vector<route> const routes_;
   json::value const document_;
   json_schema schemas_;
   std::map<std::string, json::object const*> operations_;

@@ -156,7 +156,7 @@ std::string generator::parameter_text(json::value const& p) {
 }
 
 drawn_request generator::draw(std::string_view wanted) {
-  auto const routes = contract_.routes().routes();
+  auto const routes = contract_.routes();
   route const* r = &routes[below(routes.size())];
   for (auto const& one : routes)
     if (one.id == wanted) r = &one;

@@ -135,28 +135,21 @@ struct route {
 };
 
 // The usual routes; what is special about one is added behind.
-route get(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
-route post(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
+inline route get(std::string_view pattern, handler run, std::string_view id,
+                 std::string_view summary) {
+  return {"GET", pattern, run, id, summary};
+}
+inline route post(std::string_view pattern, handler run, std::string_view id,
+                  std::string_view summary) {
+  return {"POST", pattern, run, id, summary};
+}
 /// Answers 204 without content.
-route remove(std::string_view pattern, handler run, std::string_view id, std::string_view summary);
-
-class router {
- public:
-  explicit router(std::vector<route> routes);
-
-  struct match {
-    route const* found = nullptr;
-    std::vector<std::pair<std::string, std::string>> captures;
-    std::string allow;  // methods of this path; empty: there is no such path
-  };
-  /// `path` still escaped; one trailing slash is ignored; HEAD finds the GET route.
-  match find(std::string_view method, std::string_view path) const;
-
-  std::span<route const> routes() const { return routes_; }
-
- private:
-  std::vector<route> const routes_;
-};
+inline route remove(std::string_view pattern, handler run, std::string_view id,
+                    std::string_view summary) {
+  route r{"DELETE", pattern, run, id, summary};
+  r.media.clear();
+  return std::move(r.also(204, summary));
+}
 
 /// Every route of the server.
 std::vector<route> all_routes();
