@@ -76,6 +76,17 @@ TEST_F(stop, may_be_asked_for_many_times_and_before_the_start) {
   early.run();  // returns
 }
 
+TEST_F(stop, a_gateway_that_is_closed_takes_no_work_and_requests_are_told_so) {
+  start();
+  bool ran = false;
+  core_engine().gateway().close();
+  EXPECT_FALSE(core_engine().gateway().post([&](engine_services&) { ran = true; }));
+  EXPECT_EQ(get("/readyz").status, 503u);
+  core_engine().gateway().open();
+  EXPECT_EQ(get("/readyz").status, 200u);
+  EXPECT_FALSE(ran);
+}
+
 TEST_F(stop, new_connections_are_refused) {
   start();
   stop_web();

@@ -92,6 +92,8 @@ coro::task<schedule_result> schedule(web_context& context, core::caller who, cor
   return take_in(context, std::move(who), job, 0, std::move(closures), std::move(event));
 }
 
+namespace {
+
 coro::task<response> submit_job(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
@@ -137,6 +139,8 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
   auto const now = co_await context.engine.call<schedule_result>(std::move(work));
   co_return now ? submitted(*now) : problem_response(now.error());
 }
+
+}  // namespace
 
 void add_submission_routes(std::vector<route>& to) {
   constexpr std::string_view full = "The server, or the job's queue, is full";
