@@ -2,6 +2,8 @@
 // them are wanted others know; see blob_store.
 #pragma once
 
+#include <absl/strings/escaping.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
