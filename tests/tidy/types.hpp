@@ -1,0 +1,131 @@
+// The classes and structs that sources define, with their data members, for the tests that count
+// them. It knows no C++ grammar, only how this tree is laid out: clang-format's output without
+// macros that open or close braces.
+#pragma once
+
+#include <cctype>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tidy/tree.hpp"
+
+struct defined_type {
+  std::string name;
+  bool is_struct = false;
+  std::vector<std::string> fields;      // a declarator each
+  std::vector<std::string> references;  // those of them that are references
+};
+
+class type_scanner {
+ public:
+  explicit type_scanner(std::string text) : text_(std::move(text)) { scope(nullptr); }
+
+  std::vector<defined_type> found;
+
+ private:
+  /// Until the brace that closes it. `of`: the number of the class whose body it is, or null.
+  void scope(std::size_t const* of) {
+    std::string statement;
+    while (at_ < text_.size()) {
+      char const c = text_[at_++];
+      if (c == '}') return;
+      if (c == ';') {
+        if (of) end_member(*of, statement);
+        statement.clear();
+      } else if (c == ':' && is_label(statement)) {
+        statement.clear();
+      } else if (c == '{') {
+        open(of, statement);
+      } else {
+        statement += c;
+      }
+    }
+  }
+  void open(std::size_t const* of, std::string& statement) {
+    static std::regex const type(
+        R"(^\s*(?:template\s+)*(class|struct|union)\s+([\w:]+)(?:\s+final)?\s*(?::[^]*)?$)");
+    static std::regex const space(R"(^\s*(?:inline\s+)?namespace\b[^]*$)");
+    auto const head = without_brackets(statement);
+    std::smatch m;
+    if (std::regex_match(head, space)) {
+      statement.clear();
+      return scope(nullptr);
+    }
+    if (std::regex_match(head, m, type)) {
+      auto const number = found.size();
+      found.push_back({m[2], m[1] != "class", {}, {}});
+      statement.clear();
+      return scope(&number);
+    }
+    skip_block();
+    auto const begin = head.find_first_not_of(" \n");
+    bool const constructs = begin != std::string::npos && head[begin] == ',';  // ", a_{1} {"
+    bool const initializes = of && !constructs &&
+                             (head.find('=') != std::string::npos ||
+                              (head.find('(') == std::string::npos && begin != head.npos));
+    if (!initializes || head.find("operator") != std::string::npos) statement.clear();
+  }
+  void skip_block() {
+    for (int depth = 1; at_ < text_.size() && depth > 0; ++at_)
+      depth += text_[at_] == '{' ? 1 : text_[at_] == '}' ? -1 : 0;
+  }
+  void end_member(std::size_t of, std::string const& statement) {
+    static std::regex const no_data(
+        R"(^\s*(?:using|friend|typedef|static|template|enum|class|struct|union|public|explicit|operator)\b)");
+    auto const all = without_brackets(statement);
+    auto const told = all.substr(0, all.find('='));
+    if (told.find_first_not_of(" \n") == std::string::npos || std::regex_search(all, no_data) ||
+        told.find('(') != std::string::npos || told.find("operator") != std::string::npos)
+      return;
+    auto& t = found[of];
+    std::size_t depth = 0, begin = 0;
+    for (std::size_t i = 0; i <= all.size(); ++i) {
+      char const c = i < all.size() ? all[i] : ',';
+      if (c == '(') ++depth;
+      if (c == ')') --depth;
+      if (c != ',' || depth > 0) continue;
+      t.fields.push_back(all.substr(begin, i - begin));
+      begin = i + 1;
+    }
+    if (told.find('&') != std::string::npos) t.references.push_back(told);
+  }
+  static bool is_label(std::string const& s) {
+    static std::regex const label(R"(^\s*(?:public|private|protected)\s*$)");
+    return std::regex_match(s, label);
+  }
+  /// Without what stands in < > and [ ].
+  static std::string without_brackets(std::string s) {
+    static std::regex const some(R"(<[^<>()]*(?:\([^()<>]*\)[^<>()]*)*>|\[[^\[\]]*\])");
+    for (std::string next;; s = std::move(next)) {
+      next = std::regex_replace(s, some, "");
+      if (next == s) return s;
+    }
+  }
+
+  std::string const text_;
+  std::size_t at_ = 0;
+};
+
+/// Code alone: neither comments, nor texts, nor lines of the preprocessor.
+inline std::string code_of(source const& s) {
+  static std::regex const texts(R"re("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)')re");
+  std::string all;
+  bool raw = false, continued = false;
+  for (auto const& line : s.lines) {
+    if (raw) {
+      raw = line.find(")\"") == std::string::npos && line.find(")json\"") == std::string::npos;
+      continue;
+    }
+    auto const first = line.find_first_not_of(' ');
+    if (continued || (first != std::string::npos && line[first] == '#')) {
+      continued = line.ends_with('\\');
+      continue;
+    }
+    auto code = std::regex_replace(line, texts, "0");
+    code = code.substr(0, code.find("//"));
+    all += code + "\n";
+  }
+  return all;
+}
