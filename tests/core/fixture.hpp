@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "server/core/api/explanation.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
-#include "server/core/words/explanation_words.hpp"
 #include "server/history/activity/pages.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/printers.hpp"
@@ -155,6 +155,7 @@ class cluster {
   }
   task_view task(std::int64_t index) const { return core.task("worker", index).value(); }
   job_view job(session_id s) const { return core.job(s).value(); }
+  explanation why(closure_id c) const { return core.explain(c, now_).value(); }
   core::witness const& watch() const { return witness_; }
 
  private:

@@ -283,9 +283,13 @@ TEST(inputs, explain_names_the_one_it_waits_for) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.wait(2s);
-  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
-            "BLOCKED for 2000 ms: it waits for 1 input of 1, among them " + text(producer[0]) +
-                ", which is QUEUED.");
+  auto const why = c.why(job[0]);
+  EXPECT_EQ(why.why, closure_reason::input_not_ready);
+  EXPECT_EQ(why.lasted, 2s);
+  EXPECT_EQ(why.inputs, 1u);
+  EXPECT_EQ(why.inputs_missing, 1u);
+  EXPECT_EQ(why.input, producer[0]);
+  EXPECT_EQ(why.input_state, closure_state::queued);
 }
 
 TEST(inputs, blocked_closures_take_room_in_the_queue) {

@@ -37,8 +37,8 @@ TEST(delay, starts_when_it_is_over) {
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.delay = 5s})});
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
-            "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::delay);
+  EXPECT_EQ(c.why(job[0]).starts_in, 5s);
   c.advance(4s);
   c.alive(w);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);

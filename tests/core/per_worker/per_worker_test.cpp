@@ -64,8 +64,8 @@ TEST(per_worker, only_what_needs_it_waits_for_it) {
   auto const build = c.held(w).at(0);
   auto const job = c.open_with({needing(c, v), c.specs({"f"}).front()});
   EXPECT_EQ(c.held(w), (closures{build, job[1]}));
-  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
-            "QUEUED for 0 ms: of 1 worker with 'f' none has built " + text(v) + " yet.");
+  EXPECT_EQ(c.why(job[0]).lack.value().need,
+            (unmet_need{unmet_need::kind::per_worker, text(v), {}, 0, 1}));
   c.succeed(w, build, "null");
   EXPECT_EQ(c.held(w), (closures{job[1], job[0]}));
   EXPECT_EQ(c.fx().assignments.at(0).extras->per_worker, std::vector{v});

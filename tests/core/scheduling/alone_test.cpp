@@ -13,9 +13,10 @@ session_spec tireless(session_spec s = continue_all()) {
 struct alone : testing::Test {
   cluster c;
 
-  std::string why(closure_id id) const { return text(*c.core.explain(id, c.now())); }
-  bool says(closure_id id, std::string const& part) const {
-    return why(id).find(part) != std::string::npos;
+  /// The worker that is being emptied for it.
+  std::string emptied_for(closure_id id) const {
+    EXPECT_EQ(c.why(id).why, closure_reason::runs_alone);
+    return c.why(id).emptied;
   }
   bool is_alone(closure_id id) const { return c.core.closure(id)->alone; }
   closure_spec asking(closure_options o, names const& function = {"f"}) {
@@ -45,10 +46,15 @@ TEST_F(alone, after_the_third_lost_worker_the_next_does_nothing_else) {
   c.wait(3s);
   c.tick();
   EXPECT_EQ(c.held(w), closures{bad});
-  EXPECT_EQ(why(bad),
-            "RUNNING on worker:0 for 3000 ms, attempt 4. It lost its worker 3 times, so it runs "
-            "alone: its worker does nothing else meanwhile. It was put back 3000 ms ago from "
-            "worker:9 (worker lost: killed).");
+  auto const why = c.why(bad);
+  EXPECT_EQ(why.why, closure_reason::running);
+  EXPECT_EQ(why.worker, "worker:0");
+  EXPECT_EQ(why.lasted, 3s);
+  EXPECT_EQ(why.attempt, 4u);
+  EXPECT_EQ(why.workers_lost, 3u);
+  EXPECT_EQ(why.lost_worker, "worker:9");
+  EXPECT_EQ(why.lost_ago, 3s);
+  EXPECT_EQ(why.lost, (attempt_outcome{attempt_end::worker_lost, "killed"}));
   c.succeed(w, bad);
   EXPECT_EQ(c.held(w), (closures{others[0], others[1]})) << "afterwards all is as before";
   EXPECT_FALSE(is_alone(bad));
@@ -126,10 +132,8 @@ TEST_F(alone, it_waits_while_workers_have_idle_slots_beside_work) {
   auto const bad = suspect();
   c.succeed(w, work[0]);
   EXPECT_EQ(c.held(w), closures{work[1]});
-  EXPECT_TRUE(says(bad,
-                   "QUEUED for 0 ms: it waits for a worker that does nothing else. It lost its"
-                   " worker 3 times, so it runs alone: "))
-      << why(bad);
+  EXPECT_EQ(emptied_for(bad), "") << "nobody's, as yet";
+  EXPECT_EQ(c.why(bad).workers_lost, 3u);
   auto const more = c.open({"f"});
   EXPECT_EQ(c.held(w), (closures{work[1], more[0]})) << "others go past it";
   c.answer(w, {c.good(w, work[1]), c.good(w, more[0])});
@@ -145,10 +149,9 @@ TEST_F(alone, on_a_busy_cluster_a_worker_is_kept_empty_for_it) {
   c.succeed(w, work[0]);
   ASSERT_EQ(c.held(w), (closures{work[1], queued[0]}));
   c.advance(100ms);
-  EXPECT_TRUE(says(bad,
-                   "QUEUED for 1000 ms: it waits for a worker that does nothing else; worker:0"
-                   " is being emptied for it and still holds 2 closures."))
-      << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:0");
+  EXPECT_EQ(c.why(bad).emptied_holds, 2u);
+  EXPECT_EQ(c.why(bad).lasted, 1s);
   c.succeed(w, work[1]);
   EXPECT_EQ(c.held(w), closures{queued[0]}) << "the slot stays free";
   c.succeed(w, queued[0]);
@@ -166,14 +169,14 @@ TEST_F(alone, the_worker_whose_work_is_young_is_kept_empty_and_later_another) {
   auto const bad = suspect();
   c.open(names(20, "f"));
   c.advance(1s);
-  EXPECT_TRUE(says(bad, "worker:1 is being emptied")) << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:1");
   // It was not quick after all; what the other one has now is younger.
   c.succeed(slow, long_ones[0]);
   c.succeed(slow, long_ones[1]);
   c.advance(1900ms);
-  EXPECT_TRUE(says(bad, "worker:1 is being emptied")) << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:1");
   c.advance(100ms);
-  EXPECT_TRUE(says(bad, "worker:0 is being emptied")) << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:0");
   c.succeed(quick, short_ones[0]);
   EXPECT_EQ(c.held(quick).size(), 2u) << "this one serves others again";
 }
@@ -184,11 +187,11 @@ TEST_F(alone, when_the_one_that_is_kept_empty_goes_another_one_is) {
   c.open({"f", "f"});
   auto const bad = suspect();
   c.advance(1s);
-  ASSERT_TRUE(says(bad, "worker:0 is being emptied")) << why(bad);
+  ASSERT_EQ(emptied_for(bad), "worker:0");
   c.step(worker_drain{a, false});
-  EXPECT_TRUE(says(bad, "worker:1 is being emptied")) << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:1");
   c.lose(a);
-  EXPECT_TRUE(says(bad, "worker:1 is being emptied")) << why(bad);
+  EXPECT_EQ(emptied_for(bad), "worker:1");
 }
 
 TEST_F(alone, a_worker_is_not_kept_empty_for_one_that_has_ended) {
@@ -214,8 +217,8 @@ TEST_F(alone, each_has_a_worker_of_its_own_and_one_that_cannot_run_holds_nobody_
   auto const first = suspect();
   auto const second = suspect({.functions = {"g"}});
   c.open(names(20, "f"));
-  for (int i = 0; i < 20 && !says(first, "is being emptied"); ++i) c.advance(1s);
-  EXPECT_TRUE(says(first, "is being emptied")) << why(first);
+  for (int i = 0; i < 20 && c.why(first).emptied.empty(); ++i) c.advance(1s);
+  EXPECT_NE(emptied_for(first), "");
   c.answer(w, {c.good(w, work[0]), c.good(w, work[1])});
   for (auto const id : c.held(w)) c.succeed(w, id);
   auto const other = c.attach(both_functions);
@@ -235,7 +238,8 @@ TEST_F(alone, its_options_hold) {
   kill(3, fit);
   auto const other = c.attach({.slots = 2, .credits = 2, .resources = {{"gpu", 2}}});
   EXPECT_TRUE(c.held(other).empty());
-  EXPECT_TRUE(says(job[0], "has the label zone=a")) << why(job[0]);
+  EXPECT_EQ(c.why(job[0]).lack.value().need,
+            (unmet_need{unmet_need::kind::label, "zone", "a", 0, 1}));
   auto const w = c.attach(fit);
   EXPECT_EQ(c.held(w), job.closures);
   auto const wanting = c.open_with({asking(o)});
@@ -255,7 +259,7 @@ TEST_F(alone, a_worker_that_has_its_resources_in_use_can_be_kept_empty) {
   kill(3, fit);
   auto const queued = c.open_with({asking(o)});
   c.advance(1s);
-  EXPECT_TRUE(says(job[0], "worker:0 is being emptied")) << why(job[0]);
+  EXPECT_EQ(emptied_for(job[0]), "worker:0");
   c.succeed(w, work[0]);
   EXPECT_EQ(c.held(w), closures{work[1]});
   c.succeed(w, work[1]);
@@ -270,7 +274,7 @@ TEST_F(alone, it_stays_so_when_it_waits_for_a_time_in_between) {
   failed.failure.dependencies = {"ps:0"};
   c.answer(w, {failed});
   EXPECT_TRUE(c.held(w).empty());
-  EXPECT_TRUE(says(bad, "It lost its worker 3 times")) << why(bad);
+  EXPECT_EQ(c.why(bad).workers_lost, 3u);
   auto const other = c.open({"f"});
   EXPECT_EQ(c.held(w), other.closures);
   c.advance(200ms);

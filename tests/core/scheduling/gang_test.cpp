@@ -15,18 +15,14 @@ std::vector<closure_spec> gang(cluster& c, std::size_t size, closure_options con
   for (std::size_t i = 0; i < size; ++i) all.push_back(member(c, "g", o));
   return all;
 }
-std::string why(cluster& c, closure_id id) {
-  return text(*c.core.explain(id, c.now()));
-}
 
 TEST(gang, starts_when_there_is_an_idle_slot_for_each) {
   cluster c;
   auto const a = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open_with(gang(c, 3));
   EXPECT_TRUE(c.held(a).empty());
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: the connected workers have no room for the 3 closures of gang 'g' at "
-            "one time, even when idle.");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::gang_too_large);
+  EXPECT_EQ(c.why(job[0]).gang, (gang_wait{"g", 3, 3, false}));
   auto const b = c.attach();
   EXPECT_EQ(c.held(a).size() + c.held(b).size(), 3u);
   EXPECT_EQ(c.job(job.id).counts.running, 3u);
@@ -38,9 +34,8 @@ TEST(gang, others_go_past_it_while_it_waits) {
   auto const single = c.open({"f"});
   auto const job = c.open_with(gang(c, 2));
   EXPECT_EQ(c.held(w), closures{single[0]});
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: the 2 closures of gang 'g' wait until as many slots are idle at one "
-            "time.");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::gang_waits);
+  EXPECT_EQ(c.why(job[0]).gang, (gang_wait{"g", 2, 2, true}));
   auto const more = c.open({"f"});
   EXPECT_EQ(c.held(w), (closures{single[0], more[0]}));
   c.answer(w, {c.good(w, single[0]), c.good(w, more[0])});
@@ -88,8 +83,9 @@ TEST(gang, waits_for_delays_and_inputs_of_its_members) {
   cluster c;
   auto const w = c.attach({.slots = 3, .credits = 3});
   auto const job = c.open_with({member(c, "g", {.delay = 5s}), member(c, "g")});
-  EXPECT_EQ(why(c, job[1]),
-            "QUEUED for 0 ms: 1 of the 2 closures of gang 'g' are not ready to start yet.");
+  EXPECT_EQ(c.why(job[1]).why, closure_reason::gang_not_ready);
+  EXPECT_EQ(c.why(job[1]).gang.value().size, 2u);
+  EXPECT_EQ(c.why(job[1]).gang.value().ready, 1u);
   c.advance(4s);
   EXPECT_TRUE(c.held(w).empty());
   c.advance(1s);

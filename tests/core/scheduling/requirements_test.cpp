@@ -26,8 +26,10 @@ closure_spec with(cluster& c, closure_options o) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
   return spec;
 }
-std::string why(cluster& c, closure_id id) {
-  return text(*c.core.explain(id, c.now()));
+/// What no worker with the function has.
+unmet_need need(cluster& c, closure_id id) {
+  EXPECT_EQ(c.why(id).why, closure_reason::unsatisfiable);
+  return c.why(id).lack.value().need.value();
 }
 
 TEST(affinity, a_closure_waits_for_its_task) {
@@ -35,7 +37,7 @@ TEST(affinity, a_closure_waits_for_its_task) {
   auto const first = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open_with({with(c, on_task("worker", 1)), with(c, {})});
   EXPECT_EQ(c.held(first), closures{job[1]}) << "others do not wait behind it";
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none is task worker:1.");
+  EXPECT_EQ(need(c, job[0]), (unmet_need{unmet_need::kind::task, "worker:1", {}, 0, 1}));
   auto const second = c.attach();
   EXPECT_EQ(c.held(second), closures{job[0]});
 }
@@ -67,7 +69,7 @@ TEST(labels, all_of_them_must_match) {
   o.labels.push_back({"disk", "ssd"});
   auto const job = c.open_with({with(c, o)});
   c.attach({.labels = {{"zone", "a"}}});
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none has the label disk=ssd.");
+  EXPECT_EQ(need(c, job[0]), (unmet_need{unmet_need::kind::label, "disk", "ssd", 0, 1}));
   auto const w = c.attach({.labels = {{"disk", "ssd"}, {"zone", "a"}}});
   EXPECT_EQ(c.held(w), closures{job[0]});
 }
@@ -78,7 +80,7 @@ TEST(resources, are_held_from_dispatch_to_the_answer) {
   auto const job = c.open_with({with(c, taking("gpu")), with(c, taking("gpu")),
                                 with(c, taking("gpu")), with(c, taking("memory", 10))});
   EXPECT_EQ(c.held(w), (closures{job[0], job[1], job[3]}));
-  EXPECT_EQ(why(c, job[2]), "QUEUED for 0 ms: of 1 worker with 'f' none has gpu=1 free.");
+  EXPECT_EQ(need(c, job[2]), (unmet_need{unmet_need::kind::free, "gpu", {}, 1, 1}));
   auto const free = c.task(0).free;
   EXPECT_EQ(free, (std::vector<std::pair<std::string, std::uint32_t>>{{"gpu", 0}, {"memory", 0}}));
   c.succeed(w, job[1]);
@@ -89,7 +91,7 @@ TEST(resources, more_than_anybody_has_is_said) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   auto const job = c.open_with({with(c, taking("gpu", 3))});
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: of 1 worker with 'f' none has gpu=3.");
+  EXPECT_EQ(need(c, job[0]), (unmet_need{unmet_need::kind::resource, "gpu", {}, 3, 1}));
 }
 
 TEST(resources, come_back_after_a_failure_a_retry_and_a_loss) {

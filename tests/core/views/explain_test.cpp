@@ -1,37 +1,33 @@
-// One sentence with the facts, for each state a closure can be in.
+// The facts of an explanation, for each state a closure can be in. Its sentences are those of
+// tests/core/words.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 namespace explain_cases {
 
-std::string why(cluster const& c, closure_id id) {
-  return text(*c.core.explain(id, c.now()));
-}
-
 TEST(explain, queued_without_any_worker) {
   cluster c;
   auto const job = c.open({"f"});
   c.wait(1'500ms);
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 1500 ms: no worker is connected, none has had the function 'f' since this "
-            "server began.");
+  auto const why = c.why(job[0]);
+  EXPECT_EQ(why.closure, job[0]);
+  EXPECT_EQ(why.state, closure_state::queued);
+  EXPECT_EQ(why.why, closure_reason::no_worker);
+  EXPECT_EQ(why.lasted, 1'500ms);
+  EXPECT_EQ(why.lack.value().function, "f");
+  EXPECT_FALSE(why.lack.value().ever_had);
   c.wait(10s);
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 11 s: no worker is connected, none has had the function 'f' since this "
-            "server began.");
+  EXPECT_EQ(c.why(job[0]).lasted, 11'500ms);
 }
 
 TEST(explain, queued_without_a_worker_that_has_the_function) {
   cluster c;
   c.attach({.functions = {"g"}});
   auto const job = c.open({"f"});
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: no worker has had the function 'f' since this server began. Is its "
-            "name right?");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::function_unseen);
+  EXPECT_EQ(c.why(job[0]).lack.value().function, "f");
   c.attach({.functions = {"g"}});
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: no worker has had the function 'f' since this server began. Is its "
-            "name right?");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::function_unseen);
 }
 
 TEST(explain, queued_after_the_last_worker_with_the_function_has_gone) {
@@ -40,8 +36,8 @@ TEST(explain, queued_after_the_last_worker_with_the_function_has_gone) {
   c.attach({.functions = {"g"}});
   c.leave(w);
   auto const job = c.open({"f"});
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: none of the 1 connected worker has the function 'f'.");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::function_absent);
+  EXPECT_EQ(c.why(job[0]).lack.value().connected, 1u);
 }
 
 TEST(explain, queued_behind_others_also_when_the_workers_are_late) {
@@ -49,19 +45,23 @@ TEST(explain, queued_behind_others_also_when_the_workers_are_late) {
   c.attach();
   c.attach();
   auto const job = c.open(names(5, "f"));
-  std::string const busy =
-      "2 workers with 'f' are busy or about to be served; the function has 3 closures queued and "
-      "2 running.";
-  EXPECT_EQ(why(c, job[4]), "QUEUED for 0 ms: " + busy);
-  c.advance(13s);
-  EXPECT_EQ(why(c, job[4]), "QUEUED for 13 s: " + busy);
+  for (auto const waited : {0s, 13s}) {
+    c.advance(waited);
+    auto const why = c.why(job[4]);
+    EXPECT_EQ(why.why, closure_reason::busy);
+    EXPECT_EQ(why.lasted, waited);
+    EXPECT_EQ(why.function, "f");
+    EXPECT_EQ(why.function_workers, 2u);
+    EXPECT_EQ(why.function_queued, 3u);
+    EXPECT_EQ(why.function_running, 2u);
+  }
 }
 
 TEST(explain, queued_while_the_server_goes_down) {
   cluster c;
   auto const job = c.open({"f"});
   c.step(stop{});
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: the server is shutting down.");
+  EXPECT_EQ(c.why(job[0]).why, closure_reason::server_stops);
 }
 
 TEST(explain, running_and_asked_to_stop) {
@@ -69,10 +69,14 @@ TEST(explain, running_and_asked_to_stop) {
   c.attach();
   auto const job = c.open({"f"});
   c.wait(70ms);
-  EXPECT_EQ(why(c, job[0]), "RUNNING on worker:0 for 70 ms, attempt 1.");
+  auto const why = c.why(job[0]);
+  EXPECT_EQ(why.why, closure_reason::running);
+  EXPECT_EQ(why.worker, "worker:0");
+  EXPECT_EQ(why.lasted, 70ms);
+  EXPECT_EQ(why.attempt, 1u);
+  EXPECT_FALSE(why.stop_requested);
   c.ask(cancel_closure{{}, job[0]});
-  EXPECT_EQ(why(c, job[0]),
-            "RUNNING on worker:0 for 70 ms, attempt 1; it was asked to stop and has not answered.");
+  EXPECT_TRUE(c.why(job[0]).stop_requested);
 }
 
 TEST(explain, moved_from_a_lost_worker) {
@@ -80,18 +84,23 @@ TEST(explain, moved_from_a_lost_worker) {
   auto const job = c.open({"f"});
   c.lose(c.attach(), "cut");
   c.wait(2s);
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 2000 ms: no worker is connected. It was put back 2000 ms ago from worker:0 "
-            "(worker lost: cut).");
+  auto const expect_moved = [&](closure_reason reason, duration ago) {
+    auto const why = c.why(job[0]);
+    EXPECT_EQ(why.why, reason);
+    EXPECT_EQ(why.lost_attempt, 1u);
+    EXPECT_EQ(why.lost_worker, "worker:0");
+    EXPECT_EQ(why.lost_ago, ago);
+    EXPECT_EQ(why.lost, (attempt_outcome{attempt_end::worker_lost, "cut"}));
+    return why;
+  };
+  EXPECT_TRUE(expect_moved(closure_reason::no_worker, 2s).lack.value().ever_had);
   auto const w = c.attach();
-  EXPECT_EQ(why(c, job[0]),
-            "RUNNING on worker:1 for 0 ms, attempt 2. It was put back 2000 ms ago from worker:0 "
-            "(worker lost: cut).");
+  EXPECT_EQ(expect_moved(closure_reason::running, 2s).attempt, 2u);
   c.wait(5ms);
   c.succeed(w, job[0]);
-  EXPECT_EQ(why(c, job[0]),
-            "SUCCEEDED on worker:1 after 5 ms, attempt 2. It was put back 2005 ms ago from "
-            "worker:0 (worker lost: cut).");
+  auto const ended = expect_moved(closure_reason::succeeded, 2'005ms);
+  EXPECT_EQ(ended.worker, "worker:1");
+  EXPECT_EQ(ended.lasted, 5ms);
 }
 
 TEST(explain, failed_and_cancelled) {
@@ -99,9 +108,14 @@ TEST(explain, failed_and_cancelled) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   c.fail(w, job[0], "division by zero");
-  EXPECT_EQ(why(c, job[0]), "FAILED (USER) on worker:0: division by zero.");
-  EXPECT_EQ(why(c, job[1]),
-            "CANCELLED (CANCELLED): an earlier closure of job_0000000000000001 failed.");
+  auto const failed = c.why(job[0]);
+  EXPECT_EQ(failed.why, closure_reason::failed);
+  EXPECT_EQ(failed.error.value().kind, failure_kind::user);
+  EXPECT_EQ(failed.error.value().worker, "worker:0");
+  EXPECT_EQ(failed.error.value().message, "division by zero");
+  auto const cancelled = c.why(job[1]);
+  EXPECT_EQ(cancelled.why, closure_reason::cancelled);
+  EXPECT_EQ(cancelled.error.value().kind, failure_kind::cancelled);
 }
 
 TEST(explain, unknown) {

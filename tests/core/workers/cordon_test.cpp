@@ -11,9 +11,6 @@ cordon_task cordon(std::int64_t index = 0) {
 cordon_task uncordon(std::int64_t index = 0) {
   return {{}, "worker", index, false};
 }
-std::string why(cluster const& c, closure_id id) {
-  return text(*c.core.explain(id, c.now()));
-}
 
 TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   cluster c;
@@ -138,14 +135,14 @@ TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
   spec[0].extras =
       std::make_shared<closure_extras>(closure_extras{{.labels = {{"zone", "a"}}}, {}});
   auto const job = c.open_with(spec);
-  std::string const reason =
-      "of the workers that could run it 0 are draining and 1 are cordoned, such as worker:0: "
-      "muster "
-      "uncordon worker:0";
-  EXPECT_EQ(why(c, job[0]), "QUEUED for 0 ms: " + reason + ".");
+  auto const lack = c.why(job[0]).lack.value();
+  EXPECT_EQ(lack.why, closure_reason::workers_held_back);
+  EXPECT_EQ(lack.draining, 0u);
+  EXPECT_EQ(lack.cordoned, 1u);
+  EXPECT_EQ(lack.cordoned_task, "worker:0");
   auto const wishes = c.core.wishes();
   ASSERT_EQ(wishes.items.size(), 1u);
-  EXPECT_EQ(text(wishes.items[0].lack), reason);
+  EXPECT_EQ(wishes.items[0].lack, lack);
   EXPECT_EQ(wishes.items[0].workers, 1u);
 }
 
@@ -154,9 +151,11 @@ TEST(cordon, explain_counts_cordoned_workers_when_no_other_has_the_function) {
   c.attach();
   c.status_of(cordon());
   auto const job = c.open({"f"});
-  EXPECT_EQ(why(c, job[0]),
-            "QUEUED for 0 ms: of the workers with 'f' 0 are draining, 1 are cordoned and 0 have "
-            "lost their connection.");
+  auto const lack = c.why(job[0]).lack.value();
+  EXPECT_EQ(lack.why, closure_reason::workers_closed);
+  EXPECT_EQ(lack.function, "f");
+  EXPECT_EQ(lack.draining + lack.away, 0u);
+  EXPECT_EQ(lack.cordoned, 1u);
 }
 
 }  // namespace cordon_cases

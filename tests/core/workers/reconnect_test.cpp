@@ -45,9 +45,11 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_EQ(c.fx().remarks,
             (std::vector{remark{remark_kind::worker_away, "worker:0",
                                 "reset; 2 closures that it may be running wait for it"}}));
-  EXPECT_EQ(text(*c.core.explain(job[0], c.now())),
-            "RUNNING on worker:0 for 8000 ms, attempt 1. The worker's connection broke 0 ms ago; "
-            "unless it comes back within 2000 ms, the closure is put back.");
+  auto const why = c.why(job[0]);
+  EXPECT_EQ(why.why, closure_reason::running);
+  EXPECT_EQ(why.lasted, 8s);
+  EXPECT_EQ(why.away_for, 0ms);
+  EXPECT_EQ(why.put_back_in, 2s);
 }
 
 TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {

@@ -48,8 +48,12 @@ TEST(session_rows, a_streams_closure_leaves_a_row) {
   EXPECT_EQ(v.finished, start + 1s);
   ASSERT_EQ(v.attempts.size(), 1u);
   EXPECT_EQ(v.attempts[0].worker, "worker:0");
-  EXPECT_EQ(text(*history::explain(c.past, c.core, first, c.now(), s)),
-            "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session remembers no more of it.");
+  auto const why = history::explain(c.past, c.core, first, c.now(), s).value();
+  EXPECT_EQ(why.why, closure_reason::succeeded);
+  EXPECT_EQ(why.worker, "worker:0");
+  EXPECT_EQ(why.lasted, 1s);
+  EXPECT_EQ(why.attempt, 1u);
+  EXPECT_TRUE(why.is_row);
 }
 
 TEST(session_rows, a_failure_keeps_what_it_said) {
@@ -61,8 +65,11 @@ TEST(session_rows, a_failure_keeps_what_it_said) {
   c.fail(w, id, "no such file");
   auto const v = history::closure(c.past, c.core, id, s).value();
   EXPECT_EQ(v.error->message, "no such file");
-  EXPECT_EQ(text(*history::explain(c.past, c.core, id, c.now(), s)),
-            "FAILED (USER) on worker:0: no such file. Its session remembers no more of it.");
+  auto const why = history::explain(c.past, c.core, id, c.now(), s).value();
+  EXPECT_EQ(why.why, closure_reason::failed);
+  EXPECT_EQ(why.worker, "worker:0");
+  EXPECT_EQ(why.error.value().message, "no such file");
+  EXPECT_TRUE(why.is_row);
   closure_query failed;
   failed.states = ended_badly_states;
   EXPECT_EQ(ids(look_at(c, s, failed)), closures{id});

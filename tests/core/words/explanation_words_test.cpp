@@ -1,0 +1,211 @@
+// The sentences of an explanation, each from its facts alone. No other test of the core looks at
+// them.
+#include "server/core/words/explanation_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace muster::core {
+namespace explanation_words_cases {
+
+using namespace std::chrono_literals;
+
+explanation queued(closure_reason why, duration lasted = {}) {
+  explanation e;
+  e.state = closure_state::queued;
+  e.why = why;
+  e.lasted = lasted;
+  return e;
+}
+
+explanation on_worker(closure_state s, std::string worker, duration lasted, std::uint32_t attempt) {
+  explanation e;
+  e.state = s;
+  e.why = s == closure_state::running ? closure_reason::running : reason_of(s);
+  e.worker = std::move(worker);
+  e.lasted = lasted;
+  e.attempt = attempt;
+  return e;
+}
+
+explanation ended_with(closure_state s, failure_kind kind, std::string worker,
+                       std::string message) {
+  auto e = on_worker(s, worker, {}, 1);
+  failure f;
+  f.kind = kind;
+  f.message = std::move(message);
+  f.worker = std::move(worker);
+  e.error = std::move(f);
+  return e;
+}
+
+explanation lost(explanation e, std::string worker, duration ago, attempt_outcome how) {
+  e.lost_attempt = 1;
+  e.lost_worker = std::move(worker);
+  e.lost_ago = ago;
+  e.lost = std::move(how);
+  return e;
+}
+
+worker_lack lack(closure_reason why) {
+  worker_lack l;
+  l.why = why;
+  l.function = "f";
+  return l;
+}
+
+TEST(explanation_words, of_a_time_are_exact_at_first) {
+  EXPECT_EQ(text(queued(closure_reason::server_stops, 9'999ms)).substr(0, 20),
+            "QUEUED for 9999 ms: ");
+  EXPECT_EQ(text(queued(closure_reason::server_stops, 11'500ms)).substr(0, 17),
+            "QUEUED for 11 s: ");
+}
+
+TEST(explanation_words, of_a_lack_of_workers) {
+  auto unseen = lack(closure_reason::no_worker);
+  unseen.ever_had = false;
+  auto absent = lack(closure_reason::function_absent);
+  absent.connected = 1;
+  auto closed = lack(closure_reason::workers_closed);
+  closed.cordoned = 1;
+  auto held_back = lack(closure_reason::workers_held_back);
+  held_back.cordoned = 1;
+  held_back.cordoned_task = "worker:0";
+  std::vector<std::pair<worker_lack, std::string>> const all = {
+      {lack(closure_reason::no_worker), "no worker is connected."},
+      {unseen, "no worker is connected, none has had the function 'f' since this server began."},
+      {lack(closure_reason::function_unseen),
+       "no worker has had the function 'f' since this server began. Is its name right?"},
+      {absent, "none of the 1 connected worker has the function 'f'."},
+      {lack(closure_reason::server_stops), "the server is shutting down."},
+      {closed,
+       "of the workers with 'f' 0 are draining, 1 are cordoned and 0 have lost their connection."},
+      {held_back,
+       "of the workers that could run it 0 are draining and 1 are cordoned, such as worker:0: "
+       "muster uncordon worker:0."},
+  };
+  for (auto const& [l, said] : all) {
+    auto e = queued(l.why);
+    e.lack = l;
+    EXPECT_EQ(text(e), "QUEUED for 0 ms: " + said);
+    EXPECT_EQ(cause(e), said);
+  }
+}
+
+TEST(explanation_words, of_what_no_worker_has) {
+  using kind = unmet_need::kind;
+  std::vector<std::pair<unmet_need, std::string>> const all = {
+      {{kind::task, "worker:1", {}, 0, 1}, "of 1 worker with 'f' none is task worker:1"},
+      {{kind::label, "disk", "ssd", 0, 1}, "of 1 worker with 'f' none has the label disk=ssd"},
+      {{kind::free, "gpu", {}, 1, 2}, "of 2 workers with 'f' none has gpu=1 free"},
+      {{kind::resource, "gpu", {}, 3, 1}, "of 1 worker with 'f' none has gpu=3"},
+      {{kind::per_worker, "pw_1", {}, 0, 1}, "of 1 worker with 'f' none has built pw_1 yet"},
+  };
+  for (auto const& [need, said] : all) {
+    auto l = lack(closure_reason::unsatisfiable);
+    l.need = need;
+    EXPECT_EQ(text(l), said);
+  }
+}
+
+TEST(explanation_words, of_a_gang) {
+  EXPECT_EQ(text(gang_wait{"g", 3, 3, false}),
+            "the connected workers have no room for the 3 closures of gang 'g' at one time, even "
+            "when idle");
+  EXPECT_EQ(text(gang_wait{"g", 2, 2, true}),
+            "the 2 closures of gang 'g' wait until as many slots are idle at one time");
+  EXPECT_EQ(text(gang_wait{"g", 2, 1, true}),
+            "1 of the 2 closures of gang 'g' are not ready to start yet");
+}
+
+TEST(explanation_words, of_one_behind_others) {
+  auto e = queued(closure_reason::busy);
+  e.function = "f";
+  e.function_workers = 2;
+  e.function_queued = 3;
+  e.function_running = 2;
+  EXPECT_EQ(text(e),
+            "QUEUED for 0 ms: 2 workers with 'f' are busy or about to be served; the function has "
+            "3 closures queued and 2 running.");
+}
+
+TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
+  auto later = queued(closure_reason::delay);
+  later.starts_in = 5s;
+  EXPECT_EQ(text(later), "QUEUED, starts in 5000 ms: it was scheduled with a delay.");
+  auto blocked = queued(closure_reason::input_not_ready, 2s);
+  blocked.state = closure_state::blocked;
+  blocked.inputs = blocked.inputs_missing = 1;
+  blocked.input = closure_id{7};
+  blocked.input_state = closure_state::queued;
+  EXPECT_EQ(text(blocked),
+            "BLOCKED for 2000 ms: it waits for 1 input of 1, among them cl_0000000000000007, which "
+            "is QUEUED.");
+}
+
+TEST(explanation_words, of_one_that_runs_alone) {
+  auto e = queued(closure_reason::runs_alone, 1s);
+  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that does nothing else.");
+  e.workers_lost = 3;
+  e.emptied = "worker:0";
+  e.emptied_holds = 2;
+  EXPECT_EQ(text(e),
+            "QUEUED for 1000 ms: it waits for a worker that does nothing else; worker:0 is being "
+            "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "
+            "alone: its worker does nothing else meanwhile.");
+}
+
+TEST(explanation_words, of_one_that_runs) {
+  auto e = on_worker(closure_state::running, "worker:0", 70ms, 1);
+  EXPECT_EQ(text(e), "RUNNING on worker:0 for 70 ms, attempt 1.");
+  auto asked = e;
+  asked.stop_requested = true;
+  EXPECT_EQ(text(asked),
+            "RUNNING on worker:0 for 70 ms, attempt 1; it was asked to stop and has not answered.");
+  e.away_for = 0ms;
+  e.put_back_in = 2s;
+  EXPECT_EQ(text(e),
+            "RUNNING on worker:0 for 70 ms, attempt 1. The worker's connection broke 0 ms ago; "
+            "unless it comes back within 2000 ms, the closure is put back.");
+}
+
+TEST(explanation_words, of_one_that_was_put_back) {
+  attempt_outcome const cut{attempt_end::worker_lost, "cut"};
+  auto waits = queued(closure_reason::no_worker, 2s);
+  waits.lack = lack(closure_reason::no_worker);
+  EXPECT_EQ(text(lost(waits, "worker:0", 2s, cut)),
+            "QUEUED for 2000 ms: no worker is connected. It was put back 2000 ms ago from worker:0 "
+            "(worker lost: cut).");
+  auto alone = on_worker(closure_state::running, "worker:0", 3s, 4);
+  alone.workers_lost = 3;
+  EXPECT_EQ(text(lost(alone, "worker:9", 3s, {attempt_end::worker_lost, "killed"})),
+            "RUNNING on worker:0 for 3000 ms, attempt 4. It lost its worker 3 times, so it runs "
+            "alone: its worker does nothing else meanwhile. It was put back 3000 ms ago from "
+            "worker:9 (worker lost: killed).");
+  EXPECT_EQ(
+      text(lost(on_worker(closure_state::succeeded, "worker:1", 5ms, 2), "worker:0", 2'005ms, cut)),
+      "SUCCEEDED on worker:1 after 5 ms, attempt 2. It was put back 2005 ms ago from "
+      "worker:0 (worker lost: cut).");
+}
+
+TEST(explanation_words, of_one_that_has_ended) {
+  auto const failed =
+      ended_with(closure_state::failed, failure_kind::user, "worker:0", "no such file");
+  EXPECT_EQ(text(failed), "FAILED (USER) on worker:0: no such file.");
+  EXPECT_EQ(text(ended_with(closure_state::cancelled, failure_kind::cancelled, "",
+                            "an earlier closure of job_0000000000000001 failed")),
+            "CANCELLED (CANCELLED): an earlier closure of job_0000000000000001 failed.");
+  auto row = failed;
+  row.is_row = true;
+  EXPECT_EQ(text(row),
+            "FAILED (USER) on worker:0: no such file. Its session remembers no more of it.");
+  row = on_worker(closure_state::succeeded, "worker:0", 1s, 1);
+  row.is_row = true;
+  EXPECT_EQ(text(row),
+            "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session remembers no more of it.");
+}
+
+}  // namespace explanation_words_cases
+}  // namespace muster::core
