@@ -1,7 +1,7 @@
 // No request, however mad, breaks an invariant; whatever comes is answered once. The scene looks
 // after every step.
 #include "tests/coordination/fixture.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/support/simulation/random.hpp"
 
 namespace muster::core::coordination {
 namespace {

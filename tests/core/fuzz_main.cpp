@@ -1,23 +1,21 @@
 // event_fuzz: see seed_loop.hpp. Plays seeds of the fuzz test, beyond those that the test plays.
 #include "tests/core/fuzz_player.hpp"
-#include "tests/simulation/seed_loop.hpp"
+#include "tests/support/simulation/report.hpp"
+#include "tests/support/simulation/seed_loop.hpp"
 
 namespace {
 
-struct report {
-  std::uint64_t steps = 0;
-  std::uint64_t trace_hash = 0;
-  muster::core::overview_view reached;
-  std::string violation;
-  std::string recent;
-};
-
 // Expectations that fail print themselves.
-report play(std::uint64_t seed) {
+muster::simulation::report play(std::uint64_t seed) {
   auto const bytes = muster::core::fuzz_bytes(seed);
   muster::core::fuzz_player p(bytes);
   p.play();
-  report r{p.steps, 0, p.reached, {}, {}};
+  muster::simulation::report r;
+  r.steps = p.steps;
+  r.counts["succeeded"] = p.reached.closures.succeeded;
+  r.counts["failed"] = p.reached.closures.failed;
+  r.counts["cancelled"] = p.reached.closures.cancelled;
+  r.counts["put_back"] = p.reached.put_back;
   if (testing::Test::HasFailure()) r.violation = "what was expected above did not hold";
   return r;
 }
@@ -25,10 +23,5 @@ report play(std::uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return muster::simulation::run_seeds(argc, argv, play, [](report const& r) {
-    auto const& n = r.reached.closures;
-    std::printf("succeeded=%llu failed=%llu cancelled=%llu put_back=%llu",
-                (unsigned long long)n.succeeded, (unsigned long long)n.failed,
-                (unsigned long long)n.cancelled, (unsigned long long)r.reached.put_back);
-  });
+  return muster::simulation::run_seeds(argc, argv, play);
 }

@@ -9,7 +9,7 @@
 
 #include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/support/simulation/random.hpp"
 
 namespace muster::core {
 

@@ -10,7 +10,8 @@ namespace {
 constexpr std::uint64_t ids_at_once = 1'000;
 }  // namespace
 
-killable_server::killable_server(core::config c) : config_(std::move(c)) {}
+killable_server::killable_server(std::uint64_t seed, core::config c)
+    : virtual_time(seed), config_(std::move(c)) {}
 
 void killable_server::start() {
   ++epoch_;
@@ -19,11 +20,11 @@ void killable_server::start() {
   wide_->first_generation = 1 + (static_cast<std::uint32_t>(epoch_ - 1) << 20);
   core_ = std::make_unique<core::coordinator>(config_, now_, *wide_);
   auto stored = load_jobs(disk_);
-  if (!stored) return fail(stored.error().message);
+  if (!stored) fail(stored.error().message);
   wide_->last_session = (epoch_ - 1) * ids_at_once;
   core::restore_jobs all;
   for (auto& j : *stored) all.jobs.push_back(std::move(j.job));
-  restored += all.jobs.size();
+  counts["restored"] += all.jobs.size();
   perform(core_->step(now_, all));
   functions_.clear();
   core::learn_functions names;
@@ -35,8 +36,8 @@ void killable_server::start() {
 
 // What waits for the disk, and for being told, is gone with the process.
 void killable_server::kill() {
-  ++kills;
-  lost_batches += queue_.size();
+  ++counts["crashes"];
+  counts["lost_batches"] += queue_.size();
   written_ -= queue_.size();
   queue_.clear();
   line_.clear();

@@ -14,10 +14,11 @@
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
 #include "tests/journal/memory_store.hpp"
+#include "tests/support/simulation/virtual_time.hpp"
 
 namespace muster::server::journal {
 
-class killable_server {
+class killable_server : public simulation::virtual_time {
  public:
   /// What is carried out at once: for workers.
   std::function<void(core::effects const&)> at_once = [](auto const&) {};
@@ -26,7 +27,7 @@ class killable_server {
 
   std::function<void(core::session_notice const&)> on_notice = [](auto const&) {};
 
-  explicit killable_server(core::config c);
+  killable_server(std::uint64_t seed, core::config c);
 
   void start();
   void kill();
@@ -50,16 +51,11 @@ class killable_server {
   void write_all() { write_some(queue_.size()); }
 
   core::coordinator& core() { return *core_; }
-  core::time_point now() const { return now_; }
   void advance(core::time_point to) { now_ = std::max(now_, to); }
   core::function_id function(std::size_t n) const { return functions_.at(n); }
   memory_store const& disk() const { return disk_; }
 
-  std::uint64_t kills = 0, lost_batches = 0, restored = 0;
-  std::string violation;  // empty: all held
-  void fail(std::string why) {
-    if (violation.empty()) violation = std::move(why);
-  }
+  [[noreturn]] void fail(std::string const& why) const { throw simulation::violation(why); }
 
  private:
   struct waiting {
@@ -73,7 +69,6 @@ class killable_server {
 
   core::config const config_;
   std::string event_ = "start";
-  core::time_point now_{std::chrono::seconds(1'700'000'000)};
   memory_store disk_;
   std::deque<std::vector<change>> queue_;
   std::deque<waiting> line_;

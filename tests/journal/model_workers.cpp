@@ -8,8 +8,7 @@
 
 namespace muster::server::journal {
 
-model_workers::model_workers(killable_server& server, simulation::random& dice)
-    : server_(server), dice_(dice) {
+model_workers::model_workers(killable_server& server) : server_(server) {
   server_.at_once = [this](core::effects const& fx) { take(fx); };
 }
 
@@ -18,7 +17,7 @@ void model_workers::take(core::effects const& fx) {
     auto& held = workers_[w.stream].held;
     std::vector<held_closure> kept;
     for (auto const k : w.kept) kept.push_back(held.at(k));
-    taken_up += kept.size();
+    server_.counts["taken_up"] += kept.size();
     held = std::move(kept);
   }
   for (auto const& d : fx.dispatches)
@@ -63,7 +62,7 @@ void model_workers::attach(worker w) {
     auto const view = server_.core().closure(id);
     bool const by_it = view && view->state == core::closure_state::succeeded &&
                        view->attempts.back().attempt == attempt;
-    answered_again += by_it;
+    server_.counts["answered_again"] += by_it;  // to an earlier server
     if (by_it && known_lost.contains({id, attempt}))
       server_.fail(text(id) + " ended with an attempt that was lost");
   }

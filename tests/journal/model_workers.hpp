@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tests/journal/killable_server.hpp"
-#include "tests/simulation/random.hpp"
 
 namespace muster::server::journal {
 
@@ -19,7 +18,7 @@ inline std::string value_of(std::string const& args) {
 
 class model_workers {
  public:
-  model_workers(killable_server& server, simulation::random& dice);
+  explicit model_workers(killable_server& server);
 
   /// Their server was killed.
   void lose_sight();
@@ -34,8 +33,6 @@ class model_workers {
   void work_on(bool much);
 
   std::size_t size() const { return workers_.size(); }
-  std::uint64_t taken_up = 0;
-  std::uint64_t answered_again = 0;  // closures that ended with an answer to an earlier server
 
  private:
   struct held_closure {
@@ -57,7 +54,7 @@ class model_workers {
   void take(core::effects const& fx);
 
   killable_server& server_;
-  simulation::random& dice_;
+  simulation::random& dice_ = server_.dice();
   std::map<core::stream_id, worker> workers_;
   std::vector<worker> lost_sight_;
   std::uint64_t last_stream_ = 0, last_incarnation_ = 0;

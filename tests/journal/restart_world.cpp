@@ -26,17 +26,7 @@ std::size_t inputs_of(core::closure_spec const& c) {
 
 }  // namespace
 
-restart_world::restart_world(std::uint64_t seed)
-    : dice_(seed), server_(durable()), workers_(server_, dice_) {
-  server_.start();
-}
-
-void restart_world::crash() {
-  server_.kill();
-  workers_.lose_sight();
-  server_.start();
-  check_known();
-}
+restart_world::restart_world(std::uint64_t seed) : killed_world(seed, durable()) {}
 
 std::vector<core::closure_spec> restart_world::some_closures() {
   std::vector<core::closure_spec> list(static_cast<std::size_t>(dice_.between(1, 6)));
@@ -77,7 +67,7 @@ void restart_world::remember(core::session_id job, std::vector<core::closure_id>
     k.inputs = inputs_of(specs[i]);
     if (!closures_.emplace(ids[i], std::move(k)).second) fail(text(ids[i]) + " was given twice");
   }
-  report_.accepted += ids.size();
+  count("accepted") += ids.size();
 }
 
 void restart_world::submit() {
@@ -125,7 +115,7 @@ void restart_world::told(core::closure_id id, core::closure_state state, std::st
   auto const it = closures_.find(id);
   if (it == closures_.end()) return;
   auto& c = it->second;
-  ++report_.told;
+  ++count("told");
   if (c.told && (c.state != state || c.value != value))
     fail(text(id) + " was told " + std::string(name(c.state)) + " " + c.value + ", now " +
          std::string(name(state)) + " " + value);
@@ -161,7 +151,7 @@ void restart_world::cancel_or_delete() {
   if (dice_.chance(30)) {
     core::retry_job e;
     e.session = job;
-    return server_.ask(e, [this](core::reply const& r) { report_.retried += r.status.ok(); });
+    return server_.ask(e, [this](core::reply const& r) { count("retried") += r.status.ok(); });
   }
   if (server_.core().job(job)->state == core::job_state::running) return;
   jobs_[job].deleted = true;
@@ -197,14 +187,7 @@ void restart_world::act() {
   if (roll <= 68) return ask_for_a_value();
   if (roll <= 72) return ask_for_an_end();
   if (roll <= 76) return cancel_or_delete();
-  if (roll <= 90) return server_.write_some(static_cast<std::size_t>(dice_.between(1, 4)));
-  if (roll <= 92) return crash();
-  bool const much = roll > 97;
-  workers_.work_on(much);
-  if (!much || dice_.chance(50)) return;
-  server_.write_all();
-  crash();
-  for (int i = 0; i < 3; ++i) workers_.come_back();
+  go_on(roll);
 }
 
 // Everybody is there and nothing breaks any more.
@@ -216,19 +199,14 @@ void restart_world::heal() {
     seal.session = j.id;
     server_.ask(seal, [](core::reply const&) {});
   }
-  for (int i = 0; i < 5'000 && well(); ++i) {
-    workers_.answer_one(true);
-    server_.write_all();
+  for (int i = 0; i < 5'000; ++i) {
+    work_well();
     if (server_.core().overview(server_.now()).jobs_running == 0) return;
-    server_.advance(
-        std::min(server_.core().next_deadline(), server_.now() + std::chrono::milliseconds(100)));
-    server_.step(core::tick{});
-    workers_.stay_alive();
+    pass_time();
   }
   fail("jobs have not ended");
 }
 
-// Right after a start: what was told is there.
 void restart_world::check_known() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
@@ -259,27 +237,20 @@ void restart_world::check_the_end() {
       if (!v) return fail(text(c) + " is gone");
       if (!core::ended(v->state)) return fail(text(c) + " has not ended");
       told(c, v->state, std::string(v->data.view()));
-      ++(v->state == core::closure_state::succeeded ? report_.succeeded
-         : v->state == core::closure_state::failed  ? report_.failed
-                                                    : report_.cancelled);
+      ++count(v->state == core::closure_state::succeeded ? "succeeded"
+              : v->state == core::closure_state::failed  ? "failed"
+                                                         : "cancelled");
     }
   }
 }
 
-restart_report restart_world::run() {
-  for (int i = 0; i < actions && well(); ++i) act();
-  if (well() && dice_.chance(50)) crash();
-  if (well()) heal();
-  if (well()) check_the_end();
-  if (well()) crash();  // what the last one ended is there for the next
-  if (well()) check_the_end();
-  report_.crashes = server_.kills;
-  report_.lost_batches = server_.lost_batches;
-  report_.restored = server_.restored;
-  report_.taken_up = workers_.taken_up;
-  report_.answered_again = workers_.answered_again;
-  report_.violation = server_.violation;
-  return report_;
+void restart_world::live() {
+  for (int i = 0; i < actions; ++i) act();
+  if (dice_.chance(50)) crash();
+  heal();
+  check_the_end();
+  crash();  // what the last one ended is there for the next
+  check_the_end();
 }
 
 }  // namespace muster::server::journal

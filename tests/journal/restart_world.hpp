@@ -10,23 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/journal/killable_server.hpp"
-#include "tests/journal/model_workers.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/journal/killed_world.hpp"
 
 namespace muster::server::journal {
 
-struct restart_report {
-  std::uint64_t crashes = 0, accepted = 0, told = 0, lost_batches = 0, restored = 0, succeeded = 0,
-                failed = 0, cancelled = 0, retried = 0, taken_up = 0, answered_again = 0;
-  std::string violation;  // empty: all held
-};
-
-class restart_world {
+class restart_world final : public killed_world {
  public:
   explicit restart_world(std::uint64_t seed);
-
-  restart_report run();
 
  private:
   struct known_closure {
@@ -44,7 +34,8 @@ class restart_world {
     core::time_point finished{};
   };
 
-  void crash();
+  void live() override;
+  void check_known() override;
   void act();
   void submit();
   void append();
@@ -53,20 +44,13 @@ class restart_world {
   void cancel_or_delete();
   void heal();
   void check_the_end();
-  void check_known();
 
   std::vector<core::closure_spec> some_closures();
   core::session_id some_job(bool open);
   void remember(core::session_id job, std::vector<core::closure_id> const& ids,
                 std::vector<core::closure_spec> const& specs);
   void told(core::closure_id id, core::closure_state state, std::string value);
-  void fail(std::string why) { server_.fail(std::move(why)); }
-  bool well() const { return server_.violation.empty(); }
 
-  simulation::random dice_;
-  killable_server server_;
-  model_workers workers_;
-  restart_report report_;
   std::uint64_t last_args_ = 0;
 
   std::map<core::session_id, known_job> jobs_;

@@ -25,11 +25,9 @@ void ignore(core::reply const&) {}
 
 }  // namespace
 
-session_world::session_world(std::uint64_t seed)
-    : dice_(seed), server_(durable_sessions()), workers_(server_, dice_) {
+session_world::session_world(std::uint64_t seed) : killed_world(seed, durable_sessions()) {
   server_.on_outcome = [this](core::outcome const& o) { told(o); };
   server_.on_notice = [this](core::session_notice const& n) { told(n); };
-  server_.start();
 }
 
 session_world::client* session_world::find(core::session_id id) {
@@ -57,7 +55,7 @@ void session_world::open() {
     auto& c = clients_.at(n);
     c.session = std::get<core::session_reply>(r.body).session;
     c.attached = true;
-    ++report_.opened;
+    ++count("opened");
   });
 }
 
@@ -82,7 +80,7 @@ void session_world::schedule(client& c) {
       t.spec.extras = std::move(x);
     tokens.push_back(token);
   }
-  report_.scheduled += tokens.size();
+  count("scheduled") += tokens.size();
   send(c, tokens);
 }
 
@@ -135,7 +133,7 @@ void session_world::create_value(client& c, std::uint64_t token) {
       known = id;
     else
       fail(text(known) + " is " + text(id) + " now");
-    ++report_.per_worker;
+    ++count("per_worker");
   });
 }
 
@@ -153,7 +151,7 @@ void session_world::release_some(client& c) {
     gone.push_back(token);
   }
   for (auto const token : gone) c.tasks.erase(token);
-  report_.released += gone.size();
+  count("released") += gone.size();
   server_.ask(std::move(e), ignore);
 }
 
@@ -183,7 +181,7 @@ void session_world::resume(client& c) {
     auto const generation = std::get<core::resume_reply>(r.body).generation;
     if (generation < to->generation) fail(text(session) + " is back in an earlier generation");
     to->generation = generation;
-    ++report_.resumed;
+    ++count("resumed");
     std::vector<std::uint64_t> unanswered;
     for (auto const& [token, id] : to->values)
       if (id == core::per_worker_id{}) unanswered.push_back(token);
@@ -196,13 +194,13 @@ void session_world::keep(client& c, std::uint64_t token, core::outcome const& o)
   auto const it = c.tasks.find(token);
   if (it == c.tasks.end()) return;  // released
   auto& t = it->second;
-  ++report_.told;
+  ++count("told");
   auto const args = std::string(t.spec.args.view());
   bool const builds = !t.spec.extras || t.spec.extras->inputs.empty();
   if (o.ok && builds && o.value.view() != value_of(args))
     fail("token " + std::to_string(token) + " has " + std::string(o.value.view()));
   if (t.outcome) {
-    ++report_.repeated;
+    ++count("repeated");
     if (t.outcome->ok != o.ok || t.outcome->value != o.value || t.outcome->closure != o.closure)
       fail("token " + std::to_string(token) + " was told otherwise before");
     return;
@@ -257,28 +255,24 @@ void session_world::settle(client& c) {
     if (j->generation < to->generation) fail(text(session) + " is back in an earlier generation");
     to->generation = j->generation;
     if (!j->has_error) return;
-    ++report_.raised;
+    ++count("raised");
     if (!to->errors.insert(j->generation).second) fail(text(session) + " raises an error twice");
   });
 }
 
 void session_world::close(client& c) {
   if (!c.attached) return;
-  ++report_.closed;
+  ++count("closed");
   auto const session = c.session;
   std::erase_if(clients_, [&](auto const& entry) { return entry.second.session == session; });
   server_.step(core::close_session{session});
 }
 
-void session_world::crash() {
-  server_.kill();
-  workers_.lose_sight();
+void session_world::lose_touch() {
   // Who was not told of its session never had one.
   std::erase_if(clients_,
                 [](auto const& entry) { return entry.second.session == core::session_id{}; });
   for (auto& [n, c] : clients_) c.attached = c.resuming = false;
-  server_.start();
-  check_known();
 }
 
 void session_world::check_known() {
@@ -313,34 +307,20 @@ void session_world::act() {
   if (roll <= 74) return fetch(*c);
   if (roll <= 76) return settle(*c);
   if (roll <= 77) return close(*c);
-  if (roll <= 90) return server_.write_some(static_cast<std::size_t>(dice_.between(1, 4)));
-  if (roll <= 92) return crash();
-  bool const much = roll > 97;
-  workers_.work_on(much);
-  if (!much || dice_.chance(50)) return;
-  server_.write_all();
-  crash();
-  for (int i = 0; i < 3; ++i) workers_.come_back();
+  go_on(roll);
 }
 
-session_report session_world::run() {
-  for (int i = 0; i < actions_of_clients && well(); ++i) act();
-  if (well() && dice_.chance(50)) crash();
-  if (well()) heal();
-  if (well()) check_known();
+void session_world::live() {
+  for (int i = 0; i < actions_of_clients; ++i) act();
+  if (dice_.chance(50)) crash();
+  heal();
+  check_known();
   for (auto& [n, c] : clients_) release_some(c);
   server_.write_some(1);
-  if (well()) crash();
-  if (well()) heal();
-  if (well()) release_all();
-  if (well()) leave();
-  report_.crashes = server_.kills;
-  report_.lost_batches = server_.lost_batches;
-  report_.restored = server_.restored;
-  report_.taken_up = workers_.taken_up;
-  report_.answered_again = workers_.answered_again;
-  report_.violation = server_.violation;
-  return report_;
+  crash();
+  heal();
+  release_all();
+  leave();
 }
 
 }  // namespace muster::server::journal

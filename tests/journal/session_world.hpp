@@ -12,24 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/journal/killable_server.hpp"
-#include "tests/journal/model_workers.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/journal/killed_world.hpp"
 
 namespace muster::server::journal {
 
-struct session_report {
-  std::uint64_t crashes = 0, opened = 0, scheduled = 0, told = 0, repeated = 0, resumed = 0,
-                released = 0, closed = 0, lost_batches = 0, restored = 0, taken_up = 0,
-                answered_again = 0, per_worker = 0, raised = 0;
-  std::string violation;  // empty: all held
-};
-
-class session_world {
+class session_world final : public killed_world {
  public:
   explicit session_world(std::uint64_t seed);
-
-  session_report run();
 
  private:
   struct task {
@@ -51,8 +40,10 @@ class session_world {
     std::map<std::uint64_t, core::per_worker_id> values{};  // none: not answered yet
   };
 
+  void live() override;
+  void lose_touch() override;
+  void check_known() override;
   void act();
-  void crash();
   void open();
   void schedule(client& c);
   void create_value(client& c, std::uint64_t token);
@@ -68,20 +59,13 @@ class session_world {
   void told(core::outcome const& o);
   void told(core::session_notice const& n);
   void keep(client& c, std::uint64_t token, core::outcome const& o);
-  void check_known();
   void heal();
   void release_all();
   void leave();
   client* some_client();
   client* find(core::session_id id);
   bool unfinished() const;
-  void fail(std::string why) { server_.fail(std::move(why)); }
-  bool well() const { return server_.violation.empty(); }
 
-  simulation::random dice_;
-  killable_server server_;
-  model_workers workers_;
-  session_report report_;
   std::map<std::uint64_t, client> clients_;  // by a number of ours
   std::uint64_t last_client_ = 0, last_token_ = 0, last_request_ = 0;
 };

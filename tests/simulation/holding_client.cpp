@@ -10,7 +10,7 @@ void holding_client::start() {
   if (stopped_ || session_open_) return;
   auto& dice = world_.dice();
   session_open_ = true;
-  ++sessions, ++life_;
+  ++life_;
   by_call_ = dice.chance(40);
   failing_ = dice.chance(60);
   turns_left_ = static_cast<int>(dice.between(5, 60));
@@ -148,7 +148,7 @@ void holding_client::release_some() {
   }
   for (auto& [token, p] : pending_)
     if (p.wanted && dice.chance(5)) p.wanted = false, e.tokens.push_back(token);
-  released += e.tokens.size();
+  world_.counts["released"] += e.tokens.size();
   world_.ask(std::move(e), [](core::reply const&) {});
   for (auto const id : gone)
     if (world_.server().closure(id)) throw violation("a released value is still there");
@@ -174,7 +174,7 @@ void holding_client::come_back(std::uint64_t life) {
   world_.ask(std::move(e), [&answer](core::reply const& r) { answer = r; });
   if (answer.status.code == muster::code::not_found) return session_lost();
   if (!answer.status.ok()) throw violation("not resumed: " + answer.status.message);
-  ++resumed;
+  ++world_.counts["resumed"];
   connected_ = true;
   check_values();
   auto const r = std::get<core::resume_reply>(answer.body);
@@ -208,7 +208,7 @@ void holding_client::on_outcome(core::outcome const& o) {
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
   if (o.ok && !it->second.wanted && !value.empty())
     throw violation("a value that nobody wants was sent");
-  ++(o.ok ? succeeded : o.failure->kind == core::failure_kind::cancelled ? cancelled : failed);
+  count(world_, o);
   bool const wanted = it->second.wanted;
   if (wanted && o.ok) values_.emplace(o.token, value);
   pending_.erase(it);
@@ -245,7 +245,7 @@ void holding_client::drained_seen(std::uint32_t generation) {
   if (has_failed_) {
     if (generation <= raised_generation_) throw violation("an error was raised twice");
     raised_generation_ = generation;
-    ++raised;
+    ++world_.counts["raised"];
   }
   draining_ = has_failed_ = false;
 }
@@ -263,7 +263,7 @@ void holding_client::leave() {
 }
 
 void holding_client::session_lost() {
-  ++lost;
+  ++world_.counts["lost"];
   ended();
 }
 
@@ -307,7 +307,7 @@ void holding_client::collected(core::reply const& r) {
   if (!r.status.ok() || !j || !j->has_error) return;
   if (j->generation <= raised_generation_) throw violation("an error was raised twice");
   raised_generation_ = j->generation;
-  ++raised;
+  ++world_.counts["raised"];
 }
 
 // Only after the error of what came before was taken, so nothing of that can be running.
@@ -331,7 +331,7 @@ void holding_client::schedule_by_call() {
                  core::release_values release{{}, session_, {}, {}};
                  for (auto const id : std::get<core::session_reply>(scheduled.body).closures)
                    if (world_.dice().chance(50)) release.closures.push_back(id);
-                 released += release.closures.size();
+                 world_.counts["released"] += release.closures.size();
                  world_.ask(std::move(release), [](core::reply const&) {});
                });
              });

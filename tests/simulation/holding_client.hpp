@@ -25,9 +25,6 @@ class holding_client {
   void on_outcome(core::outcome const& o);
   void on_notice(core::session_notice const& n);
 
-  std::uint64_t succeeded = 0, failed = 0, cancelled = 0, sessions = 0;
-  std::uint64_t raised = 0, resumed = 0, lost = 0, released = 0;
-
  private:
   struct pending {
     core::closure_spec spec;

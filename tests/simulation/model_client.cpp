@@ -10,7 +10,7 @@ void model_client::start() {
   if (stopped_ || session_open_) return;
   session_open_ = true;
   gone_ = false;
-  ++sessions;
+  ++sessions_;
   failing_ = world_.dice().chance(40);
   fancy_ = world_.dice().chance(40);
   if (fancy_ && world_.dice().chance(50)) create_value();
@@ -112,7 +112,7 @@ std::vector<core::closure_spec> model_client::batch() {
     c.token = ++last_token_;
     c.function = functions_[static_cast<std::size_t>(
         dice.between(0, static_cast<std::int64_t>(functions_.size()) - 1))];
-    c.args = args_for(b, c.token, sessions % 2 ? core::encoding::bytes : core::encoding::json);
+    c.args = args_for(b, c.token, sessions_ % 2 ? core::encoding::bytes : core::encoding::json);
     if (fancy_ && dice.chance(50)) c.extras = extras(static_cast<std::size_t>(&c - out.data()));
   }
   if (fancy_ && dice.chance(50)) make_gang(out);
@@ -168,7 +168,7 @@ void model_client::on_outcome(core::outcome const& o) {
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   if (o.ok && std::string(o.value.view()).substr(2) != std::to_string(o.token))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
-  ++(o.ok ? succeeded : o.failure->kind == core::failure_kind::cancelled ? cancelled : failed);
+  count(world_, o);
 }
 
 void model_client::on_notice(core::notice_kind n) {
@@ -238,9 +238,9 @@ void model_client::follow(core::session_reply const& opened) {
       throw violation("a job ended with closures missing");
     if (j.state == core::job_state::succeeded && job.counts.succeeded != n)
       throw violation("a job succeeded without all of its closures");
-    succeeded += job.counts.succeeded;
-    failed += job.counts.failed;
-    cancelled += job.counts.cancelled;
+    world_.counts["succeeded"] += job.counts.succeeded;
+    world_.counts["failed"] += job.counts.failed;
+    world_.counts["cancelled"] += job.counts.cancelled;
     auto const id = session_;
     if (!retry(id)) ended();
     if (world_.dice().chance(50))
@@ -277,7 +277,7 @@ bool model_client::retry(core::session_id id) {
       throw violation("a retry was refused: " + r.status.message);
     }
   });
-  ++(opened.session == core::session_id{} ? refused_retries : retries);
+  ++world_.counts[opened.session == core::session_id{} ? "refused_retries" : "retries"];
   if (opened.session == core::session_id{}) return false;
   auto const again = server.job(opened.session);
   if (!again || again->retry_of != id) throw violation("a retry does not say of what");

@@ -25,9 +25,6 @@ class model_client {
   void on_outcome(core::outcome const& o);
   void on_notice(core::notice_kind n);
 
-  std::uint64_t succeeded = 0, failed = 0, cancelled = 0, sessions = 0;
-  std::uint64_t retries = 0, refused_retries = 0;
-
  private:
   void open_stream();
   void open_job();
@@ -50,6 +47,7 @@ class model_client {
   std::int64_t const doomed_;
   core::function_id doomed_builder_{};
   bool stopped_ = false;
+  std::uint64_t sessions_ = 0;
   bool session_open_ = false;
   bool failing_ = false;  // this session may schedule closures that fail
   bool fancy_ = false;    // its closures have inputs and options

@@ -27,7 +27,7 @@ void model_disk::write(core::value_move const& m) {
   bool const ok = !faulty_ || world_.now() >= full_until_;
   if (ok && !values_.emplace(m.closure, m.value).second)
     throw violation("a value was written while it was there");
-  ++(ok ? written : failed);
+  ++world_.counts[ok ? "written" : "disk_faults"];
   world_.apply(core::values_moved{
       {{core::move_kind::write, m.closure, ok, {}, ok ? "" : "no space left on device"}}});
 }
@@ -36,7 +36,7 @@ void model_disk::read_back(core::closure_id id) {
   auto const it = values_.find(id);
   if (it == values_.end()) throw violation("a value was read that is not on the disk");
   bool const ok = !faulty_ || !world_.dice().chance(3);
-  ++(ok ? read : failed);
+  ++world_.counts[ok ? "read" : "disk_faults"];
   world_.apply(core::values_moved{{{core::move_kind::read, id, ok, ok ? it->second : core::blob(),
                                     ok ? "" : "input/output error"}}});
 }

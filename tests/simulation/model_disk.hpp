@@ -18,8 +18,6 @@ class model_disk {
   void heal() { faulty_ = false; }
   std::size_t size() const { return values_.size(); }
 
-  std::uint64_t written = 0, read = 0, failed = 0;
-
  private:
   void write(core::value_move const& m);
   void read_back(core::closure_id id);

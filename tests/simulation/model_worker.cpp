@@ -22,6 +22,10 @@ core::blob args_for(behaviour b, std::uint64_t token, core::encoding e) {
 core::blob value_for(core::blob const& args) {
   return core::blob("=" + std::string(args.view()), args.encoding());
 }
+void count(world& w, core::outcome const& o) {
+  bool const cancelled = !o.ok && o.failure->kind == core::failure_kind::cancelled;
+  ++w.counts[o.ok ? "succeeded" : cancelled ? "cancelled" : "failed"];
+}
 
 model_worker::model_worker(world& w, faults const& f, int number,
                            std::vector<std::string> functions, std::uint64_t& stream_counter)
@@ -85,7 +89,7 @@ void model_worker::on_welcome(core::welcome const& w) {
     std::erase_if(answers_, [&](core::worker_result const& r) {
       return unwanted.contains({r.closure, r.attempt});
     });
-    went_on += kept.size();
+    world_.counts["went_on"] += kept.size();  // that survived a broken connection
     execute_next();
     flush(link_);
   });
@@ -150,11 +154,16 @@ void model_worker::execute_next() {
   }
 }
 
-void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
-  if (life != life_ || !alive_) return;
-  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
+std::vector<model_worker::held>::iterator model_worker::find(core::closure_id c,
+                                                             std::uint32_t attempt) {
+  return std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
     return h.what.closure == c && h.what.attempt == attempt;
   });
+}
+
+void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
+  if (life != life_ || !alive_) return;
+  auto const it = find(c, attempt);
   if (it == holds_.end()) return;  // stopped meanwhile
   auto const what = it->what;
   bool const builds = what.builds != core::per_worker_id{};
@@ -162,7 +171,6 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   auto const tried = builds ? ++builds_[what.builds] : what.attempt;
   auto const fails = builds ? core::raw(what.builds) % 5 : 0;
   auto const ran = world_.now() - it->began;
-  ++executed;
   auto const b = behaviour_of(what.args);
   if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
     return crash(true);
@@ -250,12 +258,9 @@ void model_worker::flush(std::uint64_t link) {
 void model_worker::on_recall(core::recall_request const& r) {
   world_.after(transit(5'000), [this, link = link_, r] {
     if (link != link_ || !alive_) return;
-    auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
-      return h.what.closure == r.closure && h.what.attempt == r.attempt;
-    });
+    auto const it = find(r.closure, r.attempt);
     if (it == holds_.end() || it->executing) return;
     holds_.erase(it);
-    ++gave_back;
     send(core::worker_results{stream_, {}, {}, {{r.closure, r.attempt}}});
   });
 }
@@ -263,9 +268,7 @@ void model_worker::on_recall(core::recall_request const& r) {
 void model_worker::on_stop(core::stop_request const& s) {
   world_.after(transit(5'000), [this, link = link_, s] {
     if (link != link_ || !alive_) return;
-    auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
-      return h.what.closure == s.closure && h.what.attempt == s.attempt;
-    });
+    auto const it = find(s.closure, s.attempt);
     if (it == holds_.end() || (it->executing && world_.dice().chance(50))) return;
     core::worker_result r;
     r.closure = s.closure;

@@ -57,11 +57,6 @@ class model_worker {
   void on_drain();
   void on_drop(core::per_worker_id v) { kept_.erase(v); }
 
-  std::uint64_t executed = 0;
-  std::uint64_t gave_back = 0;
-  std::uint64_t waited = 0;   // times that one gave its slot back
-  std::uint64_t went_on = 0;  // closures that survived a broken connection
-
  private:
   struct held {
     core::assignment what;
@@ -72,6 +67,7 @@ class model_worker {
   void attach();
   void beat(std::uint64_t link);
   void execute_next();
+  std::vector<held>::iterator find(core::closure_id c, std::uint32_t attempt);
   void finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void attach_later(core::duration longest);
   core::duration transit(std::int64_t longest_us);
@@ -119,5 +115,7 @@ behaviour behaviour_of(core::blob const& args);
 behaviour some_builder(world& w);
 core::blob args_for(behaviour b, std::uint64_t token, core::encoding e = core::encoding::json);
 core::blob value_for(core::blob const& args);  // in the same encoding
+/// A closure that ended.
+void count(world& w, core::outcome const& o);
 
 }  // namespace muster::simulation

@@ -9,9 +9,7 @@ using namespace std::chrono_literals;
 
 void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
-  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
-    return h.what.closure == c && h.what.attempt == attempt;
-  });
+  auto const it = find(c, attempt);
   if (it == holds_.end()) return;  // it has finished
   send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
@@ -20,15 +18,13 @@ void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::
 // Half of them answer while they wait.
 void model_worker::wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
-  auto const it = std::find_if(holds_.begin(), holds_.end(), [&](held const& h) {
-    return h.what.closure == c && h.what.attempt == attempt;
-  });
+  auto const it = find(c, attempt);
   if (it == holds_.end()) return;  // it has finished
   auto const waiting = static_cast<std::uint32_t>(
       std::count_if(holds_.begin(), holds_.end(), [](held const& h) { return h.waits; }));
   if (!it->waits && waiting >= nested_max_) return;
   it->waits = !it->waits;
-  waited += it->waits;
+  world_.counts["waited"] += it->waits;
   send(core::worker_results{stream_, {}, {}, {}, {{c, attempt, it->waits}}});
   execute_next();
   if (it->waits && world_.dice().chance(50))

@@ -191,38 +191,16 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look,
     r.violation = v.what();
     r.recent = c.earth.recent();
   }
-  auto const v = c.earth.server().overview(c.earth.now());
-  if (look) look(c.earth.server(), c.earth.now());
+  auto const& server = c.earth.server();
+  auto const v = server.overview(c.earth.now());
+  if (look) look(server, c.earth.now());
   r.trace_hash = c.earth.trace_hash();
   r.steps = c.earth.steps();
-  r.put_back = v.put_back;
-  r.aborted = v.values_aborted;
-  r.written = c.disk.written;
-  r.read_back = c.disk.read;
-  r.disk_faults = c.disk.failed;
-  r.made_again = c.earth.made_again();
-  r.dropped = c.earth.dropped();
-  r.alone = c.earth.sent_alone();
-  for (auto const& w : c.workers)
-    r.executed += w->executed, r.went_on += w->went_on, r.waited += w->waited;
-  for (auto const& client : c.clients) {
-    r.succeeded += client->succeeded;
-    r.failed += client->failed;
-    r.cancelled += client->cancelled;
-    r.sessions += client->sessions;
-    r.retries += client->retries;
-    r.refused_retries += client->refused_retries;
-  }
-  for (auto const& h : c.holders) {
-    r.succeeded += h->succeeded;
-    r.failed += h->failed;
-    r.cancelled += h->cancelled;
-    r.sessions += h->sessions;
-    r.raised += h->raised;
-    r.resumed += h->resumed;
-    r.lost += h->lost;
-    r.released += h->released;
-  }
+  r.counts = c.earth.counts;
+  r.counts["put_back"] = v.put_back;
+  r.counts["aborted"] = v.values_aborted;
+  r.counts["made_again"] = c.earth.made_again();
+  r.counts["dropped"] = c.earth.dropped();
   return r;
 }
 

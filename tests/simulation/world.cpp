@@ -8,30 +8,16 @@
 namespace muster::simulation {
 
 world::world(std::uint64_t seed, core::config config, recording* into)
-    : dice_(seed),
+    : virtual_time(seed),
       recording_(into),
       server_(std::make_unique<core::coordinator>(config, now_, wide_)),
       past_(std::make_unique<history::history>(server_->configuration(), wide_, now_)) {
   if (recording_) *recording_ = {std::move(config), now_, {}};
 }
 
-void world::after(core::duration delay, std::function<void()> what) {
-  agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
-}
-
-bool world::run(core::time_point end) {
-  while (!agenda_.empty()) {
-    auto const first = agenda_.begin();
-    if (first->first.first > end) {
-      now_ = end;
-      return false;
-    }
-    now_ = first->first.first;
-    auto const what = std::move(first->second);
-    agenda_.erase(first);
-    what();
-  }
-  return true;
+void world::run(core::time_point end) {
+  while (next() <= end) perform_next();
+  if (next() != core::never) now_ = end;
 }
 
 core::function_id world::learn(std::string name) {
@@ -104,7 +90,7 @@ void world::check_lone_ones(core::effects const& fx) {
   if (fx.assignments.empty()) return;
   for (auto const& lone : server_->overview(now_).alone) {
     auto const is_it = [&](core::assignment const& a) { return a.closure == lone.closure; };
-    sent_alone_ += static_cast<std::uint64_t>(
+    counts["alone"] += static_cast<std::uint64_t>(
         std::count_if(fx.assignments.begin(), fx.assignments.end(), is_it));
     for (auto const stream : witness_.streams()) {
       auto const& held = witness_.held(stream);
@@ -132,28 +118,13 @@ bool world::needed_again(core::per_worker_id v) const {
   });
 }
 
-void world::note(std::string line) {
-  notes_.push_back(std::to_string(core::to_unix_ms(now_) - 1'700'000'000'000) + " ms  " +
-                   std::move(line));
-  if (notes_.size() > 50) notes_.pop_front();
-}
-
-std::string world::recent() const {
-  std::string all;
-  for (auto const& n : notes_) all += "  " + n + "\n";
-  return all;
-}
-
 std::uint64_t world::dropped() const {
   auto const& by_reason = server_->metrics().values_dropped;
   return std::accumulate(by_reason.begin(), by_reason.end(), std::uint64_t{0});
 }
 
 void world::fold(std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) {
-    hash_ ^= value >> (8 * i) & 0xff;
-    hash_ *= 1099511628211ull;
-  }
+  for (int i = 0; i < 8; ++i) mix(value >> (8 * i) & 0xff);
 }
 
 void world::fold(core::effects const& fx) {

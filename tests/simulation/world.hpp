@@ -1,4 +1,4 @@
-// Virtual time around one coordinator: a queue of things to happen, the coordinator, a trace.
+// Virtual time around one coordinator.
 //
 // After every step the coordinator's invariants and the witness's rules are checked, its effects
 // are folded into a hash (so that two runs can be compared) and handed to whoever simulates the
@@ -6,10 +6,9 @@
 // world arms the coordinator's one timer as the real hub does.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
-#include <stdexcept>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,13 +16,9 @@
 #include "server/history/history.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/witness.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/support/simulation/virtual_time.hpp"
 
 namespace muster::simulation {
-
-struct violation : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// Everything that went into a core, and what came out.
 struct recording {
@@ -38,19 +33,15 @@ struct recording {
   std::vector<step> steps;
 };
 
-class world {
+class world : public virtual_time {
  public:
   /// `into`, where there is one, gets every step.
   world(std::uint64_t seed, core::config config, recording* into = nullptr);
 
-  core::time_point now() const { return now_; }
   core::coordinator const& server() const { return *server_; }
-  random& dice() { return dice_; }
 
-  /// `what` happens after `delay` of virtual time; things at the same time happen in this order.
-  void after(core::duration delay, std::function<void()> what);
-  /// Runs until nothing is left to happen or `end` is reached. Returns false at `end`.
-  bool run(core::time_point end);
+  /// Runs until nothing is left to happen or `end` is reached.
+  void run(core::time_point end);
 
   /// The number of a function's name. Before anything happens: no part of the trace.
   core::function_id learn(std::string name);
@@ -71,8 +62,6 @@ class world {
   std::size_t made_again() const { return again_.size(); }
   /// Whether one of them has not ended and needs the value.
   bool needed_again(core::per_worker_id v) const;
-  /// How often a closure was sent that runs alone.
-  std::uint64_t sent_alone() const { return sent_alone_; }
 
   /// The core recounts its invariants after each such number of steps. Recounting takes most of a
   /// run, and what is broken mostly stays so: where many seeds are played, fewer looks find it too.
@@ -83,10 +72,6 @@ class world {
   /// The other side of the effects; set before the first step.
   std::function<void(core::effects const&)> perform;
 
-  void note(std::string line);  // for the trace shown when something breaks
-  std::uint64_t trace_hash() const { return hash_; }
-  std::string recent() const;
-  std::uint64_t steps() const { return steps_; }
   /// Values that were released to stay within a limit.
   std::uint64_t dropped() const;
 
@@ -100,24 +85,16 @@ class world {
   void learn_what_runs_again(core::effects const& fx);
   void arm();
 
-  random dice_;
   core::witness witness_;
   core::changes_model told_;
   recording* const recording_;
-  core::time_point now_{std::chrono::seconds(1'700'000'000)};
   core::server_wide wide_{now_};
   std::unique_ptr<core::coordinator> server_;
   std::unique_ptr<history::history> past_;
-  std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;
-  std::uint64_t sequence_ = 0;
   std::map<core::call_id, std::function<void(core::reply const&)>> calls_;
   std::uint64_t last_call_ = 0;
   core::time_point armed_ = core::never;
   std::vector<core::closure_id> again_;
-  std::uint64_t hash_ = 14695981039346656037ull;
-  std::deque<std::string> notes_;
-  std::uint64_t steps_ = 0;
-  std::uint64_t sent_alone_ = 0;
 };
 
 }  // namespace muster::simulation

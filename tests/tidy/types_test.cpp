@@ -41,7 +41,6 @@ constexpr big_type with_more_fields[] = {
     {"views.hpp", "overview_view", 29},
     {"web_options.hpp", "web_options", 25},
     {"barrier.hpp", "barrier", 25},
-    {"simulation.hpp", "report", 25},  // counters of the simulator
     {"configuration.hpp", "configuration", 24},
     {"seat.hpp", "seat", 22},
     {"submission.hpp", "job_request", 22},

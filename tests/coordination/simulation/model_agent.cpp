@@ -24,7 +24,7 @@ void model_agent::die(char const* why) {
   world_.note("task " + std::to_string(task_) + " dies: " + why);
   alive_ = false;
   ++life_;
-  ++deaths;
+  ++world_.counts["deaths"];
   for (auto const& [handle, unused] : std::exchange(open_, {})) world_.drop(handle);
   world_.close_connection(task_, incarnation_);
 }
@@ -71,7 +71,7 @@ void model_agent::enlist() {
 void model_agent::connect(cc::reply const* r) {
   auto const code = !r ? muster::code::unavailable : r->fault ? r->fault->code : muster::code::ok;
   if (code == muster::code::ok) {
-    ++registered;
+    ++world_.counts["registered"];
     service_ = std::get<core::incarnation>(r->body);
     beat();
     if (polls_) poll();
@@ -90,7 +90,7 @@ void model_agent::connect(cc::reply const* r) {
 }
 
 void model_agent::suffer(cc::reply const& r) {
-  ++told;
+  ++world_.counts["told"];
   world_.note("told: " + r.fault->message.substr(0, 300));
   die("told of an error");
   try_again();
@@ -182,7 +182,7 @@ void model_agent::meet(std::string id, std::vector<cc::task_index> who,
   call(std::move(r), patience, [this, id, then](cc::reply const* reply) {
     meeting_.erase(id);
     auto const ok = reply && !reply->fault;
-    ++(ok ? passed : failed);
+    ++world_.counts[ok ? "passed" : "failed"];
     if (ok) counters_[id] = std::get<std::int64_t>(reply->body) + 1;
     if (reply && reply->fault && reply->fault->barrier)
       counters_[id] = reply->fault->barrier->counter + 1;

@@ -22,8 +22,6 @@ class model_agent {
   bool left() const { return left_; }
   bool alive() const { return alive_; }
 
-  std::uint64_t registered = 0, passed = 0, failed = 0, deaths = 0, told = 0;
-
  private:
   /// `then` gets null when the call was lost: nothing came within `patience`.
   template <class Request>

@@ -54,7 +54,6 @@ struct cluster {
         });
       }
     if (mortal && faulty && earth.dice().chance(5)) {
-      ++kills;
       earth.kill_server();
     }
     if (faulty) earth.after(1s, [this] { strike(); });
@@ -65,7 +64,6 @@ struct cluster {
   std::int64_t crashes = 0;  // of one agent, in a thousand seconds
   bool faulty = true;
   bool const mortal;  // the server
-  std::uint64_t kills = 0;
 };
 
 void rest(cluster& c) {
@@ -112,15 +110,8 @@ report simulate(std::uint64_t seed, recording* to, bool kills) {
   }
   r.trace_hash = c.earth.trace_hash();
   r.steps = c.earth.steps();
-  r.kills = c.kills;
-  r.generations = c.earth.service().view(c.earth.now()).number;
-  for (auto const& a : c.agents) {
-    r.registered += a->registered;
-    r.passed += a->passed;
-    r.failed += a->failed;
-    r.deaths += a->deaths;
-    r.told += a->told;
-  }
+  r.counts = c.earth.counts;
+  r.counts["generations"] = c.earth.service().view(c.earth.now()).number;
   return r;
 }
 

@@ -3,19 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "tests/support/simulation/report.hpp"
 
 namespace muster::coordination_simulation {
 
 struct recording;
 
-struct report {
-  std::uint64_t trace_hash = 0, steps = 0, generations = 0;
-  std::uint64_t registered = 0, passed = 0, failed = 0, deaths = 0, told = 0;
-  std::uint64_t kills = 0;
-  std::string violation;  // empty: every invariant held and everything ended
-  std::string recent;     // what came before it
-};
+using simulation::report;
 
 /// Deterministic: the same seed gives the same report. `to`: where to note every step, or null.
 /// `kills`: what the server promises is on a disk, and now and then it is killed and begins again.

@@ -19,7 +19,7 @@ cc::limits limits_of(bool journalled) {
 }  // namespace
 
 world::world(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool journalled)
-    : recording_(to), limits_(limits_of(journalled)), dice_(seed), server_(limits_, seed) {
+    : virtual_time(seed), recording_(to), limits_(limits_of(journalled)), server_(limits_, seed) {
   auto const& made = step(cc::create_cluster{std::move(spec)});
   if (!made.declared.ok()) throw violation(made.declared.message);
   cluster_ = made.cluster;
@@ -33,26 +33,20 @@ cc::effects& world::step(cc::event e) {
   return fx;
 }
 
-void world::after(core::duration delay, std::function<void()> what) {
-  agenda_.emplace(std::pair(now_ + delay, ++sequence_), std::move(what));
-}
-
 void world::run(core::time_point end) {
   int in_place = 0;
   for (;;) {
-    auto const next = agenda_.empty() ? core::never : agenda_.begin()->first.first;
     auto const due = server_.next_deadline();
-    if (std::min(next, due) > end) break;
-    in_place = std::min(next, due) > now_ ? 0 : in_place + 1;
+    auto const soonest = std::min(next(), due);
+    if (soonest > end) break;
+    in_place = soonest > now_ ? 0 : in_place + 1;
     if (in_place > 100'000) throw violation("time stands still");
-    now_ = std::max(now_, std::min(next, due));
-    if (due <= next) {
+    if (due <= next()) {
+      now_ = std::max(now_, due);
       perform(step(cc::tick{}));
-      continue;
+    } else {
+      perform_next();
     }
-    auto const what = std::move(agenda_.begin()->second);
-    agenda_.erase(agenda_.begin());
-    what();
   }
   now_ = end;
 }
@@ -65,10 +59,10 @@ std::uint64_t world::send(cc::request r, done then) {
   if (std::holds_alternative<cc::watch_tasks>(r))
     sent_[handle].when_killed = muster::code::unavailable;
   auto const travel = [this] {
-    return core::duration(dice_.between(1, faulty_ && dice_.chance(10) ? 3'000'000 : 2'000));
+    return core::duration(dice().between(1, faulty_ && dice().chance(10) ? 3'000'000 : 2'000));
   };
-  if (faulty_ && dice_.chance(3)) return note("lost on its way"), handle;
-  if (faulty_ && dice_.chance(3)) after(travel(), [this, handle, r] { deliver(handle, r); });
+  if (faulty_ && dice().chance(3)) return note("lost on its way"), handle;
+  if (faulty_ && dice().chance(3)) after(travel(), [this, handle, r] { deliver(handle, r); });
   after(travel(), [this, handle, r = std::move(r)] { deliver(handle, r); });
   return handle;
 }
@@ -87,7 +81,7 @@ void world::deliver(std::uint64_t handle, cc::request r) {
   calls_.emplace(call, std::move(c));
   it->second.calls.insert(call);
   std::visit([call](auto& q) { q.from.call = call; }, r);
-  fold(r.index());
+  mix(r.index());
   perform(step(cc::cluster_call{cluster_, std::move(r)}));
 }
 
@@ -101,8 +95,8 @@ void world::drop(std::uint64_t handle) {
   auto const it = sent_.find(handle);
   if (it == sent_.end()) return;
   it->second.dropped = true;
-  auto const noticed =
-      faulty_ && dice_.chance(50) ? core::duration(dice_.between(0, 5'000'000)) : core::duration(0);
+  auto const noticed = faulty_ && dice().chance(50) ? core::duration(dice().between(0, 5'000'000))
+                                                    : core::duration(0);
   after(noticed, [this, handle] {
     auto const entry = sent_.find(handle);
     if (entry == sent_.end()) return;
@@ -117,14 +111,14 @@ void world::drop(std::uint64_t handle) {
 
 void world::close_connection(cc::task_index task, core::incarnation incarnation) {
   if (!service().tells_by_heartbeat()) return;
-  after(core::duration(dice_.between(0, 5'000)), [this, task, incarnation, boot = boot_] {
+  after(core::duration(dice().between(0, 5'000)), [this, task, incarnation, boot = boot_] {
     if (boot == boot_) perform(step(cc::connection_closed{cluster_, task, incarnation}));
   });
 }
 
 void world::perform(cc::effects& fx) {
   ++steps_;
-  fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+  mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
   if (auto broken = server_.violated_invariant(); !broken.empty()) throw violation(broken);
   if (service().incarnation() != generation_) {
     generation_ = service().incarnation();
@@ -159,7 +153,7 @@ void world::write_down(std::vector<cc::fact> facts,
   if (facts.empty() && replies.empty()) return;
   auto const takes = facts.empty()
                          ? core::duration(0)
-                         : core::duration(dice_.between(1, dice_.chance(5) ? 800'000 : 5'000));
+                         : core::duration(dice().between(1, dice().chance(5) ? 800'000 : 5'000));
   disk_free_ = std::max(disk_free_, now_) + takes;
   writes_.push_back({std::move(facts), std::move(replies)});
   after(disk_free_ - now_, [this, boot = boot_] {
@@ -176,12 +170,13 @@ void world::tell(cc::reply const& r, open_call const& c) {
   agree(r, c);
   auto const s = sent_.find(c.handle);
   if (s == sent_.end()) return;
-  if (s->second.dropped || !s->second.then || (faulty_ && dice_.chance(2))) return;
+  if (s->second.dropped || !s->second.then || (faulty_ && dice().chance(2))) return;
   auto const then = std::exchange(s->second.then, {});  // a repeated call has two replies
-  after(core::duration(dice_.between(1, 2'000)), [then, r] { then(r); });
+  after(core::duration(dice().between(1, 2'000)), [then, r] { then(r); });
 }
 
 void world::kill_server() {
+  ++counts["kills"];
   note("the server is killed with " + std::to_string(writes_.size()) + " writes under way");
   if (writes_.empty())
     if (auto lost = cc::lost_at_restart(server_, disk_, limits_, now_); !lost.empty())
@@ -192,7 +187,7 @@ void world::kill_server() {
   calls_.clear();
   auto const name = server_.spec(cluster_).name;
   std::destroy_at(&server_);
-  std::construct_at(&server_, limits_, dice_.next());
+  std::construct_at(&server_, limits_, dice().next());
   for (auto& c : disk_.clusters()) {
     auto const& restored = step(cc::restore_cluster{std::move(c)});
     if (!restored.declared.ok()) throw violation(restored.declared.message);
@@ -208,7 +203,7 @@ void world::kill_server() {
     killed->code = s.when_killed;
     cc::reply r;
     r.fault = std::move(killed);
-    after(core::duration(dice_.between(1, 2'000)),
+    after(core::duration(dice().between(1, 2'000)),
           [then = std::exchange(s.then, {}), r] { then(r); });
   }
 }
@@ -244,29 +239,14 @@ void world::agree(open_call const& c, std::int64_t counter, muster::code result)
                     " for another");
 }
 
-void world::fold(std::uint64_t value) {
-  hash_ = (hash_ ^ value) * 1099511628211ull;
-}
-
 void world::fold(cc::reply const& r) {
-  fold(raw(r.call));
-  fold(r.body.index());
+  mix(raw(r.call));
+  mix(r.body.index());
   if (!r.fault) return;
-  fold(static_cast<std::uint64_t>(r.fault->code));
-  fold(r.fault->source), fold(r.fault->reported);
-  if (r.fault->barrier) fold(static_cast<std::uint64_t>(r.fault->barrier->counter));
-  if (r.fault->mismatch) fold(raw(*r.fault->mismatch));
-}
-
-void world::note(std::string line) {
-  notes_.push_back(std::to_string((now_.time_since_epoch() % 100'000s).count()) + " " + line);
-  if (notes_.size() > 60) notes_.pop_front();
-}
-
-std::string world::recent() const {
-  std::string all;
-  for (auto const& n : notes_) all += n + "\n";
-  return all;
+  mix(static_cast<std::uint64_t>(r.fault->code));
+  mix(r.fault->source), mix(r.fault->reported);
+  if (r.fault->barrier) mix(static_cast<std::uint64_t>(r.fault->barrier->counter));
+  if (r.fault->mismatch) mix(raw(*r.fault->mismatch));
 }
 
 }  // namespace muster::coordination_simulation

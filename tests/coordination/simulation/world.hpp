@@ -1,27 +1,24 @@
-// Virtual time around the clusters: a queue of things to happen, a link that loses, delays and
-// repeats calls, a disk that is slow and forgets what it has not finished, a trace (a hash of codes
-// and numbers, not of sentences), and what must hold after every step.
+// Virtual time around the clusters: a link that loses, delays and repeats calls, a disk that is
+// slow and forgets what it has not finished, a trace (of codes and numbers, not of sentences), and
+// what must hold after every step.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 
 #include "server/core/coordination/clusters.hpp"
 #include "tests/coordination/fact_book.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/support/simulation/virtual_time.hpp"
 
 namespace muster::coordination_simulation {
 
 namespace cc = core::coordination;
 
-struct violation : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using simulation::violation;
 
 /// What went into the core, and what came out.
 struct recording {
@@ -33,20 +30,17 @@ struct recording {
   std::vector<step> steps;
 };
 
-class world {
+class world : public simulation::virtual_time {
  public:
   /// `to`: where to note every step, or null. REQUIRES: outlives the world. `journalled`: there is
   /// a disk, and nobody hears of anything that it does not have.
   world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr,
         bool journalled = false);
 
-  core::time_point now() const { return now_; }
-  simulation::random& dice() { return dice_; }
   cc::clusters const& server() const { return server_; }
   cc::service const& service() const { return server_.current(cluster_); }
   cc::cluster_spec const& spec() const { return server_.spec(cluster_); }
 
-  void after(core::duration delay, std::function<void()> what);
   /// Runs until `end`, with a tick whenever the clusters asked for one.
   void run(core::time_point end);
 
@@ -64,10 +58,6 @@ class world {
   void kill_server();
 
   std::size_t endless_waits() const;
-  void note(std::string line);
-  std::uint64_t trace_hash() const { return hash_; }
-  std::uint64_t steps() const { return steps_; }
-  std::string recent() const;
 
  private:
   struct open_call {
@@ -97,17 +87,13 @@ class world {
   void look(cc::reply const& r);
   void agree(cc::reply const& r, open_call const& c);
   void agree(open_call const& c, std::int64_t counter, muster::code result);
-  void fold(std::uint64_t value);
   void fold(cc::reply const& r);
 
   recording* const recording_;
   cc::limits const limits_;
-  simulation::random dice_;
   cc::clusters server_;
   cc::cluster_id cluster_{};
-  core::time_point now_{std::chrono::seconds(1'700'000'000)};
-  std::map<std::pair<core::time_point, std::uint64_t>, std::function<void()>> agenda_;
-  std::uint64_t sequence_ = 0, last_handle_ = 0, last_call_ = 0;
+  std::uint64_t last_handle_ = 0, last_call_ = 0;
   std::map<std::uint64_t, sent> sent_;
   std::map<core::call_id, open_call> calls_;
   bool faulty_ = true;
@@ -121,10 +107,6 @@ class world {
   core::time_point disk_free_{};
   std::uint64_t boot_ = 0;
   cc::fact_book disk_;
-
-  std::uint64_t hash_ = 14695981039346656037ull;
-  std::deque<std::string> notes_;
-  std::uint64_t steps_ = 0;
 };
 
 }  // namespace muster::coordination_simulation

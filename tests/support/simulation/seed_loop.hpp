@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 namespace muster::simulation {
@@ -23,9 +24,9 @@ struct running_seed {
 };
 inline running_seed running;
 
-/// Returns the exit status of the program. `print` shows what a report counts, without line end.
-template <class Simulate, class Print>
-int run_seeds(int argc, char** argv, Simulate simulate, Print print) {
+/// Returns the exit status of the program. `simulate` makes a report of a seed.
+template <class Simulate>
+int run_seeds(int argc, char** argv, Simulate simulate) {
   std::uint64_t from = 1, count = 1000;
   for (int i = 1; i < argc; i += 2) {
     std::string_view const flag = argv[i];
@@ -46,9 +47,10 @@ int run_seeds(int argc, char** argv, Simulate simulate, Print print) {
     running.seed = seed;
     auto const r = simulate(seed);
     if (count == 1 || !r.violation.empty()) {
-      std::printf("seed=%llu steps=%llu hash=%016llx ", (unsigned long long)seed,
+      std::printf("seed=%llu steps=%llu hash=%016llx", (unsigned long long)seed,
                   (unsigned long long)r.steps, (unsigned long long)r.trace_hash);
-      print(r);
+      for (auto const& [what, n] : r.counts)
+        std::printf(" %s=%llu", std::string(what).c_str(), (unsigned long long)n);
       std::printf("\n");
     }
     if (r.violation.empty()) continue;
