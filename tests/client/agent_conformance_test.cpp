@@ -141,7 +141,7 @@ TEST(agent_conformance, PollForErrorRequestWithFailedPrecondition) {
 }
 
 TEST(agent_conformance, CancelGetKeyValue_Success) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   auto waiting = beside([&] { return all[0]->get("k", long_time); });
   ASSERT_TRUE(server.parked(2));
@@ -150,14 +150,14 @@ TEST(agent_conformance, CancelGetKeyValue_Success) {
 }
 
 TEST(agent_conformance, WaitAtBarrier_Twice_Success) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   EXPECT_EQ(all[0]->barrier("b", long_time), 0);
   EXPECT_EQ(all[0]->barrier("b", long_time), 1);
 }
 
 TEST(agent_conformance, WaitAtBarrier_Ongoing_Fails) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto waiting = beside([&] { return both[0]->barrier("b", long_time); });
   ASSERT_TRUE(server.parked(3));
@@ -168,7 +168,7 @@ TEST(agent_conformance, WaitAtBarrier_Ongoing_Fails) {
 }
 
 TEST(agent_conformance, CancelBarrier_OngoingBarrier_Cancelled) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto waiting = beside([&] { return both[0]->barrier("b", long_time); });
   ASSERT_TRUE(server.parked(3));
@@ -178,7 +178,7 @@ TEST(agent_conformance, CancelBarrier_OngoingBarrier_Cancelled) {
 }
 
 TEST(agent_conformance, CancelBarrier_CompletedBarrier_Fails) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   all[0]->barrier("b", long_time);
   EXPECT_EQ(raised_code([&] { all[0]->cancel_barrier("b"); }),
@@ -186,7 +186,7 @@ TEST(agent_conformance, CancelBarrier_CompletedBarrier_Fails) {
 }
 
 TEST(agent_conformance, CancelBarrier_ErroredBarrier_Fails) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   EXPECT_THROW(both[0]->barrier("b", 50ms), coordination_barrier_error);
   EXPECT_EQ(raised_code([&] { both[0]->cancel_barrier("b"); }),
@@ -196,7 +196,7 @@ TEST(agent_conformance, CancelBarrier_ErroredBarrier_Fails) {
 // In place of CancelBarrier_NonExistent_Fails: whoever takes no part may cancel here, so the agent
 // cannot know; the service, as the original's, lets a barrier that does not exist begin cancelled.
 TEST(agent_conformance, CancelBarrier_NonExistent_BeginsCancelled) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   all[0]->cancel_barrier("b");
   EXPECT_EQ(raised_by<coordination_barrier_error>([&] { all[0]->barrier("b", long_time); }).code(),

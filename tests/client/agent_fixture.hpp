@@ -7,7 +7,7 @@
 #include <muster/coordination_agent.hpp>
 #include <string>
 
-#include "tests/support/coordination_server.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 

@@ -20,7 +20,7 @@ struct told_errors {
 };
 
 TEST(agent_life, the_death_of_one_is_told_to_the_other) {
-  coordination_server server(agents(2, 500ms));
+  test_server server(agents(2, 500ms));
   told_errors told;
   auto both = connected(server.address(), 2, [&](coordination_options& o) {
     o.heartbeat_timeout = 500ms;
@@ -51,8 +51,7 @@ TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {
   spec.connection_grace = 300ms;
   auto other = spec;
   other.name = "other";
-  coordination_server server(
-      {.clusters = {spec, other}, .limits = {}, .service = {}, .ports = {}, .port = 0});
+  test_server server({.clusters = {spec, other}});
   for (auto const* name : {"default", "other"}) {
     told_errors told;
     auto both = connected(server.address(name), 2, [&](coordination_options& o) {
@@ -68,7 +67,7 @@ TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {
 }
 
 TEST(agent_life, an_error_is_reported_to_all_and_a_new_run_begins) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   told_errors told;
   auto const both = connected(server.address(), 2, [&](coordination_options& o) {
     if (o.task == 1) o.on_error = told.handler();
@@ -98,7 +97,7 @@ TEST(agent_life, an_error_is_reported_to_all_and_a_new_run_begins) {
 }
 
 TEST(agent_life, the_handler_of_errors_may_not_wait) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   std::promise<bool> refused;
   std::unique_ptr<muster::coordination_agent> a;
   auto o = as_task(server.address(), 0);
@@ -117,16 +116,14 @@ TEST(agent_life, the_handler_of_errors_may_not_wait) {
 }
 
 TEST(agent_life, a_broken_connection_is_no_error) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   proxy wire(server.address());
   auto const both = connected(wire.address(), 2);
   auto meeting = beside([&] { return both[0]->barrier("b", long_time); });
   auto getting = beside([&] { return both[0]->get("k", long_time); });
   ASSERT_TRUE(server.parked(4));
   wire.reset();
-  ASSERT_TRUE(server.eventually([](coordination_server::inside& s) {
-    return s.hub.state().current(s.hub.state().ids().front()).parked_calls() < 4;
-  }));
+  ASSERT_TRUE(server.eventually([](test_server::inside& s) { return s.run().parked_calls() < 4; }));
   ASSERT_TRUE(server.parked(4));  // all of them again
   both[1]->set("k", "v");
   EXPECT_EQ(getting.get(), "v");
@@ -136,7 +133,7 @@ TEST(agent_life, a_broken_connection_is_no_error) {
 }
 
 TEST(agent_life, silence_for_the_whole_timeout_is_one) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   proxy wire(server.address());
   told_errors told;
   auto const all = connected(wire.address(), 1, [&](coordination_options& o) {
@@ -152,8 +149,8 @@ TEST(agent_life, silence_for_the_whole_timeout_is_one) {
 
 TEST(agent_life, connects_before_there_is_a_server_and_again_after_it_was_restarted) {
   auto const serve = [](int port) {
-    return std::make_unique<coordination_server>(coordination_server_options{
-        .clusters = {agents(1)}, .limits = {}, .service = {}, .ports = {}, .port = port});
+    return std::make_unique<test_server>(
+        test_server_options{.clusters = {agents(1)}, .port = port});
   };
   auto server = serve(0);
   auto const port = server->port();
@@ -182,7 +179,7 @@ TEST(agent_life, connects_before_there_is_a_server_and_again_after_it_was_restar
 }
 
 TEST(agent_life, another_process_in_its_place_ends_the_first) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   told_errors told;
   auto const first =
       connected(server.address(), 1, [&](coordination_options& o) { o.on_error = told.handler(); });
@@ -197,7 +194,7 @@ TEST(agent_life, another_process_in_its_place_ends_the_first) {
 TEST(agent_life, all_leave_together_or_hear_who_did_not_come) {
   auto spec = agents(2);
   spec.shutdown_timeout = 200ms;
-  coordination_server server(spec);
+  test_server server(spec);
   auto const both = connected(server.address(), 2);
   auto leaving = beside([&] { both[1]->shutdown(); });
   both[0]->shutdown();

@@ -10,7 +10,7 @@ namespace muster::test {
 namespace {
 
 TEST(agent, tasks_register_together_and_meet_at_a_barrier) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   EXPECT_EQ(both[0]->state(), agent_state::connected);
   EXPECT_NE(both[0]->incarnation(), both[1]->incarnation());
@@ -23,7 +23,7 @@ TEST(agent, tasks_register_together_and_meet_at_a_barrier) {
 }
 
 TEST(agent, registration_that_others_do_not_join_names_them) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto o = as_task(server.address(), 0);
   o.connect_timeout = 400ms;
   muster::coordination_agent a(o);
@@ -33,7 +33,7 @@ TEST(agent, registration_that_others_do_not_join_names_them) {
 }
 
 TEST(agent, a_task_that_the_cluster_does_not_have_is_refused_at_once) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   muster::coordination_agent a(as_task(server.address(), 7));
   auto const e = raised_by<coordination_error>([&] { a.connect(); });
   EXPECT_EQ(e.code(), coordination_code::invalid_argument);
@@ -59,7 +59,7 @@ TEST(agent, without_a_server_connecting_ends_with_its_time) {
 }
 
 TEST(agent, keys) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   auto& a = *all[0];
   EXPECT_EQ(a.try_get("a/b"), std::nullopt);
@@ -79,7 +79,7 @@ TEST(agent, keys) {
 }
 
 TEST(agent, a_key_is_waited_for_until_it_is_set_or_the_time_is_up) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto waiting = beside([&] { return both[1]->get("k", long_time); });
   ASSERT_TRUE(server.parked(3));  // and both polls
@@ -91,7 +91,7 @@ TEST(agent, a_key_is_waited_for_until_it_is_set_or_the_time_is_up) {
 }
 
 TEST(agent, a_watch_tells_what_is_there_and_what_changes) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto const all = connected(server.address(), 1);
   auto& a = *all[0];
   a.set("f/a", "1");
@@ -125,7 +125,7 @@ TEST(agent, a_watch_tells_what_is_there_and_what_changes) {
 }
 
 TEST(agent, a_watch_may_end_itself_and_outlive_its_agent) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   auto all = connected(server.address(), 1);
   all[0]->set("f/a", "1");
   std::promise<void> told;
@@ -144,7 +144,7 @@ TEST(agent, a_watch_may_end_itself_and_outlive_its_agent) {
 }
 
 TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
-  coordination_server server(agents(3));
+  test_server server(agents(3));
   auto const all = connected(server.address(), 3);
   auto other = beside([&] { return all[2]->barrier("b", long_time, {0, 2}); });
   EXPECT_EQ(all[0]->barrier("b", long_time, {2, 0}), 0);
@@ -157,7 +157,7 @@ TEST(agent, some_tasks_meet_and_the_others_are_not_asked) {
 }
 
 TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto const e = raised_by<coordination_barrier_error>([&] { both[0]->barrier("b", 50ms); });
   EXPECT_EQ(e.code(), coordination_code::deadline_exceeded);
@@ -170,7 +170,7 @@ TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
 }
 
 TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
-  coordination_server server(agents(3));
+  test_server server(agents(3));
   auto const all = connected(server.address(), 3);
   auto waiting = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
   ASSERT_TRUE(server.parked(4));
@@ -187,7 +187,7 @@ TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
 }
 
 TEST(agent, one_leaves_a_barrier_and_comes_back) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto other = beside([&] { return both[1]->barrier("b", long_time); });
   ASSERT_TRUE(server.parked(3));
@@ -203,7 +203,7 @@ TEST(agent, one_leaves_a_barrier_and_comes_back) {
 }
 
 TEST(agent, tasks_are_listed_and_awaited) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto both = connected(server.address(), 2);
   auto const list = both[0]->tasks();
   ASSERT_EQ(list.tasks.size(), 2u);
@@ -221,7 +221,7 @@ TEST(agent, tasks_are_listed_and_awaited) {
 }
 
 TEST(agent, all_tell_all_of_their_devices) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   auto other = beside([&] { return both[1]->wait_for_all({"tpu:2"}, long_time); });
   std::vector<std::string> const devices{"tpu:0", "tpu:1", "tpu:2"};
@@ -237,7 +237,7 @@ boost::asio::awaitable<std::string> visit(muster::coordination_agent& a) {
 }
 
 TEST(agent, coroutines_of_any_executor) {
-  coordination_server server(agents(1));
+  test_server server(agents(1));
   boost::asio::io_context context;
   muster::coordination_agent a(as_task(server.address(), 0));
   boost::asio::co_spawn(context, a.async_connect(), boost::asio::use_future);
@@ -250,7 +250,7 @@ TEST(agent, coroutines_of_any_executor) {
 }
 
 TEST(agent, a_cancelled_wait_is_withdrawn_at_the_service) {
-  coordination_server server(agents(2));
+  test_server server(agents(2));
   auto const both = connected(server.address(), 2);
   boost::asio::io_context context;
   boost::asio::cancellation_signal signal;

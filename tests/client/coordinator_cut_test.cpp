@@ -8,9 +8,9 @@
 
 #include "muster/cluster_coordinator.hpp"
 #include "muster/function_error.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
 #include "tests/support/proxy.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {
@@ -24,7 +24,7 @@ struct coordinator_cut : testing::Test {
   std::atomic<int> built = 0;
   std::atomic<int> met = 0;
   std::atomic<int> holding = 0;
-  std::atomic<bool> open = false;
+  gate hold;
   std::optional<worker_thread> workers;  // their connection is not cut
   std::optional<cluster_coordinator> c;
 
@@ -49,7 +49,7 @@ struct coordinator_cut : testing::Test {
       });
       to.function("hold", [this](context& at) {
         ++holding;
-        while (!open && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+        hold.pass(&at);
         return 1;
       });
     });
@@ -58,7 +58,7 @@ struct coordinator_cut : testing::Test {
     c.emplace(o);
     c->wait_open();
   }
-  ~coordinator_cut() override { open = true; }
+  ~coordinator_cut() override { hold.open(); }
 
   bool suspended() {
     return server.eventually([](auto& core) {
@@ -87,7 +87,7 @@ TEST_F(coordinator_cut, what_runs_goes_on_and_is_heard_of_later) {
   while (holding == 0) std::this_thread::yield();
   wire.sever();
   ASSERT_TRUE(suspended());
-  open = true;
+  hold.open();
   ASSERT_TRUE(server.eventually(
       [](auto& core) { return core.jobs({}, 1).items[0].counts.succeeded == 1; }));
   EXPECT_EQ(held.status(), value_status::not_ready);

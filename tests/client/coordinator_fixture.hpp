@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -14,29 +13,12 @@
 
 #include "muster/cluster_coordinator.hpp"
 #include "muster/function_error.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 
 using std::chrono::milliseconds;
-
-/// Closures that end when the test says so.
-struct gate {
-  std::atomic<bool> open = false;
-  std::atomic<int> running = 0;
-
-  auto function() {
-    return [this](context& c) {
-      ++running;
-      while (!open && !c.cancelled()) std::this_thread::sleep_for(milliseconds(1));
-      --running;
-      if (c.cancelled()) throw function_error(failure_kind::cancelled, "stopped");
-      return 1;
-    };
-  }
-  void release() { open = true; }
-};
 
 struct coordinator : testing::Test {
   test_server server;
@@ -67,7 +49,7 @@ struct coordinator : testing::Test {
     o.server = server.address();
     c.emplace(o);
   }
-  ~coordinator() override { g.release(); }
+  ~coordinator() override { g.open(); }
 
   std::uint64_t values_held() {
     return server.on_engine([](server::hub& h) { return h.state().overview(h.now()).values_held; });

@@ -82,7 +82,7 @@ TEST_F(leaving, detached_session_finishes_its_work) {
   c->schedule<int>("add", 1, 2).fetch();
   auto const v = c->schedule<int>("gate");
   c.reset();
-  g.release();
+  g.open();
   EXPECT_TRUE(server.eventually([](auto& core) {
     auto const job = core.jobs({}, 1).items.at(0);
     return !job.attached && job.detached && job.counts.succeeded == 2;
@@ -120,7 +120,7 @@ TEST_F(coordinator, join_does_not_wait_for_what_is_scheduled_after_it) {
   EXPECT_EQ(before.fetch(), 2);
   EXPECT_EQ(after.status(), value_status::not_ready);
   EXPECT_FALSE(c->join(milliseconds(10))) << "a join that comes later waits for it";
-  g.release();
+  g.open();
   EXPECT_TRUE(c->join());
 }
 

@@ -55,12 +55,12 @@ TEST_F(coordinator, arguments_by_name_come_after_those_by_position) {
 
 TEST_F(coordinator, gang_starts_together) {
   auto const gates = c->schedule_gang<int>("gate", std::vector<std::tuple<>>(4));
-  while (g.running < 4) std::this_thread::yield();
+  g.wait_for(4);
   auto const second =
       c->with({.priority = 3})
           .schedule_gang<int>("add", std::vector{std::tuple{1, 2}, std::tuple{3, 4}});
   EXPECT_EQ(second[0].status(), value_status::not_ready) << "no two slots are idle";
-  g.release();
+  g.open();
   EXPECT_EQ(c->fetch(gates), std::vector(4, 1));
   EXPECT_EQ(c->fetch(second), (std::vector{3, 7}));
   EXPECT_THROW(c->schedule_gang<int>("add", std::vector<std::tuple<int, int>>()),
@@ -145,10 +145,10 @@ TEST_F(coordinator, exactly_one_of_many_callers_gets_the_error) {
 TEST_F(coordinator, nothing_of_the_generation_runs_when_the_error_is_raised) {
   std::vector<remote_value<int>> running;
   for (int i = 0; i < 2; ++i) running.push_back(c->schedule<int>("gate"));
-  while (g.running < 2) std::this_thread::yield();
+  g.wait_for(2);
   c->schedule<int>("raise", "first");
   EXPECT_THROW(c->join(), closure_error);
-  EXPECT_EQ(g.running, 0);
+  EXPECT_EQ(g.waiting, 0);
   for (auto const& v : running) EXPECT_THROW(v.fetch(), cancelled_error);
 }
 

@@ -9,7 +9,7 @@
 
 #include "muster/log.hpp"
 #include "muster/session.hpp"
-#include "tests/client/worker_thread.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

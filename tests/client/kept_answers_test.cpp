@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/client/fake_server.hpp"
-#include "tests/client/worker_thread.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

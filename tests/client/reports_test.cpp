@@ -4,8 +4,8 @@
 #include <latch>
 
 #include "muster/session.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

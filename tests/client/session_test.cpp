@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

@@ -1,6 +1,4 @@
 // Sessions and workers that are told several addresses.
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
 #include <future>
@@ -8,10 +6,9 @@
 #include "client/link/server_list.hpp"
 #include "muster/cluster_coordinator.hpp"
 #include "muster/session.hpp"
-#include "muster/v1/coordinator.grpc.pb.h"
-#include "muster/v1/worker.grpc.pb.h"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/client/fake_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {
@@ -21,28 +18,14 @@ using std::chrono::milliseconds;
 constexpr auto nobody = "127.0.0.1:1";
 
 /// Serves nobody, and says so.
-class standby : v1::WorkerService::Service, v1::CoordinatorService::Service {
- public:
+struct standby : fake_server {
   standby() {
-    int port = 0;
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(static_cast<v1::WorkerService::Service*>(this));
-    builder.RegisterService(static_cast<v1::CoordinatorService::Service*>(this));
-    server_ = builder.BuildAndStart();
-    address = "127.0.0.1:" + std::to_string(port);
+    auto const no = [](auto*) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server leads");
+    };
+    on_attach = no;
+    on_session = no;
   }
-  ~standby() override { server_->Shutdown(std::chrono::system_clock::now()); }
-  std::string address;
-
- private:
-  using worker_stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::WorkerMessage>;
-  using session_stream = grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>;
-  grpc::Status no() const { return {grpc::StatusCode::UNAVAILABLE, "another server leads"}; }
-  grpc::Status Attach(grpc::ServerContext*, worker_stream*) override { return no(); }
-  grpc::Status Session(grpc::ServerContext*, session_stream*) override { return no(); }
-
-  std::unique_ptr<grpc::Server> server_;
 };
 
 TEST(server_list, goes_round) {
@@ -73,7 +56,7 @@ TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
   test_server server;
   standby other;
   worker_thread worker(options_for(server.address()));
-  session s({.server = other.address + "," + server.address()});
+  session s({.server = other.address() + "," + server.address()});
   auto const echo = s.function("muster.echo");
   std::promise<std::string> told;
   s.schedule(echo, {"[7]"}, [&](outcome const& o) {
@@ -87,7 +70,7 @@ TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
 // Its word stands where there is no other one, or what it says is not that it does not serve.
 TEST(several_servers, a_session_ends_with_the_word_of_the_only_one) {
   standby other;
-  session s({.server = other.address});
+  session s({.server = other.address()});
   try {
     s.wait_open();
     FAIL();
@@ -100,7 +83,7 @@ TEST(several_servers, a_coordinator_passes_over_both) {
   test_server server;
   standby other;
   cluster_coordinator c(
-      {.server = std::string(nobody) + "," + other.address + "," + server.address()});
+      {.server = std::string(nobody) + "," + other.address() + "," + server.address()});
   EXPECT_NO_THROW(c.wait_open());
 }
 
@@ -141,7 +124,7 @@ TEST(several_servers, a_worker_follows_and_comes_back) {
   }
   standby other;
   auto w = options_for(nobody);
-  w.servers = {nobody, other.address, a->address(), "127.0.0.1:" + std::to_string(o.port)};
+  w.servers = {nobody, other.address(), a->address(), "127.0.0.1:" + std::to_string(o.port)};
   w.backoff_min = w.backoff_max = milliseconds(10);
   worker_thread worker(w);
   ASSERT_TRUE(connected(*a));

@@ -6,9 +6,9 @@
 
 #include "muster/log.hpp"
 #include "muster/session.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "muster/session.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
 namespace {

@@ -104,8 +104,7 @@ TEST_P(conformance, LateClientsAreOk) {
   auto const address = "127.0.0.1:" + std::to_string(port);
   agents.push_back(std::make_unique<coordination_agent>(runner, connection_to(address), o));
   EXPECT_CODE((*this)[0].register_task(1s).get(), UNAVAILABLE);
-  server.emplace(coordination_server_options{
-      .clusters = {strict(1)}, .limits = {}, .service = {}, .ports = {}, .port = port});
+  server.emplace(test_server_options{.clusters = {strict(1)}, .port = port});
   EXPECT_CODE((*this)[0].connect(), OK);
 }
 

@@ -2,13 +2,6 @@
 
 namespace muster::test {
 
-coordination::cluster_spec loose(std::uint32_t tasks) {
-  auto spec = workers(tasks);
-  spec.register_barrier = false;
-  spec.shutdown_timeout = {};
-  return spec;
-}
-
 coordination::cluster_spec watched(std::uint32_t tasks) {
   auto spec = loose(tasks);
   spec.heartbeat_timeout = fast_timeout;
@@ -22,8 +15,7 @@ coordination::cluster_spec strict(std::uint32_t tasks) {
 coordination_agent& conformance::agent(int task, agent_options o) {
   o.dialect = GetParam();
   o.task = task;
-  auto channel = connection_to(server->address());
-  return *agents.emplace_back(std::make_unique<coordination_agent>(runner, channel, o));
+  return new_agent(o);
 }
 
 void conformance::connect(int tasks) {

@@ -5,12 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "tests/support/coordination_agent.hpp"
-#include "tests/support/coordination_server.hpp"
+#include "tests/support/served_agents.hpp"
 
 namespace muster::test {
 
@@ -24,9 +19,7 @@ inline constexpr auto long_time = 20s;
 inline constexpr auto fast_timeout = 500ms;
 inline constexpr auto fast_beat = 100ms;
 
-/// Tasks connect at once and leave at once; nothing times out.
-coordination::cluster_spec loose(std::uint32_t tasks);
-/// The same, and a silent task is in error after `fast_timeout`.
+/// Tasks connect at once and leave at once, and a silent task is in error after `fast_timeout`.
 coordination::cluster_spec watched(std::uint32_t tasks);
 /// Connecting and leaving are barriers, as JAX has it.
 coordination::cluster_spec strict(std::uint32_t tasks);
@@ -44,9 +37,8 @@ inline testing::AssertionResult says(answer const& a, std::string const& part) {
   EXPECT_TRUE(::muster::test::has_code((call), ::grpc::StatusCode::code_name))
 #define EXPECT_SAYS(call, part) EXPECT_TRUE(::muster::test::says((call), part))
 
-class conformance : public testing::TestWithParam<wire_dialect> {
+class conformance : public testing::TestWithParam<wire_dialect>, protected served_agents {
  protected:
-  void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
   /// A new process for the task, on a connection of its own; not registered.
   coordination_agent& agent(int task, agent_options o = {});
   /// Registers this many tasks, all at one time.
@@ -56,10 +48,6 @@ class conformance : public testing::TestWithParam<wire_dialect> {
   /// connection could overtake it.
   pending polling(std::size_t i);
   bool is_x() const { return GetParam() == wire_dialect::xla; }
-
-  call_runner runner;
-  std::optional<coordination_server> server;
-  std::vector<std::unique_ptr<coordination_agent>> agents;
 };
 
 /// What only TensorFlow's dialect has: ResetTask.

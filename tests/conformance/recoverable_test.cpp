@@ -100,13 +100,8 @@ TEST_P(conformance, HeartbeatsOfAnOldIncarnationAreAnsweredAndNotCounted) {
   EXPECT_CODE(agent(0).connect(), OK);
   EXPECT_CODE(old.heartbeat().get(), OK);
   old.beat_every(fast_beat);
-  auto const silent = [](auto& s) {
-    return s.hub.state()
-               .current(s.hub.state().ids().front())
-               .views()
-               .tasks({}, 0, 1)
-               .at(0)
-               .health == coordination::agent_health::error;
+  auto const silent = [](test_server::inside& s) {
+    return s.run().views().tasks({}, 0, 1).at(0).health == coordination::agent_health::error;
   };
   EXPECT_TRUE(server->eventually(silent));
 }

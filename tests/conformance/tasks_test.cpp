@@ -58,9 +58,8 @@ TEST_P(conformance, HeartbeatTimeoutWithoutServerToClientConnection) {
   connect(2);
   (*this)[1].beat_every(fast_beat);
   // Nobody polls for errors, so the one that is well learns it by its heartbeat.
-  auto const failed = [](auto& s) {
-    return s.hub.state().current(s.hub.state().ids().front()).state() ==
-           coordination::generation_state::failed;
+  auto const failed = [](test_server::inside& s) {
+    return s.run().state() == coordination::generation_state::failed;
   };
   ASSERT_TRUE(server->eventually(failed));
   EXPECT_CODE((*this)[0].heartbeat().get(), ABORTED);

@@ -6,7 +6,7 @@
 namespace muster::test {
 namespace {
 
-class tensorflow_jobs : public testing::Test {
+class tensorflow_jobs : public testing::Test, protected served_agents {
  protected:
   coordination_agent& agent(std::string job, int task, bool recoverable = false) {
     agent_options o;
@@ -14,14 +14,8 @@ class tensorflow_jobs : public testing::Test {
     o.job = std::move(job);
     o.task = task;
     o.recoverable = recoverable;
-    auto channel = connection_to(server->address());
-    return *agents.emplace_back(std::make_unique<coordination_agent>(runner, channel, o));
+    return new_agent(o);
   }
-  void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
-
-  call_runner runner;
-  std::optional<coordination_server> server;
-  std::vector<std::unique_ptr<coordination_agent>> agents;
 };
 
 coordination::cluster_spec two_jobs() {
@@ -163,10 +157,10 @@ TEST_F(tensorflow_jobs, DevicesAreShownByName) {
   auto second = w1.wait_for_all({gpu}, "type.googleapis.com/somebody.Else");
   ASSERT_TRUE(server->parked(2));
   EXPECT_CODE(ps.wait_for_all({"cpu", "\xff"}).get(), OK);
-  auto const names = server->on_engine([](coordination_server::inside& s) {
+  auto const names = server->on_engine([](test_server::inside& s) {
     std::vector<std::vector<std::string>> all;
-    auto const& run = s.hub.state().current(s.hub.state().ids().front());
-    for (auto const& a : run.views().tasks(s.hub.now(), 0, 10)) all.push_back(a.device_names);
+    for (auto const& a : s.run().views().tasks(s.agents.now(), 0, 10))
+      all.push_back(a.device_names);
     return all;
   });
   ASSERT_EQ(names.size(), 3u);

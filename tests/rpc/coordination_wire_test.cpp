@@ -5,21 +5,13 @@
 #include "proto/byte_buffer.hpp"
 #include "server/rpc/coordination/fault.hpp"
 #include "tensorflow/distributed_runtime_payloads.pb.h"
-#include "tests/support/coordination_agent.hpp"
-#include "tests/support/coordination_server.hpp"
+#include "tests/support/served_agents.hpp"
 
 namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
 using grpc::StatusCode;
-
-coordination::cluster_spec loose(std::uint32_t tasks) {
-  auto spec = workers(tasks);
-  spec.register_barrier = false;
-  spec.shutdown_timeout = {};
-  return spec;
-}
 
 TEST(coordination_fault, payloads_of_both_dialects) {
   coordination::fault f;
@@ -82,13 +74,11 @@ TEST(coordination_peer, reads_as_people_write_it) {
   EXPECT_EQ(server::readable_peer("unix:/tmp/x"), "unix:/tmp/x");
 }
 
-class coordination_wire : public testing::Test {
+class coordination_wire : public testing::Test, protected served_agents {
  protected:
   coordination_agent& agent(int task = 0, std::string const& address = {},
                             std::string const& authority = {}) {
-    auto channel = connection_to(address.empty() ? server->address() : address, authority);
-    return *agents.emplace_back(
-        std::make_unique<coordination_agent>(runner, channel, agent_options{.task = task}));
+    return new_agent({.task = task}, address, authority);
   }
   /// Sends bytes that no message has written.
   grpc::Status send(std::string const& method, std::string const& bytes) {
@@ -107,10 +97,6 @@ class coordination_wire : public testing::Test {
     queue.Next(&got, &ok);
     return status;
   }
-
-  call_runner runner;
-  std::optional<coordination_server> server;
-  std::vector<std::unique_ptr<coordination_agent>> agents;
 };
 
 TEST_F(coordination_wire, bytes_that_are_no_message_are_refused) {
@@ -161,7 +147,7 @@ TEST_F(coordination_wire, parked_calls_of_vanished_callers_are_dropped) {
   ASSERT_TRUE(server->parked(4));
   a.cancel_all();
   EXPECT_TRUE(server->parked(0));
-  EXPECT_TRUE(server->eventually([](auto& s) { return s.service.calls() == 0; }));
+  EXPECT_TRUE(server->eventually([](test_server::inside& s) { return s.service.calls() == 0; }));
 }
 
 TEST_F(coordination_wire, a_thousand_parked_calls_are_woken_by_one_key) {
@@ -191,8 +177,7 @@ TEST_F(coordination_wire, stop_answers_a_thousand_parked_calls) {
 }
 
 TEST_F(coordination_wire, calls_beyond_the_limit_are_refused) {
-  server.emplace(coordination_server_options{
-      .clusters = {loose(1)}, .limits = {}, .service = {.calls_max = 3}, .ports = {}, .port = 0});
+  server.emplace(test_server_options{.clusters = {loose(1)}, .agents = {.calls_max = 3}});
   auto& a = agent();
   ASSERT_TRUE(a.connect().ok());
   std::vector<pending> waiting;
@@ -218,8 +203,7 @@ class clusters_by_port : public coordination_wire {
     auto first = loose(1), second = loose(2);
     first.name = "alpha";
     second.name = "beta";
-    server.emplace(coordination_server_options{
-        .clusters = {first, second}, .limits = {}, .service = {}, .ports = {}, .port = 0});
+    server.emplace(test_server_options{.clusters = {first, second}});
   }
 };
 
@@ -231,9 +215,9 @@ TEST_F(clusters_by_port, each_cluster_has_its_own) {
   EXPECT_NE(a.service_incarnation(), b.service_incarnation());
   EXPECT_EQ(a.watch(-1).get().tasks.size(), 1u);
   EXPECT_EQ(b.watch(-1).get().tasks.size(), 2u);
-  auto const peer = server->on_engine([](auto& s) {
-    auto const beta = *s.hub.state().find("beta");
-    return s.hub.state().current(beta).views().tasks(s.hub.now(), 0, 1).at(0).peer;
+  auto const peer = server->on_engine([](test_server::inside& s) {
+    auto const beta = *s.agents.state().find("beta");
+    return s.agents.state().current(beta).views().tasks(s.agents.now(), 0, 1).at(0).peer;
   });
   EXPECT_TRUE(peer.starts_with("127.0.0.1:")) << peer;
 }
@@ -253,10 +237,10 @@ TEST_F(clusters_by_port, removal_answers_what_is_parked_and_closes_the_port) {
   ASSERT_TRUE(b.connect().ok());
   auto waiting = b.get("never");
   EXPECT_TRUE(waiting.parked_for(20ms));
-  server->on_engine([](auto& s) {
-    auto const beta = *s.hub.state().find("beta");
+  server->on_engine([](test_server::inside& s) {
+    auto const beta = *s.agents.state().find("beta");
     s.ports.close(beta);
-    return s.hub.remove("beta").ok();
+    return s.agents.remove("beta").ok();
   });
   EXPECT_FALSE(waiting.get().ok());
   EXPECT_EQ(b.heartbeat().get().code, StatusCode::NOT_FOUND) << "its connection is still there";
@@ -268,13 +252,12 @@ TEST(cluster_ports, a_range_that_is_used_up_is_an_error) {
   first.name = "a";
   second.name = "b";
   third.name = "c";
-  coordination_server s({.clusters = {first, second},
-                         .limits = {},
-                         .service = {},
-                         .ports = {.port_first = 29'321, .port_last = 29'321},
-                         .port = 0});
+  test_server s({.clusters = {first, second},
+                 .ports = {.port_first = 29'321, .port_last = 29'321},
+                 .port = 0});
   EXPECT_EQ(s.address("b"), "127.0.0.1:29321");
-  auto const opened = s.on_engine([&](auto& in) { return in.ports.open(*in.hub.create(third)); });
+  auto const opened =
+      s.on_engine([&](test_server::inside& in) { return in.ports.open(*in.agents.create(third)); });
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, muster::code::resource_exhausted);
 }

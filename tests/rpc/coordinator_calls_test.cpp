@@ -5,8 +5,8 @@
 #include <mutex>
 #include <thread>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

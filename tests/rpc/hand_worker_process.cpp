@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "tests/rpc/hand_worker.hpp"
+#include "tests/support/hand_worker.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;

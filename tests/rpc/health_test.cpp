@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {
@@ -36,25 +36,18 @@ TEST_F(health, check_tells_whether_it_serves) {
   EXPECT_EQ(check("no.such", answer).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-class watching {
- public:
+struct watching : hand_stream<HealthCheckRequest, HealthCheckResponse> {
   watching(Health::Stub& stub, std::string const& service) {
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     stream_ = stub.Watch(&context_);
     HealthCheckRequest request;
     request.set_service(service);
-    stream_->Write(request);
-    stream_->WritesDone();
+    write(request);
+    half_close();
   }
   HealthCheckResponse::ServingStatus next() {
-    HealthCheckResponse m;
-    return stream_->Read(&m) ? m.status() : HealthCheckResponse::UNKNOWN;
+    auto const m = read();
+    return m ? m->status() : HealthCheckResponse::UNKNOWN;
   }
-  grpc::Status finish() { return stream_->Finish(); }
-
- private:
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<HealthCheckRequest, HealthCheckResponse>> stream_;
 };
 
 TEST_F(health, watch_tells_changes_and_the_end) {

@@ -1,8 +1,8 @@
 // Sessions that hold values, on the wire: release, notices, inputs, resume, take-over.
 #include <gtest/gtest.h>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

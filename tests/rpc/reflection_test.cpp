@@ -5,8 +5,8 @@
 
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {
@@ -16,17 +16,16 @@ namespace v1alpha = grpc::reflection::v1alpha;
 
 /// One stream of a client such as grpcurl.
 template <class Service, class Request, class Response>
-class asking {
+class asking : public hand_stream<Request, Response> {
  public:
   explicit asking(std::string const& address) : stub_(Service::NewStub(channel_to(address))) {
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    stream_ = stub_->ServerReflectionInfo(&context_);
+    this->stream_ = stub_->ServerReflectionInfo(&this->context_);
   }
   Response ask(Request const& r) {
-    Response answer;
-    EXPECT_TRUE(stream_->Write(r));
-    EXPECT_TRUE(stream_->Read(&answer));
-    return answer;
+    EXPECT_TRUE(this->write(r));
+    auto const answer = this->read();
+    EXPECT_TRUE(answer);
+    return answer.value_or(Response());
   }
   Response symbol(std::string const& name) {
     Request r;
@@ -42,15 +41,12 @@ class asking {
     return names;
   }
   grpc::Status end() {
-    stream_->WritesDone();
-    return stream_->Finish();
+    this->half_close();
+    return this->finish();
   }
-  grpc::Status finish() { return stream_->Finish(); }
 
  private:
   std::unique_ptr<typename Service::Stub> stub_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
 };
 
 using client =

@@ -1,8 +1,8 @@
 // Workers are told which of their answers are on the disk.
 #include <gtest/gtest.h>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "tests/rpc/hand_worker.hpp"
+#include "tests/support/hand_worker.hpp"
 
 namespace muster::server {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <cstdio>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 extern char** environ;
 

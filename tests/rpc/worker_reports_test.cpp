@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

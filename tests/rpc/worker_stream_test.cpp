@@ -1,8 +1,8 @@
 // The worker stream's good days: welcome, dispatch, credits, leaving.
 #include <gtest/gtest.h>
 
-#include "tests/rpc/hand_worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

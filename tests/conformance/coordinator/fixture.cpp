@@ -22,11 +22,7 @@ void conformance::start_worker() {
         w.function("fail", [](std::string const& why) -> int {
           throw function_error(why, "InvalidArgumentError");
         });
-        w.function("hold", [this](context& at) {
-          held.pass(&at);
-          if (at.cancelled()) throw function_error(failure_kind::cancelled, "stopped");
-          return 1;
-        });
+        w.function("hold", held.function());
         w.function("hold_on", [this](context& at, std::uint32_t index) {
           if (at.index() == index) held.pass(&at);
           return at.index();

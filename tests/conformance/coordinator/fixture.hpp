@@ -26,30 +26,10 @@
 
 #include "muster/cluster_coordinator.hpp"
 #include "muster/function_error.hpp"
-#include "tests/client/worker_thread.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
+#include "tests/support/worker_thread.hpp"
 
 namespace muster::test {
-
-/// Functions that block until the test lets them go.
-class gate {
- public:
-  /// Returns when it opens, or when `at` is asked to stop; without it only when it opens.
-  void pass(context const* at = nullptr) {
-    ++waiting;
-    while (!open_ && !(at && at->cancelled()))
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    --waiting;
-  }
-  void open() { open_ = true; }
-  void wait_for(int n) const {
-    while (waiting < n) std::this_thread::yield();
-  }
-  std::atomic<int> waiting = 0;
-
- private:
-  std::atomic<bool> open_ = false;
-};
 
 struct conformance : testing::Test {
   explicit conformance(int workers = 3, coordinator_options o = {});

@@ -6,7 +6,7 @@
 #include "muster/cluster_error.hpp"
 #include "muster/log.hpp"
 #include "tests/conformance/distribute/fixture.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
 namespace {

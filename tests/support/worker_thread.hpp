@@ -1,17 +1,47 @@
-// A worker that runs on a thread of its own for the length of a scope.
+// A worker that runs on a thread of its own for the length of a scope, and a gate that holds its
+// functions until the test lets them go.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <thread>
 
 #include "client/functions/bundled_functions.hpp"
+#include "muster/function_error.hpp"
 #include "muster/worker.hpp"
-#include "tests/rpc/test_server.hpp"
+#include "tests/support/test_server.hpp"
 
 namespace muster::test {
+
+class gate {
+ public:
+  /// Returns when it opens, or when `at` is asked to stop; without it only when it opens.
+  void pass(context const* at = nullptr) {
+    ++waiting;
+    while (!open_ && !(at && at->cancelled()))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --waiting;
+  }
+  /// One that passes and returns 1; asked to stop, it is cancelled.
+  auto function() {
+    return [this](context& at) {
+      pass(&at);
+      if (at.cancelled()) throw function_error(failure_kind::cancelled, "stopped");
+      return 1;
+    };
+  }
+  void open() { open_ = true; }
+  void wait_for(int n) const {
+    while (waiting < n) std::this_thread::yield();
+  }
+  std::atomic<int> waiting = 0;
+
+ private:
+  std::atomic<bool> open_ = false;
+};
 
 class worker_thread {
  public:

@@ -1,0 +1,39 @@
+// A server and the agents of a test that talk to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/coordination_agent.hpp"
+#include "tests/support/test_server.hpp"
+
+namespace muster::test {
+
+/// Tasks connect at once and leave at once; nothing times out.
+inline coordination::cluster_spec loose(std::uint32_t tasks) {
+  auto spec = workers(tasks);
+  spec.register_barrier = false;
+  spec.shutdown_timeout = {};
+  return spec;
+}
+
+struct served_agents {
+  void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
+  /// A new process, on a connection of its own; not registered.
+  coordination_agent& new_agent(agent_options o, std::string const& address = {},
+                                std::string const& authority = {}) {
+    auto channel = connection_to(address.empty() ? server->address() : address, authority);
+    return *agents.emplace_back(std::make_unique<coordination_agent>(runner, channel, o));
+  }
+
+  call_runner runner;
+  std::optional<test_server> server;
+  std::vector<std::unique_ptr<coordination_agent>> agents;
+};
+
+}  // namespace muster::test

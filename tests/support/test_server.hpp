@@ -1,0 +1,155 @@
+// A server for tests: the real cores, hubs and gRPC services on an engine thread of its own,
+// listening on a port of 127.0.0.1, for workers, sessions and agents alike. What tests look at
+// inside goes through `on_engine`.
+#pragma once
+
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "coro/task_group.hpp"
+#include "coro/timer_queue.hpp"
+#include "net/accepting_server.hpp"
+#include "app/clock.hpp"
+#include "server/hub/coordination_hub.hpp"
+#include "server/hub/hub.hpp"
+#include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/coordination/service.hpp"
+#include "server/rpc/health_service.hpp"
+#include "server/rpc/stream_service.hpp"
+
+namespace muster::test {
+
+namespace coordination = core::coordination;
+
+struct test_server_options {
+  core::config core = {};
+  server::stream_options workers = {};
+  server::stream_options sessions = {};
+  std::vector<coordination::cluster_spec> clusters = {};  ///< the first has the main port
+  server::coordination_service_options agents = {};
+  server::cluster_ports_options ports = {};
+  int port = 0;
+};
+
+inline constexpr int reflection_streams_max = 5;
+
+/// A cluster "default" with one job "worker".
+coordination::cluster_spec workers(std::uint32_t tasks);
+
+class test_server {
+ public:
+  explicit test_server(test_server_options o = {});
+  explicit test_server(coordination::cluster_spec spec)
+      : test_server(test_server_options{.clusters = {std::move(spec)}}) {}
+  /// Stops in the order the application uses and checks the cores' invariants; fails the test if
+  /// that hangs.
+  ~test_server();
+
+  /// Answers every parked call and ends.
+  void stop();
+  int port() const { return port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  /// Of a cluster by name.
+  std::string address(std::string const& cluster);
+
+  struct inside {
+    server::hub& closures;
+    server::coordination_hub& agents;
+    server::cluster_ports& ports;
+    server::coordination_service& service;
+
+    /// Of the first cluster.
+    coordination::service const& run() const {
+      return agents.state().current(agents.state().ids().front());
+    }
+  };
+  /// Runs `f(hub&)` or `f(inside&)` on the engine thread and gives its result.
+  template <class F>
+  auto on_engine(F f) {
+    auto const call = [&] {
+      inside all{*hub_, *agents_, *ports_, *coordination_};
+      if constexpr (std::is_invocable_v<F, server::hub&>)
+        return f(*hub_);
+      else
+        return f(all);
+    };
+    std::promise<decltype(call())> done;
+    engine_.post([&] { done.set_value(call()); });
+    return done.get_future().get();
+  }
+  /// Waits until `f(coordinator&)` or `f(inside&)` holds; it is asked again after 1 ms, since the
+  /// cores announce nothing. False after 10 s.
+  template <class F>
+  bool eventually(F f) {
+    for (int i = 0; i < 10'000; ++i) {
+      if (on_engine([&](inside& s) -> bool {
+            if constexpr (std::is_invocable_v<F, core::coordinator const&>)
+              return f(s.closures.state());
+            else
+              return f(s);
+          }))
+        return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+
+  /// Where the core is durable: all that was said so far is on the disk that is played here.
+  void write_all() {
+    on_engine([this](server::hub& h) { return line_.on_durable(written_, {}, h.now()), 0; });
+  }
+  void fail_disk() {
+    on_engine([this](server::hub& h) {
+      return line_.on_durable(line_.durable(), {code::internal, "no disk"}, h.now()), 0;
+    });
+  }
+  void set_serving(bool serving) {
+    on_engine([&](server::hub&) { return health_->set_serving(serving), 0; });
+  }
+  std::size_t connected() {
+    return on_engine([](server::hub& h) { return h.state().overview(h.now()).tasks_connected; });
+  }
+  std::string violated_invariant() {
+    return on_engine([](server::hub& h) { return h.state().violated_invariant(); });
+  }
+  /// Of agents of the first cluster.
+  std::size_t parked_calls();
+  /// Waits until so many are parked.
+  bool parked(std::size_t calls);
+
+ private:
+  std::function<void(core::time_point)> arm(coro::timer& t, std::function<void()> then);
+  void make_hubs(core::config const& c);
+  coro::task<void> stop_all();
+  net::accepting_server_options server_options();
+
+  server::anchored_clock clock_;
+  grpc::ServerBuilder builder_;
+  coro::engine_context engine_;
+  net::accepting_server server_;
+  coro::timer closures_due_, agents_due_;
+  coro::task_group tasks_;
+  core::server_wide wide_{core::time_point{}};
+  server::durable_line line_;
+  std::uint64_t written_ = 0;
+  std::unique_ptr<server::hub> hub_;
+  std::unique_ptr<server::pools> pools_;
+  std::unique_ptr<server::coordination_hub> agents_;
+  std::unique_ptr<server::cluster_ports> ports_;
+  std::unique_ptr<server::agent_connections> connections_;
+  std::unique_ptr<server::coordination_service> coordination_;
+  std::unique_ptr<server::stream_service> workers_, sessions_, reflection_;
+  std::unique_ptr<server::health_service> health_;
+  std::thread thread_;
+  int port_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace muster::test
