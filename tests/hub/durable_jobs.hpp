@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/no_room.hpp"
-#include "tests/hub/recording_sinks.hpp"
+#include "tests/support/hub_sinks.hpp"
 
 namespace muster::server {
 namespace durable_cases {
@@ -55,9 +55,8 @@ struct durable_jobs : ::testing::Test {
 };
 
 struct durable_sessions : durable_jobs {
-  recording_worker w;
+  hub_worker w;
   recording_session s;
-  core::stream_id stream = h->attach(w);
   core::session_id session = held({});
 
   core::session_id held(std::optional<bool> durable) {
@@ -70,11 +69,9 @@ struct durable_sessions : durable_jobs {
     return opened ? opened->session : core::session_id{};
   }
   void SetUp() override {
-    core::worker_attached e{stream, {}};
-    e.spec.functions = {"f"};
-    e.spec.incarnation = core::incarnation{1};
-    e.spec.slots = 4;
-    h->apply(e);
+    core::worker_spec spec;
+    spec.slots = 4;
+    w.attach(*h, spec);
     h->attach(session, s);
   }
   void schedule(core::session_id to, std::vector<std::uint64_t> const& tokens) {
@@ -84,23 +81,9 @@ struct durable_sessions : durable_jobs {
     for (auto const token : tokens) e.closures.push_back({f, 0, token, core::blob("[1]")});
     h->apply(e);
   }
-  void answer_all() { answer(w.held.size()); }
+  void answer_all() { w.succeed(*h); }
   /// The oldest that the worker holds.
-  void answer(std::size_t n) {
-    core::worker_results r;
-    r.stream = stream;
-    auto const end = w.held.begin() + static_cast<std::ptrdiff_t>(n);
-    std::vector<core::assignment> const oldest(w.held.begin(), end);
-    w.held.erase(w.held.begin(), end);
-    for (auto const& a : oldest) {
-      core::worker_result done;
-      done.closure = a.closure;
-      done.attempt = a.attempt;
-      done.value = core::blob("2");
-      r.results.push_back(std::move(done));
-    }
-    h->apply(r);
-  }
+  void answer(std::size_t n) { w.succeed(*h, "2", n); }
 };
 
 }  // namespace durable_cases

@@ -48,11 +48,8 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
 }
 
 TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
-  recording_worker w;
-  core::worker_attached e{h->attach(w), {}};
-  e.spec.functions = {"f"};
-  e.spec.incarnation = core::incarnation{1};
-  h->apply(e);
+  hub_worker w;
+  w.attach(*h);
   auto const submit = [this](std::optional<bool> durable, core::closure_id input) {
     auto j = job(durable);
     if (input != core::closure_id{}) {
@@ -75,15 +72,8 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
   auto const taker = submit(false, source.closures.at(0));
   auto const second = submit(false, taker.closures.at(0));
   auto const other = submit(false, {});
-  core::worker_results r;
-  r.stream = e.stream;
-  core::worker_result done;
-  done.closure = w.held.at(0).closure;
-  done.attempt = w.held.at(0).attempt;
-  done.value = core::blob("2");
-  ASSERT_EQ(done.closure, source.closures.at(0));
-  r.results.push_back(done);
-  h->apply(r);
+  ASSERT_EQ(w.held.at(0).closure, source.closures.at(0));
+  w.succeed(*h, "2", 1);
   auto const ask = [&](std::string const& name, core::session_id s) {
     h->when_told(
         s, [this, name](muster::status const& lost) { log += name + (lost.ok() ? " " : "! "); });
@@ -115,12 +105,8 @@ TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
 }
 
 TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {
-  recording_worker w;
-  auto const stream = h->attach(w);
-  core::worker_attached e{stream, {}};
-  e.spec.functions = {"f"};
-  e.spec.incarnation = core::incarnation{1};
-  h->apply(e);
+  hub_worker w;
+  w.attach(*h);
   open("a");
   ASSERT_EQ(w.held.size(), 1u) << "work does not wait for the disk";
   core::await_value v;
@@ -128,14 +114,7 @@ TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {
   h->ask(v, [this](core::reply const&) { log += "value "; });
   line.on_durable(1, {}, at);
   EXPECT_EQ(log, "a ");
-  core::worker_result done;
-  done.closure = w.held[0].closure;
-  done.attempt = w.held[0].attempt;
-  done.value = core::blob("2");
-  core::worker_results r;
-  r.stream = stream;
-  r.results.push_back(done);
-  h->apply(r);
+  w.succeed(*h);
   EXPECT_EQ(log, "a ");
   line.on_durable(2, {}, at);
   EXPECT_EQ(log, "a value ");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/hub/recording_sinks.hpp"
+#include "tests/support/hub_sinks.hpp"
 
 namespace muster::server {
 namespace {
@@ -15,13 +15,10 @@ struct hub_test : ::testing::Test {
   core::time_point armed = core::never;
   hub h{{}, {[this] { return clock; }, [this](core::time_point t) { armed = t; }}};
 
-  core::stream_id attach(recording_worker& w, std::uint64_t incarnation) {
-    auto const stream = h.attach(w);
-    core::worker_attached e{stream, {}};
-    e.spec.incarnation = core::incarnation{incarnation};
-    e.spec.functions = {"f"};
-    h.apply(e);
-    return stream;
+  core::stream_id attach(hub_worker& w, std::uint64_t incarnation) {
+    core::worker_spec spec;
+    spec.incarnation = core::incarnation{incarnation};
+    return w.attach(h, spec);
   }
   core::reply open(core::open_session e) {
     core::reply got;
@@ -36,7 +33,7 @@ struct hub_test : ::testing::Test {
 };
 
 TEST_F(hub_test, a_worker_gets_its_welcome_and_its_closures) {
-  recording_worker w;
+  hub_worker w;
   attach(w, 1);
   EXPECT_EQ(w.index, 0);
   auto const r = open(job(1));
@@ -46,13 +43,13 @@ TEST_F(hub_test, a_worker_gets_its_welcome_and_its_closures) {
 }
 
 TEST_F(hub_test, the_timer_follows_the_cores_next_deadline) {
-  recording_worker w;
+  hub_worker w;
   attach(w, 1);
   EXPECT_EQ(armed, clock + h.state().configuration().late_after());
 }
 
 TEST_F(hub_test, a_silent_worker_is_told_and_forgotten_when_the_timer_fires) {
-  recording_worker w;
+  hub_worker w;
   attach(w, 1);
   clock = armed;
   h.on_deadline();  // late
@@ -91,23 +88,21 @@ TEST_F(hub_test, a_forgotten_call_is_never_answered) {
 }
 
 TEST_F(hub_test, a_reply_handler_may_use_the_hub_again) {
-  recording_worker w;
-  auto const stream = attach(w, 1);
+  hub_worker w;
+  attach(w, 1);
   auto const opened = std::get<core::session_reply>(open(job(1)).body);
   bool deleted = false;
   h.ask(core::join_session{{}, opened.session, core::never}, [&](core::reply const&) {
     h.ask(core::delete_session{{}, opened.session},
           [&](core::reply const& r) { deleted = r.status.ok(); });
   });
-  core::worker_results done{stream, {}};
-  done.results.push_back({w.held[0].closure, w.held[0].attempt, true, core::blob("1"), {}});
-  h.apply(done);
+  w.succeed(h);
   EXPECT_TRUE(deleted);
 }
 
 TEST_F(hub_test, outcomes_reach_their_own_session_only) {
-  recording_worker w;
-  auto const stream = attach(w, 1);
+  hub_worker w;
+  attach(w, 1);
   recording_session a, b;
   core::session_id ids[2];
   recording_session* sinks[2] = {&a, &b};
@@ -120,30 +115,23 @@ TEST_F(hub_test, outcomes_reach_their_own_session_only) {
   }
   for (std::uint64_t i = 0; i < 2; ++i)
     h.apply(core::schedule{{}, ids[i], {{h.learn({"f"}).ids.at(0), 0, 10 + i, {}}}});
-  while (!w.held.empty()) {
-    core::worker_results done{stream, {}};
-    for (auto const& x : std::exchange(w.held, {}))
-      done.results.push_back({x.closure, x.attempt, true, core::blob("1"), {}});
-    h.apply(done);
-  }
+  while (!w.held.empty()) w.succeed(h);
   EXPECT_EQ(a.tokens, std::vector<std::uint64_t>{10});
   EXPECT_EQ(b.tokens, std::vector<std::uint64_t>{11});
 }
 
 TEST_F(hub_test, a_taken_over_worker_is_told_that_it_is_final) {
-  recording_worker old, young;
+  hub_worker old, young;
   attach(old, 1);
-  auto const stream = h.attach(young);
-  core::worker_attached e{stream, {}};
-  e.spec.index = 0;
-  e.spec.incarnation = core::incarnation{2};
-  h.apply(e);
+  core::worker_spec same_place;
+  same_place.index = 0;
+  young.attach(h, same_place);
   EXPECT_EQ(old.ended.code, muster::code::already_exists);
   EXPECT_TRUE(old.final);
 }
 
 TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with_the_job) {
-  recording_worker w, other;
+  hub_worker w, other;
   auto const stream = attach(w, 1);
   auto const opened = std::get<core::session_reply>(open(job(1)).body);
   auto const stranger = attach(other, 2);
@@ -164,9 +152,7 @@ TEST_F(hub_test, only_the_holder_of_a_closure_may_report_and_its_reports_go_with
   EXPECT_EQ(h.logs().after({opened.session, closure}, 0, 10).lines.size(), 1u);
   EXPECT_EQ(h.logs().progress(closure)->text, "half");
 
-  core::worker_results done{stream, {}};
-  done.results.push_back({closure, 1, true, core::blob("1"), {}});
-  h.apply(done);
+  w.succeed(h);
   say(stream, 1);  // too late
   EXPECT_EQ(h.logs().count().strays, 6u);
   EXPECT_EQ(h.logs().after({opened.session, {}}, 0, 10).lines.size(), 1u);

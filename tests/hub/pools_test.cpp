@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/hub/recording_sinks.hpp"
+#include "tests/support/hub_sinks.hpp"
 
 namespace muster::server {
 namespace {
@@ -52,24 +52,11 @@ struct pools_test : testing::Test {
                   return std::make_shared<hub>(config, surroundings(std::move(pool)));
                 }};
   }
-  core::stream_id attach(hub& h, recording_worker& w) {
-    auto const stream = h.attach(w);
-    core::worker_attached e{stream, {}};
-    e.spec.incarnation = core::incarnation{raw(stream)};
-    e.spec.functions = {"f"};
-    h.apply(e);
-    return stream;
-  }
   core::session_reply open(hub& h) {
     core::open_session e;
     e.closures.push_back({h.learn({"f"}).ids.at(0), 0, 0, core::blob("[]")});
     auto const answer = h.ask_now(std::move(e));
     return std::get<core::session_reply>(answer.body);
-  }
-  void succeed(hub& h, core::stream_id stream, core::closure_id closure, std::size_t bytes) {
-    core::worker_results e{stream, {}};
-    e.results.push_back({closure, 1, true, core::blob(std::string(bytes, '1')), {}});
-    h.apply(e);
   }
 };
 
@@ -87,11 +74,11 @@ TEST_F(pools_test, a_cluster_is_found_by_name_and_the_main_one_without) {
 
 TEST_F(pools_test, workers_of_one_cluster_get_nothing_of_another) {
   auto& of_train = **all.named("train");
-  recording_worker there, here;
-  attach(of_train, there);
+  hub_worker there, here;
+  there.attach(of_train);
   EXPECT_EQ(open(main).closures.size(), 1u);
   EXPECT_TRUE(there.held.empty());
-  attach(main, here);
+  here.attach(main);
   EXPECT_EQ(here.held.size(), 1u);
   EXPECT_EQ(here.index, 0);
   EXPECT_EQ(there.index, 0) << "names are by cluster";
@@ -138,10 +125,10 @@ TEST_F(pools_test, a_caller_that_leaves_is_forgotten_where_it_waits) {
 
 TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
   auto& of_train = **all.named("train");
-  recording_worker w, other;
+  hub_worker w, other;
   recording_session s;
-  attach(of_train, w);
-  attach(main, other);
+  w.attach(of_train);
+  other.attach(main);
   auto const job = open(of_train);
   of_train.attach(job.session, s);
   std::string told;
@@ -164,10 +151,10 @@ TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
 
 TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_theirs) {
   auto& of_train = **all.named("train");
-  recording_worker w;
-  auto const stream = attach(of_train, w);
+  hub_worker w;
+  w.attach(of_train);
   auto const job = open(of_train);
-  succeed(of_train, stream, job.closures.at(0), 50);
+  w.succeed(of_train, std::string(50, '1'));
   ASSERT_EQ(moved.size(), 1u);
   EXPECT_EQ(moved.at(0).kind, core::move_kind::write);
   all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});
@@ -181,13 +168,18 @@ TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_the
 
 TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
   auto& of_train = **all.named("train");
-  recording_worker here, there;
-  auto const stream = attach(main, here), stream_there = attach(of_train, there);
-  for (int i = 0; i < 2; ++i) succeed(main, stream, open(main).closures.at(0), 450);
+  hub_worker here, there;
+  here.attach(main);
+  there.attach(of_train);
+  std::string const large(450, '1');
+  for (int i = 0; i < 2; ++i) {
+    open(main);
+    here.succeed(main, large);
+  }
   EXPECT_EQ(room_asked, 0);
   auto const mine = open(of_train);
   limits.spill = false;
-  succeed(of_train, stream_there, mine.closures.at(0), 450);
+  there.succeed(of_train, large);
   EXPECT_GT(wide.value_bytes.used(), 1000u);
   all.make_room();
   EXPECT_LE(wide.value_bytes.used(), 1000u);

@@ -51,7 +51,7 @@ TEST_F(closures, one_that_was_sent_ahead_is_queued_and_tells_where) {
     auto const job = text_at(submit(2), "/id");
     last = get_json("/api/v1/jobs/" + job + "/closures").at("closures").at(1);
     if (last.as_object().contains("sent_to")) return true;
-    while (w.held() > 0) w.finish_all();
+    while (w.holds() > 0) w.finish_all();
     return false;
   }));
   EXPECT_EQ(text_at(last, "/state"), "QUEUED");

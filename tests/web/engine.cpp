@@ -178,19 +178,14 @@ worker::worker(engine& e, habit h, std::int64_t index, std::uint32_t slots,
                std::vector<std::string> functions,
                std::vector<std::pair<std::string, std::uint32_t>> resources)
     : engine_(e), habit_(h) {
-  engine_.run([&](server::hub& hub) {
-    stream_ = hub.attach(*this);
-    core::worker_attached w;
-    w.stream = stream_;
-    w.spec.index = index;
-    w.spec.incarnation = core::incarnation{core::raw(stream_) + 77};
-    w.spec.slots = slots;
-    w.spec.credits = 256;
-    w.spec.functions = functions;
-    w.spec.resources = resources;
-    w.spec.host = "host-a";
-    hub.apply(w);
-  });
+  core::worker_spec spec;
+  spec.index = index;
+  spec.slots = slots;
+  spec.credits = 256;
+  spec.functions = functions;
+  spec.resources = resources;
+  spec.host = "host-a";
+  engine_.run([&](server::hub& hub) { attach(hub, spec); });
 }
 
 worker::~worker() {
@@ -198,31 +193,16 @@ worker::~worker() {
 }
 
 void worker::on_dispatch(std::span<core::assignment const> batch) {
-  held_.insert(held_.end(), batch.begin(), batch.end());
+  hub_worker::on_dispatch(batch);
   if (habit_ == habit::hold) return;
   engine_.post([this](server::hub& h) {
-    if (!attached_ || held_.empty()) return;
+    if (!attached || held.empty()) return;
     answer(h, [this](core::worker_result& r, core::blob args) {
       r.ok = habit_ == habit::echo;
       r.value = args;
       r.failure.message = r.ok ? "" : "as told";
     });
   });
-}
-
-void worker::answer(server::hub& h,
-                    std::function<void(core::worker_result&, core::blob)> const& fill) {
-  core::worker_results all;
-  all.stream = stream_;
-  for (auto& a : held_) {
-    core::worker_result r;
-    r.closure = a.closure;
-    r.attempt = a.attempt;
-    fill(r, std::move(a.args));
-    all.results.push_back(std::move(r));
-  }
-  held_.clear();
-  h.apply(all);
 }
 
 void worker::finish_all(std::string const& value, core::encoding e) {
@@ -247,41 +227,41 @@ void worker::log(std::string const& text, std::size_t n, server::log_level level
   engine_.run([&](server::hub& h) {
     server::log_line l;
     l.at = core::time_point(std::chrono::milliseconds(1'700'000'000'123));
-    l.closure = held_.at(n).closure;
-    l.attempt = held_.at(n).attempt;
+    l.closure = held.at(n).closure;
+    l.attempt = held.at(n).attempt;
     l.level = level;
     l.text = text;
     l.worker = std::make_shared<std::string const>("worker:0");
-    h.report(stream_, std::move(l));
+    h.report(stream, std::move(l));
   });
 }
 
 void worker::progress(double fraction, std::string const& text, std::size_t n) {
   engine_.run([&](server::hub& h) {
-    auto const& held = held_.at(n);
-    h.report(stream_, held.closure,
+    auto const& running = held.at(n);
+    h.report(stream, running.closure,
              {fraction, text, core::time_point(std::chrono::milliseconds(1'700'000'000'123)),
-              held.attempt});
+              running.attempt});
   });
 }
 
 void worker::lose(std::string const& reason) {
   auto const gone = [&](server::hub& h) {
-    if (!attached_) return;
-    attached_ = false;
+    if (!attached) return;
+    attached = false;
     core::worker_detached d;
-    d.stream = stream_;
+    d.stream = stream;
     d.reason = reason;
     h.apply(d);
-    h.detach(stream_);
+    h.detach(stream);
   };
   // A stopped engine runs nothing any more, and knows no sinks.
   auto done = std::make_shared<std::promise<void>>();
   if (engine_.post([&](server::hub& h) { gone(h), done->set_value(); })) done->get_future().wait();
 }
 
-std::size_t worker::held() {
-  return engine_.run([this](server::hub&) { return held_.size(); });
+std::size_t worker::holds() {
+  return engine_.run([this](server::hub&) { return held.size(); });
 }
 
 bool eventually(std::function<bool()> const& condition) {

@@ -16,6 +16,7 @@
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/hub.hpp"
+#include "tests/support/hub_sinks.hpp"
 #include "tests/web/endpoints.hpp"
 #include "web/engine/engine_link.hpp"
 
@@ -100,8 +101,8 @@ class engine final {
   std::thread thread_;
 };
 
-/// A worker that is attached for as long as it lives.
-class worker final : public server::worker_sink {
+/// A worker that is attached for as long as it lives. What it has belongs to the engine thread.
+class worker final : public server::hub_worker {
  public:
   enum class habit { hold, echo, fail };
 
@@ -119,24 +120,13 @@ class worker final : public server::worker_sink {
   void progress(double fraction, std::string const& text, std::size_t n = 0);
   /// The connection breaks.
   void lose(std::string const& reason);
-  std::size_t held();
+  std::size_t holds();
 
-  void on_welcome(core::welcome const&) override {}
   void on_dispatch(std::span<core::assignment const> batch) override;
-  void on_stop(core::stop_request const&) override {}
-  void on_recall(core::recall_request const&) override {}
-  void on_drop(core::per_worker_id) override {}
-  void on_drain() override {}
-  void on_disconnect(muster::status const&, bool) override { attached_ = false; }
 
  private:
-  void answer(server::hub& h, std::function<void(core::worker_result&, core::blob)> const& fill);
-
   engine& engine_;
   habit const habit_;
-  core::stream_id stream_{};
-  bool attached_ = true;                // engine thread
-  std::vector<core::assignment> held_;  // engine thread
 };
 
 /// True as soon as `condition` is, false when it has not become so within ten seconds.

@@ -213,10 +213,10 @@ TEST_F(events, a_job_that_failed_is_told_of_and_one_that_succeeded_is_not) {
   start();
   auto& w = add_worker(worker::habit::hold, 3);
   auto const good = submit(1);
-  ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+  ASSERT_TRUE(eventually([&] { return w.holds() == 1; }));
   w.finish_all("1");
   auto const bad = submit(1);
-  ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+  ASSERT_TRUE(eventually([&] { return w.holds() == 1; }));
   w.fail_all("no such column");
   get_json("/api/v1/jobs/" + text_at(bad, "/id") + "/join?timeout=10s");
   auto const all = get_json("/api/v1/events?severity=ERROR");

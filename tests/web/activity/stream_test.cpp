@@ -20,7 +20,7 @@ class stream : public web_fixture {
   /// Work that takes a while on a worker that holds n closures; gives the submission.
   json::value work(worker& w, std::size_t n) {
     auto job = submit(n);
-    EXPECT_TRUE(eventually([&] { return w.held() == n; }));
+    EXPECT_TRUE(eventually([&] { return w.holds() == n; }));
     pass(2ms);
     return job;
   }

@@ -121,7 +121,7 @@ TEST_F(rare_answers, a_job_that_fails_and_a_worker_that_is_gone) {
       {"function":"muster.echo"},{"function":"muster.fail"}]})",
                              201);
   auto const path = "/api/v1/jobs/" + text_at(job, "/id");
-  ASSERT_TRUE(eventually([&] { return other.held() == 1; }));
+  ASSERT_TRUE(eventually([&] { return other.holds() == 1; }));
   other.fail_all("broken");
   get_json(path + "/join?timeout=10s");
   EXPECT_EQ(text_at(get_json(path), "/error/message"), "broken");
@@ -151,7 +151,7 @@ TEST_F(rare_answers, closures_that_lose_worker_after_worker) {
   auto const id = text_at(job, "/closures/0/id");
   for (int i = 0; i < 3; ++i) {
     auto& w = add_worker(worker::habit::hold);
-    ASSERT_TRUE(eventually([&] { return w.held() == 1; }));
+    ASSERT_TRUE(eventually([&] { return w.holds() == 1; }));
     w.lose("killed");
   }
   auto const waits = get_json("/api/v1/overview");
@@ -161,7 +161,7 @@ TEST_F(rare_answers, closures_that_lose_worker_after_worker) {
   EXPECT_EQ(number_at(waits, "/alone/oldest/0/workers_lost"), 3);
   EXPECT_FALSE(waits.at_pointer("/alone/oldest/0").as_object().contains("worker"));
   auto& last = add_worker(worker::habit::hold);
-  ASSERT_TRUE(eventually([&] { return last.held() == 1; }));
+  ASSERT_TRUE(eventually([&] { return last.holds() == 1; }));
   EXPECT_TRUE(get_json("/api/v1/closures/" + id).at("alone").as_bool());
   EXPECT_FALSE(text_at(get_json("/api/v1/overview"), "/alone/oldest/0/worker").empty());
   last.finish_all("1");
