@@ -2,69 +2,32 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <stdexcept>
 #include <thread>
 
 #include "muster/journal/v1/records.pb.h"
-#include "server/journal/etcd/etcd_store.hpp"
 #include "server/journal/etcd/etcd_view.hpp"
 #include "server/journal/etcd/upkeep.hpp"
-#include "tests/etcd/members.hpp"
-#include "tests/support/cannot_run.hpp"
+#include "tests/etcd/store_fixture.hpp"
 
 namespace muster::server::journal::etcd {
 namespace view_cases {
 
-using namespace std::chrono_literals;
 using kind = change::kind;
 
-void over(std::string const& why) {
-  throw std::runtime_error(why);
-}
-
-class etcd_view_test : public ::testing::Test {
+class etcd_view_test : public with_etcd_store {
  protected:
   void SetUp() override {
-    if (!test::etcd_is_installed()) return test::cannot_run("/usr/bin/etcd is not there");
-    members_.emplace(1);
-    leader_ = std::make_unique<leadership>(members_->access(),
-                                           leadership_options{"127.0.0.1:1", 1, 30s, over});
-    ASSERT_TRUE(e2e::await([&] {
-      auto const seen = leader_->try_to_lead();
-      return seen && seen->leads;
-    }));
-    auto s = etcd_store::open(members_->access(), leader_->begun(), {1 << 30, over});
-    ASSERT_TRUE(s) << s.error().message;
-    store_ = std::move(*s);
+    with_etcd_store::SetUp();
+    if (leader_) store_ = open();
   }
   std::unique_ptr<etcd_view> view() {
     auto v = etcd_view::open(members_->access());
     EXPECT_TRUE(v) << v.error().message;
     return v ? std::move(*v) : nullptr;
   }
-  void put_raw(std::string const& key, std::string const& value) {
-    client c(members_->access());
-    wire::TxnRequest t;
-    *t.add_success() = put(key, value);
-    wire::TxnResponse answer;
-    EXPECT_TRUE(c.ask(5s, "for a test", [&](member& m, grpc::ClientContext& context) {
-                   return m.kv->Txn(&context, t, &answer);
-                 }).ok());
-  }
 
-  std::optional<test::etcd_members> members_;
-  std::unique_ptr<leadership> leader_;
   std::unique_ptr<etcd_store> store_;
 };
-
-using map = std::map<std::string, std::string>;
-
-map all_of(store const& s, std::string_view prefix = {}) {
-  map all;
-  EXPECT_TRUE(
-      s.read(prefix, [&](auto key, auto value) { return all.emplace(key, value), true; }).ok());
-  return all;
-}
 
 TEST_F(etcd_view_test, has_what_the_store_has_and_tells_who_leads) {
   auto const large = std::string(3 << 20, 'l') + "end";
