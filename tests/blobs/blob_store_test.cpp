@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/no_room.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
 namespace {
@@ -53,19 +54,12 @@ class loop {
 class BlobStore : public testing::Test {
  protected:
   void SetUp() override {
-    directory =
-        fs::temp_directory_path() / ("blob-store-test-" + std::to_string(::getpid()) + "-" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory);
     options.files.small_max = 16;
     options.limits.bytes_max = 1'000;
     options.limits.blob_bytes_max = 500;
     options.uploads_max = 2;
   }
-  void TearDown() override {
-    store.reset();
-    fs::remove_all(directory);
-  }
+  void TearDown() override { store.reset(); }
   void open(bool durable = false, bool named = true) {
     store.reset();
     options.files.durable = durable;
@@ -110,7 +104,7 @@ class BlobStore : public testing::Test {
         std::distance(fs::directory_iterator(directory / "blobs"), fs::directory_iterator()));
   }
 
-  fs::path directory;
+  test::temporary_directory directory;
   blob_store_options options;
   core::time_point now{1'000s};
   loop engine;
@@ -358,7 +352,7 @@ TEST_F(BlobStore, AFullDiskSaysSo) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
   open();
   ASSERT_TRUE(put(large).ok());  // the directory is there
-  fs::create_symlink("/dev/full", directory / "blobs" / "put-2");
+  fs::create_symlink("/dev/full", directory / "blobs/put-2");
   auto const said = put(large + "another");
   EXPECT_TRUE(is_no_room(said)) << said.message;
   EXPECT_EQ(store->counts().bytes, large.size());

@@ -7,17 +7,15 @@
 #include "muster/distribute_coordinator.hpp"
 #include "muster/simple_resolver.hpp"
 #include "tests/client/raised_by.hpp"
+#include "tests/support/text.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 
+using test::contains;
 using test::raised_by;
-
-bool contains(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
 
 environment_lookup variables(std::string tf_config = {}) {
   return [tf_config](std::string const& name) {

@@ -1,12 +1,11 @@
 // Shortly before a caller gives up it is told whom it waits for.
 #include "tests/coordination/fixture.hpp"
+#include "tests/support/text.hpp"
 
 namespace muster::core::coordination {
 namespace {
 
-bool contains(std::string const& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+using test::contains;
 
 TEST(early_answers, a_registration_says_who_is_missing_and_goes_on_without) {
   scene s({.tasks = 3});

@@ -12,11 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-void kill_at_once(process& p) {
-  p.signal(SIGKILL);
-  EXPECT_TRUE(p.wait().has_value());
-}
-
 std::string id_of(json::value const& job) {
   return std::string(job.at("id").as_string());
 }
@@ -61,7 +56,7 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   EXPECT_EQ(job_before.at("durable"), true);
   std::vector<std::string> before;
   for (std::size_t n = 0; n < 3; ++n) before.push_back(lasting(closure(c, ended, n)));
-  kill_at_once(first);
+  first.kill_at_once();
 
   auto& second = c.serve({"--data-dir", data});
   EXPECT_NE(second.errors().find("jobs=2 closures=5"), std::string::npos) << second.errors();
@@ -82,7 +77,7 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   forget.url = c.url() + "/api/v1/jobs/" + id_of(ended);
   muster::http_client client;
   EXPECT_EQ(client.send(forget).value().status, 204u);
-  kill_at_once(second);
+  second.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(c.status_of("/api/v1/jobs/" + id_of(ended)), 404u);
   EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(waiting)).at("state"), "SUCCEEDED");
@@ -150,7 +145,7 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
   // The cluster, the job, and that its closure runs.
   ASSERT_TRUE(await(
       [&] { return c.get("/api/v1/overview").at("durable").at("changes").to_number<int>() >= 3; }));
-  kill_at_once(first);
+  first.kill_at_once();
   auto& second = c.serve(flags);
   ASSERT_TRUE(c.await_tasks(1));
   EXPECT_EQ(closure(c, job, 0).at("state"), "RUNNING");
@@ -158,7 +153,7 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
   auto const ended = closure(c, job, 0);
   ASSERT_EQ(ended.at("attempts").as_array().size(), 1u) << json::serialize(ended);
   EXPECT_EQ(ended.at("attempts").at(0).at("attempt"), 1);
-  kill_at_once(second);
+  second.kill_at_once();
   c.serve(flags);
   EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(job)).at("state"), "SUCCEEDED");
 }
@@ -176,7 +171,7 @@ TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first
       "echo ran >> )" + trace +
                               R"(; sleep 2"]]}]})");
   ASSERT_TRUE(await([&] { return std::filesystem::exists(trace); }));
-  kill_at_once(first);
+  first.kill_at_once();
   c.serve({"--data-dir", data});
   ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
   EXPECT_EQ(read_file(trace), "ran\n") << "once";
@@ -195,7 +190,7 @@ TEST(durable_jobs, what_ends_while_the_server_is_away_is_answered_when_it_is_bac
       "echo began >> )" + trace +
                               R"(; sleep 0.7; echo ended >> )" + trace + R"("]]}]})");
   ASSERT_TRUE(await([&] { return std::filesystem::exists(trace); }));
-  kill_at_once(first);
+  first.kill_at_once();
   ASSERT_TRUE(await([&] { return read_file(trace) == "began\nended\n"; }));
   c.serve({"--data-dir", data});
   ASSERT_TRUE(c.await_count(id_of(job), "succeeded", 1));
@@ -220,7 +215,7 @@ TEST(durable_jobs, per_worker_values_of_nobody_are_there_and_stay_with_their_wor
   forget.method = "DELETE";
   forget.url = c.url() + "/api/v1/per_worker_values/" + gone;
   EXPECT_EQ(muster::http_client().send(forget).value().status, 204u);
-  kill_at_once(first);
+  first.kill_at_once();
   auto& second = c.serve({"--data-dir", data});
   EXPECT_NE(second.errors().find("jobs=0 "), std::string::npos) << second.errors();
   EXPECT_EQ(c.status_of("/api/v1/per_worker_values/" + gone), 404u);
@@ -243,7 +238,7 @@ TEST(durable_jobs, an_upload_goes_on_where_it_broke_off) {
   ASSERT_TRUE(await([&] {
     return c.get("/api/v1/overview").at("closures").at("queued").to_number<int>() > lines / 4;
   }));
-  kill_at_once(first);
+  first.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(upload.wait(), 0) << upload.errors();
   auto const id = upload.output().substr(0, upload.output().find('\n'));
@@ -263,7 +258,7 @@ TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
   ASSERT_TRUE(await([&] {
     return c.get("/api/v1/overview").at("closures").at("running").to_number<int>() == 1;
   }));
-  kill_at_once(first);
+  first.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(waiting.wait(), 0) << waiting.errors();
   EXPECT_NE(waiting.errors().find("is away, waiting for it"), std::string::npos)

@@ -8,9 +8,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 muster::http_response post(std::string const& url, std::string const& body) {
   muster::http_client client;
   muster::http_request r;
@@ -64,8 +61,7 @@ TEST(full_disk, is_told_at_the_start_and_nothing_is_lost) {
   cluster c;
   auto& server = c.serve({"--data-dir", data});
   for (auto const* key : {"a", "b", "c"}) EXPECT_EQ(c.run({"kv", "put", key, "v"}).status, 0);
-  server.signal(SIGKILL);
-  server.wait();
+  server.kill_at_once();
   auto const before = std::distance(std::filesystem::directory_iterator(data), {});
   disk.fill();
   words const flags{"serve",       "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0",

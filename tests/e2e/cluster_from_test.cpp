@@ -9,9 +9,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 struct followed {
   cluster c;
   std::string source(std::string const& keys = {}) const {

@@ -10,9 +10,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 // An agent that registers and may wait at a barrier; its calls end when the test does.
 class agent {
  public:

@@ -17,9 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 void expect_one_line(finished const& f, int status, std::string const& part) {
   EXPECT_EQ(f.status, status) << f.err;
   EXPECT_CONTAINS(f.err, part);
@@ -269,8 +266,7 @@ TEST(data, a_backup_that_ends_early_is_none) {
 
   auto& killed = c.spawn({"data", "backup", data, to});
   ASSERT_TRUE(await([&] { return fs::exists(to + ".partial/CURRENT"); }));
-  killed.signal(SIGKILL);
-  EXPECT_TRUE(killed.wait().has_value());
+  killed.kill_at_once();
   EXPECT_FALSE(fs::exists(to));
   expect_one_line(c.run({"data", "restore", to + ".partial", c.file("x").string()}), 2,
                   "a copy that was broken off");

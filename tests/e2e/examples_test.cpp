@@ -7,9 +7,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 TEST(examples, a_worker_serves_a_session_and_a_coordinator) {
   cluster c;
   c.serve();

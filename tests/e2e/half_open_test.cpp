@@ -1,14 +1,13 @@
 // A server whose ports are flooded, and one that has no file descriptor left.
-#include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include <deque>
 
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/e2e/cluster.hpp"
+#include "tests/support/raw_socket.hpp"
 
 namespace muster::e2e {
 namespace half_open_cases {
@@ -23,24 +22,11 @@ std::string const half_request = "GET /livez HTTP/1.1\r\nHost: loc";
 class crowd {
  public:
   crowd(std::string const& address, std::size_t size, std::string const& words) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port =
-        htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (std::size_t i = 0; i < size; ++i) {
-      fds_.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      EXPECT_EQ(::connect(fds_.back(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-      ::send(fds_.back(), words.data(), words.size(), MSG_NOSIGNAL);
-    }
+    for (std::size_t i = 0; i < size; ++i) all_.emplace_back(test::port_of(address)).send(words);
   }
-  ~crowd() {
-    for (int const fd : fds_) ::close(fd);
-  }
-  crowd(crowd const&) = delete;
 
  private:
-  std::vector<int> fds_;
+  std::deque<test::raw_socket> all_;
 };
 
 // Over a connection of its own.
@@ -62,12 +48,6 @@ bool serves(cluster const& c) {
   grpc::health::v1::HealthCheckResponse answer;
   return Health::NewStub(channel)->Check(&context, {}, &answer).ok() &&
          answer.status() == grpc::health::v1::HealthCheckResponse::SERVING;
-}
-
-std::size_t count(std::string const& text, std::string const& what) {
-  std::size_t n = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
 }
 
 TEST(half_open, a_flood_at_either_port_holds_nobody_up) {

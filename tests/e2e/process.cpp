@@ -1,13 +1,12 @@
 #include "tests/e2e/process.hpp"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -46,13 +45,6 @@ bool await(std::function<bool()> const& condition, std::chrono::milliseconds lim
   return true;
 }
 
-std::string read_file(std::filesystem::path const& path) {
-  auto const file = std::ifstream(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 char process_state(pid_t pid) {
   auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   auto const behind = stat.rfind(") ");  // the name, which may hold anything
@@ -67,17 +59,6 @@ bool alive(pid_t pid) {
 pid_t first_child_of(pid_t parent) {
   auto const id = std::to_string(parent);
   return std::atoi(read_file("/proc/" + id + "/task/" + id + "/children").c_str());
-}
-
-temporary_directory::temporary_directory() {
-  auto name = (std::filesystem::temp_directory_path() / "muster-e2e-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-  path_ = name;
-}
-
-temporary_directory::~temporary_directory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 process::process(spawn_options options) : options_(std::move(options)), pid_(::fork()) {
@@ -98,6 +79,11 @@ process::~process() {
 
 void process::signal(int number) const {
   ::kill(pid_, number);
+}
+
+void process::kill_at_once() {
+  signal(SIGKILL);
+  EXPECT_TRUE(wait().has_value());
 }
 
 bool process::running() {

@@ -11,13 +11,20 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/text.hpp"
+
 namespace muster::e2e {
 
 using namespace std::chrono_literals;
+using test::count;
+using test::first_line;
+using test::lines;
+using test::read_file;
+using test::temporary_directory;
 
 /// Tries `condition` until it holds; false when it does not within `limit`.
 bool await(std::function<bool()> const& condition, std::chrono::milliseconds limit = 20s);
-std::string read_file(std::filesystem::path const& path);
 
 /// As /proc has it, such as 'R'; 'X' for one that there is no more.
 char process_state(pid_t pid);
@@ -25,19 +32,6 @@ char process_state(pid_t pid);
 bool alive(pid_t pid);
 /// The oldest of those that it started and that are there; 0: none.
 pid_t first_child_of(pid_t parent);
-
-/// A directory of its own for each test, removed at the end.
-class temporary_directory {
- public:
-  temporary_directory();
-  ~temporary_directory();
-  temporary_directory(temporary_directory const&) = delete;
-  std::filesystem::path operator/(std::string const& name) const { return path_ / name; }
-  std::filesystem::path const& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct spawn_options {
   std::vector<std::string> arguments;  // the first is the program
@@ -54,6 +48,8 @@ class process {
   process(process const&) = delete;
 
   void signal(int number) const;
+  /// As kill -9 does; it is gone when this returns.
+  void kill_at_once();
   /// The exit status, or 128 + signal. Nothing when it is still running after `limit`.
   std::optional<int> wait(std::chrono::milliseconds limit = 30s);
   bool running();

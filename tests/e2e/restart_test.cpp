@@ -10,14 +10,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
-void kill_at_once(process& p) {
-  p.signal(SIGKILL);
-  EXPECT_TRUE(p.wait().has_value());
-}
-
 TEST(restart_server, keys_and_clusters_survive_kill_9) {
   cluster c;
   auto const data = c.file("data").string();
@@ -27,7 +19,7 @@ TEST(restart_server, keys_and_clusters_survive_kill_9) {
   EXPECT_EQ(c.run({"kv", "delete", "a/c"}).status, 0);
   c.post("/api/v1/clusters", R"({"name":"made-by-rest","jobs":{"worker":3}})");
   auto const before = c.get("/api/v1/clusters/train").at("generation").at("incarnation");
-  kill_at_once(first);
+  first.kill_at_once();
 
   auto& second = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
   EXPECT_CONTAINS(second.errors(), "epoch=2");
@@ -36,7 +28,7 @@ TEST(restart_server, keys_and_clusters_survive_kill_9) {
   EXPECT_EQ(c.status_of("/api/v1/clusters/made-by-rest"), 200u);
   EXPECT_EQ(c.get("/api/v1/clusters/train").at("generation").at("incarnation"), before);
   EXPECT_EQ(c.run({"clusters", "delete", "made-by-rest"}).status, 0);
-  kill_at_once(second);
+  second.kill_at_once();
   c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
   EXPECT_EQ(c.status_of("/api/v1/clusters/made-by-rest"), 404u);
 }

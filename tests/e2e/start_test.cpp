@@ -12,17 +12,10 @@ namespace start_cases {
 
 using testing::Test;
 
-std::ptrdiff_t lines(std::string const& text) {
-  return std::count(text.begin(), text.end(), '\n');
-}
-
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 /// One line on stderr that contains `part`, exit status 2.
 void expect_refused(finished const& f, std::string const& part) {
   EXPECT_EQ(f.status, 2) << f.err;
-  EXPECT_EQ(lines(f.err), 1) << f.err;
+  EXPECT_EQ(count(f.err, "\n"), 1u) << f.err;
   EXPECT_CONTAINS(f.err, part);
 }
 

@@ -1,21 +1,15 @@
 // How the server ends, with everything open that can be open.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <future>
 #include <muster/session.hpp>
 
 #include "tests/e2e/cluster.hpp"
+#include "tests/support/raw_socket.hpp"
 
 namespace muster::e2e {
 namespace stop_cases {
-
-std::string first_line(std::string const& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 TEST(stop, sigterm_with_nothing_to_do_is_exit_status_0) {
   cluster c;
@@ -61,34 +55,15 @@ TEST(stop, parked_calls_are_answered_and_streams_end) {
 }
 
 // A request whose body never comes: an orderly stop waits a moment for it.
-class half_request {
- public:
-  explicit half_request(std::string const& address) {
-    auto const colon = address.find(':');
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
-    ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
-    connected_ = ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
-                 ::send(fd_, head, sizeof head - 1, 0) > 0;
-  }
-  ~half_request() { ::close(fd_); }
-  half_request(half_request const&) = delete;
-  bool connected() const { return connected_; }
-
- private:
-  static constexpr char head[] =
-      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-      "Content-Length: 100\r\n\r\n{";
-  int const fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
-  bool connected_ = false;
-};
+constexpr auto half_request =
+    "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    "Content-Length: 100\r\n\r\n{";
 
 TEST(stop, a_second_signal_ends_the_server_at_once) {
   cluster c;
   auto& server = c.serve();
-  half_request const slow(c.http());
-  ASSERT_TRUE(slow.connected());
+  test::raw_socket slow(test::port_of(c.http()));
+  ASSERT_TRUE(slow.send(half_request));
   ASSERT_EQ(c.status_of("/readyz"), 200u);  // by now the server has seen the other request
   server.signal(SIGTERM);
   ASSERT_TRUE(await([&] { return server.errors().find("stopping") != std::string::npos; }));
@@ -101,8 +76,8 @@ TEST(stop, a_second_signal_ends_the_server_at_once) {
 TEST(stop, what_does_not_end_in_time_is_left_behind) {
   cluster c;
   auto& server = c.serve({"--stop-timeout", "200ms"});
-  half_request const slow(c.http());
-  ASSERT_TRUE(slow.connected());
+  test::raw_socket slow(test::port_of(c.http()));
+  ASSERT_TRUE(slow.send(half_request));
   ASSERT_EQ(c.status_of("/readyz"), 200u);
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait(10s), 1);

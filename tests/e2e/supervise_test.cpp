@@ -9,9 +9,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 /// The server itself, a new one, is there.
 bool await_child(process const& parent, pid_t other_than) {
   return await([&] {

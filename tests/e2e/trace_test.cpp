@@ -1,10 +1,7 @@
 // What workers did, saved as a trace through the command line.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "tests/e2e/cluster.hpp"
 
@@ -32,18 +29,15 @@ TEST(trace, of_a_job_goes_to_a_file_or_to_stdout) {
   ASSERT_EQ(printed.status, 0) << printed.err;
   EXPECT_EQ(closures_in(printed.out), 1u);
 
-  auto const path = std::filesystem::temp_directory_path() /
-                    ("muster-trace-" + std::to_string(::getpid()) + ".json");
+  auto const path = c.file("trace.json");
   auto const saved = c.run({"trace", job, "-o", path.string()});
   ASSERT_EQ(saved.status, 0) << saved.err;
   EXPECT_EQ(saved.out, "");
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_EQ(closures_in(text.str()), 1u);
+  auto const text = read_file(path);
+  EXPECT_EQ(closures_in(text), 1u);
 
   EXPECT_EQ(c.run({"trace", "job_00000000000000ff", "-o", path.string()}).status, 1);
-  EXPECT_EQ(std::filesystem::file_size(path), text.str().size()) << "a refusal leaves it alone";
-  std::filesystem::remove(path);
+  EXPECT_EQ(std::filesystem::file_size(path), text.size()) << "a refusal leaves it alone";
 }
 
 TEST(trace, of_a_time_is_what_was_done_then) {

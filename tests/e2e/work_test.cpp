@@ -14,21 +14,10 @@ namespace work_cases {
 
 namespace json = boost::json;
 
-std::vector<std::string> lines(std::string const& text) {
-  std::vector<std::string> all;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) all.push_back(line);
-  return all;
-}
-
 std::string numbers(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += "[" + std::to_string(i) + "]\n";
   return text;
-}
-
-std::string first_line(std::string const& text) {
-  return text.substr(0, text.find('\n'));
 }
 
 TEST(work, a_function_runs_on_a_worker_and_its_value_is_printed) {
@@ -326,8 +315,7 @@ TEST(verbs, listings_can_be_json) {
 TEST(verbs, no_server_is_exit_status_3_and_says_what_to_do) {
   cluster c;
   auto& server = c.serve();
-  server.signal(SIGKILL);
-  server.wait();
+  server.kill_at_once();
   for (auto const& words : {words{"jobs"}, words{"tasks"}, words{"submit", "muster.echo"}}) {
     auto const f = c.run(words);
     EXPECT_EQ(f.status, 3) << f.err;

@@ -14,12 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-#define EXPECT_CONTAINS(text, part)                                \
-  do {                                                             \
-    std::string const all = (text);                                \
-    EXPECT_NE(all.find(part), std::string::npos) << "in: " << all; \
-  } while (false)
-
 class data_on_etcd : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -22,9 +22,6 @@ namespace {
 namespace json = boost::json;
 using clock = std::chrono::steady_clock;
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 /// A server on ports that it keeps.
 class server {
  public:

@@ -10,16 +10,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                \
-  do {                                                             \
-    std::string const all = (text);                                \
-    EXPECT_NE(all.find(part), std::string::npos) << "in: " << all; \
-  } while (false)
-
-std::string first_line(std::string const& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 std::string id_of(std::string const& token) {
   return token.substr(7, token.rfind('.') - 7);
 }
@@ -101,14 +91,12 @@ TEST_F(tokens_in_etcd, are_known_to_the_server_and_to_the_one_that_takes_over) {
   auto const at_the_server = command(
       {"token", "create", "--role", "viewer", "--url", "http://" + a, "--name", "later"}, admin);
   EXPECT_EQ(at_the_server.status, 0) << at_the_server.err;
-  first.signal(SIGKILL);
-  first.wait();
+  first.kill_at_once();
   ASSERT_TRUE(serves(b)) << second.errors();
   known(b);
   EXPECT_EQ(jobs(b, first_line(at_the_server.out)), 0);
 
-  second.signal(SIGKILL);
-  second.wait();
+  second.kill_at_once();
   EXPECT_EQ(stopped({"list"}).status, 2) << "whoever is gone leads until etcd forgets it";
   ASSERT_TRUE(await([&] { return stopped({"list"}).status == 0; }, std::chrono::seconds(20)));
   EXPECT_CONTAINS(stopped({"list"}).out, "later-");

@@ -9,6 +9,8 @@
 #include <csignal>
 #include <fstream>
 
+#include "tests/support/temporary_directory.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -28,17 +30,13 @@ core::value_move forget(std::uint64_t id) {
 }
 
 struct spill : testing::Test {
-  spill() {
-    directory =
-        fs::temp_directory_path() / ("muster-spill-" + std::to_string(::getpid()) + "-" +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory);
-  }
+  test::temporary_directory scratch;
+  fs::path const directory = scratch / "values";
+
   ~spill() override {
     store.stop();
     std::error_code ignored;
     fs::permissions(directory, fs::perms::owner_all, ignored);
-    fs::remove_all(directory, ignored);
   }
   void start() {
     auto const started = store.start(directory, [this](core::values_moved m) {
@@ -65,7 +63,6 @@ struct spill : testing::Test {
     return all;
   }
 
-  fs::path directory;
   std::mutex mutex;
   std::condition_variable arrived;
   std::vector<core::value_moved> answers;

@@ -7,7 +7,7 @@
 
 #include "server/journal/entries.hpp"
 #include "tests/journal/directory.hpp"
-#include "tests/journal/temporary.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 namespace copy_cases {
@@ -37,7 +37,7 @@ void expect_refused(muster::result<copied> const& r, code c, std::string const& 
 }
 
 TEST(copy, has_every_entry_and_leaves_the_other_as_it_was) {
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries(100);
   batch.push_back({change::kind::put, std::string("z\0new", 5), "of a newer kind"});
   batch.push_back({change::kind::put, std::string("k\0train\0big", 11),
@@ -55,7 +55,7 @@ TEST(copy, has_every_entry_and_leaves_the_other_as_it_was) {
 }
 
 TEST(copy, may_be_seen_by_whom_the_other_may) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries());
   fs::permissions(t / "d", fs::perms::owner_all);
   fs::create_directory(t / "b");  // empty
@@ -66,7 +66,7 @@ TEST(copy, may_be_seen_by_whom_the_other_may) {
 // Keys are written in order and each is durable before the next: a copy that is of one moment has
 // all of them up to one, and at least those that were there when it began.
 TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(0)).ok());
   std::atomic<bool> stop = false;
@@ -102,7 +102,7 @@ TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
 }
 
 TEST(copy, needs_a_target_that_is_free) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries());
   auto const before = state_of(t / "d");
   expect_refused(copy_store(t / "d", t / "d"), code::failed_precondition, "is no empty directory");
@@ -120,7 +120,7 @@ TEST(copy, needs_a_target_that_is_free) {
 }
 
 TEST(copy, that_is_broken_off_leaves_nothing) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries(10'000));
   for (std::string const when : {"checking", "copying", "checking the copy"}) {
     bool partial_seen = false;
@@ -137,7 +137,7 @@ TEST(copy, that_is_broken_off_leaves_nothing) {
 
 // What a kill leaves has no entry of the format yet, under whatever name.
 TEST(copy, that_is_under_way_is_refused_as_unfinished) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries(10'000));
   bool seen = false;
   auto const r = copy_store(t / "d", t / "b", [&](std::string_view doing, auto, auto) {
@@ -154,7 +154,7 @@ TEST(copy, that_is_under_way_is_refused_as_unfinished) {
 }
 
 TEST(copy, of_damaged_or_newer_data_is_not_made) {
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, std::string("k\0train\0x", 9), "\xff"});
   write(t / "d", batch);
@@ -166,7 +166,7 @@ TEST(copy, of_damaged_or_newer_data_is_not_made) {
 }
 
 TEST(compact, gives_the_disk_back_what_was_overwritten) {
-  temporary t;
+  test::temporary_directory t;
   std::mt19937 random(1);  // which does not compress
   {
     auto s = opened(t / "d");
@@ -190,7 +190,7 @@ TEST(compact, gives_the_disk_back_what_was_overwritten) {
 }
 
 TEST(compact, refuses_what_is_in_use_or_no_servers) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries()).ok());
   auto const refused = compact_store(t / "d");

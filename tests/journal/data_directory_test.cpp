@@ -8,7 +8,7 @@
 #include "server/journal/inspection.hpp"
 #include "server/journal/rocks_store.hpp"
 #include "server/journal/rocks_view.hpp"
-#include "tests/journal/temporary.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
 namespace {
@@ -37,7 +37,7 @@ void set_format(std::filesystem::path const& where, std::string const& value) {
 }
 
 TEST(data_directory, gives_the_next_process_what_was_written) {
-  temporary t;
+  test::temporary_directory t;
   {
     hub_in_a_box a;
     ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
@@ -61,7 +61,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
 }
 
 TEST(data_directory, counts_its_epochs) {
-  temporary t;
+  test::temporary_directory t;
   for (int i = 0; i < 3; ++i) {
     hub_in_a_box a;
     ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
@@ -81,7 +81,7 @@ TEST(data_directory, counts_its_epochs) {
 
 // What the command line looks into and what a server writes are one format.
 TEST(data_directory, is_one_that_muster_data_knows) {
-  temporary t;
+  test::temporary_directory t;
   {
     hub_in_a_box a;
     ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
@@ -96,7 +96,7 @@ TEST(data_directory, is_one_that_muster_data_knows) {
 }
 
 TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
-  temporary t;
+  test::temporary_directory t;
   muster::journal::v1::Format f;
   f.set_version(journal::format_known + 1);
   f.set_written_by("9.9");
@@ -118,7 +118,7 @@ TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
 }
 
 TEST(data_directory, with_an_unreadable_format_is_refused) {
-  temporary t;
+  test::temporary_directory t;
   set_format(t / "d", "\xff\xff");
   hub_in_a_box a;
   EXPECT_EQ(a.data.open(t / "d", "1.0", a.hub).code, code::failed_precondition);

@@ -5,12 +5,12 @@
 
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/facts.hpp"
 #include "server/journal/rocks.hpp"
 #include "server/journal/rocks_store.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 
@@ -55,19 +55,13 @@ inline std::vector<change> some_entries(int keys = 2) {
   return batch;
 }
 
-inline std::string bytes_of(std::filesystem::path const& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 /// Names, bytes and times: all that somebody who only reads must leave alone.
 inline std::map<std::string, std::string> state_of(std::filesystem::path const& directory) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> all;
   for (auto const& f : fs::directory_iterator(directory))
-    all[f.path().filename()] =
-        std::to_string(f.last_write_time().time_since_epoch().count()) + " " + bytes_of(f.path());
+    all[f.path().filename()] = std::to_string(f.last_write_time().time_since_epoch().count()) +
+                               " " + test::read_file(f.path());
   all["."] = std::to_string(fs::last_write_time(directory).time_since_epoch().count());
   return all;
 }

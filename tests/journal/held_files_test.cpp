@@ -2,7 +2,7 @@
 #include "server/journal/held_files.hpp"
 
 #include "tests/journal/directory.hpp"
-#include "tests/journal/temporary.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(held_files, are_of_one_moment) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(10)).ok());
   int tries = 0;
@@ -32,7 +32,7 @@ TEST(held_files, are_of_one_moment) {
 
 // A new log alone, while the server's last memory is not a table yet.
 TEST(held_files, have_no_log_without_the_one_before) {
-  temporary t;
+  test::temporary_directory t;
   auto const db = opened_as(t / "d", rocks::options());
   ASSERT_TRUE(db->Put({}, "1", "1").ok());
   ASSERT_TRUE(db->PauseBackgroundWork().ok());
@@ -51,7 +51,7 @@ TEST(held_files, have_no_log_without_the_one_before) {
 }
 
 TEST(held_files, write_nothing) {
-  temporary t;
+  test::temporary_directory t;
   ASSERT_TRUE(opened(t / "d")->write(some_entries()).ok());
   auto const held = *held_files::of(t / "d");
   auto const log = file_of(t / "d", ".log").string();

@@ -7,7 +7,7 @@
 #include "server/journal/facts.hpp"
 #include "server/journal/rocks_view.hpp"
 #include "tests/journal/directory.hpp"
-#include "tests/journal/temporary.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 namespace inspection_cases {
@@ -40,7 +40,7 @@ void write(fs::path const& at, std::vector<change> const& batch) {
   } while (false)
 
 TEST(inspection, counts_what_is_there) {
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries(3);
   batch.push_back({change::kind::put, std::string("z\0what", 6), "?"});
   batch.push_back({change::kind::put, std::string("z\0ever", 6), "?"});
@@ -58,7 +58,7 @@ TEST(inspection, counts_what_is_there) {
 }
 
 TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
-  temporary t;
+  test::temporary_directory t;
   std::vector<change> batch;
   core::job_fact job;
   job.job = core::session_id{7};
@@ -82,7 +82,7 @@ TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
 }
 
 TEST(inspection, of_many_unknown_kinds_counts_all) {
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries();
   for (char k = 'A'; k <= 'Z'; ++k)
     batch.push_back({change::kind::put, std::string(1, k) + '\0', "?"});
@@ -95,7 +95,7 @@ TEST(inspection, of_many_unknown_kinds_counts_all) {
 }
 
 TEST(inspection, sees_what_stood_there_when_it_was_opened_whatever_the_server_does) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(500)).ok());
   ASSERT_TRUE(s->compact().ok());  // into a table
@@ -114,7 +114,7 @@ TEST(inspection, sees_what_stood_there_when_it_was_opened_whatever_the_server_do
 }
 
 TEST(inspection, changes_nothing) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries());
   ASSERT_TRUE(opened(t / "d")->compact().ok());
   auto const before = state_of(t / "d");
@@ -123,7 +123,7 @@ TEST(inspection, changes_nothing) {
 }
 
 TEST(inspection, refuses_what_is_no_servers) {
-  temporary t;
+  test::temporary_directory t;
   EXPECT_REFUSED(checked(t / "no"), code::failed_precondition, (t / "no").string());
   fs::create_directory(t / "d");
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "holds no data of a server");
@@ -136,7 +136,7 @@ TEST(inspection, refuses_what_is_no_servers) {
 }
 
 TEST(inspection, refuses_what_a_newer_server_wrote) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", {{change::kind::put, "format", format_entry(format_known + 1)}});
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition,
                  (t / "d").string() + ": was written by a newer server (9.9, format " +
@@ -151,17 +151,17 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
         {"k\0train\0a/b"s, "key \"a/b\" of cluster 'train'"s},
         {"t\0train\0"s + "00000001", "task \"00000001\" of cluster 'train'"s},
         {"b\0train\0step"s, "barrier \"step\" of cluster 'train'"s}}) {
-    temporary t;
+    test::temporary_directory t;
     auto batch = some_entries();
     batch.push_back({change::kind::put, key, "\xff\xff"});
     write(t / "d", batch);
     EXPECT_REFUSED(checked(t / "d"), code::internal, text);
   }
-  temporary e;
+  test::temporary_directory e;
   write(e / "d", {{change::kind::put, "format", ""}});
   EXPECT_REFUSED(checked(e / "d"), code::internal, "the entry of its format");
   // It can be read, and makes no sense: the cluster has two tasks.
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, "t\0train\0"s + "00000099", batch[2].value});
   write(t / "d", batch);
@@ -169,7 +169,7 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
 }
 
 TEST(inspection, notes_entries_that_a_server_would_pass_over) {
-  temporary t;
+  test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, std::string("k\0gone\0x", 8), ""});
   write(t / "d", batch);
@@ -180,7 +180,7 @@ TEST(inspection, notes_entries_that_a_server_would_pass_over) {
 }
 
 TEST(inspection, notes_a_torn_last_write) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(3)).ok());
   auto const log = file_of(t / "d", ".log");
@@ -204,7 +204,7 @@ TEST(inspection, notes_a_torn_last_write) {
 void expect_found(fs::path const& directory, std::string const& part, std::size_t step,
                   std::size_t without = 0) {
   auto const file = file_of(directory, part);
-  auto const bytes = bytes_of(file);
+  auto const bytes = test::read_file(file);
   ASSERT_GT(bytes.size(), 50u);
   for (std::size_t i = 0; i + without < bytes.size(); i += step) {
     set_byte(file, i, static_cast<char>(bytes[i] ^ 1 << i % 8));
@@ -221,7 +221,7 @@ void expect_found(fs::path const& directory, std::string const& part, std::size_
 }
 
 TEST(inspection, finds_a_wrong_bit_in_a_table) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(200)).ok());
   ASSERT_TRUE(s->compact().ok());
@@ -232,7 +232,7 @@ TEST(inspection, finds_a_wrong_bit_in_a_table) {
 // As servers did before there was one checksum of the whole file: all but the footer has another,
 // and what was erased is nothing that reading all entries comes by.
 TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
-  temporary t;
+  test::temporary_directory t;
   auto options = rocks::options();
   options.file_checksum_gen_factory = nullptr;
   auto const db = opened_as(t / "d", options);
@@ -253,14 +253,14 @@ TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
 }
 
 TEST(inspection, finds_a_wrong_bit_in_the_log) {
-  temporary t;
+  test::temporary_directory t;
   write(t / "d", some_entries(20));
   expect_found(t / "d", ".log", 5);
 }
 
 // The length of the last record: what RocksDB takes for one that was torn off, and drops.
 TEST(inspection, finds_what_would_be_lost_without_a_word) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries()).ok());
   auto const log = file_of(t / "d", ".log");
@@ -281,7 +281,7 @@ TEST(inspection, finds_what_would_be_lost_without_a_word) {
 }
 
 TEST(inspection, finds_a_wrong_bit_in_the_manifest) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(20)).ok());
   ASSERT_TRUE(s->compact().ok());
@@ -290,7 +290,7 @@ TEST(inspection, finds_a_wrong_bit_in_the_manifest) {
 }
 
 TEST(inspection, finds_a_missing_file) {
-  temporary t;
+  test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(20)).ok());
   ASSERT_TRUE(s->compact().ok());

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "server/journal/rocks_store.hpp"
-#include "tests/journal/temporary.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 namespace {
@@ -30,7 +30,7 @@ log_end end_of(std::string_view bytes, bool checksums = true) {
 
 // What RocksDB writes for these values, one write each.
 std::string log_of(std::vector<std::string> const& values) {
-  temporary at;
+  test::temporary_directory at;
   {
     auto s = rocks_store::open(at / "d");
     EXPECT_TRUE(s.has_value());

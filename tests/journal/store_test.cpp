@@ -7,9 +7,9 @@
 
 #include "server/journal/rocks_store.hpp"
 #include "tests/journal/memory_store.hpp"
-#include "tests/journal/temporary.hpp"
 #include "tests/support/cannot_run.hpp"
 #include "tests/support/small_disk.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal {
 namespace store_cases {
@@ -56,7 +56,7 @@ TEST(store, in_memory_is_an_ordered_map) {
 }
 
 TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
-  temporary at;
+  test::temporary_directory at;
   auto s = opened(at / "data");
   expect_a_map(*s);
   s.reset();
@@ -64,7 +64,7 @@ TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
 }
 
 TEST(store, a_directory_has_one_owner) {
-  temporary at;
+  test::temporary_directory at;
   auto const first = opened(at / "data");
   auto const second = rocks_store::open(at / "data");
   ASSERT_FALSE(second.has_value());
@@ -73,7 +73,7 @@ TEST(store, a_directory_has_one_owner) {
 }
 
 TEST(store, a_directory_that_cannot_be_opened_is_not_in_use_for_its_name) {
-  temporary at;
+  test::temporary_directory at;
   auto const data = at / "blocks/data";
   opened(data).reset();
   for (auto const& f : fs::directory_iterator(data))
@@ -85,7 +85,7 @@ TEST(store, a_directory_that_cannot_be_opened_is_not_in_use_for_its_name) {
 }
 
 TEST(store, a_directory_of_other_files_is_left_alone) {
-  temporary at;
+  test::temporary_directory at;
   fs::create_directory(at / "data");
   std::ofstream(at / "data/thesis.tex") << "precious";
   auto const refused = rocks_store::open(at / "data");
@@ -97,7 +97,7 @@ TEST(store, a_directory_of_other_files_is_left_alone) {
 }
 
 TEST(store, a_directory_that_cannot_be_made_is_named) {
-  temporary at;
+  test::temporary_directory at;
   std::ofstream(at / "file") << "";
   auto const refused = rocks_store::open(at / "file/data");
   ASSERT_FALSE(refused.has_value());
@@ -112,7 +112,7 @@ fs::path newest_log(fs::path const& in) {
 }
 
 TEST(store, a_torn_last_write_is_as_if_it_had_not_begun) {
-  temporary at;
+  test::temporary_directory at;
   {
     auto s = opened(at / "data");
     EXPECT_TRUE(s->write({{kind::put, "a", "1"}}).ok());
@@ -124,7 +124,7 @@ TEST(store, a_torn_last_write_is_as_if_it_had_not_begun) {
 }
 
 TEST(store, damage_is_refused_in_one_line) {
-  temporary at;
+  test::temporary_directory at;
   { EXPECT_TRUE(opened(at / "data")->write({{kind::put, "a", "1"}}).ok()); }
   std::ofstream(at / "data/CURRENT") << "nonsense";
   auto const refused = rocks_store::open(at / "data");
@@ -176,7 +176,7 @@ TEST(store, of_a_full_disk_can_be_killed_and_opened) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const at = disk.path() / "data";
-  temporary elsewhere;
+  test::temporary_directory elsewhere;
   auto const copy = elsewhere / "copy";
   auto s = opened(at);
   std::string const value(std::size_t{256} << 10, 'x');

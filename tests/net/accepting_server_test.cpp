@@ -1,14 +1,13 @@
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grpcpp/create_channel_posix.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <deque>
 #include <thread>
 
 #include "tests/net/accepting_echo.hpp"
+#include "tests/support/raw_socket.hpp"
 
 namespace muster::net::test {
 namespace {
@@ -53,29 +52,6 @@ TEST(accepting_server, calls_know_the_address_of_their_peer) {
   EXPECT_TRUE(peer.starts_with("ipv4:127.0.0.1:")) << peer;
 }
 
-int dial(std::string const& address) {
-  int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  timeval const limit{10, 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port =
-      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-  return fd;
-}
-
-// Reads until the server closes; false when it has not within ten seconds.
-bool closes(int fd) {
-  char bytes[4096];
-  ssize_t n = 0;
-  while ((n = ::recv(fd, bytes, sizeof bytes, 0)) > 0) {
-  }
-  ::close(fd);
-  return n == 0 || errno == ECONNRESET;
-}
-
 task<void> call_when_closed(echo_server& s, event& closed) {
   EXPECT_TRUE(co_await closed.wait());
   co_await call_once_and_forget(s);
@@ -89,18 +65,15 @@ TEST(accepting_server, who_does_not_speak_in_time_is_closed_and_others_are_serve
   s.serve_once(echo_once);
   s.start();
   auto const fixed = std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  std::vector<int> fds;
+  std::deque<muster::test::raw_socket> dialled;
   for (auto const& words :
        {std::string(), fixed.substr(0, 9), fixed + std::string("\0\0\6\4\0\0\0\0\0", 9),
-        std::string("GET / HTTP/1.1\r\n\r\n")}) {
-    fds.push_back(dial(s.address));
-    EXPECT_EQ(::send(fds.back(), words.data(), words.size(), 0),
-              static_cast<ssize_t>(words.size()));
-  }
+        std::string("GET / HTTP/1.1\r\n\r\n")})
+    EXPECT_TRUE(dialled.emplace_back(muster::test::port_of(s.address)).send(words));
   bool all_closed = true;
   event closed(s.engine);
   std::thread reader([&] {
-    for (int const fd : fds) all_closed = closes(fd) && all_closed;
+    for (auto& d : dialled) all_closed = d.ends() && all_closed;
     s.engine.post([&] { closed.set(); });
   });
   s.run(call_when_closed(s, closed));

@@ -1,10 +1,7 @@
 // A client made of a plain socket, and a listener that keeps what it has handed on.
 #pragma once
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <condition_variable>
 #include <deque>
@@ -14,6 +11,7 @@
 #include <thread>
 
 #include "net/port_listener.hpp"
+#include "tests/support/raw_socket.hpp"
 
 namespace muster::net::test {
 
@@ -22,45 +20,12 @@ using namespace std::chrono_literals;
 // What a client sends first: the fixed part and empty settings.
 inline std::string const preface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
 
-class client {
- public:
-  client() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    EXPECT_GE(fd_.get(), 0);
-    timeval const limit{10, 0};
-    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
-  explicit client(std::uint16_t port, char const* from = "127.0.0.1") : client() {
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    ::inet_pton(AF_INET, from, &own.sin_addr);
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
-    connect(port);
-  }
-  bool reaches(std::uint16_t port) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return ::connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
-  }
+struct client : muster::test::raw_socket {
+  client() = default;
+  explicit client(std::uint16_t port, char const* from = "127.0.0.1")
+      : raw_socket(port, {.from = from}) {}
   void connect(std::uint16_t port) { EXPECT_TRUE(reaches(port)); }
-  void send(std::string_view bytes) {
-    EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  // The server closed it, within ten seconds. What it had not read makes that a reset.
-  bool closed() {
-    char byte = 0;
-    auto const n = ::recv(fd_.get(), &byte, 1, 0);
-    return n == 0 || (n < 0 && errno == ECONNRESET);
-  }
-  bool open() {
-    char byte = 0;
-    return ::recv(fd_.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
-  }
-
- private:
-  file_descriptor fd_;
+  void send(std::string_view bytes) { EXPECT_TRUE(raw_socket::send(bytes)); }
 };
 
 // A listener on a port of 127.0.0.1 and what it has handed on.

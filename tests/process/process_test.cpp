@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster {
 namespace {
@@ -92,9 +93,8 @@ TEST(process, stops_at_once_when_asked) {
 }
 
 TEST(process, kills_what_does_not_heed_the_signal) {
-  std::string directory = "/tmp/muster_process_XXXXXX";
-  ASSERT_NE(mkdtemp(directory.data()), nullptr);
-  auto const ready = directory + "/ready";
+  test::temporary_directory const directory;
+  auto const ready = directory.path() + "/ready";
   std::stop_source stop;
   std::jthread const asking([&] {
     while (access(ready.c_str(), F_OK) != 0) std::this_thread::sleep_for(milliseconds(1));
@@ -104,7 +104,6 @@ TEST(process, kills_what_does_not_heed_the_signal) {
   o.kill_after = milliseconds(100);
   auto const script = "trap '' TERM; touch " + ready + "; while :; do sleep 1; done";
   EXPECT_EQ(shell(script, o, stop.get_token()).exit_code, 128 + 9);
-  std::filesystem::remove_all(directory);
 }
 
 TEST(process, does_not_wait_for_what_it_left_behind) {

@@ -12,9 +12,6 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 std::string header(char const* client) {
   return net::write_proxy_header({ip::make_address(client), 4711},
                                  {ip::make_address("10.0.0.1"), 8476});

@@ -7,9 +7,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 bool await_line(process& p, std::string const& part) {
   return await([&] { return p.errors().find(part) != std::string::npos; });
 }

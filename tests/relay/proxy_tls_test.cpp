@@ -12,9 +12,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 /// The words of the one command of the page that begins so, without quotes.
 words command_of_page(std::string const& beginning) {
   auto const page = read_file(MUSTER_SOURCE_DIR "/docs/one-address.md");

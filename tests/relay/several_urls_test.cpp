@@ -8,9 +8,6 @@
 namespace muster::e2e {
 namespace {
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 test::http_reply not_leading(test::http_seen const&) {
   return {503, R"({"code":"UNAVAILABLE","leader":"127.0.0.1:1"})"};
 }
@@ -32,10 +29,8 @@ TEST(several_urls, a_verb_waits_for_one_that_takes_over) {
   auto& first = a.serve({"--data-dir", data});
   EXPECT_EQ(a.run({"kv", "put", "k", "v"}).status, 0);
   auto& other = b.serve();
-  other.signal(SIGKILL);
-  EXPECT_TRUE(other.wait().has_value());
-  first.signal(SIGKILL);
-  EXPECT_TRUE(first.wait().has_value());
+  other.kill_at_once();
+  first.kill_at_once();
   auto& asking = a.program({MUSTER_BINARY, "kv", "get", "k", "--url", a.url() + "," + b.url()});
   b.serve({"--data-dir", data});
   EXPECT_EQ(asking.wait(), 0) << asking.errors();

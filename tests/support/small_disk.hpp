@@ -2,7 +2,6 @@
 // rule).
 #pragma once
 
-#include <stdlib.h>
 #include <sys/mount.h>
 
 #include <cerrno>
@@ -11,19 +10,17 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/temporary_directory.hpp"
+
 namespace muster::test {
 
 class small_disk {
  public:
   explicit small_disk(std::size_t mib) {
-    auto name = (std::filesystem::temp_directory_path() / "muster-disk-XXXXXX").string();
-    path_ = mkdtemp(name.data());
     if (!mount(mib, 0)) problem_ = std::string("cannot mount a file system: ") + strerror(errno);
   }
   ~small_disk() {
     if (problem_.empty()) ::umount2(path_.c_str(), MNT_DETACH);
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
   }
   small_disk(small_disk const&) = delete;
 
@@ -48,7 +45,8 @@ class small_disk {
 
   std::filesystem::path filling() const { return path_ / "filling"; }
 
-  std::filesystem::path path_;
+  temporary_directory const directory_;  // on which it is mounted
+  std::filesystem::path const path_ = directory_.path();
   std::string problem_;
 };
 

@@ -1,10 +1,6 @@
 #include "web/server/assets.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
+#include "tests/support/temporary_directory.hpp"
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -84,30 +80,24 @@ TEST_F(assets, everything_embedded_is_served_plain_and_compressed) {
 }
 
 TEST_F(assets, developers_serve_them_from_a_directory) {
-  namespace fs = std::filesystem;
-  auto const directory =
-      fs::temp_directory_path() / ("muster-assets-" + std::to_string(::getpid()));
-  fs::create_directories(directory);
-  auto const write = [&](char const* name, std::string const& text) {
-    std::ofstream(directory / name) << text;
-  };
-  write("manifest.json", R"([{"path":"/","file":"i.html","type":"text/html","immutable":false},
+  muster::test::temporary_directory const directory;
+  directory.write("manifest.json",
+                  R"([{"path":"/","file":"i.html","type":"text/html","immutable":false},
       {"path":"/app-1.js","file":"app.js","type":"text/javascript","immutable":true},
       {"path":"/out.txt","file":"../out.txt","type":"text/plain","immutable":false}])");
-  write("i.html", "one");
-  write("app.js", "js");
+  directory.write("i.html", "one");
+  directory.write("app.js", "js");
   web_options options;
-  options.dashboard_dir = directory;
+  options.dashboard_dir = directory.path();
   start(options);
   EXPECT_EQ(fetch("/").body, "one");
   EXPECT_EQ(fetch("/app-1.js").header("Cache-Control"), "public, max-age=31536000, immutable");
   EXPECT_EQ(fetch("/out.txt").status, 404u);
   auto const etag = std::string(fetch("/").header("ETag"));
-  write("i.html", "two");
+  directory.write("i.html", "two");
   EXPECT_EQ(fetch("/", {}, etag).body, "two");
-  write("manifest.json", "{broken");
+  directory.write("manifest.json", "{broken");
   EXPECT_EQ(fetch("/").status, 404u);
-  fs::remove_all(directory);
 }
 
 }  // namespace

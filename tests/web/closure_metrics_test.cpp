@@ -18,10 +18,6 @@ std::string text_of(measured_closures const& c) {
   return m.take();
 }
 
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(closure_metrics, a_histogram_is_cumulative_with_sum_and_count) {
   measured_closures c;
   c.metrics.execution.add(50us);
@@ -37,7 +33,7 @@ TEST(closure_metrics, a_histogram_is_cumulative_with_sum_and_count) {
                                 "_bucket{le=\"6.4e-05\"} 1\n" + name +
                                 "_bucket{le=\"0.000128\"} 1\n"))
       << lines;
-  EXPECT_TRUE(has(lines, "_bucket{le=\"0.000512\"} 1\n" + name + "_bucket{le=\"0.001024\"} 3\n"));
+  EXPECT_CONTAINS(lines, "_bucket{le=\"0.000512\"} 1\n" + name + "_bucket{le=\"0.001024\"} 3\n");
   EXPECT_TRUE(lines.ends_with(name + "_bucket{le=\"68719.476736\"} 3\n" + name +
                               "_bucket{le=\"+Inf\"} 4\n" + name + "_sum 360000.00205\n" + name +
                               "_count 4\n"))
@@ -51,16 +47,16 @@ TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
   c.metrics.stop_requests = 4;
   c.metrics.full = 2s;
   c.logs = {10, 5, 1, 2'000, 2};
-  EXPECT_TRUE(has(text_of(c), "muster_worker_failures_total 3\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_closure_stop_requests_total 4\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_queue_full_seconds_total 2\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_log_lines_total 10\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_log_lines_dropped_total 5\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_log_strays_total 1\n"));
-  EXPECT_TRUE(has(text_of(c), "muster_log_bytes 2000\n"));
+  EXPECT_CONTAINS(text_of(c), "muster_worker_failures_total 3\n");
+  EXPECT_CONTAINS(text_of(c), "muster_closure_stop_requests_total 4\n");
+  EXPECT_CONTAINS(text_of(c), "muster_queue_full_seconds_total 2\n");
+  EXPECT_CONTAINS(text_of(c), "muster_log_lines_total 10\n");
+  EXPECT_CONTAINS(text_of(c), "muster_log_lines_dropped_total 5\n");
+  EXPECT_CONTAINS(text_of(c), "muster_log_strays_total 1\n");
+  EXPECT_CONTAINS(text_of(c), "muster_log_bytes 2000\n");
   c.now = core::time_point(100s);
   c.metrics.full_since = core::time_point(90s);
-  EXPECT_TRUE(has(text_of(c), "muster_queue_full_seconds_total 12\n"));
+  EXPECT_CONTAINS(text_of(c), "muster_queue_full_seconds_total 12\n");
 }
 
 TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
@@ -75,8 +71,8 @@ TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_shar
   ASSERT_EQ(c.functions.size(), functions_measured + 1);
   EXPECT_EQ(c.functions.back().name, "other");
   auto const text = text_of(c);
-  EXPECT_TRUE(has(text, "muster_function_closures{function=\"f199\",state=\"queued\"} 0\n"));
-  EXPECT_FALSE(has(text, "function=\"f200\""));
+  EXPECT_CONTAINS(text, "muster_function_closures{function=\"f199\",state=\"queued\"} 0\n");
+  EXPECT_FALSE(contains(text, "function=\"f200\""));
 }
 
 TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
@@ -86,10 +82,10 @@ TEST(closure_metrics, of_many_tasks_the_first_have_lines) {
     workers.push_back(std::make_unique<worker>(e, worker::habit::hold));
   auto const c = e.run([](engine_services& s) { return measure_closures(s.pools); });
   auto const text = text_of(c);
-  EXPECT_TRUE(has(text, "muster_task_running{task=\"worker:0\"} 0\n"));
-  EXPECT_TRUE(has(text, "muster_task_finished_total{task=\"worker:99\"} 0\n"));
-  EXPECT_FALSE(has(text, "worker:100\""));
-  EXPECT_TRUE(has(text, "muster_tasks_unmeasured 7\n"));
+  EXPECT_CONTAINS(text, "muster_task_running{task=\"worker:0\"} 0\n");
+  EXPECT_CONTAINS(text, "muster_task_finished_total{task=\"worker:99\"} 0\n");
+  EXPECT_FALSE(contains(text, "worker:100\""));
+  EXPECT_CONTAINS(text, "muster_tasks_unmeasured 7\n");
 }
 
 }  // namespace

@@ -1,11 +1,5 @@
 #include "tests/web/fixture.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "server/hub/access/token_file.hpp"
 #include "tests/web/contract/contract.hpp"
 
@@ -151,66 +145,6 @@ std::int64_t number_at(json::value const& v, std::string const& pointer) {
     return -1;
   }
   return at->to_number<std::int64_t>();
-}
-
-raw_socket::raw_socket(unsigned short port, int receive_buffer) {
-  fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
-  if (receive_buffer > 0)
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  int const on = 1;
-  ::setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  timeval const limit{10, 0};
-  ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(port);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-}
-
-raw_socket::~raw_socket() {
-  close();
-}
-
-void raw_socket::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
-bool raw_socket::send(std::string_view bytes) {
-  while (!bytes.empty()) {
-    auto const n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
-std::string raw_socket::receive(std::size_t n) {
-  std::string bytes(n, '\0');
-  auto const got = ::recv(fd_, bytes.data(), bytes.size(), 0);
-  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return bytes;
-}
-
-std::string raw_socket::receive_until(std::string_view what) {
-  std::string all;
-  while (all.find(what) == std::string::npos) {
-    auto const more = receive();
-    if (more.empty()) break;
-    all += more;
-  }
-  return all;
-}
-
-std::string raw_socket::receive_all() {
-  std::string all;
-  for (auto more = receive(); !more.empty(); more = receive()) all += more;
-  return all;
-}
-
-void raw_socket::shut_down_send() {
-  ::shutdown(fd_, SHUT_WR);
 }
 
 }  // namespace muster::web::test

@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "http_client/http_client.hpp"
+#include "tests/support/raw_socket.hpp"
+#include "tests/support/text.hpp"
 #include "tests/web/engine.hpp"
 #include "web/server/server.hpp"
 
@@ -73,25 +75,8 @@ class web_fixture : public ::testing::Test {
 std::string text_at(json::value const& v, std::string const& pointer);
 std::int64_t number_at(json::value const& v, std::string const& pointer);
 
-/// A plain TCP client: bytes out, bytes in.
-class raw_socket {
- public:
-  explicit raw_socket(unsigned short port, int receive_buffer = 0);
-  ~raw_socket();
-  raw_socket(raw_socket const&) = delete;
-
-  /// False when the peer has closed.
-  bool send(std::string_view bytes);
-  /// At least one byte, up to n; empty at the end, on a reset, or after the time limit.
-  std::string receive(std::size_t n = 65536);
-  /// Until `what` was seen, or the end; gives everything.
-  std::string receive_until(std::string_view what);
-  std::string receive_all();
-  void shut_down_send();
-  void close();
-
- private:
-  int fd_ = -1;
-};
+using muster::test::contains;
+using muster::test::count;
+using muster::test::raw_socket;
 
 }  // namespace muster::web::test

@@ -18,12 +18,6 @@ class http : public web_fixture {
 
 std::string const host = "Host: localhost\r\n";
 
-std::size_t count(std::string_view text, std::string_view what) {
-  std::size_t n = 0;
-  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 TEST_F(http, a_request_in_single_bytes_is_understood) {
   start();
   raw_socket s(port());

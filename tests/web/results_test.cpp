@@ -119,7 +119,7 @@ TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
   auto const done = [&] { return number_at(get_json("/api/v1/overview"), "/closures/succeeded"); };
   while (done() < 100'000) w.finish_all(value);
 
-  raw_socket slow(port(), 32 * 1024);
+  raw_socket slow(port(), {.receive_buffer = 32 * 1024});
   slow.send("GET " + path_of(job) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   std::string all = slow.receive(1000);
   auto const before = resident_bytes();

@@ -4,14 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <mutex>
 
 #include "muster/time_source.hpp"
 #include "tests/cluster/fixture.hpp"
 #include "tests/support/http_service.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::testing {
 
@@ -19,6 +18,7 @@ using muster::test::http_reply;
 using muster::test::http_seen;
 using muster::test::http_service;
 using muster::test::one_by_one;
+using muster::test::temporary_directory;
 using namespace std::chrono_literals;
 
 /// Steady and wall time that stand still but for the waits, which are kept.
@@ -46,31 +46,6 @@ class still_time {
     std::vector<std::chrono::milliseconds> waits;
   };
   std::shared_ptr<state> state_ = std::make_shared<state>();
-};
-
-/// A directory of the test's own, gone with it.
-class scratch_directory {
- public:
-  scratch_directory() {
-    auto pattern = (std::filesystem::temp_directory_path() / "muster_test_XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no directory " + pattern);
-    path_ = pattern;
-  }
-  ~scratch_directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  scratch_directory(scratch_directory const&) = delete;
-  std::string path() const { return path_; }
-  /// Writes it and says where it is.
-  std::string write(std::string const& name, std::string const& content) const {
-    auto const file = path_ + "/" + name;
-    std::ofstream(file) << content;
-    return file;
-  }
-
- private:
-  std::string path_;
 };
 
 inline bool holds(std::string const& text, std::string const& part) {

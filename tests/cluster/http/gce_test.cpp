@@ -82,7 +82,7 @@ TEST_F(gce, a_listing_that_never_ends_is_an_error) {
 }
 
 TEST_F(gce, project_zone_port_job_and_token_can_be_given) {
-  scratch_directory const dir;
+  temporary_directory const dir;
   auto o = options();
   o.project = "p";
   o.region = "r";

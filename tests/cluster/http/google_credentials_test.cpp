@@ -86,7 +86,7 @@ class google_sign_in : public tpu {
     return {};
   }
 
-  scratch_directory files_;
+  temporary_directory files_;
   key_ptr key_{EVP_RSA_gen(2048), &EVP_PKEY_free};
 };
 

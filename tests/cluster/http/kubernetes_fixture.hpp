@@ -73,7 +73,7 @@ class kubernetes : public ::testing::Test {
   }
 
   still_time time_;
-  scratch_directory account_;
+  temporary_directory account_;
   muster::test::authority authority_;
   std::unique_ptr<http_service> server_;
 };

@@ -20,13 +20,6 @@ inline words sh(words flags, std::string const& script) {
   return flags;
 }
 
-inline std::vector<std::string> lines(std::string const& text) {
-  std::vector<std::string> all;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) all.push_back(line);
-  return all;
-}
-
 inline bool said_as_error(process& p, std::string const& text) {
   return await([&] { return p.errors().find(text) != std::string::npos; });
 }

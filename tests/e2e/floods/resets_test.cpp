@@ -66,16 +66,7 @@ TEST(floods, of_connections_without_a_word_are_told_by_address) {
     auto const end = std::chrono::steady_clock::now() + 30s;
     auto const before = floods();
     while (floods() == before && std::chrono::steady_clock::now() < end)
-      for (int i = 0; i < 2'000; ++i) {
-        int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoi(port.substr(port.rfind(':') + 1))));
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-        ::close(fd);
-      }
+      for (int i = 0; i < 2'000; ++i) test::raw_socket const left(test::port_of(port));
     EXPECT_GT(floods(), before) << port;
   }
   EXPECT_NE(c.text("/api/v1/events").find("silent_connections"), std::string::npos);

@@ -16,9 +16,6 @@ namespace fs = std::filesystem;
 using muster::test::authority;
 using muster::test::certificate_request;
 
-#define EXPECT_CONTAINS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "in: " << (text)
-
 /// A server with certificates of `muster tls init`, and clients of it.
 class secure_cluster : public cluster {
  public:

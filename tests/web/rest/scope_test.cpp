@@ -41,10 +41,6 @@ struct scope : web_fixture {
   std::string main_, train_, main_job_, train_job_;
 };
 
-bool contains(std::string const& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(scope, numbers_and_listings_of_all_are_of_what_the_token_is_bound_to) {
   auto const queued = [&](std::string const& token) {
     return number_at(json::parse(body(token, "/api/v1/overview")), "/closures/queued");

@@ -1,0 +1,48 @@
+// A directory that goes with its test, and files in it.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace muster::test {
+
+/// Empty where there is none.
+inline std::string read_file(std::filesystem::path const& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+class temporary_directory {
+ public:
+  temporary_directory() {
+    auto name = (std::filesystem::temp_directory_path() / "muster-test-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    path_ = name;
+  }
+  ~temporary_directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  temporary_directory(temporary_directory const&) = delete;
+
+  std::filesystem::path operator/(std::string const& name) const {
+    return std::filesystem::path(path_) / name;
+  }
+  std::string const& path() const { return path_; }
+  /// Writes it and says where it is.
+  std::string write(std::string const& name, std::string const& text) const {
+    std::ofstream(*this / name) << text;
+    return *this / name;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace muster::test
