@@ -65,9 +65,8 @@ TEST(tls, jobs_run_over_it_and_plaintext_is_told_so) {
   auto& server = c.serve(c.server_flags());
   auto const ready = read_file(c.file("ready.json"));
   EXPECT_CONTAINS(ready, "\"tls\":true");
-  // Its last line of a start comes after the file.
-  EXPECT_TRUE(
-      await([&] { return server.errors().find("dashboard=https://") != std::string::npos; }));
+  EXPECT_TRUE(await([&] { return bool(test::contains(server.errors(), "dashboard=https://")); }))
+      << server.errors();
   c.worker({"--ca", c.pem("ca.pem")});
   ASSERT_TRUE(c.await_workers(1));
   auto const done = c.ask({"submit", "muster.echo", "7"});
