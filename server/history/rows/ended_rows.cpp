@@ -18,7 +18,7 @@ std::string first_of(std::string const& text) {
   return text.size() <= ended_rows::text_max ? text : text.substr(0, ended_rows::text_max) + "…";
 }
 
-std::uint64_t bytes_of(failure const& f) {
+std::uint64_t bytes_of(core::failure const& f) {
   return sizeof f + f.type.size() + f.message.size() + f.traceback.size() + f.worker.size();
 }
 
@@ -141,7 +141,7 @@ void ended_rows::keep_failures(chunk& from) {
   }
 }
 
-void ended_rows::keep(chunk& c, failure const& f) {
+void ended_rows::keep(chunk& c, core::failure const& f) {
   c.failures.push_back({f.kind,
                         first_of(f.type),
                         first_of(f.message),

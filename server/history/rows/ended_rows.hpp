@@ -73,7 +73,7 @@ class ended_rows {
     return &c.rows[c.used++];
   }
   /// Of the newest row, which did not succeed.
-  void add(row_owner n, failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
+  void add(row_owner n, core::failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
 
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
