@@ -27,8 +27,7 @@ constexpr std::size_t fields_max = 20;
 constexpr big_type with_more_fields[] = {
     {"config.hpp", "config", 53},  // flags of the core, one each
     {"explanation.hpp", "explanation", 38},
-    {"closure_table.hpp", "closure_record", 34},
-    {"coordinator_state.hpp", "coordinator::state", 33},
+    {"closure_table.hpp", "closure_record", 32},
     {"session_table.hpp", "session", 33},
     {"views.hpp", "task_view", 31},
     {"views.hpp", "job_view", 31},
