@@ -30,7 +30,13 @@ void scene::expect_known_tasks(reply const& r) const {
     for (auto const t : (*alive)->tasks) known(t);
 }
 
+void scene::fold(changes const& all_of_step) {
+  folded_.fold(all_of_step);
+  if (!all_of_step.list.empty()) changed_.push_back(all_of_step);
+}
+
 void scene::take(effects& fx) {
+  fold(fx.changes);
   last_replies_ = fx.replies.size();
   for (auto& r : fx.replies) {
     EXPECT_EQ(open_.erase(r.call), 1u) << "call " << raw(r.call) << " is answered twice or gone";
@@ -49,6 +55,7 @@ void scene::take(effects& fx) {
   }
   if (checks_each_step) {
     EXPECT_EQ(all.violated_invariant(), "");
+    EXPECT_EQ(folded_.difference(all), "");
     if (!stopped_) {
       EXPECT_EQ(lost_at_restart(all, written_, limits, now_), "");
     }
@@ -72,6 +79,7 @@ result<cluster_id> scene::create(cluster_spec spec) {
   auto& fx = all.step(now_, create_cluster{std::move(spec)});
   if (!fx.declared.ok()) return fx.declared;
   written_.add(fx.facts);
+  fold(fx.changes);
   return fx.cluster;
 }
 
@@ -81,8 +89,13 @@ void scene::restart() {
   std::construct_at(&all, limits, 43);
   open_.clear();
   stopped_ = false;
-  for (auto& c : written_.clusters())
-    EXPECT_TRUE(all.step(now_, restore_cluster{std::move(c)}).declared.ok());
+  folded_ = {};
+  for (auto& c : written_.clusters()) {
+    auto const& fx = all.step(now_, restore_cluster{std::move(c)});
+    EXPECT_TRUE(fx.declared.ok());
+    fold(fx.changes);
+  }
+  EXPECT_EQ(folded_.difference(all), "");
   auto const found = all.find(name);
   EXPECT_TRUE(found.has_value());
   if (found) id = *found;

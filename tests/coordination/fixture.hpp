@@ -7,8 +7,8 @@
 //   EXPECT_EQ(s.code_of(a), code::ok);
 //
 // After every step: the core's own invariants hold, nobody is answered twice or after he is gone,
-// no text is longer than a trailer can carry, and a server that began again with what was written
-// down would know the same.
+// no text is longer than a trailer can carry, a server that began again with what was written down
+// would know the same, and so does who has only folded the changes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "server/core/coordination/clusters.hpp"
+#include "tests/coordination/changes_model.hpp"
 #include "tests/coordination/fact_book.hpp"
 #include "tests/core/printers.hpp"
 
@@ -110,6 +111,17 @@ class scene {
   std::int64_t version();
   std::vector<remark> remarks(remark_kind kind) const;
   void forget_remarks() { remarks_.clear(); }
+  /// What was said of this kind, since that was forgotten last.
+  template <class Change>
+  std::vector<Change> changed() const {
+    std::vector<Change> of_kind;
+    for (auto const& step : changed_)
+      step.each([&](cluster_id, auto const& one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Change>) of_kind.push_back(one);
+      });
+    return of_kind;
+  }
+  void forget_changes() { changed_.clear(); }
   coordination::service const& current() const { return all.current(id); }
   core::incarnation incarnation() const { return current().incarnation(); }
   agent_view agent(task_index t) const { return current().views().tasks(now_, t, 1).at(0); }
@@ -126,6 +138,7 @@ class scene {
 
  private:
   void take(effects& fx);
+  void fold(changes const& all);
   void expect_known_tasks(reply const& r) const;
 
   time_point now_ = start;
@@ -135,6 +148,8 @@ class scene {
   std::vector<remark> remarks_;
   std::size_t last_replies_ = 0;
   fact_book written_;
+  changes_model folded_;
+  std::vector<changes> changed_;  // by step
   bool stopped_ = false;
 };
 

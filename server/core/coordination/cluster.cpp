@@ -19,15 +19,28 @@ std::string jobs_in_short(cluster_spec const& spec) {
 
 }  // namespace
 
-cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source)
-    : limits_(l), source_(source), spec_(std::move(spec)) {
+cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
+                 bool known)
+    : limits_(l), source_(source), spec_(std::move(spec)), log_(log) {
   start_generation();
+  if (known) return;
+  say_declared(declared_why::created, log_);
+  say_begun(begun_why::created, log_);
 }
 
 void cluster::start_generation() {
   generation_ = {generation_.number + 1, source_.next()};
-  declared_ = true;
-  current_ = std::make_unique<service>(spec_, limits_, generation_);
+  current_ = std::make_unique<service>(spec_, limits_, generation_, log_);
+}
+
+void cluster::say_declared(declared_why why, change_log const& log) const {
+  log.note(cluster_declared{std::make_shared<cluster_spec const>(spec_),
+                            next_ ? std::make_shared<cluster_spec const>(*next_) : nullptr, why});
+}
+
+void cluster::say_begun(begun_why why, change_log const& log) const {
+  log.note(generation_begun{generation_.number, generation_.incarnation, why,
+                            why == begun_why::redeclared});
 }
 
 // The same generation of what is declared now.
@@ -36,8 +49,9 @@ void cluster::begin_again() {
   next_.reset();
   auto const before = std::move(current_);
   --generation_.number;
-  anew_ = true;
+  say_declared(declared_why::in_force, log_);
   start_generation();
+  say_begun(begun_why::redeclared, log_);
   current_->inherit(*before);
 }
 
@@ -45,13 +59,16 @@ void cluster::renew(time_point now, effects& fx) {
   if (!closed_) current_->stop(now, fx);
   closed_ = false;
   past_.push_front(current_->view(now));
-  if (next_) spec_ = std::move(*next_);
-  next_.reset();
+  if (next_) {
+    spec_ = std::move(*next_);
+    next_.reset();
+    say_declared(declared_why::in_force, log_);
+  }
   if (past_.size() > past_max) past_.pop_back();
   auto const& cause = past_.front().cause;
   retire(cause ? cause->message : std::string());
-  anew_ = true;
   start_generation();
+  say_begun(begun_why::renewed, log_);
 }
 
 // REQUIRES: the current generation has been stopped.
@@ -165,13 +182,14 @@ time_point cluster::next_deadline(time_point now) const {
 bool cluster::redeclare(cluster_spec spec, effects& fx) {
   auto const& declared = next_ ? *next_ : spec_;
   if (spec == declared) return false;
-  declared_ = true;
   auto text = jobs_in_short(declared) + " becomes " + jobs_in_short(spec);
   if (spec == spec_) {
     next_.reset();
+    say_declared(declared_why::redeclared, log_);
     text += ", as the current generation has it";
   } else {
     next_ = std::move(spec);
+    say_declared(declared_why::redeclared, log_);
     auto const at_once = untouched();
     if (at_once) begin_again();
     text += at_once        ? " at once"
@@ -189,38 +207,45 @@ void cluster::stop(time_point now, effects& fx) {
   current_->stop(now, fx);
 }
 
-void cluster::say_changes(std::vector<fact>& out) {
-  if (!limits_.journalled || stopped_) return;
-  // Of a generation that begins with what another had, that too.
-  if (anew_) say_everything(out);
-  if (current_->facts_changed() || declared_) {
-    if (!anew_) out.push_back(declaration());
-    declared_ = false;
+void cluster::say_facts(changes const& step, std::size_t first, std::vector<fact>& out) const {
+  if (stopped_ || step.list.size() == first) return;
+  touched const by(step, first);
+  if (by.anew) {
+    // With what it has of the one before.
+    out.push_back(declaration(true));
+    return current_->say_everything(out);
   }
-  if (!std::exchange(anew_, false)) return current_->say_changes(out);
-  current_->forget_changes();
+  if (by.declared) out.push_back(declaration(false));
+  current_->say_touched(by, out);
 }
 
-fact cluster::declaration() const {
+fact cluster::declaration(bool anew) const {
   auto f = current_->facts();
   f.spec = spec_;
   f.next = next_;
-  f.anew = anew_;
+  f.anew = anew;
   return {spec_.name, std::move(f)};
 }
 
 void cluster::say_everything(std::vector<fact>& out) const {
-  out.push_back(declaration());
+  out.push_back(declaration(false));
   current_->say_everything(out);
+}
+
+void cluster::say_whole(change_log const& log) const {
+  say_declared(declared_why::known, log);
+  say_begun(begun_why::known, log);
+  current_->say_whole(log);
 }
 
 void cluster::restore(restored_cluster const& r, time_point now) {
   spec_ = r.cluster.spec;
   next_ = r.cluster.next;
   generation_ = {r.cluster.generation, r.cluster.incarnation};
-  current_ = std::make_unique<service>(spec_, limits_, generation_);
+  current_ = std::make_unique<service>(spec_, limits_, generation_, log_);
+  say_declared(declared_why::known, log_);
+  say_begun(begun_why::known, log_);
   current_->restore(r, now);
-  declared_ = anew_ = false;
 }
 
 cluster_view cluster::view(time_point now) const {

@@ -40,16 +40,21 @@ class incarnation_source {
 class cluster {
  public:
   /// REQUIRES: limits and source outlive it; the declaration is valid.
-  cluster(cluster_spec spec, limits const& l, incarnation_source& source);
+  /// `known`: it is restored next.
+  cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
+          bool known);
 
   cluster_spec const& spec() const { return spec_; }
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
 
-  /// What changed since the last time that a restart must know; nothing unless journalled.
-  void say_changes(std::vector<fact>& out);
+  /// The last word on what a step has changed of it, from the change at `first` on, that a restart
+  /// must know.
+  void say_facts(changes const& step, std::size_t first, std::vector<fact>& out) const;
   /// All that it would have said since its generation began, but for barriers that run.
   void say_everything(std::vector<fact>& out) const;
+  /// All of it, as changes.
+  void say_whole(change_log const& log) const;
   /// As it was; its silence counts from now. REQUIRES: nothing has happened yet.
   void restore(restored_cluster const& r, time_point now);
 
@@ -69,7 +74,9 @@ class cluster {
  private:
   void start_generation();
   void begin_again();
-  fact declaration() const;
+  void say_declared(declared_why why, change_log const& log) const;
+  void say_begun(begun_why why, change_log const& log) const;
+  fact declaration(bool anew) const;
   void renew(time_point now, effects& fx);
   bool over() const;
   bool untouched() const;
@@ -100,8 +107,7 @@ class cluster {
   // Newest first; at most 16, and 200,000 tasks; the last one always. More: the oldest is
   // forgotten, and its members are taken for tasks of the current one.
   std::deque<retired> retired_;
-  bool declared_ = true;  // something that was not said: a declaration, or…
-  bool anew_ = true;      // …a generation
+  change_log const log_;
 };
 
 }  // namespace muster::core::coordination

@@ -43,22 +43,23 @@ status clusters::room_for(std::string const& name) const {
   return {};
 }
 
-clusters::entry* clusters::made(cluster_spec const& spec) {
+clusters::entry* clusters::made(cluster_spec const& spec, bool known) {
   fx_.declared = allowed(spec);
   if (fx_.declared.ok()) fx_.declared = room_for(spec.name);
   if (!fx_.declared.ok()) return nullptr;
   fx_.cluster = cluster_id{++last_id_};
   by_name_.emplace(spec.name, fx_.cluster);
-  return &all_.emplace(fx_.cluster, entry{cluster(spec, limits_, incarnations_)}).first->second;
+  cluster fresh(spec, limits_, incarnations_, {fx_.changes, fx_.cluster}, known);
+  return &all_.emplace(fx_.cluster, entry{std::move(fresh)}).first->second;
 }
 
 void clusters::on(time_point, create_cluster const& e) {
-  if (auto* const c = made(e.spec)) c->what.say_changes(fx_.facts);
+  if (auto* const c = made(e.spec, false)) say_facts(c->what);
 }
 
 // Nothing is said of it: whoever restores it knows.
 void clusters::on(time_point now, restore_cluster const& e) {
-  auto* const c = made(e.what.cluster.spec);
+  auto* const c = made(e.what.cluster.spec, true);
   if (c == nullptr) return;
   c->what.restore(e.what, now);
   reschedule(fx_.cluster, *c, c->what.next_deadline(now));
@@ -71,7 +72,7 @@ void clusters::on(time_point now, redeclare_cluster const& e) {
   fx_.declared = allowed(spec);
   if (!fx_.declared.ok()) return;
   if (c.what.redeclare(std::move(spec), fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
-  c.what.say_changes(fx_.facts);
+  say_facts(c.what);
 }
 
 void clusters::on(time_point now, remove_cluster const& e) {
@@ -85,20 +86,21 @@ void clusters::on(time_point now, remove_cluster const& e) {
   reschedule(*id, c, never);
   by_name_.erase(by_name_.find(e.name));
   all_.erase(*id);
+  change_log(fx_.changes, *id).note(cluster_removed{});
   if (limits_.journalled) fx_.facts.push_back({e.name, cluster_gone{}});
 }
 
 void clusters::on(time_point now, cluster_call& e) {
   auto& c = entry_of(e.cluster);
   if (c.what.perform(now, e.what, fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
-  c.what.say_changes(fx_.facts);
+  say_facts(c.what);
 }
 
 void clusters::on(time_point now, call_gone const& e) {
   auto& c = entry_of(e.cluster);
   c.what.call_gone(now, e.call, fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
-  c.what.say_changes(fx_.facts);
+  say_facts(c.what);
 }
 
 void clusters::on(time_point now, connection_closed const& e) {
@@ -111,8 +113,9 @@ void clusters::on(time_point now, tick const&) {
   while (!due_.empty() && due_.begin()->first <= now) {
     auto const id = due_.begin()->second;
     auto& c = entry_of(id);
+    auto const before = fx_.changes.list.size();
     c.what.tick(now, fx_);
-    c.what.say_changes(fx_.facts);
+    say_facts(c.what, before);
     // A service that finds nothing to do must not hold up the others.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
@@ -149,6 +152,12 @@ std::vector<cluster_id> clusters::ids() const {
 std::vector<fact> clusters::everything() const {
   std::vector<fact> all;
   for (auto const& [id, e] : all_) e.what.say_everything(all);
+  return all;
+}
+
+changes clusters::whole() const {
+  changes all;
+  for (auto const& [id, e] : all_) e.what.say_whole({all, id});
   return all;
 }
 

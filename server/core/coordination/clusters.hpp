@@ -41,6 +41,9 @@ class clusters {
 
   /// All that a restart must know, but for barriers that run: what was said of it, summed up.
   std::vector<fact> everything() const;
+  /// All that there is as changes: who folds them knows what somebody knows who has folded every
+  /// step.
+  changes whole() const;
 
   /// Empty when every invariant holds, else the first that does not, in words.
   std::string violated_invariant() const;
@@ -63,7 +66,11 @@ class clusters {
 
   entry& entry_of(cluster_id c);
   /// Null: `fx_.declared` says why not.
-  entry* made(cluster_spec const& spec);
+  entry* made(cluster_spec const& spec, bool known);
+  /// Of what it changed in this step, from the change at `first` on.
+  void say_facts(cluster const& c, std::size_t first = 0) {
+    if (limits_.journalled) c.say_facts(fx_.changes, first, fx_.facts);
+  }
   status allowed(cluster_spec const& spec) const;
   status room_for(std::string const& name) const;
   void reschedule(cluster_id id, entry& e, time_point next);

@@ -10,12 +10,12 @@ constexpr auto shutting_down = "The coordination service is shutting down.";
 
 }  // namespace
 
-service::service(cluster_spec const& spec, limits const& l, generation g)
-    : step_(spec, l, g),
-      roster_(spec, l.journalled),
+service::service(cluster_spec const& spec, limits const& l, generation g, change_log log)
+    : step_(spec, l, g, log),
+      roster_(spec, log),
       closed_(spec.size()),
-      barriers_(spec.size(), spec.stuck_after, step_.limits),
-      store_(step_.limits),
+      barriers_(spec.size(), spec.stuck_after, step_.limits, log),
+      store_(step_.limits, log),
       wording_(step_.spec, roster_),
       record_(step_, roster_, barriers_),
       queries_(step_, roster_),
@@ -134,7 +134,7 @@ void service::answer_early(call_id call) {
   withdraw(call, w);
   if (auto const* b = w.kind == wait_kind::barrier ? barriers_.find(w.barrier()) : nullptr;
       b && b->running && b->deadline != never)
-    barriers_.note_gave_up(w.barrier(), w.task);
+    barriers_.note_gave_up(w.barrier(), w.task, step_.now);
   step_.answer(call, task_fault(w.task, code::deadline_exceeded, text));
 }
 
@@ -166,7 +166,8 @@ void service::stop(time_point now, effects& fx) {
     auto const& b = barriers_.at(n);
     auto const why = "Barrier " + faults_.shown(b.id) +
                      " failed because the coordination service is shutting down.";
-    callers_.answer(callers_.end(n, barrier_fault(b.instance(), code::aborted, why)));
+    callers_.answer(callers_.end(
+        n, {barrier_outcome::stopped, barrier_fault(b.instance(), code::aborted, why)}));
   }
   auto const gone = std::make_shared<task_states const>(task_states{{}, -1});
   std::vector<call_id> rest;
@@ -183,24 +184,34 @@ void service::stop(time_point now, effects& fx) {
   record_.stop();
 }
 
-void service::say_changes(std::vector<fact>& out) {
+void service::say_touched(touched const& by, std::vector<fact>& out) const {
   auto const& cluster = step_.spec.name;
-  for (auto const t : roster_.take_changed()) out.push_back({cluster, roster_.fact_of(t)});
-  for (auto& key : store_.take_changed()) {
+  for (auto const t : by.tasks)
+    if (!roster_.is_untold(t)) out.push_back({cluster, roster_.fact_of(t)});
+  for (auto const& key : by.keys) {
     auto const* e = store_.find(key);
-    key_fact f{std::move(key), {}, step_.now};
+    key_fact f{key, {}, step_.now};
     if (e) f.value = e->value, f.changed = e->changed;
     out.push_back({cluster, std::move(f)});
   }
-  for (auto const& id : barriers_.take_changed())
+  auto ids = by.forgotten;
+  for (auto const n : by.ended)
+    if (auto const* b = barriers_.find(n)) ids.push_back(b->id);  // else it was forgotten, too
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  for (auto const& id : ids)
     // What devices were told is not kept, so a new exchange begins.
     if (id != step_.own.devices) out.push_back({cluster, barriers_.fact_of(id)});
 }
 
-void service::forget_changes() {
-  (void)roster_.take_changed();
-  (void)store_.take_changed();
-  (void)barriers_.take_changed();
+void service::say_whole(change_log const& log) const {
+  record_.say_whole(log);
+  roster_.say_whole(log);
+  for (task_index t = 0; t < roster_.size(); ++t)
+    if (callers_.devices().has(t)) log.note(devices_brought{t, callers_.devices().count(t)});
+  notices_.say_whole(log);
+  barriers_.say_whole(log);
+  store_.say_whole(log);
 }
 
 void service::say_everything(std::vector<fact>& out) const {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
+#include "server/core/coordination/touched.hpp"
 #include "server/core/coordination/transitions/failure_detector.hpp"
 #include "server/core/coordination/transitions/key_requests.hpp"
 #include "server/core/coordination/transitions/registration.hpp"
@@ -24,7 +25,7 @@ namespace muster::core::coordination {
 
 class service {
  public:
-  service(cluster_spec const& spec, limits const& l, generation g);
+  service(cluster_spec const& spec, limits const& l, generation g, change_log log);
   service(service const&) = delete;
 
   /// Performs a request; its reply is in `fx` now or in a later step's. REQUIRES: now does not go
@@ -43,15 +44,14 @@ class service {
   /// the first request.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
-  /// What changed since the last time that a restart must know; nothing unless journalled.
-  void say_changes(std::vector<fact>& out);
-  void forget_changes();
+  /// The last word on what a step has touched.
+  void say_touched(touched const& by, std::vector<fact>& out) const;
   /// All that it would have said since it began, but for barriers that run.
   void say_everything(std::vector<fact>& out) const;
   /// What the service knows of its generation; the declarations are the owner's.
   cluster_fact facts() const { return record_.facts(); }
-  /// Whether facts() may have changed since the last time that this was asked.
-  bool facts_changed() { return record_.facts_changed(); }
+  /// All of it, as changes.
+  void say_whole(change_log const& log) const;
   /// As it was. Before the first request.
   void restore(restored_cluster const& r, time_point now);
 

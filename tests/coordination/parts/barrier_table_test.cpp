@@ -20,7 +20,9 @@ struct barriers_of_three : testing::Test {
   }
 
   limits few{.barriers_max = 2, .finished_barriers_max = 1};
-  barrier_table table{3, 10s, few};
+  changes said;
+  change_log log{said, cluster_id{1}};
+  barrier_table table{3, 10s, few, log};
 };
 
 TEST_F(barriers_of_three, all_who_come_are_named_at_the_end) {
@@ -30,7 +32,7 @@ TEST_F(barriers_of_three, all_who_come_are_named_at_the_end) {
   EXPECT_EQ(table.at(n).first, 2u);
   EXPECT_TRUE(table.at(n).is_missing(1));
   EXPECT_TRUE(arrive(n, 1));
-  auto const e = table.end(n, nullptr, start + 1s);
+  auto const e = table.end(n, {}, start + 1s);
   ASSERT_EQ(e.waiters.size(), 3u);
   EXPECT_EQ(e.waiters[2].call, call_id{102}) << "in order of tasks";
   EXPECT_EQ(e.instance, (barrier_instance{"b", 0}));
@@ -41,7 +43,7 @@ TEST_F(barriers_of_three, all_who_come_are_named_at_the_end) {
 TEST_F(barriers_of_three, the_next_count_opens_the_next_instance) {
   auto const n = open("b", 0);
   EXPECT_FALSE(table.instance_for(by("b", 1), start).opened) << "it runs";
-  table.end(n, nullptr, start);
+  table.end(n, {}, start);
   EXPECT_FALSE(table.instance_for(by("b", 1, 0), start).opened) << "it has passed";
   auto const again = table.instance_for(by("b", 1, 1), start);
   EXPECT_TRUE(again.opened);
@@ -76,10 +78,10 @@ TEST_F(barriers_of_three, a_reminder_is_due_once_and_then_the_end) {
 TEST_F(barriers_of_three, who_steps_out_is_missing_and_who_gave_up_is_not) {
   auto const n = open("b", 0);
   arrive(n, 0), arrive(n, 1);
-  table.step_out(n, 0);
+  table.step_out(n, 0, barrier_move::withdrawn, start);
   EXPECT_TRUE(table.at(n).is_missing(0));
-  table.step_out(n, 1);
-  table.note_gave_up(n, 1);
+  table.step_out(n, 1, barrier_move::withdrawn, start);
+  table.note_gave_up(n, 1, start);
   EXPECT_FALSE(table.at(n).is_missing(1));
   EXPECT_EQ(table.at(n).arrived_count, 0u);
   EXPECT_EQ(table.violated_invariant(), "");
@@ -88,7 +90,7 @@ TEST_F(barriers_of_three, who_steps_out_is_missing_and_who_gave_up_is_not) {
 TEST_F(barriers_of_three, the_oldest_finished_one_is_forgotten) {
   auto const a = open("a", 0), b = open("b", 0);
   EXPECT_TRUE(table.full());
-  table.end(a, nullptr, start), table.end(b, nullptr, start);
+  table.end(a, {}, start), table.end(b, {}, start);
   EXPECT_EQ(table.find("a"), nullptr);
   EXPECT_EQ(table.find(a), nullptr) << "its number is not given again";
   EXPECT_EQ(table.at(open("a", 0, 5)).counter, 5) << "whoever counts on is believed now";

@@ -10,7 +10,8 @@ blob bytes(std::string_view text) {
 
 TEST(key_value_store, a_wait_is_common_to_all_who_wait_for_the_key) {
   limits const l;
-  key_value_store store(l);
+  changes said;
+  key_value_store store(l, {said, cluster_id{1}});
   auto const a = store.wait("k", call_id{1}, {});
   EXPECT_EQ(store.wait("k", call_id{2}, {"/k", "a:1"}), a);
   EXPECT_NE(store.wait("other", call_id{3}, {}), a);
@@ -25,7 +26,8 @@ TEST(key_value_store, a_wait_is_common_to_all_who_wait_for_the_key) {
 
 TEST(key_value_store, the_last_who_leaves_ends_the_wait) {
   limits const l;
-  key_value_store store(l);
+  changes said;
+  key_value_store store(l, {said, cluster_id{1}});
   auto const w = store.wait("k", call_id{1}, {});
   store.wait("k", call_id{2}, {});
   store.withdraw(w, call_id{1});

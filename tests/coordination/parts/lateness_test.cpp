@@ -69,10 +69,12 @@ struct late_at_a_table : testing::Test {
     auto const n = table.instance_for(by(0, purpose), start).number;
     table.arrive(n, by(0, purpose), call_id{1}, start);
     table.arrive(n, by(1, purpose), call_id{2}, start + second);
-    table.end(n, std::move(result), start + second);
+    table.end(n, {.fault = std::move(result)}, start + second);
   }
   limits some;
-  barrier_table table{2, 10s, some};
+  changes said;
+  change_log log{said, cluster_id{1}};
+  barrier_table table{2, 10s, some, log};
 };
 
 TEST_F(late_at_a_table, counts_users_barriers_that_have_passed) {
@@ -86,11 +88,11 @@ TEST_F(late_at_a_table, counts_users_barriers_that_have_passed) {
 TEST_F(late_at_a_table, passes_over_failed_ones_and_the_services_own) {
   meet(30ms, barrier_fault({"b", 0}, code::cancelled, "cancelled"));
   EXPECT_TRUE(table.late().meetings().empty());
-  barrier_table other{2, 10s, some};
+  barrier_table other{2, 10s, some, log};
   auto const n = other.instance_for(by(0, barrier_purpose::shutdown), start).number;
   other.arrive(n, by(0, barrier_purpose::shutdown), call_id{1}, start);
   other.arrive(n, by(1, barrier_purpose::shutdown), call_id{2}, start + 1s);
-  other.end(n, nullptr, start + 1s);
+  other.end(n, {}, start + 1s);
   EXPECT_TRUE(other.late().meetings().empty());
 }
 

@@ -29,6 +29,7 @@ world::world(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool jour
 cc::effects& world::step(cc::event e) {
   if (recording_) recording_->steps.push_back({now_, e, {}});
   auto& fx = server_.step(now_, e);
+  folded_.fold(fx.changes);
   if (recording_) recording_->steps.back().effects = archive::saved(fx);
   return fx;
 }
@@ -120,6 +121,7 @@ void world::perform(cc::effects& fx) {
   ++steps_;
   mix(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
   if (auto broken = server_.violated_invariant(); !broken.empty()) throw violation(broken);
+  if (auto differs = folded_.difference(server_); !differs.empty()) throw violation(differs);
   if (service().incarnation() != generation_) {
     generation_ = service().incarnation();
     version_ = -1;
@@ -188,12 +190,14 @@ void world::kill_server() {
   auto const name = server_.spec(cluster_).name;
   std::destroy_at(&server_);
   std::construct_at(&server_, limits_, dice().next());
+  folded_ = {};
   for (auto& c : disk_.clusters()) {
     auto const& restored = step(cc::restore_cluster{std::move(c)});
     if (!restored.declared.ok()) throw violation(restored.declared.message);
   }
   cluster_ = server_.find(name).value();
   if (auto broken = server_.violated_invariant(); !broken.empty()) throw violation(broken);
+  if (auto differs = folded_.difference(server_); !differs.empty()) throw violation(differs);
   generation_ = service().incarnation();
   version_ = -1;
   for (auto& [handle, s] : sent_) {

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "server/core/coordination/clusters.hpp"
+#include "tests/coordination/changes_model.hpp"
 #include "tests/coordination/fact_book.hpp"
 #include "tests/support/simulation/virtual_time.hpp"
 
@@ -107,6 +108,7 @@ class world : public simulation::virtual_time {
   core::time_point disk_free_{};
   std::uint64_t boot_ = 0;
   cc::fact_book disk_;
+  cc::changes_model folded_;
 };
 
 }  // namespace muster::coordination_simulation

@@ -9,12 +9,10 @@
 
 #include "server/core/api/blob.hpp"
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/api/facts.hpp"
+#include "server/core/coordination/api/changes.hpp"
 #include "server/core/coordination/api/fault.hpp"
 
 namespace muster::core::coordination {
-
-enum class cluster_id : std::uint32_t {};  ///< stable for the life of the server; 0 is none
 
 struct task_status {
   task_index task = no_task;
@@ -80,13 +78,15 @@ struct remark {
 struct effects {
   std::vector<reply> replies;
   std::vector<remark> remarks;
-  std::vector<fact> facts;  ///< where steps are journalled; see facts.hpp
-  status declared;          ///< what came of create_, redeclare_ or remove_cluster
-  cluster_id cluster{};     ///< that was created
+  std::vector<fact> facts;        ///< where steps are journalled; see facts.hpp
+  coordination::changes changes;  ///< for readers: nobody waits for them
+  status declared;                ///< what came of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};           ///< that was created
   void clear() {
     replies.clear();
     remarks.clear();
     facts.clear();
+    changes.clear();
     declared.code = code::ok;  // nearly always it is that already, and the text empty
     declared.message.clear();
     cluster = {};

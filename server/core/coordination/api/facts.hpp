@@ -1,6 +1,7 @@
 // What a restart must know of the coordination core: what each step changed, as data to be written
 // down, and the same data to begin again with. A fact replaces what was said of the same thing
-// before. Facts name clusters by name and tasks by index.
+// before. Facts name clusters by name and tasks by index. A step's facts are derived from its
+// changes: the last word on what they touch.
 //
 // Not among them, since it follows from those who come back: who waits, addresses, devices.
 #pragma once
@@ -50,6 +51,8 @@ struct task_fact {
   time_point registered_at{};
   time_point grace_until{};    ///< heartbeats after leaving are no error until then
   bool hears_notices = false;  ///< it has waited for the notice of a preemption
+
+  bool operator==(task_fact const&) const = default;
 };
 
 /// Without a value the key is gone.
@@ -57,6 +60,8 @@ struct key_fact {
   std::string key;
   std::optional<blob> value{};
   time_point changed{};
+
+  bool operator==(key_fact const&) const = default;
 };
 
 /// Of one that has ended: how the next use of the id counts, and what late callers are told.

@@ -46,7 +46,7 @@ struct limits {
   duration answer_margin_max = std::chrono::seconds(1);
   /// A tick that comes later than this was our own stall: every task gets the lost time back.
   duration stall_grace = std::chrono::seconds(1);
-  /// Whether steps say what they changed; see facts.hpp.
+  /// Whether steps say facts, for a restart; see facts.hpp.
   bool journalled = false;
   /// Whether another process takes over the sockets and what was said when this one ends; then
   /// agents may live on.

@@ -9,17 +9,9 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/api/fault.hpp"
+#include "server/core/coordination/api/changes.hpp"
 
 namespace muster::core::coordination {
-
-enum class barrier_number : std::uint64_t {};
-
-/// Who answers when it ends, and with what.
-enum class barrier_purpose : std::uint8_t { user, registration, devices, shutdown };
-
-/// In ascending order.
-using participants = std::vector<task_index>;
 
 struct barrier {
   barrier_number number{};

@@ -26,20 +26,17 @@ time_point after(time_point now, duration timeout) {
 
 }  // namespace
 
-barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l)
-    : limits_(l),
-      stuck_after_(stuck_after),
-      everybody_(all_of(tasks)),
-      late_(tasks),
-      changed_(l.journalled) {}
+barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l,
+                             change_log log)
+    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)), late_(tasks), log_(log) {}
 
 barrier const* barrier_table::find(std::string_view id) const {
   auto const it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : all_.find(it->second);
 }
 
-barrier_table::instance barrier_table::instance_for(arrival const& a, time_point now) {
-  auto const* b = find(a.id);
+barrier_table::instance barrier_table::instance_for(arrival const& a, barrier const* b,
+                                                    time_point now) {
   auto const once = a.purpose != barrier_purpose::user;
   if (!b) {
     auto const believed = forgetful_ && a.counter > 0 && a.counter < counter_max;
@@ -81,6 +78,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.gave_up.assign(b.who->size(), false);
   b.started = b.waiting_since = now;
   b.deadline = a.visits ? never : after(now, a.timeout);
+  say_begun(b, log_);
   schedule(b);
   return b;
 }
@@ -117,6 +115,8 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
   if (b.gave_up[at]) --b.gave_up_count;
   b.gave_up[at] = false;
   if (b.first == no_task) b.first = a.task;
+  log_.note(barrier_moved{n, now, a.task, barrier_move::came});
+  auto const deadline = b.deadline;
   if (b.arrived_count == 0) {
     b.waiting_since = now;
     // Callers of a registration that nobody waits for any more do not shorten the next attempt.
@@ -124,36 +124,39 @@ bool barrier_table::arrive(barrier_number n, arrival const& a, call_id call, tim
   }
   auto const first_agent = b.deadline == never && !a.visits;
   if (first_agent) b.deadline = after(now, a.timeout);
+  if (b.deadline != deadline) log_.note(barrier_due{n, b.deadline});
   if (++b.arrived_count == b.who->size()) return true;
   if (b.arrived_count == 1 || first_agent) schedule(b);
   return false;
 }
 
-void barrier_table::step_out(barrier_number n, task_index t) {
+void barrier_table::step_out(barrier_number n, task_index t, barrier_move how, time_point now) {
   auto& b = all_.at(n);
+  log_.note(barrier_moved{n, now, t, how});
   b.calls[b.position(t)] = {};
   --b.arrived_count;
   b.missing_stale = true;
 }
 
-void barrier_table::note_gave_up(barrier_number n, task_index t) {
+void barrier_table::note_gave_up(barrier_number n, task_index t, time_point now) {
   auto& b = all_.at(n);
+  log_.note(barrier_moved{n, now, t, barrier_move::gave_up});
   b.gave_up[b.position(t)] = true;
   ++b.gave_up_count;
   b.missing_stale = false;
 }
 
-barrier_end barrier_table::end(barrier_number n, fault_ptr result, time_point now) {
+barrier_end barrier_table::end(barrier_number n, barrier_verdict v, time_point now) {
   auto& b = all_.at(n);
   check(b.running, "a barrier ends once");
-  b.result = std::move(result);
+  b.result = std::move(v.fault);
   if (!b.result && b.purpose == barrier_purpose::user && b.who->size() > 1)
     late_.note(b, b.came, now);
   barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
   e.waiters.reserve(b.arrived_count);
   for (std::size_t i = 0; i < b.calls.size(); ++i)
     if (b.calls[i] != call_id{}) e.waiters.push_back({b.calls[i], (*b.who)[i]});
-  finish(b, now);
+  finish(b, now, v.how, v.by);
   return e;
 }
 
@@ -161,7 +164,8 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
   auto& b = all_.at(n);
   if (!b.running || b.arrived_count > 0 || b.deadline != never) return;
   b.result = std::move(b.result_before);
-  if (--b.counter >= 0) return finish(b, now);
+  if (--b.counter >= 0) return finish(b, now, barrier_outcome::undone);
+  log_.note(barrier_ended{.barrier = n, .counter = -1, .how = barrier_outcome::undone});
   set_due(b, never);
   running_.erase(b.place);
   by_id_.erase(b.id);
@@ -169,7 +173,8 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
 }
 
 // The oldest may be forgotten for it.
-void barrier_table::finish(barrier& b, time_point now) {
+void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task_index by) {
+  log_.add<barrier_ended>(b.number, b.counter, b.result, now, b.arrived_count, by, how);
   set_due(b, never);
   b.ended = now;
   b.running = false;
@@ -178,10 +183,9 @@ void barrier_table::finish(barrier& b, time_point now) {
   std::vector<bool>().swap(b.gave_up);
   std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
-  changed_.note(b.id);
   if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == b.number) return;
   forgetful_ = true;
-  changed_.note(all_.at(finished_.front()).id);
+  log_.note(barrier_forgotten{finished_.front(), all_.at(finished_.front()).id});
   by_id_.erase(all_.at(finished_.front()).id);
   all_.take(finished_.front());
   finished_.pop_front();
@@ -218,6 +222,37 @@ void barrier_table::restore(barrier_fact const& f) {
   b.place = finished_.insert(finished_.end(), n);
   // Some may have been forgotten before.
   if (finished_.size() >= limits_.finished_barriers_max) forgetful_ = true;
+  say_whole(b, log_);
+}
+
+void barrier_table::say_begun(barrier const& b, change_log const& log) {
+  log.add<barrier_begun>(b.number, b.id, b.counter, b.purpose, b.who, b.started, b.deadline);
+}
+
+void barrier_table::say_whole(change_log const& log) const {
+  for (auto const n : finished_) say_whole(at(n), log);
+  for (auto const n : running_) say_whole(at(n), log);
+}
+
+// What it came to, not how: the first may have gone, and it may not be for him that somebody waits.
+void barrier_table::say_whole(barrier const& b, change_log const& log) {
+  auto const say = [&](task_index t, time_point at, barrier_move how) {
+    log.note(barrier_moved{b.number, at, t, how});
+  };
+  say_begun(b, log);
+  if (b.first != no_task) say(b.first, b.waiting_since, barrier_move::came);
+  if (!b.running)
+    return log.note(barrier_ended{.barrier = b.number,
+                                  .counter = b.counter,
+                                  .result = b.result,
+                                  .ended = b.ended,
+                                  .arrived = b.arrived_count});
+  for (std::size_t i = 0; i < b.calls.size(); ++i)
+    if (b.calls[i] != call_id{}) say((*b.who)[i], b.came[i], barrier_move::came);
+  if (b.first != no_task && b.call_of(b.first) == call_id{})
+    say(b.first, b.started, barrier_move::withdrawn);
+  for (std::size_t i = 0; i < b.calls.size(); ++i)
+    if (b.gave_up[i]) say((*b.who)[i], b.started, barrier_move::gave_up);
 }
 
 // Its end, or the time to say that it is stuck.

@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/common/change_list.hpp"
 #include "server/core/common/slot_table.hpp"
 #include "server/core/coordination/api/facts.hpp"
 #include "server/core/coordination/api/limits.hpp"
@@ -54,6 +53,13 @@ enum class arrival_fit : std::uint8_t {
   no_participant,       ///< it takes no part itself
 };
 
+/// What an instance ends with.
+struct barrier_verdict {
+  barrier_outcome how = barrier_outcome::passed;
+  fault_ptr fault = nullptr;  ///< null: passed
+  task_index by = no_task;    ///< who failed, left or called wrongly
+};
+
 /// What came of an instance, for those who carry it on.
 struct barrier_end {
   barrier_instance instance;
@@ -71,7 +77,7 @@ class barrier_table {
  public:
   /// Tasks 0 to `tasks` - 1 are the whole cluster. `stuck_after`: see cluster_spec. REQUIRES:
   /// limits outlive it.
-  barrier_table(task_index tasks, duration stuck_after, limits const& l);
+  barrier_table(task_index tasks, duration stuck_after, limits const& l, change_log log);
 
   /// Null: unknown or forgotten. Valid until it is forgotten, like all references here.
   barrier const* find(std::string_view id) const;
@@ -90,20 +96,24 @@ class barrier_table {
     barrier_number number{};
     bool opened = false;
   };
-  instance instance_for(arrival const& a, time_point now);
+  instance instance_for(arrival const& a, time_point now) {
+    return instance_for(a, find(a.id), now);
+  }
+  /// `known`: what was found under its id.
+  instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
   /// The call waits there. True: everybody has come. REQUIRES: running, fits, nobody waits in the
   /// task's place.
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
   /// The task's call is no longer waited for here; the barrier goes on. REQUIRES: it waits.
-  void step_out(barrier_number n, task_index t);
+  void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
   /// One that stepped out was answered shortly before its deadline; it came, so those who are
   /// missing are still the same.
-  void note_gave_up(barrier_number n, task_index t);
+  void note_gave_up(barrier_number n, task_index t, time_point now);
   /// If only visitors came, and have gone, it is as if the use had not begun.
   void undo_if_void(barrier_number n, time_point now);
-  /// Null: passed. REQUIRES: running.
-  barrier_end end(barrier_number n, fault_ptr result, time_point now);
+  /// REQUIRES: running.
+  barrier_end end(barrier_number n, barrier_verdict v, time_point now);
 
   time_point next_due() const { return due_.empty() ? never : due_.begin()->first.first; }
   /// REQUIRES: next_due() != never.
@@ -114,12 +124,12 @@ class barrier_table {
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
-  /// Ids of which an instance ended, or that were forgotten.
-  std::vector<std::string> take_changed() { return changed_.take(); }
   /// What is remembered of the id: of its last instance that ended.
   barrier_fact fact_of(std::string const& id) const;
   /// As it was. REQUIRES: the id is unknown; those that ended earlier came before.
   void restore(barrier_fact const& f);
+  /// All of them, as changes.
+  void say_whole(change_log const& log) const;
 
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
@@ -127,8 +137,10 @@ class barrier_table {
  private:
   barrier& start(arrival const& a, std::int64_t counter, time_point now);
   std::shared_ptr<participants const> kept(std::shared_ptr<participants const> who);
+  static void say_begun(barrier const& b, change_log const& log);
+  static void say_whole(barrier const& b, change_log const& log);
   void schedule(barrier& b);
-  void finish(barrier& b, time_point now);
+  void finish(barrier& b, time_point now, barrier_outcome how, task_index by = no_task);
   void set_due(barrier& b, time_point due);
   std::string broken(barrier const& b) const;
 
@@ -143,7 +155,7 @@ class barrier_table {
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   coordination::lateness late_;
-  change_list<std::string> changed_;
+  change_log const log_;
   bool forgetful_ = false;  // some were forgotten: counters of unknown ids cannot be checked
 };
 

@@ -14,14 +14,15 @@ class failure_record {
  public:
   std::optional<first_cause> const& cause() const { return cause_; }
   task_index cause_task() const { return cause_task_; }
-  /// Keeps the first. `t`: `no_task` when no single task is to blame.
-  void blame(task_index t, first_cause c) {
-    if (cause_) return;
+  /// Keeps the first. `t`: `no_task` when no single task is to blame. False: there was one.
+  bool blame(task_index t, first_cause c) {
+    if (cause_) return false;
     cause_ = std::move(c);
     cause_task_ = t;
+    return true;
   }
   /// It failed at the same moment as the first cause, and not because of it.
-  void add_victim(task_index t) { victims_.insert(t); }
+  bool add_victim(task_index t) { return victims_.insert(t).second; }
   std::set<task_index> const& victims() const { return victims_; }
   /// Whether an error of this task follows from another's.
   bool is_casualty(task_index t) const {

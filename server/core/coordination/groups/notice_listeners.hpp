@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "server/core/api/time.hpp"
-#include "server/core/coordination/api/fault.hpp"
+#include "server/core/coordination/api/changes.hpp"
 
 namespace muster::core::coordination {
 
@@ -26,7 +26,7 @@ class notice_listeners {
   /// Tasks that turn deaf within this time are told of as one.
   static constexpr duration together = std::chrono::seconds(5);
 
-  explicit notice_listeners(task_index tasks) : tasks_(tasks) {}
+  notice_listeners(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
 
   /// A call of the task waits for the notice.
   void waits(task_index t) {
@@ -79,14 +79,21 @@ class notice_listeners {
   }
   /// Of the oldest deaf ones; counts only while there are some.
   time_point since() const { return since_; }
+  /// All of them, as changes.
+  void say_whole(change_log const& log) const {
+    for (task_index t = 0; t < tasks_.size(); ++t)
+      if (tasks_[t].is != state::never) log.note(notice_changed{t, state::never, tasks_[t].is});
+  }
 
  private:
-  enum class state : std::uint8_t { never, listens, told, lost, deaf };
+  using state = notice_state;
   struct task {
     state is = state::never;
     std::uint32_t calls = 0;
   };
   void set(task_index t, state to) {
+    if (tasks_[t].is == to) return;
+    log_.note(notice_changed{t, tasks_[t].is, to});
     deaf_ += to == state::deaf;
     deaf_ -= tasks_[t].is == state::deaf;
     tasks_[t].is = to;
@@ -97,6 +104,7 @@ class notice_listeners {
   std::size_t deaf_ = 0;
   time_point due_ = never;
   time_point since_{};
+  change_log const log_;
 };
 
 }  // namespace muster::core::coordination

@@ -31,14 +31,15 @@ std::string normal_key(std::string_view key) {
   return normal;
 }
 
-void key_value_store::put(time_point now, entries::iterator it, blob value) {
+void key_value_store::put(time_point now, entries::iterator it, blob value, key_why why) {
   bytes_ += value.size();
   bytes_ -= it->second.value.size();
   it->second = {std::move(value), now};
-  changed_.note(it->first);
+  log_.note(key_changed{{it->first, it->second.value, now}, why});
 }
 
-status key_value_store::insert(time_point now, std::string const& key, blob value, bool overwrite) {
+status key_value_store::insert(time_point now, std::string const& key, blob value, bool overwrite,
+                               key_why why) {
   auto const it = entries_.lower_bound(key);
   auto const exists = it != entries_.end() && it->first == key;
   if (exists && !overwrite)
@@ -50,14 +51,14 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
     return {code::resource_exhausted, "the cluster's keys and values have reached their limit of " +
                                           std::to_string(limits_.value_bytes_max) + " bytes"};
   if (exists) {
-    put(now, it, std::move(value));
+    put(now, it, std::move(value), why);
     return {};
   }
   if (entries_.size() >= limits_.keys_max)
     return {code::resource_exhausted,
             "the cluster has reached its limit of " + std::to_string(limits_.keys_max) + " keys"};
   bytes_ += key.size();
-  put(now, entries_.emplace_hint(it, key, entry{}), std::move(value));
+  put(now, entries_.emplace_hint(it, key, entry{}), std::move(value), why);
   return {};
 }
 
@@ -82,7 +83,7 @@ result<blob> key_value_store::increment(time_point now, std::string const& key, 
                                                  std::to_string(old) + ": adding " +
                                                  std::to_string(by) + " leaves 64 bits"};
   blob const value(std::to_string(sum), encoding::bytes);
-  auto const stored = insert(now, key, value, true);
+  auto const stored = insert(now, key, value, true, key_why::incremented);
   if (!stored.ok()) return stored;
   return value;
 }
@@ -99,7 +100,7 @@ std::vector<key_value> key_value_store::below(std::string_view directory) const 
 void key_value_store::erase(std::string_view key) {
   auto const drop = [this](entries::iterator it) {
     bytes_ -= it->first.size() + it->second.value.size();
-    changed_.note(it->first);
+    log_.note(key_changed{{it->first, {}, {}}, key_why::deleted});
     return entries_.erase(it);
   };
   if (auto const it = entries_.find(key); it != entries_.end()) drop(it);

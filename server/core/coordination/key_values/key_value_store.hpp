@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "server/core/api/blob.hpp"
-#include "server/core/common/change_list.hpp"
 #include "server/core/common/slot_table.hpp"
 #include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordination/api/limits.hpp"
@@ -37,10 +36,11 @@ class key_value_store {
   /// By call, so in order of arrival.
   using waiters = std::map<call_id, waiter>;
 
-  explicit key_value_store(limits const& l) : limits_(l), changed_(l.journalled) {}
+  key_value_store(limits const& l, change_log log) : limits_(l), log_(log) {}
 
   /// RESOURCE_EXHAUSTED or INVALID_ARGUMENT names the limit; ALREADY_EXISTS unless `overwrite`.
-  status insert(time_point now, std::string const& key, blob value, bool overwrite);
+  status insert(time_point now, std::string const& key, blob value, bool overwrite,
+                key_why why = key_why::set);
   entry const* find(std::string_view key) const;
   /// The new value, as decimal text. FAILED_PRECONDITION: the old one is no number, or the sum
   /// does not fit into 64 bits.
@@ -69,12 +69,16 @@ class key_value_store {
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }
 
-  /// Keys that were set or went.
-  std::vector<std::string> take_changed() { return changed_.take(); }
   /// As it was. REQUIRES: the key is not there, and nobody waits.
   void restore(std::string const& key, blob value, time_point changed) {
     bytes_ += key.size() + value.size();
+    log_.note(key_changed{{key, value, changed}, key_why::known});
     entries_[key] = {std::move(value), changed};
+  }
+  /// All of them, as changes.
+  void say_whole(change_log const& log) const {
+    for (auto const& [key, e] : entries_)
+      log.note(key_changed{{key, e.value, e.changed}, key_why::known});
   }
 
   entries const& all() const { return entries_; }
@@ -88,7 +92,7 @@ class key_value_store {
     std::string key;
     waiters calls;
   };
-  void put(time_point now, entries::iterator it, blob value);
+  void put(time_point now, entries::iterator it, blob value, key_why why);
 
   limits const& limits_;
   entries entries_;
@@ -96,7 +100,7 @@ class key_value_store {
   std::map<std::string, key_wait_id, std::less<>> waiting_;
   std::size_t waiting_calls_ = 0;
   std::size_t bytes_ = 0;  // of keys and values
-  change_list<std::string> changed_;
+  change_log const log_;
 };
 
 }  // namespace muster::core::coordination

@@ -15,8 +15,8 @@ void forget(std::unordered_map<Key, task_index>& index, Key const& key, task_ind
 
 }  // namespace
 
-task_roster::task_roster(cluster_spec const& spec, bool journalled)
-    : tasks_(spec.size()), changed_(journalled) {
+task_roster::task_roster(cluster_spec const& spec, change_log log)
+    : tasks_(spec.size()), log_(log) {
   task_index t = 0;
   for (auto const& job : spec.jobs)
     for (std::uint32_t i = 0; i < job.tasks; ++i, ++t) {
@@ -48,16 +48,18 @@ void task_roster::connect(task_index t, core::incarnation i, time_point now) {
   a.ever_connected = true;
   a.registered_at = now;
   start_beating(t, now);
-  note_change(t);
+  ++version_;
+  log_.note(task_registered{t, false, i, now});
 }
 
 void task_roster::replace(task_index t, core::incarnation i, time_point now) {
   tasks_[t].incarnation = i;
   tasks_[t].registered_at = now;
-  note_change(t);
+  ++version_;
+  log_.note(task_registered{t, true, i, now});
 }
 
-bool task_roster::fail(task_index t, fault_ptr error, bool casualty) {
+bool task_roster::fail(task_index t, fault_ptr error, bool casualty, failed_why why) {
   auto& a = tasks_[t];
   if (a.state == agent_state::error) return false;
   if (a.state == agent_state::connected) {
@@ -68,11 +70,12 @@ bool task_roster::fail(task_index t, fault_ptr error, bool casualty) {
   a.casualty = casualty;
   a.state = agent_state::error;
   a.error = std::move(error);
-  note_change(t);
+  ++version_;
+  log_.add<task_failed>(t, why, casualty, a.error);
   return true;
 }
 
-bool task_roster::disconnect(task_index t, time_point grace_until) {
+bool task_roster::disconnect(task_index t, time_point grace_until, left_why why) {
   auto& a = tasks_[t];
   if (a.state == agent_state::disconnected) return false;
   if (a.state == agent_state::connected) {
@@ -85,7 +88,8 @@ bool task_roster::disconnect(task_index t, time_point grace_until) {
   a.error = nullptr;
   a.casualty = false;
   a.grace_until = grace_until;
-  note_change(t);
+  ++version_;
+  log_.note(task_left{t, why, grace_until});
   return true;
 }
 
@@ -130,10 +134,13 @@ std::vector<task_index> task_roster::silent(time_point since) const {
 
 void task_roster::identify(task_index t, core::incarnation i, std::string const& peer) {
   auto& a = tasks_[t];
-  forget(by_incarnation_, a.known_as, t);
-  forget(by_peer_, a.peer, t);
+  if (a.known_as != core::incarnation{}) forget(by_incarnation_, a.known_as, t);
+  if (!a.peer.empty()) forget(by_peer_, a.peer, t);
   a.known_as = i;
-  a.peer = peer;
+  if (a.peer != peer) {
+    a.peer = peer;
+    log_.add<task_addressed>(t, peer);
+  }
   if (i != core::incarnation{}) by_incarnation_[i] = t;
   if (!peer.empty()) by_peer_[peer] = t;
 }
@@ -177,6 +184,15 @@ void task_roster::restore(task_fact const& f, time_point now) {
   }
   if (a.ever_connected) identify(f.task, a.incarnation, {});
   ++version_;
+  log_.note(task_known{f});
+}
+
+void task_roster::say_whole(change_log const& log) const {
+  for (auto const& a : tasks_) {
+    log.note(task_known{a});
+    if (a.registering) log.note(task_waits{a.task_fact::task, a.registering});
+    if (!a.peer.empty()) log.add<task_addressed>(a.task_fact::task, a.peer);
+  }
 }
 
 std::string task_roster::violated_invariant() const {

@@ -16,10 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/common/change_list.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/core/coordination/api/effects.hpp"
-#include "server/core/coordination/api/facts.hpp"
 
 namespace muster::core::coordination {
 
@@ -43,7 +41,7 @@ struct task : task_fact {
 class task_roster {
  public:
   /// Tasks are recoverable as far as their cluster or job is.
-  explicit task_roster(cluster_spec const& spec, bool journalled = false);
+  task_roster(cluster_spec const& spec, change_log log);
 
   task const& operator[](task_index t) const { return tasks_[t]; }
   task_index size() const { return static_cast<task_index>(tasks_.size()); }
@@ -64,22 +62,23 @@ class task_roster {
   // REQUIRES (everywhere below): t < size().
   void seen(task_index t, time_point now) { tasks_[t].last_seen = now; }
   void become_recoverable(task_index t) {
-    if (!std::exchange(tasks_[t].recoverable, true) && !is_untold(t)) changed_.note(t);
+    if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
-  /// It waits for the notice of a preemption, or has; until it leaves or is another process.
-  void note_hears(task_index t, bool on) {
-    if (std::exchange(tasks_[t].hears_notices, on) != on && !is_untold(t)) changed_.note(t);
-  }
+  /// It waits for the notice of a preemption, or has; until it leaves or is another process. What
+  /// notice_listeners says tells so.
+  void note_hears(task_index t, bool on) { tasks_[t].hears_notices = on; }
   /// It waits for the others to register under this incarnation; none: it does not, or no longer.
-  void await(task_index t, std::optional<core::incarnation> i) { tasks_[t].registering = i; }
+  void await(task_index t, std::optional<core::incarnation> i) {
+    if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
+  }
   /// From any state.
   void connect(task_index t, core::incarnation i, time_point now);
   /// Another process has taken the place of a connected task. REQUIRES: connected.
   void replace(task_index t, core::incarnation i, time_point now);
   /// Its first error is kept until it leaves or comes back. False: it had one already.
-  bool fail(task_index t, fault_ptr error, bool casualty);
+  bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
   /// False: it was not there.
-  bool disconnect(task_index t, time_point grace_until);
+  bool disconnect(task_index t, time_point grace_until, left_why why);
 
   /// REQUIRES: connected.
   void beat(task_index t, time_point now);
@@ -102,8 +101,6 @@ class task_roster {
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;
 
-  /// Tasks of which something changed that a restart must know.
-  std::vector<task_index> take_changed() { return changed_.take(); }
   task_fact fact_of(task_index t) const { return tasks_[t]; }
   /// Nothing was ever said of it.
   bool is_untold(task_index t) const {
@@ -113,15 +110,13 @@ class task_roster {
   }
   /// As it was; its silence counts from now. REQUIRES: nothing is known of it yet.
   void restore(task_fact const& f, time_point now);
+  /// All of it, as changes.
+  void say_whole(change_log const& log) const;
 
   /// Empty when everything is as it must be, else what is not, in words.
   std::string violated_invariant() const;
 
  private:
-  void note_change(task_index t) {
-    ++version_;
-    changed_.note(t);
-  }
   void start_beating(task_index t, time_point now);
   void stop_beating(task_index t);
 
@@ -135,7 +130,7 @@ class task_roster {
   task_index last_to_beat_ = no_task;
   std::unordered_map<core::incarnation, task_index> by_incarnation_;
   std::unordered_map<std::string, task_index> by_peer_;
-  change_list<task_index> changed_;
+  change_log const log_;
 };
 
 }  // namespace muster::core::coordination

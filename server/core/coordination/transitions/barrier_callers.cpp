@@ -26,7 +26,7 @@ bool barrier_callers::wait(barrier const& b, caller const& from, arrival const& 
 void barrier_callers::supersede(barrier const& b, task_index t) {
   auto const call = b.call_of(t);
   step_.calls.take(call);
-  step_out(b, t);
+  step_out(b, t, barrier_move::superseded);
   if (b.purpose == barrier_purpose::registration)
     return step_.answer(call, task_fault(t, code::already_exists,
                                          "Aborted connect attempt as there is a request from a "
@@ -37,40 +37,42 @@ void barrier_callers::supersede(barrier const& b, task_index t) {
                false);
 }
 
-void barrier_callers::step_out(barrier const& b, task_index t) {
-  barriers_.step_out(b.number, t);
+void barrier_callers::step_out(barrier const& b, task_index t, barrier_move how) {
+  barriers_.step_out(b.number, t, how, step_.now);
   if (b.purpose == barrier_purpose::registration) roster_.await(t, {});
 }
 
 void barrier_callers::withdraw(waiting_call const& w) {
-  step_out(barriers_.at(w.barrier()), w.task);
+  step_out(barriers_.at(w.barrier()), w.task, barrier_move::withdrawn);
   barriers_.undo_if_void(w.barrier(), step_.now);
 }
 
-fault_ptr barrier_callers::leave(barrier_number n, leavers const& gone) {
+barrier_verdict barrier_callers::leave(barrier_number n, leavers const& gone) {
   auto const* b = barriers_.find(n);
-  if (!b || !b->running) return nullptr;
-  if (auto const* l = gone.only()) return b->has(l->task) ? leave(*b, *l) : nullptr;
+  if (!b || !b->running) return {};
+  if (auto const* l = gone.only()) return b->has(l->task) ? leave(*b, *l) : barrier_verdict{};
   for (auto const t : *b->who)
     if (auto const* l = gone.find(t))
-      if (auto f = leave(*b, *l)) return f;
-  return nullptr;
+      if (auto v = leave(*b, *l); v.fault) return v;
+  return {};
 }
 
-fault_ptr barrier_callers::leave(barrier const& b, task_error const& l) {
-  if (!roster_[l.task].recoverable) return faults_.broken_by(b, l);
+barrier_verdict barrier_callers::leave(barrier const& b, task_error const& l) {
+  if (!roster_[l.task].recoverable)
+    return {l.error ? barrier_outcome::task_failed : barrier_outcome::task_left,
+            faults_.broken_by(b, l), l.task};
   auto const call = b.call_of(l.task);
-  if (call == call_id{}) return nullptr;
+  if (call == call_id{}) return {};
   step_.calls.take(call);
-  step_out(b, l.task);
+  step_out(b, l.task, barrier_move::task_gone);
   step_.refuse({.call = call}, code::cancelled,
                "Stale barrier invocation is cancelled because: " + l.why(step_.task_name(l.task)),
                false);
-  return nullptr;
+  return {};
 }
 
-barrier_end barrier_callers::end(barrier_number n, fault_ptr result) {
-  auto e = barriers_.end(n, std::move(result), step_.now);
+barrier_end barrier_callers::end(barrier_number n, barrier_verdict v) {
+  auto e = barriers_.end(n, std::move(v), step_.now);
   for (auto const& w : e.waiters) step_.calls.take(w.call);
   if (e.purpose == barrier_purpose::devices && !e.result) devices_.gather(by_name());
   if (e.purpose == barrier_purpose::registration && e.result)
@@ -133,6 +135,7 @@ fault_ptr barrier_callers::bring(wait_for_all_tasks& r) {
   if (auto const most = step_.limits.device_bytes_max; bytes > most)
     return refusal(code::resource_exhausted, longer_than("device_info", bytes, most));
   devices_.bring(r.task.index, std::move(r.devices), std::move(r.names), step_.limits);
+  step_.changes.note(devices_brought{r.task.index, devices_.count(r.task.index)});
   return nullptr;
 }
 

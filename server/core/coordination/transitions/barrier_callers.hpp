@@ -47,11 +47,11 @@ class barrier_callers {
   /// The call waits no longer. REQUIRES: it was taken from the parked ones.
   void withdraw(waiting_call const& w);
   /// A task that fails or leaves: one that may come back just steps out. Gives what the barrier
-  /// ends with when it cannot go on; null: it goes on, or has ended.
-  fault_ptr leave(barrier_number n, leavers const& gone);
+  /// ends with when it cannot go on; no fault: it goes on, or has ended.
+  barrier_verdict leave(barrier_number n, leavers const& gone);
   /// The instance is over, its callers wait no longer; people hear of a user's barrier that fails.
-  /// Null: it has passed. REQUIRES: it runs.
-  barrier_end end(barrier_number n, fault_ptr result);
+  /// REQUIRES: it runs.
+  barrier_end end(barrier_number n, barrier_verdict v);
   /// In order of their tasks.
   void answer(barrier_end const& e);
   /// What callers are told of an instance that has ended.
@@ -67,8 +67,8 @@ class barrier_callers {
   device_exchange const& devices() const { return devices_; }
 
  private:
-  void step_out(barrier const& b, task_index t);
-  fault_ptr leave(barrier const& b, task_error const& leaver);
+  void step_out(barrier const& b, task_index t, barrier_move how);
+  barrier_verdict leave(barrier const& b, task_error const& leaver);
   std::vector<task_index> by_name() const;
 
   step_frame& step_;

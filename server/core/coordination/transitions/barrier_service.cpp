@@ -1,6 +1,24 @@
 #include "server/core/coordination/transitions/barrier_service.hpp"
 
 namespace muster::core::coordination {
+namespace {
+
+barrier_outcome outcome_of(arrival_fit fit) {
+  switch (fit) {
+    case arrival_fit::unknown_participant:
+      return barrier_outcome::unknown_participant;
+    case arrival_fit::other_participants:
+      return barrier_outcome::other_participants;
+    case arrival_fit::no_participant:
+      return barrier_outcome::no_participant;
+    case arrival_fit::miscounted:
+    case arrival_fit::fits:
+      break;
+  }
+  return barrier_outcome::miscounted;
+}
+
+}  // namespace
 
 void barrier_service::on(enter_barrier& r) {
   if (step_.own.contain(r.id))
@@ -54,10 +72,12 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
                   "the cluster has reached its limit of parked calls or barriers");
   // A task that may come back has perhaps restarted, and counts from the beginning.
   a.begins_again = a.visits || (a.task != no_task && roster_[a.task].recoverable && a.counter == 0);
-  auto const [n, opened] = barriers_.instance_for(a, step_.now);
+  auto const [n, opened] = barriers_.instance_for(a, known, step_.now);
   auto const& b = barriers_.at(n);
   if (auto f = opened ? faults_.unsatisfiable(b, unknown) : nullptr) {
-    callers_.answer(propagation_.end_barrier(n, std::move(f)), from.call);
+    auto const how =
+        unknown.empty() ? barrier_outcome::in_error_before : barrier_outcome::unknown_participant;
+    callers_.answer(propagation_.end_barrier(n, {how, std::move(f), a.task}), from.call);
     return false;
   }
   if (b.running && a.task != no_task && b.has(a.task) && b.call_of(a.task) != call_id{})
@@ -68,14 +88,14 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
     if (b.running && a.visits)
       barriers_.undo_if_void(n, step_.now);
     else if (b.running)
-      propagation_.end_barrier(n, f);
+      propagation_.end_barrier(n, {outcome_of(fit), f, a.task});
     return false;
   }
   if (!b.running) {
     if (b.purpose == barrier_purpose::registration && !b.result) return true;
     callers_.answer({b.instance(), b.purpose, b.result, b.who, {}}, from.call);
   } else if (callers_.wait(b, from, a, i)) {
-    propagation_.end_barrier(n, nullptr);
+    propagation_.end_barrier(n, {});
   }
   return false;
 }
@@ -93,7 +113,7 @@ void barrier_service::first_due() {
   }
   auto f = faults_.timed_out(b);
   if (b.purpose != barrier_purpose::user) callers_.blame_missing(b);
-  propagation_.end_barrier(n, std::move(f));
+  propagation_.end_barrier(n, {barrier_outcome::timed_out, std::move(f)});
 }
 
 void barrier_service::on(cancel_barrier& r) {
@@ -124,7 +144,8 @@ void barrier_service::on(cancel_barrier& r) {
   }
   propagation_.end_barrier(
       b->number,
-      end(code::cancelled, "Barrier (" + id + ") is cancelled by a task or an operator."));
+      {barrier_outcome::cancelled,
+       end(code::cancelled, "Barrier (" + id + ") is cancelled by a task or an operator.")});
   step_.answer(r.from.call, std::monostate{});
 }
 

@@ -8,13 +8,14 @@ constexpr std::size_t errors_told = 20;  // remarks about tasks that fail at one
 }  // namespace
 
 // All are marked before any barrier breaks, and the root is told before what it breaks.
-void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr const& told) {
+void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr const& told,
+                             failed_why why) {
   auto const& failures = record_.failures();
   std::vector<task_error> fresh;
   bool counts = false;
   for (auto const& e : errors) {
     counts = record_.blame(e.task, e.error->message) || counts;
-    if (!members_.fail(e.task, e.error)) continue;
+    if (!members_.fail(e.task, e.error, why)) continue;
     fresh.push_back(e);
     if (!failures.is_casualty(e.task) && fresh.size() <= errors_told)
       step_.tell(severity::error, remark_kind::task_error, step_.task_name(e.task),
@@ -22,7 +23,7 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
   }
   auto const fails = counts && !failures.failed() && !step_.spec.recoverable;
   if (fails) {
-    record_.fail(told);
+    record_.fail(told, generation_why::task_failed);
     if (polls_.told_one_by_one()) polls_.broadcast(told);
   }
   part(fresh);
@@ -30,26 +31,28 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
     fail_everybody(
         "All tasks were set to error because coordination service encountered an error, but was "
         "unable to inform clients. Error: " +
-        told->message);
+            told->message,
+        failed_why::generation_failed);
 }
 
 // One fault for all of them: ten thousand copies of a long text would be for nothing.
-void error_propagation::fail_everybody(std::string const& message) {
+void error_propagation::fail_everybody(std::string const& message, failed_why why) {
   auto const f = task_fault(record_.failures().cause_task(), code::internal, message);
   std::vector<task_error> fresh;
   for (task_index t = 0, tasks = step_.spec.size(); t < tasks; ++t)
-    if (members_.fail(t, f)) fresh.push_back({t, f});
+    if (members_.fail(t, f, why)) fresh.push_back({t, f});
   part(fresh);
 }
 
-void error_propagation::leave(std::vector<task_index> const& tasks, bool quietly) {
+void error_propagation::leave(std::vector<task_index> const& tasks, left_why why) {
   std::vector<task_error> left;
   for (auto const t : tasks)
-    if (members_.leave(t, step_.now + step_.spec.heartbeat_timeout)) left.push_back({t, nullptr});
+    if (members_.leave(t, step_.now + step_.spec.heartbeat_timeout, why))
+      left.push_back({t, nullptr});
   part(left);
   for (auto const& l : left) {
     polls_.cancel(l.task, "task has disconnected.");
-    if (!quietly)
+    if (why != left_why::shut_down)
       step_.tell(severity::info, remark_kind::task_left, step_.task_name(l.task), "left");
   }
   if (!left.empty()) record_.end_if_all_left();
@@ -66,11 +69,11 @@ void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
   if (running.empty()) return;
   leavers const who(gone, step_.spec.size());
   for (auto const n : running)
-    if (auto f = callers_.leave(n, who)) end_barrier(n, std::move(f));
+    if (auto v = callers_.leave(n, who); v.fault) end_barrier(n, std::move(v));
 }
 
-barrier_end error_propagation::end_barrier(barrier_number n, fault_ptr result) {
-  auto e = callers_.end(n, std::move(result));
+barrier_end error_propagation::end_barrier(barrier_number n, barrier_verdict v) {
+  auto e = callers_.end(n, std::move(v));
   carry_on(e);
   // It may have broken other barriers, and this one may be forgotten by now.
   callers_.answer(e);
@@ -80,7 +83,7 @@ barrier_end error_propagation::end_barrier(barrier_number n, fault_ptr result) {
 void error_propagation::carry_on(barrier_end const& e) {
   if (e.purpose == barrier_purpose::registration) return registration_ended(e);
   if (e.purpose != barrier_purpose::shutdown) return;
-  if (!e.result) return leave(*e.who, true);
+  if (!e.result) return leave(*e.who, left_why::shut_down);
   shutdown_failed(callers_.told(e));
 }
 
@@ -91,15 +94,16 @@ void error_propagation::registration_ended(barrier_end const& e) {
                       "all " + std::to_string(e.who->size()) + " tasks have registered");
   }
   record_.blame(no_task, e.result->message);
-  record_.fail(e.result);
-  fail_everybody("Cluster registration failed with error: " + e.result->message);
+  record_.fail(e.result, generation_why::registration_failed);
+  fail_everybody("Cluster registration failed with error: " + e.result->message,
+                 failed_why::registration_failed);
 }
 
 void error_propagation::shutdown_failed(fault_ptr const& f) {
   record_.blame(no_task, f->message);
-  if (!step_.spec.recoverable) record_.fail(f);
+  if (!step_.spec.recoverable) record_.fail(f, generation_why::shutdown_failed);
   if (polls_.polled() && record_.failures().failed()) polls_.broadcast(f);
-  fail_everybody(f->message);
+  fail_everybody(f->message, failed_why::shutdown_failed);
 }
 
 }  // namespace muster::core::coordination

@@ -33,18 +33,17 @@ class error_propagation {
 
   /// Tasks fail at one moment, each of its own error. Everybody is told the other one, once a
   /// generation, unless all of them may come and go.
-  void fail(std::vector<task_error> const& errors, fault_ptr const& told);
-  void fail(task_index t, fault_ptr const& f) { fail({{t, f}}, f); }
-  /// Those of them that are there. `quietly`: people do not hear of each.
-  void leave(std::vector<task_index> const& tasks, bool quietly = false);
+  void fail(std::vector<task_error> const& errors, fault_ptr const& told, failed_why why);
+  void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
+  /// Those of them that are there. Of a shutdown people do not hear of each.
+  void leave(std::vector<task_index> const& tasks, left_why why);
   /// The barriers that they wait at, or take part in, go on without them or end.
   void leave_barriers(std::vector<task_error> const& gone);
-  /// Null: passed. Gives what became of it, all of whose callers have been answered. REQUIRES: it
-  /// runs.
-  barrier_end end_barrier(barrier_number n, fault_ptr result);
+  /// Gives what became of it, all of whose callers have been answered. REQUIRES: it runs.
+  barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:
-  void fail_everybody(std::string const& message);
+  void fail_everybody(std::string const& message, failed_why why);
   void part(std::vector<task_error> const& gone);
   void carry_on(barrier_end const& e);
   void registration_ended(barrier_end const& e);

@@ -16,7 +16,7 @@ void failure_detector::on(report_error& r) {
     return step_.refuse(r.from, code::failed_precondition,
                         "The task is not connected or already has an error.");
   auto const c = r.code == code::ok ? code::unknown : r.code;
-  propagation_.fail(t, task_fault(t, c, r.message, true));
+  propagation_.fail(t, task_fault(t, c, r.message, true), failed_why::reported);
   step_.answer(r.from.call, std::monostate{});
 }
 
@@ -67,7 +67,7 @@ void failure_detector::check_heartbeats() {
              "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
     all += (i ? ", " : "\nOverdue as well: ") + words_.described(overdue[i], step_.now);
-  fail(silent,
+  fail(silent, failed_why::silent,
        " heartbeat timeout. This indicates that the task has failed, was preempted, or lost its "
        "network.",
        all);
@@ -80,19 +80,21 @@ void failure_detector::check_connections() {
   std::erase_if(dead, [&](task_index t) { return roster_[t].state != agent_state::connected; });
   if (dead.empty()) return;
   auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
-  fail(dead, ": its connection was closed, and nothing was heard of it for " + since,
+  fail(dead, failed_why::connection_closed,
+       ": its connection was closed, and nothing was heard of it for " + since,
        "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
            "\nNothing was heard of them for " + since);
 }
 
-void failure_detector::fail(std::vector<task_index> const& dead, std::string const& how,
-                            std::string const& told) {
+void failure_detector::fail(std::vector<task_index> const& dead, failed_why why,
+                            std::string const& how, std::string const& told) {
   std::vector<task_error> errors;
   for (auto const t : dead)
     errors.push_back(
         {t, task_fault(t, code::unavailable, "Task " + words_.described(t, step_.now) + how)});
   propagation_.fail(
-      errors, task_fault(dead.front(), code::unavailable, record_.failures().with_cause(told)));
+      errors, task_fault(dead.front(), code::unavailable, record_.failures().with_cause(told)),
+      why);
 }
 
 }  // namespace muster::core::coordination

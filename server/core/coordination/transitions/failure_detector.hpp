@@ -37,7 +37,8 @@ class failure_detector {
   void check_heartbeats();
   void check_connections();
   /// `how`: what each died of; `told`: what all others hear.
-  void fail(std::vector<task_index> const& dead, std::string const& how, std::string const& told);
+  void fail(std::vector<task_index> const& dead, failed_why why, std::string const& how,
+            std::string const& told);
 
   step_frame& step_;
   task_roster& roster_;

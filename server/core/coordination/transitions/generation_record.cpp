@@ -5,6 +5,7 @@ namespace muster::core::coordination {
 void generation_record::begin(task_index t) {
   if (started_ != time_point{}) return;
   started_ = step_.now;
+  say(generation_why::first_registration);
   step_.tell(severity::info, remark_kind::generation_started, {},
              number() + ", first task " + step_.task_name(t));
 }
@@ -13,19 +14,19 @@ bool generation_record::blame(task_index t, std::string const& message) {
   if (t != no_task && roster_[t].recoverable) return false;
   first_cause cause{{}, {}, message, step_.now};
   if (t != no_task) cause.task = step_.task_name(t), cause.peer = roster_[t].peer;
-  failures_.blame(t, std::move(cause));
+  if (failures_.blame(t, std::move(cause))) step_.changes.note(cause_found{*failures_.cause(), t});
   return true;
 }
 
-void generation_record::fail(fault_ptr const& f) {
+void generation_record::fail(fault_ptr const& f, generation_why why) {
   if (!failures_.fail()) return;
-  ended_ = step_.now;
+  end(why, step_.now);
   step_.tell(severity::error, remark_kind::generation_failed, {}, number() + ": " + f->message);
 }
 
 void generation_record::end_if_all_left() {
   if (!all_left() || ended_ != time_point{}) return;
-  ended_ = step_.now;
+  end(generation_why::all_left, step_.now);
   step_.tell(severity::info, remark_kind::generation_ended, {}, number() + ": all tasks have left");
 }
 
@@ -70,17 +71,6 @@ cluster_fact generation_record::facts() const {
   return f;
 }
 
-bool generation_record::facts_changed() {
-  auto const before = said_;
-  said_ = {started_,
-           ended_,
-           failures_.failed(),
-           failures_.cause().has_value(),
-           failures_.victims().size(),
-           failures_.broadcast().get()};
-  return said_ != before;
-}
-
 void generation_record::restore(cluster_fact const& f) {
   started_ = f.started;
   ended_ = f.ended;
@@ -88,7 +78,14 @@ void generation_record::restore(cluster_fact const& f) {
   for (auto const t : f.victims) failures_.add_victim(t);
   if (f.failed) failures_.fail();
   if (f.broadcast) failures_.tell_everybody(f.broadcast);
-  facts_changed();
+  say_whole(step_.changes);
+}
+
+void generation_record::say_whole(change_log const& log) const {
+  log.note(generation_changed{started_, ended_, failures_.failed(), generation_why::known});
+  if (auto const& cause = failures_.cause()) log.note(cause_found{*cause, failures_.cause_task()});
+  for (auto const t : failures_.victims()) log.note(victim_found{t});
+  if (failures_.broadcast()) log.note(error_told{failures_.broadcast()});
 }
 
 }  // namespace muster::core::coordination

@@ -3,8 +3,6 @@
 // thread only; pure.
 #pragma once
 
-#include <tuple>
-
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 #include "server/core/coordination/tasks/task_roster.hpp"
@@ -25,30 +23,44 @@ class generation_record {
   void begin(task_index t);
   /// A task is connected: unless the generation has failed, it goes on.
   void go_on() {
-    if (!failures_.failed()) ended_ = {};
+    if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
   /// False: the task may come and go, so its error is nobody's cause. `no_task`: none in
   /// particular.
   bool blame(task_index t, std::string const& message);
   /// See failure_record.
-  void add_victim(task_index t) { failures_.add_victim(t); }
-  bool tell_everybody(fault_ptr const& f) { return failures_.tell_everybody(f); }
-  /// Once; the fault says why.
-  void fail(fault_ptr const& f);
+  void add_victim(task_index t) {
+    if (failures_.add_victim(t)) step_.changes.note(victim_found{t});
+  }
+  bool tell_everybody(fault_ptr const& f) {
+    if (!failures_.tell_everybody(f)) return false;
+    step_.changes.note(error_told{f});
+    return true;
+  }
+  /// Once; the fault says what people and tasks are told of it.
+  void fail(fault_ptr const& f, generation_why why);
   /// Tasks have left. It ends when everybody was there and nobody is any more.
   void end_if_all_left();
   void stop() {
-    if (ended_ == time_point{}) ended_ = step_.now;
+    if (ended_ == time_point{}) end(generation_why::stopped, step_.now);
   }
 
   void describe(generation_view& v) const;
   /// See service.
   cluster_fact facts() const;
-  bool facts_changed();
   void restore(cluster_fact const& f);
+  /// All of it, as changes.
+  void say_whole(change_log const& log) const;
 
  private:
   bool all_left() const;
+  void end(generation_why why, time_point at) {
+    ended_ = at;
+    say(why);
+  }
+  void say(generation_why why) const {
+    step_.changes.note(generation_changed{started_, ended_, failures_.failed(), why});
+  }
   std::string number() const { return "generation " + std::to_string(step_.which.number); }
 
   step_frame& step_;
@@ -57,9 +69,6 @@ class generation_record {
   failure_record failures_;
   time_point started_{};
   time_point ended_{};
-  /// Of what was said last: times, whether it failed, has a cause; victims; what everybody was
-  /// told.
-  std::tuple<time_point, time_point, bool, bool, std::size_t, fault const*> said_{};
 };
 
 }  // namespace muster::core::coordination

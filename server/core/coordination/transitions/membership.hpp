@@ -63,14 +63,14 @@ class membership {
     return polls_.unheard(t);
   }
   /// False: it had an error already.
-  bool fail(task_index t, fault_ptr const& f) {
-    if (!roster_.fail(t, f, record_.failures().is_casualty(t))) return false;
+  bool fail(task_index t, fault_ptr const& f, failed_why why) {
+    if (!roster_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
     notices_.forget(t);
     return true;
   }
   /// False: it was not there.
-  bool leave(task_index t, time_point grace_until) {
-    if (!roster_.disconnect(t, grace_until)) return false;
+  bool leave(task_index t, time_point grace_until, left_why why) {
+    if (!roster_.disconnect(t, grace_until, why)) return false;
     notices_.forget(t);
     return true;
   }

@@ -16,7 +16,11 @@ class preemption_notices {
   /// REQUIRES: all outlive it.
   preemption_notices(step_frame& step, task_roster& roster, key_value_store const& store,
                      wording const& words)
-      : step_(step), roster_(roster), store_(store), words_(words), listeners_(roster.size()) {}
+      : step_(step),
+        roster_(roster),
+        store_(store),
+        words_(words),
+        listeners_(roster.size(), step.changes) {}
 
   /// Whether who waits for the key waits to hear of a preemption.
   static bool is_notice(std::string_view key) { return key == notice_key; }
@@ -39,6 +43,7 @@ class preemption_notices {
   }
   /// It listened before the server began again.
   void restore(task_index t) { listeners_.restore(t); }
+  void say_whole(change_log const& log) const { listeners_.say_whole(log); }
   /// It beats, so it lives; and it did listen. Once the notice is set nobody has to wait for it.
   void check_hearing(task_index t) {
     if (listeners_.is_lost(t) && !is_set()) listeners_.turn_deaf(t, step_.now);

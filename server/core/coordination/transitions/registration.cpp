@@ -55,7 +55,7 @@ void registration::reconnect(register_task const& r) {
 void registration::fail(caller const& from, task_index t, std::string const& why) {
   auto const f = task_fault(t, code::aborted, step_.task_name(t) + why);
   step_.answer(from.call, f);
-  propagation_.fail(t, f);
+  propagation_.fail(t, f, failed_why::restarted);
 }
 
 void registration::on(heartbeat& r) {

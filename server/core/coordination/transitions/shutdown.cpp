@@ -6,14 +6,14 @@ void shutdown::on(shutdown_task& r) {
   auto const t = r.task.index;
   if (t != no_task && step_.spec.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
     return enter(r.from, t);
-  leave(r.from, r.task);
+  leave(r.from, r.task, left_why::left);
 }
 
 void shutdown::enter(caller const& from, task_index t) {
   auto const* b = table_.find(step_.own.shutdown);
   // One that is not there must not start the clock by which all the others have to leave.
   if ((!b || b->running) && roster_[t].state == agent_state::disconnected)
-    return leave(from, {t, {}});
+    return leave(from, {t, {}}, left_why::left);
   auto who = b ? b->who : nullptr;
   if (!b) {
     auto steady = std::make_shared<participants>();
@@ -22,7 +22,7 @@ void shutdown::enter(caller const& from, task_index t) {
     who = std::move(steady);
   }
   // The others have left already: a late one just leaves.
-  if (b && !b->running && !b->result && b->has(t)) propagation_.leave({t});
+  if (b && !b->running && !b->result && b->has(t)) propagation_.leave({t}, left_why::left);
   barriers_.enter(from,
                   {.id = step_.own.shutdown,
                    .timeout = step_.spec.shutdown_timeout,
@@ -32,7 +32,7 @@ void shutdown::enter(caller const& from, task_index t) {
                   {t, {}});
 }
 
-void shutdown::leave(caller const& from, task_ref const& who) {
+void shutdown::leave(caller const& from, task_ref const& who, left_why why) {
   auto const t = who.index;
   if (t == no_task)
     return step_.refuse(from, code::invalid_argument,
@@ -40,7 +40,7 @@ void shutdown::leave(caller const& from, task_ref const& who) {
   if (roster_[t].state == agent_state::disconnected)
     return step_.refuse(from, code::failed_precondition,
                         "The task is already disconnected: " + step_.task_name(t));
-  propagation_.leave({t});
+  propagation_.leave({t}, why);
   step_.answer(from.call, std::monostate{});
 }
 

@@ -19,11 +19,11 @@ class shutdown {
 
   // Each answers or parks its call.
   void on(shutdown_task& r);
-  void on(reset_task& r) { leave(r.from, r.task); }
+  void on(reset_task& r) { leave(r.from, r.task, left_why::reset); }
 
  private:
   void enter(caller const& from, task_index t);
-  void leave(caller const& from, task_ref const& who);
+  void leave(caller const& from, task_ref const& who, left_why why);
 
   step_frame& step_;
   task_roster const& roster_;

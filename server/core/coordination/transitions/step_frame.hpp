@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "server/core/coordination/api/changes.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/core/coordination/api/effects.hpp"
 #include "server/core/coordination/api/limits.hpp"
@@ -34,13 +35,14 @@ struct own_barriers {
 };
 
 struct step_frame {
-  step_frame(cluster_spec const& s, coordination::limits const& l, generation g)
-      : spec(s), limits(l), which(g), own(g.incarnation) {}
+  step_frame(cluster_spec const& s, coordination::limits const& l, generation g, change_log log)
+      : spec(s), limits(l), which(g), own(g.incarnation), changes(log) {}
 
   cluster_spec const spec;
   coordination::limits const limits;
   generation const which;
   own_barriers const own;
+  change_log const changes;
   calls_of_generation calls;
   time_point now{};
   bool stopped = false;

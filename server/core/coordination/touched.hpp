@@ -1,0 +1,56 @@
+// What the changes of a step touch of one cluster that a restart must know: of it the last word is
+// said, as facts. Made for one step; engine thread only; pure.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "server/core/coordination/api/changes.hpp"
+
+namespace muster::core::coordination {
+
+class touched {
+ public:
+  /// From the change at `first` on, which are all of this cluster.
+  touched(changes const& step, std::size_t first) {
+    step.each([this](cluster_id, auto const& what) { note(what); }, first);
+    sort(tasks), sort(keys);
+  }
+
+  bool anew = false;              ///< a generation: what was touched before it is gone
+  bool declared = false;          ///< the declaration, or what became of the generation
+  std::vector<task_index> tasks;  ///< in order, each once
+  std::vector<std::string> keys;  ///< the same
+  std::vector<barrier_number> ended;
+  std::vector<std::string> forgotten;  ///< ids of barriers
+
+ private:
+  template <class List>
+  static void sort(List& all) {
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  }
+  void note(generation_begun const&) { anew = true; }
+  void note(cluster_declared const&) { declared = true; }
+  void note(generation_changed const&) { declared = true; }
+  void note(cause_found const&) { declared = true; }
+  void note(victim_found const&) { declared = true; }
+  void note(error_told const&) { declared = true; }
+  void note(task_known const& c) { tasks.push_back(c.is.task); }
+  void note(task_registered const& c) { tasks.push_back(c.task); }
+  void note(task_failed const& c) { tasks.push_back(c.task); }
+  void note(task_left const& c) { tasks.push_back(c.task); }
+  void note(notice_changed const& c) {
+    if ((c.from == notice_state::never) != (c.to == notice_state::never)) tasks.push_back(c.task);
+  }
+  void note(key_changed const& c) { keys.push_back(c.is.key); }
+  void note(barrier_ended const& c) {
+    if (c.counter >= 0) ended.push_back(c.barrier);
+  }
+  void note(barrier_forgotten const& c) { forgotten.push_back(c.id); }
+  template <class Other>
+  void note(Other const&) {}
+};
+
+}  // namespace muster::core::coordination
