@@ -265,6 +265,7 @@ struct changes {
   std::vector<rich_change> rich;
 
   void clear() {
+    if (list.empty()) return;
     constexpr std::size_t kept = 16'384;  // a hundred thousand tasks that register stay no memory
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();
     rich.capacity() > kept ? std::vector<rich_change>().swap(rich) : rich.clear();
