@@ -128,7 +128,9 @@ void effects::clear() {
 void changes::clear() {
   auto const empty = [](auto&... lists) {
     constexpr std::size_t kept = 16'384;  // a million closures that end in one step stay no memory
-    ((lists.capacity() > kept ? lists = {} : (lists.clear(), lists)), ...);
+    ((lists.clear(),
+      lists.capacity() > kept ? std::decay_t<decltype(lists)>().swap(lists) : void()),
+     ...);
   };
   empty(functions, places, workers, tasks, sessions, created, moved, attempts, ended, failures,
         values, released, per_worker, components, sessions_released);
