@@ -135,6 +135,9 @@ result<closure_look> look(history const& h, coordinator const& core, closure_que
   auto out = core.look(q, from, within);
   if (!out) return out;
   if (owner) out->of += h.rows().all().size(*owner);
+  // The core may have forgotten a name that rows still have.
+  if (owner && from.part == closure_cursor::records && out->next.part == closure_cursor::end)
+    out->next = {closure_cursor::rows, 0};
   if (from.part == closure_cursor::records || from.part == closure_cursor::end) {
     if (out->next.part == closure_cursor::rows && !owner) out->next.part = closure_cursor::end;
     return out;

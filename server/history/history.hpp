@@ -24,7 +24,7 @@ class history {
 
   /// Takes what a step at `now` has said. REQUIRES: every step since the first is folded, in order.
   void fold(effects const& fx, time_point now) {
-    if (!fx.changes.functions.empty()) names_.fold(fx.changes);
+    if (!fx.changes.functions.empty()) names_.fold(fx.changes, now);
     activity_.fold(fx.changes, names_, now);
     rows_.fold(fx.changes);
   }

@@ -4,11 +4,15 @@
 
 namespace muster::history {
 
+namespace {
+constexpr duration between_looks = std::chrono::seconds(10);
+}  // namespace
+
 std::string names::key_of(function const& f) {
   return (f.callable ? f.hash + '#' : std::string("-")) + f.served + '\n' + f.name;
 }
 
-void names::fold(changes const& c) {
+void names::fold(changes const& c, time_point now) {
   for (auto const& f : c.functions) {
     auto const n = raw(f.function);
     if (n >= own_.size()) own_.resize(n + std::size_t{1});
@@ -18,15 +22,18 @@ void names::fold(changes const& c) {
     }
     auto const served = f.callable ? functions_[raw(own_[raw(f.served)])].served : f.name;
     own_[n] = f.callable ? own_[raw(f.served)] : function_id{};
-    own_[n] = number_of({f.name, served, f.hash, f.callable});
+    own_[n] = number_of({f.name, served, f.hash, f.callable}, now);
   }
 }
 
-function_id names::number_of(function f) {
+function_id names::number_of(function f, time_point now) {
   auto key = key_of(f);
   if (auto const it = numbers_.find(key); it != numbers_.end()) return it->second;
   auto const most = config_.functions_max + 2 * config_.callables_max;
-  if (numbers_.size() >= most) forget_unused();
+  if (numbers_.size() >= most && now >= next_look_) {
+    forget_unused();
+    next_look_ = now + between_looks;
+  }
   if (numbers_.size() >= most && f.callable)
     return numbers_.at(key_of({f.served, f.served, {}, false}));
   auto n = function_id{static_cast<std::uint32_t>(functions_.size())};
@@ -43,7 +50,8 @@ function_id names::number_of(function f) {
 
 void names::forget_unused() {
   std::vector<bool> used(functions_.size());
-  for (auto const n : own_) used[raw(n)] = true;
+  for (auto const n : own_)
+    if (raw(n) < used.size()) used[raw(n)] = true;
   in_use_([&](function_id n) { used[raw(n)] = true; });
   for (auto it = numbers_.begin(); it != numbers_.end();) {
     auto const n = it->second;

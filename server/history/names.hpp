@@ -34,7 +34,7 @@ class names {
   names(config const& c, std::function<void(std::function<void(function_id)> const&)> in_use)
       : config_(c), in_use_(std::move(in_use)) {}
 
-  void fold(changes const& c);
+  void fold(changes const& c, time_point now);
 
   /// History's number of a function. REQUIRES: it was named in a change.
   function_id of(function_id core) const { return own_[raw(core)]; }
@@ -44,7 +44,7 @@ class names {
   std::size_t numbers() const { return functions_.size(); }
 
  private:
-  function_id number_of(function f);
+  function_id number_of(function f, time_point now);
   void forget_unused();
   static std::string key_of(function const& f);
 
@@ -54,6 +54,7 @@ class names {
   std::vector<function> functions_;
   std::unordered_map<std::string, function_id> numbers_;
   std::vector<function_id> free_;
+  time_point next_look_{};  // a look at all that is shown is not for every new name
 };
 
 }  // namespace muster::history

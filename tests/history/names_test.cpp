@@ -20,46 +20,63 @@ changes told(std::vector<function_named> all) {
 
 struct names_test : testing::Test {
   config limits;
+  time_point now{std::chrono::hours(1)};
+  int looks = 0;
   std::vector<function_id> shown;
   names of{limits, [this](auto const& use) {
+             ++looks;
              for (auto const n : shown) use(n);
            }};
+
+  void fold(changes const& c) { of.fold(c, now); }
 };
 
 TEST_F(names_test, a_number_that_is_given_again_leaves_what_was_shown_alone) {
-  of.fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
+  fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
   auto const before = of.of(function_id{1});
-  of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, "eval")}));
+  fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, "eval")}));
   EXPECT_EQ(of[before].name, "train.step");
   EXPECT_EQ(of[before].served, "python:3.11");
   EXPECT_EQ(of[of.of(function_id{1})].name, "eval");
 }
 
 TEST_F(names_test, a_name_that_comes_again_has_its_old_number) {
-  of.fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
+  fold(told({function(0, "python:3.11"), callable(1, 0, "train.step")}));
   auto const before = of.of(function_id{1});
-  of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}}));
-  of.fold(told({callable(2, 0, "train.step")}));
+  fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}}));
+  fold(told({callable(2, 0, "train.step")}));
   EXPECT_EQ(of.of(function_id{2}), before);
 }
 
 TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_function_is_shown) {
   limits.functions_max = 1;
   limits.callables_max = 1;  // three in all
-  of.fold(told({function(0, "f"), callable(1, 0, "a")}));
+  fold(told({function(0, "f"), callable(1, 0, "a")}));
   shown = {of.of(function_id{1})};
   auto const next = [&](std::string name) {
-    of.fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, name)}));
+    fold(told({{function_id{1}, false, true, function_id{0}, {}, {}}, callable(1, 0, name)}));
     return of.of(function_id{1});
   };
   auto const b = next("b");
+  now += std::chrono::seconds(10);
   auto const c = next("c");  // nobody shows b any more
   EXPECT_EQ(of[c].name, "c");
   EXPECT_EQ(b, c) << "its number is used again";
   shown.push_back(c);
+  now += std::chrono::seconds(10);
   EXPECT_EQ(of[next("d")].name, "f");
   EXPECT_EQ(of[shown[0]].name, "a");
   EXPECT_EQ(of.size(), 3u);
+}
+
+TEST_F(names_test, what_is_shown_is_not_looked_through_for_every_new_name) {
+  limits.functions_max = 1;
+  limits.callables_max = 1;
+  fold(told({function(0, "f"), callable(1, 0, "a"), callable(2, 0, "b")}));
+  shown = {of.of(function_id{1}), of.of(function_id{2})};
+  for (std::uint32_t n = 3; n < 100; ++n) fold(told({callable(n, 0, std::to_string(n))}));
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(of[of.of(function_id{99})].name, "f");
 }
 
 }  // namespace

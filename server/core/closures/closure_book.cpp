@@ -65,8 +65,12 @@ std::uint32_t closure_book::tell_failure(failure const& f) {
     return text.size() <= text_max ? text
                                    : "…" + text.substr(border_at(text, text.size() - text_max));
   };
-  changes_.failures.push_back(
-      {f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {}});
+  core::failure told{
+      f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {},
+      {}};
+  // Many that fail with one input say the same.
+  if (changes_.failures.empty() || changes_.failures.back() != told)
+    changes_.failures.push_back(std::move(told));
   return static_cast<std::uint32_t>(changes_.failures.size() - 1);
 }
 

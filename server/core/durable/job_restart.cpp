@@ -220,6 +220,7 @@ void job_restart::restore_past(slot c, closure_fact& f) {
 void job_restart::end(slot c, closure_fact& f) {
   auto& r = core_.closures[c];
   r.value = std::move(f.value);
+  if (f.state != closure_state::succeeded) r.with_details();
   if (f.failure) r.with_details().failure = std::move(*f.failure);
   core_.book.finish(c, f.state, f.finished);
   auto& s = core_.sessions.of(r.owner);

@@ -29,8 +29,10 @@ activity_log::~activity_log() {
 
 // A number that comes again in one step is of the same task: its worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
+  bool came = false;  // seldom: then the few that have gone are compared with those that came
   for (auto const& w : c.workers) {
     if (!w.here) continue;
+    came = true;
     if (is_open(w.worker)) close(w.worker, now);
     open(w.worker, w.job, w.index, now, w.slots);
   }
@@ -45,11 +47,9 @@ void activity_log::fold(changes const& c, names const& named, time_point now) {
                                                          : bar_state::lost;
     add(a.worker, {a.closure, a.session, named.of(a.function), state, a.started, a.ended});
   }
-  for (std::size_t i = 0; i < c.workers.size(); ++i) {
-    auto const gone = [&](auto const& w) { return w.worker == c.workers[i].worker && w.here; };
-    if (!c.workers[i].here &&
-        std::none_of(c.workers.begin() + static_cast<std::ptrdiff_t>(i), c.workers.end(), gone))
-      close(c.workers[i].worker, now);
+  for (auto w = c.workers.begin(); w != c.workers.end(); ++w) {
+    auto const again = [&](auto const& later) { return later.here && later.worker == w->worker; };
+    if (!w->here && !(came && std::any_of(w, c.workers.end(), again))) close(w->worker, now);
   }
 }
 

@@ -69,7 +69,7 @@ void ended_rows::empty(chunk& c) {
 void ended_rows::drop(chunk_number at) {
   unlink(at);
   empty(*chunks_[at]);
-  bytes_.take(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+  bytes_.take(chunk_bytes());
   chunks_[at] = nullptr;
   unused_.push_back(at);
 }
@@ -100,7 +100,7 @@ ended_rows::chunk& ended_rows::append(row_owner n, part p) {
       unused_.pop_back();
     }
     chunks_[at] = std::make_unique<chunk>();
-    bytes_.add(sizeof(chunk) + chunk_rows * sizeof(ended_row));
+    bytes_.add(chunk_bytes());
   }
   auto& c = *chunks_[at];
   c.owner = n, c.in = p;
@@ -179,7 +179,7 @@ std::string ended_rows::invalid() const {
       failed += c->rows[i].ended_as() != closure_state::succeeded;
     if (texts != c->text_bytes || failed != c->failures.size())
       return "the failures of rows are counted wrongly";
-    bytes += sizeof(chunk) + chunk_rows * sizeof(ended_row) + texts;
+    bytes += chunk_bytes() + texts;
   }
   if (bytes != bytes_.used()) return "the bytes of rows are counted wrongly";
   if (too_many_bytes()) return "rows take too many bytes";

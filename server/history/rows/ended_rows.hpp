@@ -49,8 +49,8 @@ static_assert(sizeof(ended_row) == 48, "millions a second are written");
 class ended_rows {
  public:
   static constexpr std::size_t chunk_rows = 128;
-  /// Texts of a failure are cut to this.
-  static constexpr std::size_t text_max = 4096;
+  /// Texts of a failure are cut to this: what a change says of one, with its ellipsis.
+  static constexpr std::size_t text_max = 4096 + 3;
 
   enum part : std::uint8_t { newest, failures };
 
@@ -73,7 +73,9 @@ class ended_rows {
     return &c.rows[c.used++];
   }
   /// Of the newest row, which did not succeed.
-  void add(row_owner n, core::failure const& f) { keep(*chunks_[sessions_[n].rings[newest].back], f); }
+  void add(row_owner n, core::failure const& f) {
+    keep(*chunks_[sessions_[n].rings[newest].back], f);
+  }
 
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
@@ -134,6 +136,9 @@ class ended_rows {
     ring rings[2];
   };
 
+  static constexpr std::size_t chunk_bytes() {
+    return sizeof(chunk) + chunk_rows * (sizeof(ended_row) + sizeof(std::uint32_t));
+  }
   static std::uint32_t chunks_for(std::size_t rows) {
     return rows == 0 ? 0 : static_cast<std::uint32_t>((rows + chunk_rows - 1) / chunk_rows) + 1;
   }

@@ -146,6 +146,30 @@ TEST(callables, beyond_the_hashes_of_one_name_share_the_name) {
   EXPECT_EQ(second.callable, "");
 }
 
+// Rows keep names that the core uses no more.
+TEST(callables, that_the_core_has_forgotten_are_found_in_rows) {
+  config small;
+  small.callables_max = 2;
+  cluster c(small);
+  auto const s = c.stream();
+  auto const w = c.attach({.functions = {"python:3.11"}, .slots = 4, .credits = 4});
+  schedule(c, s, {1}, {{"train.step", {}}});
+  c.succeed(w, c.held(w).at(0));
+  schedule(c, s, {1, 2}, {{"a", {}}, {"b", {}}});
+  ASSERT_EQ(counted(c, "train.step").succeeded, 0u) << "its number is somebody else's";
+  closure_cursor at;
+  std::size_t rows = 0;
+  closure_query q;
+  q.session = s;
+  q.function = "train.step";
+  for (; at.part != closure_cursor::end;) {
+    auto const look = history::look(c.past, c.core, q, at, {}).value();
+    rows += look.found.size();
+    at = look.next;
+  }
+  EXPECT_EQ(rows, 1u);
+}
+
 TEST(callables, show_their_function_while_the_table_is_full) {
   config small;
   small.callables_max = 2;
