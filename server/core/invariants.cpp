@@ -59,9 +59,9 @@ std::string coordinator::state::misplaced_closure() const {
     auto const& s = sessions.of(r.owner);
     if (s.delivery() == delivery::build && r.worker == worker_number{})
       wrong = "a build is with no worker";
-    if (ended(r.state()) && !s.is_job() && !s.holding())
+    if (ended(r.state()) && !s.traits().keeps_records)
       wrong = "a finished closure of a session that keeps none is kept";
-    if (!s.holding()) return;
+    if (!s.traits().resumable) return;
     kept[r.owner] += ended(r.state());
     tokens[r.owner] += r.token != 0;
     auto const known = s.by_token.find(r.token);
@@ -76,7 +76,7 @@ std::string coordinator::state::misplaced_closure() const {
     if (s->closed && flow.idle(*s) && !s->terminal())
       return text(id) + " is closed, idle and still there";
     if (s->terminal() && !flow.idle(*s)) return text(id) + " has ended and still has closures";
-    if (flow.idle(*s) && s->is_job() && s->sealed && !s->terminal())
+    if (flow.idle(*s) && s->traits().listed && s->sealed && !s->terminal())
       return text(id) + " has nothing left and has not ended";
     if (s->stopping && of(*s).waiting() > of(*s).own_errors)
       return text(id) + " is stopping and has a queue";

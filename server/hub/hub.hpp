@@ -184,7 +184,7 @@ class hub {
   template <class Event>
   muster::status refusal(Event const& e) const {
     if constexpr (std::is_same_v<Event, core::open_session>)
-      return (e.spec.delivery == core::delivery::job || core::holds_values(e.spec.delivery)) &&
+      return core::traits_of(e.spec.delivery).keeps_records &&
                      e.spec.durable.value_or(core_.configuration().durable)
                  ? journal_refusal()
                  : muster::status{};

@@ -213,7 +213,7 @@ class fuzz_player {
       if (one_in(2)) s.delivery = one_in(2) ? delivery::calls : delivery::held;
     }
     s.open = s.delivery != delivery::job || one_in(2);
-    s.detached = holds_values(s.delivery) && one_in(4);
+    s.detached = traits_of(s.delivery).resumable && one_in(4);
     if (one_in(2)) s.grace = std::chrono::seconds(byte());
     s.on_error = one_in(2) ? on_error::fail_fast : on_error::continue_all;
     s.queue_capacity = byte() % 14u;

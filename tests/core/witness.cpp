@@ -86,7 +86,7 @@ void witness::owe(session_id s, std::uint64_t token) {
 
 void witness::note(open_session const& e) {
   opening_ = awaiting_reply_ = e.spec.delivery != delivery::job;
-  opening_holding_ = holds_values(e.spec.delivery);
+  opening_holding_ = traits_of(e.spec.delivery).resumable;
   for (auto const& c : e.closures) awaiting_.push_back(c.token);
 }
 

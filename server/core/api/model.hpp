@@ -27,13 +27,25 @@ enum class delivery : std::uint8_t {
   rebuild,  ///< the core's own: values that were lost are made again
 };
 
-/// Outcomes go to a client, and the session has generations.
-constexpr bool has_stream_of_outcomes(delivery d) {
-  return d == delivery::stream || d == delivery::held || d == delivery::calls;
-}
-/// Values stay until the client releases them.
-constexpr bool holds_values(delivery d) {
-  return d == delivery::held || d == delivery::calls;
+/// How kinds of sessions differ. A transition asks for what it depends on, never for the kind.
+struct session_traits {
+  bool listed = false;         ///< closures have positions, and stay until the session is forgotten
+  bool keeps_records = false;  ///< records of ended closures stay, with values and arguments
+  bool generations = false;    ///< a client hears outcomes; an error ends a generation of it
+  bool resumable = false;      ///< values stay until a client releases them, who may come back
+  bool unary = false;          ///< resumable, and each call of the client renews its lease
+};
+/// In the order of `delivery`.
+inline constexpr session_traits traits_by_delivery[] = {
+    {.listed = true, .keeps_records = true},
+    {.generations = true},
+    {.keeps_records = true, .generations = true, .resumable = true},
+    {.keeps_records = true, .generations = true, .resumable = true, .unary = true},
+    {},
+    {},
+};
+constexpr session_traits const& traits_of(delivery d) {
+  return traits_by_delivery[static_cast<std::size_t>(d)];
 }
 
 /// What a closure may ask for beyond running once, as soon as it can.

@@ -52,8 +52,8 @@ session& job_restart::open(job_fact& f) {
   fresh.raised_generation = f.raised_generation;
   fresh.client = std::move(f.client);
   auto& s = core_.sessions.restore(std::move(fresh));
-  core_.book.open(s.number, s.id, s.is_job());
-  core_.values.open(s.number, s.holding());
+  core_.book.open(s.number, s.id, s.traits().listed);
+  core_.values.open(s.number, s.traits().resumable);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
   return s;
 }
@@ -141,11 +141,11 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         left.specs.push_back(std::move(spec));
         left.closures.push_back(c);
       }
-      if (s.holding()) restore_held(s, c);
+      if (s.traits().resumable) restore_held(s, c);
     }
     core_.book.continue_at(s.number,
                            accepted.first + static_cast<std::uint32_t>(accepted.closures.size()));
-    if (s.holding())
+    if (s.traits().resumable)
       s.requests.add({accepted.first, static_cast<std::uint32_t>(accepted.closures.size())},
                      forgotten);
     if (!left.closures.empty()) waiting.push_back(std::move(left));
@@ -229,7 +229,7 @@ void job_restart::end(slot c, closure_fact& f) {
   core_.step.metrics.total.add(f.finished - r.created);
   if (core_.values.may_be_lost(r))
     core_.values.keep_arguments(c);
-  else if (s.is_job() && f.state != closure_state::succeeded)
+  else if (s.traits().listed && f.state != closure_state::succeeded)
     core_.values.keep_for_retry(c);
   else
     r.args = {};
@@ -246,7 +246,7 @@ void job_restart::go_on(session& s) {
     s.deadline = s.created + s.spec.deadline;
     core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
   }
-  if (s.holding()) flow_.renew_lease(s, core_.step.now);
+  if (s.traits().resumable) flow_.renew_lease(s, core_.step.now);
   if (std::exchange(s.stopping, false))
     life_.stop_session(
         s,

@@ -25,7 +25,7 @@ status coordinator::group(session_id id, closure_groups& into) const {
           closure_counts{});
     return at->second;
   };
-  auto const* list = s->is_job() ? &st.of(*s).closures : nullptr;
+  auto const* list = s->traits().listed ? &st.of(*s).closures : nullptr;
   into.of = list ? list->size() : st.of(*s).unfinished() + s->held.size;
   into.done = walk_records(
       st.closures, list, s->number, into.next,
@@ -53,7 +53,7 @@ status coordinator::graph(session_id id, graph_nodes& into) const {
   auto const& st = *state_;
   auto const* s = st.sessions.find(id);
   if (!s) return st.texts.unknown_session(id);
-  auto const* list = s->is_job() ? &st.of(*s).closures : nullptr;
+  auto const* list = s->traits().listed ? &st.of(*s).closures : nullptr;
   into.of = list ? list->size() : st.of(*s).unfinished() + s->held.size;
   if (into.of > graph_nodes::nodes_max) return {};  // see group
   into.done = walk_records(
@@ -84,7 +84,7 @@ page<value_holder, session_id> coordinator::value_holders(session_id after) cons
     auto const& s = *it->second;
     auto const& h = st.values.of(s.number);
     if (h.live == 0) continue;
-    out.items.push_back({s.id, s.spec.name, s.streaming(), s.state, h.live, h.bytes,
+    out.items.push_back({s.id, s.spec.name, s.traits().generations, s.state, h.live, h.bytes,
                          h.spilled_bytes, h.blob_bytes});
   }
   return out;

@@ -14,7 +14,7 @@ using all_sessions = std::map<session_id, std::unique_ptr<session>>;
 std::vector<session const*> failed_ones(all_sessions const& all, time_point since) {
   std::vector<session const*> failed;
   for (auto const& [id, s] : all)
-    if (s->is_job() && s->state == job_state::failed && s->finished >= since)
+    if (s->traits().listed && s->state == job_state::failed && s->finished >= since)
       failed.push_back(s.get());
   std::sort(failed.begin(), failed.end(), [](auto const* a, auto const* b) {
     return a->finished != b->finished ? a->finished > b->finished : a->id > b->id;
@@ -38,7 +38,7 @@ failed_jobs coordinator::failed_since(time_point since, std::size_t limit) const
 failed_sessions coordinator::sessions_failed_since(time_point since, std::size_t limit) const {
   std::vector<session const*> failed;
   for (auto const& [id, s] : state_->sessions.all())
-    if (!s->is_job() && s->last_failed != closure_id{} && s->last_failure >= since)
+    if (!s->traits().listed && s->last_failed != closure_id{} && s->last_failure >= since)
       failed.push_back(s.get());
   std::sort(failed.begin(), failed.end(), [](auto const* a, auto const* b) {
     return a->last_failure != b->last_failure ? a->last_failure > b->last_failure : a->id > b->id;
@@ -100,7 +100,7 @@ bool contains(std::string_view text, std::string_view part) {
 }
 bool takes(coordinator::job_filter const& f, session const& s) {
   if (f.state && s.state != *f.state) return false;
-  if (f.streaming && s.streaming() != *f.streaming) return false;
+  if (f.streaming && s.traits().generations != *f.streaming) return false;
   return f.text.empty() || contains(s.spec.name, f.text) || contains(text(s.id), f.text);
 }
 }  // namespace

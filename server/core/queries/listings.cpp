@@ -49,7 +49,7 @@ result<closure_look> coordinator::look(closure_query const& q, closure_cursor fr
   auto const& st = *state_;
   auto const* s = st.sessions.find(q.session);
   if (q.session != session_id{} && !s) return st.texts.unknown_session(q.session);
-  bool const job = s && s->is_job();
+  bool const job = s && s->traits().listed;
   auto const* list = job ? &st.of(*s).closures : nullptr;
   auto const owner = s ? s->number : session_number{};
 

@@ -42,9 +42,9 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.finished = s.finished;
   v.metadata = s.spec.metadata;
   v.submitted_by = s.spec.submitted_by;
-  v.streaming = s.streaming();
+  v.streaming = s.traits().generations;
   v.generation = v.streaming ? s.generation : 0;
-  v.holding = s.holding();
+  v.holding = s.traits().resumable;
   v.attached = s.attached;
   v.detached = s.spec.detached;
   v.lease_until = s.lease_until;
@@ -54,8 +54,8 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.client = s.client;
   v.retry_of = s.spec.retry_of;
   v.durable = s.durable;
-  v.retryable =
-      s.is_job() && s.terminal() && t.counts.failed + t.counts.cancelled > 0 && !h.arguments_gone;
+  v.retryable = s.traits().listed && s.terminal() && t.counts.failed + t.counts.cancelled > 0 &&
+                !h.arguments_gone;
   return v;
 }
 

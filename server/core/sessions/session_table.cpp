@@ -44,7 +44,7 @@ session& session_table::add(session s) {
 session& session_table::restore(session s) {
   wide_.last_session = std::max(wide_.last_session, raw(s.id));
   s.number = numbers_.take();
-  ++(s.is_job() ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
+  ++(!s.traits().generations ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
   auto const id = s.id;
   auto const state = std::exchange(s.state, job_state::running);
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
@@ -59,7 +59,7 @@ void session_table::erase(session& s, release_reason why, time_point now) {
   if (!s.spec.idempotency_key.empty()) by_key_.erase(key_of(s.spec));
   if (s.has_ended())
     --ended_count_;
-  else if (!s.is_job())
+  else if (s.traits().generations)
     --streams_;
   else if (s.terminal())
     --finished_count_;
@@ -88,7 +88,7 @@ std::optional<release_note> session_table::note_of(session_id id) const {
 }
 
 void session_table::finished(session& s) {
-  if (!s.is_job()) {
+  if (s.traits().generations) {
     --streams_, ++ended_count_;
     ended_.push_back(s.id);
     return;
@@ -117,13 +117,13 @@ std::string session_table::invalid() const {
   std::size_t held_back = 0, streams = 0, finished = 0, ended = 0;
   for (auto const& [id, s] : sessions_) {
     if (by_number_[raw(s->number)] != s.get()) return text(id) + " is not known by its number";
-    if (s->holding() && !s->attached && !s->closed && s->lease_alarm == never)
+    if (s->traits().resumable && !s->attached && !s->closed && s->lease_alarm == never)
       return text(id) + " has no client and no lease";
     if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
     if (s->unsettled) return text(id) + " was left unsettled";
     held_back += s->full;
-    ended += s->has_ended(), streams += !s->is_job() && !s->has_ended();
-    finished += s->is_job() && s->terminal();
+    ended += s->has_ended(), streams += s->traits().generations && !s->has_ended();
+    finished += !s->traits().generations && s->terminal();
   }
   if (held_back != held_back_ || streams != streams_ || finished != finished_count_ ||
       ended != ended_count_)

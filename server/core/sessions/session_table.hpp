@@ -53,7 +53,7 @@ struct session {
   closure_id last_failed{};            // of all; none: nothing has failed
   time_point last_failure{};
 
-  // Of a holding session.
+  // Of a resumable session.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
   slot_list held;                                          // ended records that stay
   request_ledger requests;                                 // if it is durable
@@ -75,13 +75,10 @@ struct session {
   void take(session_spec s, config const& c);
 
   core::delivery delivery() const { return spec.delivery; }
-  bool is_job() const { return spec.delivery == delivery::job; }
-  bool streaming() const { return has_stream_of_outcomes(spec.delivery); }
-  bool holding() const { return holds_values(spec.delivery); }
-  bool by_calls() const { return spec.delivery == delivery::calls; }
+  session_traits const& traits() const { return traits_of(spec.delivery); }
   bool terminal() const { return state != job_state::running; }
   /// A streaming session without its client: nothing of it is left but what people look at.
-  bool has_ended() const { return terminal() && !is_job(); }
+  bool has_ended() const { return terminal() && traits().generations; }
 };
 
 class session_table {
@@ -131,7 +128,9 @@ class session_table {
   }
   /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
-  void forget_finished(session const& s) { std::erase(s.is_job() ? finished_ : ended_, s.id); }
+  void forget_finished(session const& s) {
+    std::erase(!s.traits().generations ? finished_ : ended_, s.id);
+  }
   /// Null when there is none.
   session* pop_oldest_finished() { return pop_oldest(finished_); }
   session* pop_oldest_ended() { return pop_oldest(ended_); }

@@ -5,7 +5,7 @@ namespace muster::history {
 void session_rows::fold(changes const& c) {
   if (!c.places.empty()) places_.learn(c);
   for (auto const& s : c.sessions) {
-    if (!has_stream_of_outcomes(s.kind)) continue;
+    if (!traits_of(s.kind).generations) continue;
     auto const [it, fresh] = sessions_.try_emplace(s.session);
     it->second.closed = s.closed;
     if (!fresh) continue;

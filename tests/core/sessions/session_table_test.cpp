@@ -13,7 +13,7 @@ session& open(session_table& table, delivery d, std::string key = {}) {
   s.id = table.next_id();
   s.spec.delivery = d;
   s.spec.idempotency_key = std::move(key);
-  s.attached = s.holding();
+  s.attached = s.traits().resumable;
   return table.add(std::move(s));
 }
 

@@ -13,7 +13,8 @@ namespace muster::core {
 slot admission::create(session& s, closure_spec& spec) {
   slot const c =
       core_.book.create(s.number, spec, core_.scheduler.lane_for(s.number, spec), core_.step.now);
-  if (s.holding() && spec.token != 0) s.by_token.emplace(spec.token, core_.closures.id_of(c));
+  if (s.traits().resumable && spec.token != 0)
+    s.by_token.emplace(spec.token, core_.closures.id_of(c));
   if (s.durable) core_.step.changed.accepted.back().closures.push_back(c);
   if (!spec.extras) core_.scheduler.push_back(c);
   return c;
@@ -22,7 +23,7 @@ slot admission::create(session& s, closure_spec& spec) {
 void admission::begin_request(session& s, std::size_t n) {
   if (!s.durable) return;
   core_.step.changed.accepted.push_back({s.id, {}});
-  if (!s.holding()) return;
+  if (!s.traits().resumable) return;
   auto const next = flow_.of(s).scheduled;
   core_.book.continue_at(s.number, s.requests.room_from(next, static_cast<std::uint32_t>(n)));
 }
@@ -31,7 +32,7 @@ void admission::note_request(session& s) {
   if (!s.durable) return;
   auto const& created = core_.step.changed.accepted.back().closures;
   if (created.empty()) return core_.step.changed.accepted.pop_back();
-  if (s.holding())
+  if (s.traits().resumable)
     s.requests.add(
         {core_.closures[created.front()].order, static_cast<std::uint32_t>(created.size())});
 }
@@ -42,7 +43,7 @@ void admission::form_gangs(session const& s, std::vector<closure_spec> const& sp
     auto const& spec = specs[k];
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
     if (restored ? core_.closures[(*restored)[k]].restored
-                 : s.holding() && s.by_token.contains(spec.token))
+                 : s.traits().resumable && s.by_token.contains(spec.token))
       continue;  // it is in its gang, or that has started
     core_.scheduler.gangs.expect(spec.extras->options.gang);
   }
@@ -205,7 +206,7 @@ void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });
   if (extras) form_gangs(s, specs);
   for (auto& spec : specs) {
-    if (s.holding() && repeat(s, spec.token)) {
+    if (s.traits().resumable && repeat(s, spec.token)) {
       auto const known = s.by_token.at(spec.token);
       if (ids) ids->push_back(known);
       if (extras) request.push_back(core_.closures.find(known));
@@ -224,9 +225,9 @@ void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
   }
   note_request(s);
   end_request(unfit);
-  if (!s.full && s.streaming() &&
+  if (!s.full && s.traits().generations &&
       (flow_.of(s).waiting() >= s.capacity ||
-       (core_.closures.size() >= core_.step.config.closures_max && !s.holding())))
+       (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable)))
     flow_.hold_back(s);
 }
 

@@ -176,7 +176,7 @@ void lifecycle::fail(slot c, closure_state as, core::failure f) {
 
 void lifecycle::fail_session(session& s, core::failure f, std::string_view why, bool all_fail) {
   s.first_error = std::move(f);
-  if (s.streaming()) {
+  if (s.traits().generations) {
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     flow_.tell_failed(s);
   }

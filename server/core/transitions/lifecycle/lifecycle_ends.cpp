@@ -57,9 +57,9 @@ void lifecycle::finish(slot c, closure_state as) {
   bool const was_held = core_.book.finish(c, as, core_.step.now).was_held;
   if (was_held) core_.watchdog.progress();
   core_.step.metrics.total.add(core_.step.now - r.created);
-  if ((s.is_job() || s.holding()) && core_.values.may_be_lost(r))
+  if (s.traits().keeps_records && core_.values.may_be_lost(r))
     core_.values.keep_arguments(c);
-  else if (s.is_job() && as != closure_state::succeeded)
+  else if (s.traits().listed && as != closure_state::succeeded)
     core_.values.keep_for_retry(c);
   else
     r.args = {};
@@ -96,10 +96,10 @@ void lifecycle::finish(slot c, closure_state as) {
     keeping_.rebuilt(c);
     return forget(c, release_reason::client);
   }
-  if (s.is_job()) {
+  if (s.traits().listed) {
     flow_.note(s, c);
     keeping_.keep_value(c);
-  } else if (s.holding()) {
+  } else if (s.traits().resumable) {
     hold(c);
   } else {
     auto& o = core_.step.fx.outcomes.emplace_back();  // in place: most have no failure to move
@@ -131,7 +131,7 @@ void lifecycle::hold(slot c) {
   core_.step.fx.outcomes.push_back(keeping_.outcome_of(c));
   keeping_.keep_value(c);
   core_.closures.push_back(s.held, c);
-  if (r.released && s.by_calls()) return forget_held(c);
+  if (r.released && s.traits().unary) return forget_held(c);
   keeping_.limit_values(s);
 }
 

@@ -17,7 +17,7 @@ void lifecycle::count_lost_worker(slot c, std::string const& worker) {
                                    called + " has lost " + std::to_string(d.workers_lost) +
                                        " workers, the last was " + worker +
                                        "; from now on it runs alone on its worker"});
-  if (auto const& s = core_.sessions.of(r.owner); s.streaming())
+  if (auto const& s = core_.sessions.of(r.owner); s.traits().generations)
     core_.step.fx.notices.push_back(
         {s.id,
          notice_kind::suspect,

@@ -23,9 +23,9 @@ std::string brief(failure const& f) {
 
 void session_flow::renew_lease(session& s, time_point until) {
   if (s.closed) return;
-  auto const grace = s.spec.detached && !s.by_calls() ? core_.step.config.detached_grace
-                     : s.spec.grace > duration{}      ? s.spec.grace
-                                                      : core_.step.config.session_grace;
+  auto const grace = s.spec.detached && !s.traits().unary ? core_.step.config.detached_grace
+                     : s.spec.grace > duration{}          ? s.spec.grace
+                                                          : core_.step.config.session_grace;
   auto const end = std::min(until, core_.step.now + core_.step.config.session_grace_max) + grace;
   s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
   if (s.lease_alarm == never) set_lease_alarm(s);  // else it rings early and is set again
@@ -55,7 +55,7 @@ void session_flow::end_hold(session& s) {
 // With some slack, so that a stream is not stopped and started for every closure.
 bool session_flow::has_reason_to_hold_back(session const& s) const {
   return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
-         (core_.closures.size() >= core_.step.config.closures_max && !s.holding());
+         (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable);
 }
 
 void session_flow::relieve(session& s) {
@@ -77,13 +77,13 @@ void session_flow::tell_failed(session const& s) {
   if (!failures_said_.may_say(core_.step.now)) return;
   auto said = s.spec.name.empty() ? "failed: " : s.spec.name + " failed: ";
   said += brief(*s.first_error);
-  if (auto const& counts = of(s).counts; s.is_job() && counts.failed > 0)
+  if (auto const& counts = of(s).counts; !s.traits().generations && counts.failed > 0)
     said += " (" + std::to_string(counts.failed) + " of " + std::to_string(counts.total()) +
             " closures failed)";
   if (auto const more = failures_said_.take_left_out(); more > 0)
     said += "; " + std::to_string(more) + " more failed before it and are not told";
   core_.step.fx.remarks.push_back(
-      {s.is_job() ? remark_kind::job_failed : remark_kind::session_failed, text(s.id),
+      {!s.traits().generations ? remark_kind::job_failed : remark_kind::session_failed, text(s.id),
        std::move(said)});
 }
 

@@ -63,7 +63,7 @@ void value_keeping::keep_value(slot c) {
   auto const& r = core_.closures[c];
   core_.values.keep(c);
   auto& s = core_.sessions.of(r.owner);
-  if (s.holding() && r.state() == closure_state::succeeded && s.age_alarm == never)
+  if (s.traits().resumable && r.state() == closure_state::succeeded && s.age_alarm == never)
     flow_.set_age_alarm(s, core_.step.now);
 }
 

@@ -38,7 +38,7 @@ void build_orders::create_value(create_per_worker& e) {
   auto* const owner = core_.sessions.find(e.owner);
   if (e.owner != session_id{} && (!owner || owner->closed))
     return core_.step.answer(e.call, texts_.unknown_session(e.owner));
-  if (owner && owner->by_calls()) flow_.renew_lease(*owner, core_.step.now);
+  if (owner && owner->traits().unary) flow_.renew_lease(*owner, core_.step.now);
   if (e.token != 0)
     if (auto const* known = core_.builds.find(e.owner, e.token))
       return core_.step.answer(e.call, {}, per_worker_reply{known->id});

@@ -15,7 +15,8 @@ bool ended_badly(closure_record const& r) {
 
 std::string session_requests::why_no_retry(session const& s) const {
   auto const& counts = flow_.of(s).counts;
-  if (!s.is_job()) return text(s.id) + " is a session: what runs again is for its client to say";
+  if (!s.traits().listed)
+    return text(s.id) + " is a session: what runs again is for its client to say";
   if (!s.terminal()) return text(s.id) + " has not ended";
   if (counts.failed + counts.cancelled == 0)
     return "nothing of " + text(s.id) + " failed or was cancelled";

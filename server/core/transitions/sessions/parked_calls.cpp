@@ -11,8 +11,9 @@
 namespace muster::core {
 
 void parked_calls::park_join(session& s, join_session const& e) {
-  if (s.by_calls()) flow_.renew_lease(s, core_.step.now);
-  if (!s.stopping && (e.mode == join_mode::settle || flow_.idle(s) || (s.by_calls() && s.raised)))
+  if (s.traits().unary) flow_.renew_lease(s, core_.step.now);
+  if (!s.stopping &&
+      (e.mode == join_mode::settle || flow_.idle(s) || (s.traits().unary && s.raised)))
     return core_.step.answer(e.call, {}, ends_.collect(s));
   if (e.deadline <= core_.step.now)
     return core_.step.answer(e.call, {code::deadline_exceeded, text(s.id) + " is still running"},
@@ -21,7 +22,7 @@ void parked_calls::park_join(session& s, join_session const& e) {
     return core_.step.answer(
         e.call, {code::resource_exhausted,
                  std::to_string(core_.step.waiters.size()) + " calls are waiting, the limit"});
-  if (s.by_calls()) flow_.renew_lease(s, e.deadline);
+  if (s.traits().unary) flow_.renew_lease(s, e.deadline);
   core_.step.waiters.park(e.call, {e.session, {}, e.deadline, e.mode});
   s.joins.push_back(e.call);
 }
@@ -30,7 +31,7 @@ void parked_calls::join(join_session const& e) {
   if (core_.step.refuse_when_stopping(e.call)) return;
   auto* s = core_.sessions.find(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
-  if (e.mode != join_mode::watch && s->streaming())
+  if (e.mode != join_mode::watch && s->traits().generations)
     return s->has_ended() ? core_.step.answer(e.call, texts_.unknown_session(e.session))
                           : park_join(*s, e);
   if (s->terminal()) return core_.step.answer(e.call, {}, ends_.joined(*s));
@@ -52,7 +53,7 @@ void parked_calls::await(await_value const& e) {
   if (c == no_slot || (lost && !intake_.why_not_again(c).empty()))
     return core_.step.answer(e.call, texts_.unknown_value(e.closure));
   auto& r = core_.closures[c];
-  if (auto& s = core_.sessions.of(r.owner); s.by_calls())
+  if (auto& s = core_.sessions.of(r.owner); s.traits().unary)
     flow_.renew_lease(s, ended(r.state()) ? core_.step.now : std::max(core_.step.now, e.deadline));
   bool const there = ended(r.state()) && r.where != value_place::disk && !lost;
   if (there) {

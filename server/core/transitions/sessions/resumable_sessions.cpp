@@ -23,10 +23,10 @@ void resumable_sessions::release_one(slot c) {
 void resumable_sessions::release_held(release_values const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s || s->closed) return core_.step.answer(e.call, texts_.unknown_session(e.session));
-  if (!s->holding())
+  if (!s->traits().resumable)
     return core_.step.answer(e.call,
                              {code::failed_precondition, text(s->id) + " does not hold values"});
-  if (s->by_calls()) flow_.renew_lease(*s, core_.step.now);
+  if (s->traits().unary) flow_.renew_lease(*s, core_.step.now);
   for (auto const token : e.tokens)
     if (auto const it = s->by_token.find(token); it != s->by_token.end())
       release_one(core_.closures.find(it->second));
@@ -40,7 +40,7 @@ void resumable_sessions::release_held(release_values const& e) {
 void resumable_sessions::suspend(suspend_session const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s || s->closed) return;
-  check(s->holding(), "only holding sessions outlive their stream");
+  check(s->traits().resumable, "only resumable sessions outlive their stream");
   s->attached = false;
   core_.sessions.tell(*s);
   s->lease_until = never;
@@ -51,7 +51,7 @@ void resumable_sessions::resume(resume_session const& e) {
   if (core_.step.refuse_when_stopping(e.call)) return;
   auto* s = core_.sessions.find(e.session);
   if (!s || s->closed) return core_.step.answer(e.call, texts_.unknown_session(e.session));
-  if (!s->holding() || s->by_calls())
+  if (!s->traits().resumable || s->traits().unary)
     return core_.step.answer(e.call,
                              {code::failed_precondition, text(s->id) + " cannot be resumed"});
   s->attached = true;

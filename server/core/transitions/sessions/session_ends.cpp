@@ -31,7 +31,7 @@ void session_ends::lease_rang(session& s) {
 
 join_reply session_ends::collect(session& s) {
   join_reply j{flow_.idle(s), s.state, false, {}, s.generation};
-  if (!s.by_calls() || !s.raised) return j;
+  if (!s.traits().unary || !s.raised) return j;
   j.has_error = true;
   j.error = std::move(*s.raised);
   s.raised.reset();
@@ -71,7 +71,11 @@ void session_ends::expire_session(session& s) {
 }
 
 join_reply session_ends::joined(session const& s) const {
-  join_reply j{s.terminal(), s.state, s.first_error.has_value(), {}, s.is_job() ? 0 : s.generation};
+  join_reply j{s.terminal(),
+               s.state,
+               s.first_error.has_value(),
+               {},
+               !s.traits().generations ? 0 : s.generation};
   if (s.first_error) j.error = *s.first_error;
   return j;
 }
@@ -104,7 +108,7 @@ void session_ends::settle(session& s) {
   bool const next = s.stopping && !s.closed && !s.sealed && flow_.drained(s);
   if (s.terminal() || (!idle && !next)) return;
   if (s.closed) return end_session(s);
-  if (s.is_job()) {
+  if (!s.traits().generations) {
     if (s.sealed || s.stopping) finish_job(s);
     return;
   }
@@ -112,7 +116,7 @@ void session_ends::settle(session& s) {
     core_.step.fx.notices.push_back({s.id, notice_kind::drained, s.generation, {}});
   if (s.stopping) {  // the next generation starts clean
     s.stopping = false;
-    if (s.holding() && s.first_error) {
+    if (s.traits().resumable && s.first_error) {
       s.raised = std::move(s.first_error);
       s.raised_generation = s.generation;
     }

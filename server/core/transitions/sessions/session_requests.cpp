@@ -23,7 +23,7 @@ void session_requests::cancel_all(cancel_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = s->is_job() && !s->first_error;  // else it is failing already
+    s->user_cancelled = !s->traits().generations && !s->first_error;  // else it is failing already
     life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});
@@ -50,7 +50,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
 void session_requests::close(close_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return;
-  check(s->streaming(), "only streaming sessions are closed");
+  check(s->traits().generations, "only streaming sessions are closed");
   s->closed = true;
   life_.stop_session(*s, "the client is gone");
 }
@@ -58,12 +58,13 @@ void session_requests::close(close_session const& e) {
 void session_requests::delete_job(delete_session const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
-  if (s->holding() && !s->attached && !s->terminal()) {  // nobody serves it: an operator may end it
+  if (s->traits().resumable && !s->attached &&
+      !s->terminal()) {  // nobody serves it: an operator may end it
     s->closed = true;
     life_.stop_session(*s, "deleted");
     return core_.step.answer(e.call, {});
   }
-  if (s->streaming() && !s->terminal())
+  if (s->traits().generations && !s->terminal())
     return core_.step.answer(e.call,
                              {code::failed_precondition,
                               text(e.session) + " is a stream: it goes when its client closes it"});
@@ -101,7 +102,7 @@ status session_requests::room_for(session const& s, std::uint64_t waiting, std::
     return {code::resource_exhausted, "the server holds " + std::to_string(core_.closures.size()) +
                                           " closures, its limit is " +
                                           std::to_string(core_.step.config.closures_max)};
-  if ((s.is_job() || s.holding()) && core_.values.full())
+  if (s.traits().keeps_records && core_.values.full())
     return {code::resource_exhausted,
             "results of unfinished jobs take " + std::to_string(core_.values.bytes()) +
                 " bytes, the limit is " + std::to_string(core_.step.config.value_bytes_max)};
@@ -130,8 +131,8 @@ void session_requests::open(open_session& e) {
   fresh.id = core_.sessions.next_id();
   fresh.take(std::move(spec), core_.step.config);
   fresh.durable =
-      (fresh.is_job() || fresh.holding()) && fresh.spec.durable.value_or(core_.step.config.durable);
-  fresh.sealed = fresh.is_job() && !fresh.spec.open;
+      fresh.traits().keeps_records && fresh.spec.durable.value_or(core_.step.config.durable);
+  fresh.sealed = !fresh.traits().generations && !fresh.spec.open;
   fresh.created = core_.step.now;
   fresh.client = std::move(e.client);
   if (auto full = room_for(fresh, 0, e.closures.size()); !full.ok())
@@ -144,12 +145,12 @@ void session_requests::open(open_session& e) {
                                        " unfinished jobs, its limit"});
   auto& s = core_.sessions.add(std::move(fresh));
   flow_.note(s);
-  core_.book.open(s.number, s.id, s.is_job());
-  core_.values.open(s.number, s.holding());
+  core_.book.open(s.number, s.id, s.traits().listed);
+  core_.values.open(s.number, s.traits().resumable);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
-  s.attached = s.holding() && !s.by_calls();
+  s.attached = s.traits().resumable && !s.traits().unary;
   core_.sessions.tell(s);
-  if (s.by_calls()) flow_.renew_lease(s, core_.step.now);
+  if (s.traits().unary) flow_.renew_lease(s, core_.step.now);
   if (s.spec.deadline > duration{}) {
     s.deadline = core_.step.now + s.spec.deadline;
     core_.step.alarms.set(s.deadline, alarm_kind::job_deadline, raw(s.id));
@@ -157,7 +158,7 @@ void session_requests::open(open_session& e) {
 
   session_reply opened{s.id, true, {}};
   opened.closures.reserve(e.closures.size());
-  intake_.schedule_closures(s, e.closures, s.is_job() ? &opened.closures : nullptr);
+  intake_.schedule_closures(s, e.closures, s.traits().listed ? &opened.closures : nullptr);
   core_.step.answer(e.call, {}, std::move(opened));
   flow_.settle_later(s);
 }
@@ -170,14 +171,14 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
     if (auto bad = intake_.served(specs, s.spec); !bad.ok()) return bad;
   if (auto full = core_.scheduler.room_for(&core_.scheduler.queue(s.number), specs); !full.ok())
     return full;
-  if (s.streaming()) {
+  if (s.traits().generations) {
     if (e.generation != 0 && e.generation != s.generation)
       return {code::failed_precondition, "scheduled before the end of generation " +
                                              std::to_string(e.generation) + " was seen"};
     auto const own = [](closure_spec const& spec) { return spec.own_error; };
     bool const apart = s.stopping && std::all_of(specs.begin(), specs.end(), own);
     if ((!s.stopping || apart) && !s.closed) {
-      bool const ask = s.holding() && e.call != call_id{};
+      bool const ask = s.traits().resumable && e.call != call_id{};
       return ask ? room_for(s, flow_.of(s).waiting(), specs.size()) : status{};
     }
     return {code::failed_precondition, "the session is stopping after an error or a cancel"};
@@ -193,7 +194,7 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
 status session_requests::pass_over(session const& s, core::schedule& e,
                                    std::vector<closure_id>& known) const {
   if (!e.first) return {};
-  if (!s.is_job()) return wrong_field("first", "only jobs have positions");
+  if (!s.traits().listed) return wrong_field("first", "only jobs have positions");
   auto const& all = flow_.of(s).closures;
   if (*e.first > all.size())
     return wrong_field("first",
@@ -225,17 +226,18 @@ void session_requests::append(core::schedule& e) {
       core_.step.answer(e.call, texts_.unknown_session(e.session));
     return;
   }
-  bool const streaming = s->streaming();
-  if (s->by_calls()) flow_.renew_lease(*s, core_.step.now);
+  bool const streaming = s->traits().generations;
+  if (s->traits().unary) flow_.renew_lease(*s, core_.step.now);
   session_reply appended{s->id, false, {}};
   if (auto wrong = pass_over(*s, e, appended.closures); !wrong.ok())
     return core_.step.answer(e.call, std::move(wrong));
   if (auto wrong = appendable(*s, e); !wrong.ok()) {
     if (!streaming || e.call != call_id{}) return core_.step.answer(e.call, std::move(wrong));
-    if (s->holding() && wrong.code != code::failed_precondition && wrong.code != code::unavailable)
+    if (s->traits().resumable && wrong.code != code::failed_precondition &&
+        wrong.code != code::unavailable)
       return intake_.fail_all(*s, e.closures, failure_kind::input, wrong.message);
     for (auto const& spec : e.closures)
-      if (!s->holding() || !intake_.repeat(*s, spec.token))
+      if (!s->traits().resumable || !intake_.repeat(*s, spec.token))
         core_.step.fx.outcomes.push_back(
             {s->id,
              spec.token,
@@ -245,10 +247,10 @@ void session_requests::append(core::schedule& e) {
              {}});
     return;
   }
-  if (s->holding() && e.call == call_id{})
+  if (s->traits().resumable && e.call == call_id{})
     if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
       return intake_.fail_all(*s, e.closures, failure_kind::cancelled, why);
-  bool const ids = !streaming || (s->holding() && e.call != call_id{});
+  bool const ids = !streaming || (s->traits().resumable && e.call != call_id{});
   intake_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
   core_.step.answer(e.call, {}, std::move(appended));
 }
