@@ -130,8 +130,9 @@ class supervisor {
       auto const begun = clock::now();
       start();
       auto const status = wait_for_end();
-      bool const over =
-          stopping_ || !ever_ready_ || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      // One that never was ready would not be the next time either, unless it was told to go.
+      bool const never_ready = !ever_ready_ && !restart_;
+      bool const over = stopping_ || never_ready || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
       if (over) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       if (clock::now() - begun >= lived_well) pause_ = 0ms;
       tell(status);

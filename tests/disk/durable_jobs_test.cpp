@@ -59,7 +59,7 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   first.kill_at_once();
 
   auto& second = c.serve({"--data-dir", data});
-  EXPECT_NE(second.errors().find("jobs=2 closures=5"), std::string::npos) << second.errors();
+  EXPECT_TRUE(second.says("jobs=2 closures=5"));
   EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(ended)), job_before);
   for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(lasting(closure(c, ended, n)), before[n]);
   EXPECT_EQ(c.status_of("/api/v1/jobs/" + id_of(not_kept)), 404u);
@@ -217,7 +217,7 @@ TEST(durable_jobs, per_worker_values_of_nobody_are_there_and_stay_with_their_wor
   EXPECT_EQ(muster::http_client().send(forget).value().status, 204u);
   first.kill_at_once();
   auto& second = c.serve({"--data-dir", data});
-  EXPECT_NE(second.errors().find("jobs=0 "), std::string::npos) << second.errors();
+  EXPECT_TRUE(second.says("jobs=0 "));
   EXPECT_EQ(c.status_of("/api/v1/per_worker_values/" + gone), 404u);
   auto const job = c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[
       {"$per_worker":")" + value + R"("}]}]})");
@@ -261,8 +261,7 @@ TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
   first.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(waiting.wait(), 0) << waiting.errors();
-  EXPECT_NE(waiting.errors().find("is away, waiting for it"), std::string::npos)
-      << waiting.errors();
+  EXPECT_TRUE(waiting.says("is away, waiting for it"));
 }
 
 TEST(durable_jobs, are_asked_for_in_vain_where_nothing_is_kept) {

@@ -78,7 +78,7 @@ TEST(data, many_files_are_no_hindrance) {
   auto& too_few = c.program(
       {"/bin/bash", "-c", "ulimit -n 6 && exec \"$0\" data check \"$1\"", MUSTER_BINARY, data});
   EXPECT_EQ(too_few.wait(), 1);
-  EXPECT_CONTAINS(too_few.errors(), "Too many open files");
+  EXPECT_TRUE(too_few.says("Too many open files"));
 }
 
 TEST(data, dump_is_a_line_of_json_an_entry) {
@@ -111,7 +111,7 @@ TEST(data, dump_is_a_line_of_json_an_entry) {
   auto& full = c.program(
       {"/bin/bash", "-c", "exec \"$0\" data dump \"$1\" > /dev/full", MUSTER_BINARY, data});
   EXPECT_EQ(full.wait(), 1);
-  EXPECT_CONTAINS(full.errors(), "muster data: cannot write: No space left on device");
+  EXPECT_TRUE(full.says("muster data: cannot write: No space left on device"));
 }
 
 TEST(data, a_backup_while_keys_are_written_has_what_was_acknowledged) {
@@ -143,7 +143,7 @@ TEST(data, a_backup_while_keys_are_written_has_what_was_acknowledged) {
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_CONTAINS(r.out, "now start 'muster serve --data-dir " + restored + "'");
   auto& second = c.serve({"--data-dir", restored, "--cluster", "train:worker=2"});
-  EXPECT_CONTAINS(second.errors(), "epoch=2");
+  EXPECT_TRUE(second.says("epoch=2"));
   for (int n = 0; n < at_least; ++n) {
     auto const i = std::to_string(n);
     EXPECT_EQ(c.run({"kv", "get", "k/" + i}).out, "value " + i);
@@ -260,7 +260,7 @@ TEST(data, a_backup_that_ends_early_is_none) {
   ASSERT_TRUE(await([&] { return fs::exists(to + ".partial"); }));
   told_to_stop.signal(SIGTERM);
   EXPECT_EQ(told_to_stop.wait(), 1);
-  EXPECT_CONTAINS(told_to_stop.errors(), "broken off");
+  EXPECT_TRUE(told_to_stop.says("broken off"));
   EXPECT_FALSE(fs::exists(to));
   EXPECT_FALSE(fs::exists(to + ".partial"));
 

@@ -99,4 +99,9 @@ std::optional<int> process::wait(std::chrono::milliseconds limit) {
   return status_;
 }
 
+::testing::AssertionResult process::says(std::string_view text) const {
+  await([&] { return errors().find(text) != std::string::npos; });
+  return test::contains(errors(), text);
+}
+
 }  // namespace muster::e2e

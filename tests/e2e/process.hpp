@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,8 @@ class process {
 
   std::string output() const { return read_file(options_.output); }
   std::string errors() const { return read_file(options_.errors); }
+  /// Waits until `text` stands in its errors, which are written after what they tell of.
+  ::testing::AssertionResult says(std::string_view text) const;
   pid_t pid() const { return pid_; }
 
  private:

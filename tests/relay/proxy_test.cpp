@@ -7,10 +7,6 @@
 namespace muster::e2e {
 namespace {
 
-bool await_line(process& p, std::string const& part) {
-  return await([&] { return p.errors().find(part) != std::string::npos; });
-}
-
 /// Two places for a server that share a data directory, and a proxy in front of both.
 class proxied_pair : public testing::Test {
  protected:
@@ -58,12 +54,12 @@ TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
   auto& p = proxy();
   auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
   ASSERT_TRUE(a.await_tasks(1)) << p.errors() << worker.errors();
-  EXPECT_TRUE(await_line(p, "the leader is " + a.grpc()));
+  EXPECT_TRUE(p.says("the leader is " + a.grpc()));
   auto const before = a.tasks().at(0).at("incarnation");
   end(first, SIGKILL);
-  EXPECT_TRUE(await_line(p, "no server leads, new connections are held"));
+  EXPECT_TRUE(p.says("no server leads, new connections are held"));
   serve(b);
-  EXPECT_TRUE(await_line(p, "the leader is " + b.grpc())) << p.errors();
+  EXPECT_TRUE(p.says("the leader is " + b.grpc()));
   EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();
   EXPECT_EQ(b.tasks().at(0).at("incarnation"), before) << "it went on as who it was";
   EXPECT_TRUE(worker.running()) << worker.errors();
@@ -71,15 +67,15 @@ TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
   EXPECT_EQ(worker.wait(), 0);
   p.signal(SIGTERM);
   EXPECT_EQ(p.wait(), 0) << p.errors();
-  EXPECT_CONTAINS(p.errors(), "stopping on SIGTERM");
+  EXPECT_TRUE(p.says("stopping on SIGTERM"));
 }
 
 TEST_F(proxied_pair, who_dials_while_nobody_leads_is_served_later) {
   auto& first = serve(a);
   end(first, SIGTERM);
   auto& p = proxy();
-  EXPECT_TRUE(await_line(p, "no server leads, new connections are held"));
-  EXPECT_CONTAINS(p.errors(), a.http() + ": connection refused; " + b.http() + ": ");
+  EXPECT_TRUE(p.says("no server leads, new connections are held"));
+  EXPECT_TRUE(p.says(a.http() + ": connection refused; " + b.http() + ": "));
   auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
   serve(b);
   EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();

@@ -62,8 +62,7 @@ TEST_F(run_killed, nothing_outlives_its_launcher_either) {
   ::kill(launcher, SIGKILL);
   EXPECT_EQ(run.wait(), 128 + SIGKILL);
   for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
-  EXPECT_NE(run.errors().find("its launcher ended with SIGKILL"), std::string::npos)
-      << run.errors();
+  EXPECT_TRUE(run.says("its launcher ended with SIGKILL"));
 }
 
 TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_two) {
@@ -102,7 +101,7 @@ TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
 TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
   auto& run = start();
   run.signal(SIGINT);
-  ASSERT_TRUE(await([&] { return run.errors().find("passed on") != std::string::npos; }));
+  ASSERT_TRUE(run.says("passed on"));
   run.signal(SIGINT);
   EXPECT_TRUE(run.wait());
   for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;

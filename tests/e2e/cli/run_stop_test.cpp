@@ -99,7 +99,7 @@ TEST_F(run_end, under_nohup_sighup_is_nobody_s) {
 
 TEST_F(run_end, it_can_be_stopped_between_two_starts) {
   auto& run = c.spawn(sh({"--max-restarts", "1000000"}, "exit 3"));
-  ASSERT_TRUE(await([&] { return run.errors().find("(3 of ") != std::string::npos; }));
+  ASSERT_TRUE(run.says("(3 of "));
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(), 128 + SIGTERM) << run.errors();
 }

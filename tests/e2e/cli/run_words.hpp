@@ -20,10 +20,6 @@ inline words sh(words flags, std::string const& script) {
   return flags;
 }
 
-inline bool said_as_error(process& p, std::string const& text) {
-  return await([&] { return p.errors().find(text) != std::string::npos; });
-}
-
 /// What a task's `env` printed.
 inline std::map<std::string, std::string> variables(std::string const& text) {
   std::map<std::string, std::string> all;
