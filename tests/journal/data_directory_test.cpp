@@ -8,6 +8,7 @@
 #include "server/journal/inspection.hpp"
 #include "server/journal/rocks_store.hpp"
 #include "server/journal/rocks_view.hpp"
+#include "tests/journal/format_4.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
@@ -93,6 +94,24 @@ TEST(data_directory, is_one_that_muster_data_knows) {
   EXPECT_EQ(found->format, journal::format_known);
   EXPECT_EQ(found->written_by, "1.0");
   EXPECT_TRUE(found->unknown.empty()) << found->unknown[0].kind << " is in no row of entry_kinds()";
+}
+
+TEST(data_directory, of_format_4_is_opened_with_all_that_it_has) {
+  test::temporary_directory t;
+  {
+    auto s = journal::rocks_store::open(t / "d");
+    ASSERT_TRUE(s.has_value());
+    ASSERT_TRUE((*s)->write(journal::format_4_entries()).ok());
+  }
+  hub_in_a_box a;
+  auto const opened = a.data.open(t / "d", "1.0", a.hub);
+  ASSERT_TRUE(opened.ok()) << opened.message;
+  EXPECT_EQ(a.data.epoch(), 2u);
+  EXPECT_EQ(a.data.take_tokens().size(), 1u);
+  EXPECT_EQ(a.data.take_jobs().size(), 11u) << "ten, and what is of nobody";
+  auto const found = a.hub.state().find("train");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(a.hub.state().current(*found).views().key("a/b").has_value());
 }
 
 TEST(data_directory, of_a_newer_server_is_refused_and_left_as_it_was) {
