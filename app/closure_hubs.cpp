@@ -139,8 +139,8 @@ void closure_hubs::restore() {
     spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
     std::vector<core::fact> gone;
     for (auto const& j : jobs) {
-      if (j.job.job != core::session_id{})
-        gone.emplace_back(core::job_gone{j.job.job});
+      if (j.job.id != core::session_id{})
+        gone.emplace_back(core::job_gone{j.job.id});
       else
         for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
     }

@@ -54,14 +54,14 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   jobs_ = std::move(*jobs);
   std::size_t known = 0, closures = 0;
   for (auto const& j : jobs_) {
-    known += j.job.job.job != core::session_id{};
+    known += j.job.job.id != core::session_id{};
     for (auto const& a : j.job.accepted) closures += a.closures.size();
   }
   version_ = version;
   epoch_ = f.epoch() + 1;
   identity_ = f.identity() ? f.identity() : random_64();
   sessions_before_ = f.sessions();
-  if (!jobs_.empty()) sessions_before_ = std::max(sessions_before_, raw(jobs_.back().job.job.job));
+  if (!jobs_.empty()) sessions_before_ = std::max(sessions_before_, raw(jobs_.back().job.job.id));
   sessions_reserved_ = sessions_before_ + reserved_at_once;
   restored_in_ =
       std::chrono::duration_cast<core::duration>(std::chrono::steady_clock::now() - begun);
@@ -126,8 +126,8 @@ std::uint64_t data_directory::write_down(std::string const& cluster,
   std::vector<journal::change> batch;
   for (auto const& f : facts)
     if (auto const* job = std::get_if<core::job_fact>(&f);
-        job && raw(job->job) + reserved_least > sessions_reserved_) {
-      sessions_reserved_ = raw(job->job) + reserved_at_once;
+        job && raw(job->id) + reserved_least > sessions_reserved_) {
+      sessions_reserved_ = raw(job->id) + reserved_at_once;
       batch.push_back(format_entry());
     }
   journal::encode(cluster, facts, batch);

@@ -63,7 +63,7 @@ effects const& coordinator::state::end() {
   auto const& n = book.counts();
   watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !roster.empty()), step.now);
   step.fx.value_moves = values.take_moves();
-  facts.say();
+  words.say();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
                   watchdog.due(), scheduler.lone.due(), builds.due(), versions.due()});
   return step.fx;
@@ -225,7 +225,7 @@ bool coordinator::is_durable(session_id id) const {
 }
 
 std::vector<fact> coordinator::forget_durable() const {
-  return state_->facts.forget_all();
+  return state_->words.forget_all();
 }
 
 config const& coordinator::configuration() const {

@@ -8,7 +8,7 @@
 //                 placing/    dispatcher  version_watch  build_orders
 //                 lifecycle/  lifecycle  value_keeping  session_flow  release_texts
 //                 (each folder may use those below it)
-//   durable/      what a step changed as facts, and how jobs begin again with them
+//   durable/      the facts that follow from a step's changes, and how jobs begin again with them
 //   queries/      what readers ask between steps
 //   state/        engine_state: the sub-models closures/ scheduling/ workers/ sessions/ values/
 //                 per_worker/ policies/ activity/, which do not know each other
@@ -16,8 +16,8 @@
 #pragma once
 
 #include "server/core/coordinator.hpp"
-#include "server/core/durable/job_facts.hpp"
 #include "server/core/durable/job_restart.hpp"
+#include "server/core/durable/last_words.hpp"
 #include "server/core/queries/explainer.hpp"
 #include "server/core/transitions/placing/dispatcher.hpp"
 #include "server/core/transitions/placing/version_watch.hpp"
@@ -46,7 +46,7 @@ struct coordinator::state : engine_state {
   worker_events workers{*this, life, building};
   worker_answers answers{*this, life, workers};
   job_restart restarting{*this, flow, keeping, life, intake};
-  job_facts facts{*this};
+  last_words words{*this};
   dispatcher handing{*this, life, building};
   explainer explain{*this, texts, workers};
 
@@ -65,7 +65,6 @@ struct coordinator::state : engine_state {
   void expire_calls();
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }
-  attempt_view attempt_of(attempt_record const& a) const;
   lone_closure alone_of(closure_id id) const;
   job_view view_of(session const& s) const;
   task_view view_of(task_row const& t) const;

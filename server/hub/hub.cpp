@@ -31,7 +31,7 @@ void hub::restore(std::vector<core::restored_job> jobs) {
     for (auto const& request : j.accepted)
       for (auto const& c : request.closures)
         if (c.extras)
-          for (auto const& i : c.extras->inputs) inputs.emplace_back(j.job.job, i.closure);
+          for (auto const& i : c.extras->inputs) inputs.emplace_back(j.job.id, i.closure);
   apply(core::restore_jobs{std::move(jobs)});
   for (auto const& [job, input] : inputs)
     if (auto const from = core_.session_of(input); from != job) batches_.takes(job, {from});

@@ -25,7 +25,7 @@ void session_batches::wrote(std::vector<core::fact> const& facts) {
   core::session_id last{};
   bool first = true;
   for (auto const& f : facts) {
-    auto const of = std::visit([](auto const& what) { return what.job; }, f);
+    auto const of = session_of(f);
     if (std::exchange(first, false) || of != last) line_->touch(subject_of(of));
     last = of;
   }

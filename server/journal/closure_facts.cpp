@@ -150,7 +150,7 @@ struct encoder {
     wire::DurableJob w;
     w.set_cluster(cluster);
     encode(f, w);
-    into.push_back({change::kind::put, key_of('j', f.job), w.SerializeAsString()});
+    into.push_back({change::kind::put, key_of('j', f.id), w.SerializeAsString()});
   }
 
   void operator()(core::job_gone const& f) const {
@@ -335,13 +335,7 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
     own.cluster = cluster;
     list.push_back(std::move(own));
   }
-  for (auto& [id, job] : all) {
-    auto& requests = job.job.accepted;
-    std::stable_sort(requests.begin(), requests.end(), [](auto const& a, auto const& b) {
-      return a.created < b.created;  // positions of a session begin again some time
-    });
-    list.push_back(std::move(job));
-  }
+  for (auto& [id, job] : all) list.push_back(std::move(job));
   return list;
 }
 

@@ -75,7 +75,7 @@ core::closure_extras decoded(wire::Extras const& w) {
   return x;
 }
 
-void encode(core::attempt_fact const& a, wire::Attempt& into) {
+void encode(core::attempt_view const& a, wire::Attempt& into) {
   into.set_attempt(a.attempt);
   into.set_worker(a.worker);
   into.set_incarnation(raw(a.incarnation));
@@ -88,7 +88,7 @@ void encode(core::attempt_fact const& a, wire::Attempt& into) {
   into.set_again(raw(a.outcome.again));
 }
 
-core::attempt_fact decoded(wire::Attempt const& w, bool& ok) {
+core::attempt_view decoded(wire::Attempt const& w, bool& ok) {
   using core::attempt_end;
   ok = ok && w.end() <= static_cast<std::uint32_t>(attempt_end::earlier);
   bool const text_alone = w.end() == 0 && !w.outcome().empty();
@@ -122,7 +122,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_sealed(f.sealed);
   into.set_stopping(f.stopping);
   into.set_user_cancelled(f.user_cancelled);
-  if (f.error) encode(*f.error, *into.mutable_error());
+  if (f.first_error) encode(*f.first_error, *into.mutable_error());
   into.set_created(us(f.created));
   into.set_finished(us(f.finished));
   if (s.delivery == core::delivery::job) return;
@@ -140,7 +140,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   ok = ok && w.state() <= static_cast<std::uint32_t>(core::job_state::cancelled) &&
        w.weight() >= 1 && w.weight() <= 1'000 && w.delivery() <= 2;
   core::job_fact f;
-  f.job = job;
+  f.id = job;
   auto& s = f.spec;
   s.name = w.name();
   s.on_error = w.continue_on_error() ? core::on_error::continue_all : core::on_error::fail_fast;
@@ -161,7 +161,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   f.sealed = w.sealed();
   f.stopping = w.stopping();
   f.user_cancelled = w.user_cancelled();
-  if (w.has_error()) f.error = decoded(w.error(), ok);
+  if (w.has_error()) f.first_error = decoded(w.error(), ok);
   f.created = time(w.created());
   f.finished = time(w.finished());
   if (w.delivery() == 0) return f;

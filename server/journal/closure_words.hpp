@@ -14,8 +14,8 @@ void encode(core::failure const& f, wire::Failure& into);
 core::failure decoded(wire::Failure const& w, bool& ok);
 void encode(core::closure_extras const& x, wire::Extras& into);
 core::closure_extras decoded(wire::Extras const& w);
-void encode(core::attempt_fact const& a, wire::Attempt& into);
-core::attempt_fact decoded(wire::Attempt const& w, bool& ok);
+void encode(core::attempt_view const& a, wire::Attempt& into);
+core::attempt_view decoded(wire::Attempt const& w, bool& ok);
 void encode(core::job_fact const& f, wire::DurableJob& into);
 core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok);
 

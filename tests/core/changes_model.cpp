@@ -13,7 +13,7 @@ void changes_model::fold(changes const& c) {
     w.here ? workers_[w.worker] = {w.job, w.index}, true : workers_.erase(w.worker) > 0;
   for (auto const& t : c.tasks)
     t.gone ? tasks_.erase({t.job, t.index}) > 0 : (tasks_[{t.job, t.index}] = t, true);
-  for (auto const& s : c.sessions) sessions_[s.session] = s;
+  for (auto const& s : c.sessions) sessions_[s.session] = s, sessions_[s.session].restored = false;
   for (auto const& n : c.created) {
     auto& made = closures_[n.closure];
     made = {};

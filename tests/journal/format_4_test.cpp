@@ -1,7 +1,9 @@
 // A directory that a server of format 4 left is opened, and gives back what it had.
 #include "tests/journal/format_4.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "server/core/api/id_text.hpp"
@@ -49,8 +51,8 @@ void describe(core::closure_view const& c, std::ostream& out) {
 std::string described(core::coordinator const& c, std::vector<stored_job> const& known) {
   std::ostringstream out;
   for (auto const& k : known) {
-    if (k.job.job.job == core::session_id{}) continue;
-    auto const j = c.job(k.job.job.job).value();
+    if (k.job.job.id == core::session_id{}) continue;
+    auto const j = c.job(k.job.job.id).value();
     out << text(j.id) << " '" << j.name << "' " << name(j.state) << (j.open ? " open" : "")
         << (j.holding ? " holding" : "") << (j.detached ? " detached" : "") << " generation "
         << j.generation << " error " << said(j.error) << " created " << at(j.created)
@@ -80,24 +82,30 @@ memory_store stored(std::vector<change> const& entries) {
   return s;
 }
 
-// What the next process of the server knows.
-std::string opened_again(std::vector<change> const& entries) {
+// What the next process of the server knows. `dice`: it is told the last words in any order.
+std::string opened_again(std::vector<change> const& entries, std::mt19937* dice = nullptr) {
   auto const s = stored(entries);
   auto const jobs = load_jobs(s);
   EXPECT_TRUE(jobs.has_value()) << (jobs ? "" : jobs.error().message);
   if (!jobs) return {};
   core::config durable;
   durable.durable = true;
-  core::server_wide wide{core::start};
-  core::coordinator c(durable, core::start, wide);
+  core::cluster c(durable);
   core::restore_jobs all;
   for (auto const& j : *jobs) {
     EXPECT_EQ(j.cluster, "train");
     all.jobs.push_back(j.job);
   }
-  c.step(core::start + std::chrono::minutes(1), all);
-  EXPECT_EQ(c.violated_invariant(), "");
-  return described(c, *jobs);
+  auto const shuffle = [&](auto& list) {
+    if (dice) std::shuffle(list.begin(), list.end(), *dice);
+  };
+  shuffle(all.jobs);
+  for (auto& j : all.jobs) shuffle(j.accepted), shuffle(j.closures), shuffle(j.per_worker);
+  c.wait(std::chrono::minutes(1));
+  c.restore(std::move(all));
+  EXPECT_TRUE(c.fx().facts.empty()) << "what comes from the disk is written down again";
+  EXPECT_EQ(c.core.violated_invariant(), "");
+  return described(c.core, *jobs);
 }
 
 TEST(format_4, comes_back_as_it_was_written) {
@@ -105,6 +113,16 @@ TEST(format_4, comes_back_as_it_was_written) {
   expected << std::ifstream(format_4_file("comes_back")).rdbuf();
   auto const back = opened_again(format_4_entries());
   EXPECT_EQ(back, expected.str());
+}
+
+TEST(format_4, comes_back_in_any_order) {
+  std::mt19937 dice(4);
+  auto entries = format_4_entries();
+  auto const back = opened_again(entries);
+  for (int i = 0; i < 50; ++i) {
+    std::shuffle(entries.begin(), entries.end(), dice);
+    ASSERT_EQ(opened_again(entries, &dice), back) << i;
+  }
 }
 
 TEST(format_4, gives_clusters_and_tokens_back) {

@@ -61,11 +61,11 @@ TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
   test::temporary_directory t;
   std::vector<change> batch;
   core::job_fact job;
-  job.job = core::session_id{7};
-  core::accepted_fact closures{job.job, 0, {}, {"f"}, {}};
+  job.id = core::session_id{7};
+  core::accepted_fact closures{job.id, 0, {}, {"f"}, {}};
   closures.closures.push_back({core::closure_id{1ull << 32}, 0, core::blob("[1]"), nullptr});
   core::closure_fact ended;
-  ended.job = job.job;
+  ended.job = job.id;
   ended.state = core::closure_state::succeeded;
   encode("train", {job, closures, ended}, batch);
   auto all = some_entries(1);

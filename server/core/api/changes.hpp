@@ -44,6 +44,8 @@ enum class move_reason : std::uint8_t {
   retracted,        ///< asked back for another worker
   worker_lost,      ///< or its worker does not have it, or cannot run it now
   retried,          ///< its function failed, and it is tried again
+  runs_long,        ///< long enough that its worker is waited for if the server goes
+  unwanted,         ///< its client has released it: it goes on, its value is for nobody
 };
 
 struct closure_moved {
@@ -190,6 +192,7 @@ struct value_moved_to {
   closure_id closure{};
   value_place where{};
   release_reason why{};  ///< gone: why
+  bool restored = false;
 
   bool operator==(value_moved_to const&) const = default;
 };
@@ -211,6 +214,7 @@ struct per_worker_changed {
   session_id owner{};
   bool released = false;
   bool gone = false;
+  bool restored = false;
 
   bool operator==(per_worker_changed const&) const = default;
 };
@@ -231,6 +235,7 @@ struct changes {
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;
   std::vector<session_released> sessions_released;
+  std::vector<session_id> let_go;  ///< were durable: nothing of them outlives the process any more
 
   void clear();
   bool operator==(changes const&) const = default;

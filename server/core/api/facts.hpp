@@ -11,27 +11,27 @@
 #include <variant>
 #include <vector>
 
-#include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/model.hpp"
+#include "server/core/api/views.hpp"
 
 namespace muster::core {
 
+/// A session of the core has this as it is.
 struct job_fact {
-  session_id job{};
+  session_id id{};
   session_spec spec{};
   job_state state = job_state::running;
   bool sealed = false;
-  bool stopping = false;
+  bool stopping = false;  ///< an error or a cancel is being drained
   bool user_cancelled = false;
-  std::optional<core::failure> error{};
+  bool closed = false;  ///< a session's client is gone; erased when drained
+  std::uint32_t generation = 1;
+  std::optional<failure> first_error{};  ///< of this generation
+  std::optional<failure> raised{};       ///< of the newest that failed and has drained
+  std::uint32_t raised_generation = 0;
+  std::string client{};  ///< who opened a session, or came back to it last
   time_point created{};
   time_point finished{};
-  // Of a session.
-  bool closed = false;
-  std::uint32_t generation = 1;
-  std::optional<core::failure> raised{};
-  std::uint32_t raised_generation = 0;
-  std::string client{};
 
   bool operator==(job_fact const&) const = default;
 };
@@ -66,18 +66,6 @@ struct accepted_fact {
   bool operator==(accepted_fact const&) const = default;
 };
 
-struct attempt_fact {
-  std::uint32_t attempt = 0;
-  std::string worker{};
-  core::incarnation incarnation{};
-  std::string host{};
-  time_point started{};
-  time_point ended{};
-  attempt_outcome outcome{};  ///< of one that was not the last
-
-  bool operator==(attempt_fact const&) const = default;
-};
-
 /// It has ended, has run for a while (`newest` says where), or is queued, back from a worker or
 /// `released`.
 struct closure_fact {
@@ -94,8 +82,8 @@ struct closure_fact {
   bool released = false;  ///< of a session: nobody wants its value
   time_point started{};
   time_point finished{};
-  std::vector<attempt_fact> lost{};      ///< oldest first
-  std::optional<attempt_fact> newest{};  ///< where the last attempt ran
+  std::vector<attempt_view> lost{};      ///< oldest first
+  std::optional<attempt_view> newest{};  ///< where the last attempt ran
 
   bool operator==(closure_fact const&) const = default;
 };
@@ -149,17 +137,29 @@ struct job_gone {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
                           per_worker_fact, per_worker_gone, job_gone>;
 
+/// Whose it is; none: a value of nobody.
+inline session_id session_of(fact const& f) {
+  return std::visit(
+      [](auto const& one) {
+        if constexpr (std::is_same_v<decltype(one), job_fact const&>)
+          return one.id;
+        else
+          return one.job;
+      },
+      f);
+}
+
 /// All that is known of a job. Without an id: the per-worker values that are of none.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;
-  std::vector<accepted_fact> accepted;  ///< in the order in which they came
-  std::vector<closure_fact> closures;   ///< in order of their positions, none twice
+  std::vector<accepted_fact> accepted;
+  std::vector<closure_fact> closures;  ///< one of a position at most
 };
 
 /// An event, the first of a coordinator: these jobs are known from before, with their ids, which
-/// nothing else has. Deadlines go on from when they were set. What cannot be taken up again, since
-/// something that it needs is gone, fails and says so.
+/// nothing else has, in any order. Deadlines go on from when they were set. What cannot be taken up
+/// again, since something that it needs is gone, fails and says so.
 struct restore_jobs {
   std::vector<restored_job> jobs;  // consumed
 };

@@ -133,7 +133,7 @@ void changes::clear() {
      ...);
   };
   empty(functions, places, workers, tasks, sessions, created, moved, attempts, ended, failures,
-        values, released, per_worker, components, sessions_released);
+        values, released, per_worker, components, sessions_released, let_go);
 }
 
 }  // namespace muster::core

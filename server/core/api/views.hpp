@@ -66,6 +66,8 @@ struct attempt_view {
   time_point started{};
   time_point ended{};  // epoch: still running
   attempt_outcome outcome;
+
+  bool operator==(attempt_view const&) const = default;
 };
 
 struct closure_view {

@@ -8,19 +8,18 @@ namespace muster::core {
 
 void job_restart::restore(std::vector<restored_job>& jobs) {
   // Those that have ended in the order in which they did, which is the order in which they go.
-  std::stable_sort(jobs.begin(), jobs.end(), [](auto const& a, auto const& b) {
-    auto const when = [](restored_job const& j) {
-      return j.job.state == job_state::running ? never : j.job.finished;
-    };
-    return when(a) < when(b);
-  });
+  auto const turn = [](restored_job const& j) {
+    return std::pair(j.job.state == job_state::running ? never : j.job.finished, raw(j.job.id));
+  };
+  std::sort(jobs.begin(), jobs.end(),
+            [&](auto const& a, auto const& b) { return turn(a) < turn(b); });
   std::vector<request> waiting;
   std::vector<session*> opened;
   core_.book.restoring(true);
   for (auto& j : jobs)
-    if (j.job.job == session_id{}) restore_values(nullptr, j.per_worker);
+    if (j.job.id == session_id{}) restore_values(nullptr, j.per_worker);
   for (auto& j : jobs) {
-    if (j.job.job == session_id{}) continue;
+    if (j.job.id == session_id{}) continue;
     opened.push_back(&open(j.job));
     restore_values(opened.back(), j.per_worker);
     restore_closures(*opened.back(), j, waiting);
@@ -36,21 +35,9 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
 
 session& job_restart::open(job_fact& f) {
   session fresh;
-  fresh.id = f.job;
+  static_cast<job_fact&>(fresh) = std::move(f);
   fresh.durable = true;
-  fresh.take(std::move(f.spec), core_.step.config);
-  fresh.state = f.state;
-  fresh.sealed = f.sealed;
-  fresh.stopping = f.stopping;
-  fresh.user_cancelled = f.user_cancelled;
-  fresh.first_error = std::move(f.error);
-  fresh.created = f.created;
-  fresh.finished = f.finished;
-  fresh.closed = f.closed;
-  fresh.generation = f.generation;
-  fresh.raised = std::move(f.raised);
-  fresh.raised_generation = f.raised_generation;
-  fresh.client = std::move(f.client);
+  fresh.take(std::move(fresh.spec), core_.step.config);
   auto& s = core_.sessions.restore(std::move(fresh));
   core_.book.open(s.number, s.id, s.traits().listed);
   core_.values.open(s.number, s.traits().resumable);
@@ -99,6 +86,12 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 }
 
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
+  std::sort(j.closures.begin(), j.closures.end(),
+            [](auto const& a, auto const& b) { return a.order < b.order; });
+  // By their time: positions of a session begin again some time.
+  std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
+    return std::pair(a.created, a.first) < std::pair(b.created, b.first);
+  });
   auto known = j.closures.begin();
   auto const told_of = [&](std::uint32_t order) -> closure_fact* {
     if (known == j.closures.end() || known->order != order)  // a session's positions begin again
@@ -137,6 +130,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       } else {  // intake gives it what it asks for, and finds its inputs again
         if (a.extras)
           core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
+        if (told) core_.book.tell(c, move_reason::ready);
         spec.extras = std::move(a.extras);
         left.specs.push_back(std::move(spec));
         left.closures.push_back(c);
@@ -186,7 +180,7 @@ void job_restart::tell_inputs(session const& s) {
   }
 }
 
-std::uint32_t job_restart::place_of(attempt_fact const& a) {
+std::uint32_t job_restart::place_of(attempt_view const& a) {
   auto const [it, fresh] = known_places_.try_emplace({a.worker, a.incarnation});
   if (fresh) it->second = core_.places.add(a.worker, a.incarnation, a.host);
   core_.places.hold(it->second);
@@ -234,7 +228,7 @@ void job_restart::end(slot c, closure_fact& f) {
   else
     r.args = {};
   keeping_.keep_value(c);
-  if (f.dropped) core_.values.drop(c, *f.dropped, f.finished);
+  if (f.dropped) core_.values.drop(c, *f.dropped, f.finished, true);
 }
 
 void job_restart::go_on(session& s) {

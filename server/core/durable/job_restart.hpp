@@ -44,7 +44,7 @@ class job_restart {
   void restore_past(slot c, closure_fact& f);
   void end(slot c, closure_fact& f);
   void go_on(session& s);
-  std::uint32_t place_of(attempt_fact const& a);
+  std::uint32_t place_of(attempt_view const& a);
 
   engine_state& core_;
   session_flow& flow_;

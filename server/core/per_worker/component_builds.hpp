@@ -92,6 +92,7 @@ class component_builds {
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
     auto const id = e.id;
     tell(entries_.emplace(id, std::move(e)).first->second);
+    changes_.per_worker.back().restored = true;
   }
   per_worker_entry* find(per_worker_id id) {
     auto const it = entries_.find(id);
@@ -108,8 +109,9 @@ class component_builds {
     return nullptr;
   }
   void erase(per_worker_id id) {
-    changes_.per_worker.push_back({id, {}, true, true});
-    entries_.erase(id);
+    auto const it = entries_.find(id);
+    changes_.per_worker.push_back({id, it->second.owner, true, true});
+    entries_.erase(it);
   }
   /// Says what the value is now, and what a component of it is.
   void tell(per_worker_entry const& v) {

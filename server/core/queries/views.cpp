@@ -135,11 +135,6 @@ page<per_worker_view, per_worker_id> coordinator::per_worker_values(per_worker_i
   return out;
 }
 
-attempt_view coordinator::state::attempt_of(attempt_record const& a) const {
-  auto const& p = places[a.place];
-  return {a.attempt, p.worker, p.incarnation, p.host, a.started, a.ended, a.outcome};
-}
-
 job_view coordinator::state::view_of(session const& s) const {
   return view(step.config.cluster, s, of(s), values.of(s.number));
 }

@@ -36,6 +36,12 @@ class request_ledger {
     return whole;
   }
 
+  /// Whether some closure of the request that has this position is not forgotten.
+  bool has(std::uint32_t order) const {
+    auto const it = live_.upper_bound(order);
+    return it != live_.begin() && order - std::prev(it)->first < std::prev(it)->second.size;
+  }
+
   /// The next position from here on that begins `size` free ones.
   std::uint32_t room_from(std::uint32_t at, std::uint32_t size) const {
     constexpr std::uint64_t end = std::uint64_t{1} << 32;

@@ -38,10 +38,10 @@ session& session_table::open_own(delivery d) {
 
 session& session_table::add(session s) {
   check(s.id == next_id(), "sessions are numbered one after the other");
-  return restore(std::move(s));
+  return put(std::move(s), false);
 }
 
-session& session_table::restore(session s) {
+session& session_table::put(session s, bool restored) {
   wide_.last_session = std::max(wide_.last_session, raw(s.id));
   s.number = numbers_.take();
   ++(!s.traits().generations ? jobs_[static_cast<std::size_t>(job_state::running)] : streams_);
@@ -50,7 +50,7 @@ session& session_table::restore(session s) {
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
   enlist(added);
   added.state = state;
-  tell(added);
+  tell(added, restored);
   if (added.terminal()) finished(added);
   return added;
 }

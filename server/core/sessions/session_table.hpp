@@ -25,50 +25,36 @@
 
 #include "server/core/api/changes.hpp"
 #include "server/core/api/config.hpp"
-#include "server/core/api/model.hpp"
+#include "server/core/api/facts.hpp"
 #include "server/core/common/numbered.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/sessions/request_ledger.hpp"
 
 namespace muster::core {
 
-struct session {
+struct session : job_fact {
   session_number number{};
-  session_id id{};
-  session_spec spec;
   std::size_t capacity = 0;
   std::uint32_t max_worker_failures = 0;  // 0: no limit
 
-  job_state state = job_state::running;
-  bool sealed = false;
-  bool stopping = false;  // an error or a cancel is being drained
-  bool user_cancelled = false;
-  bool closed = false;           // the client is gone; erased when drained
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
   bool durable = false;          // what changes of it is said as facts
-  std::uint32_t generation = 1;
-  std::optional<failure> first_error;  // of this generation
-  closure_id last_failed{};            // of all; none: nothing has failed
+  closure_id last_failed{};      // of all; none: nothing has failed
   time_point last_failure{};
 
   // Of a resumable session.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
   slot_list held;                                          // ended records that stay
   request_ledger requests;                                 // if it is durable
-  std::optional<failure> raised;  // of the newest generation that failed and has drained
-  std::uint32_t raised_generation = 0;
   std::uint64_t repeating = 0;     // outcomes that are asked for again, while values are read back
   bool attached = false;           // a stream serves it
-  std::string client;              // who opened it, or came back to it last
   time_point lease_until = never;  // without a sign of its client
   time_point lease_alarm = never;  // set for then or earlier
 
   time_point deadline = never;
   time_point age_alarm = never;  // a value, or the job, is too old then
-  time_point created{};
-  time_point finished{};
   std::vector<call_id> joins;
 
   /// What it asks for, and the limits that follow from that.
@@ -97,7 +83,7 @@ class session_table {
   session& add(session s);
   /// One of an earlier process, with its id. REQUIRES: nobody has that id; ended ones come in the
   /// order in which they ended.
-  session& restore(session s);
+  session& restore(session s) { return put(std::move(s), true); }
   /// Forgets it and keeps a note. REQUIRES: nothing of it is left.
   void erase(session& s, release_reason why, time_point now);
 
@@ -121,10 +107,10 @@ class session_table {
   std::optional<release_note> note_of(session_id id) const;
 
   /// Says what the session is now. Those of the core's own are no news.
-  void tell(session const& s) {
+  void tell(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
     changes_.sessions.push_back({s.id, s.delivery(), s.state, s.generation, s.sealed, s.stopping,
-                                 s.attached, s.closed, false, s.finished});
+                                 s.attached, s.closed, restored, s.finished});
   }
   /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
@@ -153,6 +139,7 @@ class session_table {
   std::string invalid() const;
 
  private:
+  session& put(session s, bool restored);
   void enlist(session& s);
   session* pop_oldest(std::deque<session_id>& of);
 

@@ -26,6 +26,13 @@ struct engine_state {
   engine_state(core::config c, time_point start, server_wide& w)
       : wide(w), step(std::move(c), start) {}
 
+  /// With the names of its place, if it has one.
+  attempt_view attempt_of(attempt_record const& a) const {
+    if (a.place == place_table::none) return {a.attempt, {}, {}, {}, a.started, a.ended, a.outcome};
+    auto const& p = places[a.place];
+    return {a.attempt, p.worker, p.incarnation, p.host, a.started, a.ended, a.outcome};
+  }
+
   server_wide& wide;
   step_frame step;
   closure_table closures{wide};

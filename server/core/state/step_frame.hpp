@@ -48,26 +48,6 @@ struct ended_input {
   std::vector<closure_id> dependents;
 };
 
-/// What changed of durable jobs and sessions; said as facts at the end of the step.
-struct changed_jobs {
-  struct request {
-    session_id of{};
-    std::vector<slot> closures;  // by order
-  };
-  std::vector<session_id> jobs;
-  std::vector<request> accepted;
-  std::vector<closure_id> closures;
-  std::vector<closure_gone> forgotten;
-  std::vector<request_gone> requests_gone;
-  std::vector<std::pair<session_id, per_worker_id>> per_worker;
-  std::vector<session_id> gone;
-
-  bool any() const {
-    return !(jobs.empty() && accepted.empty() && closures.empty() && forgotten.empty() &&
-             requests_gone.empty() && per_worker.empty() && gone.empty());
-  }
-};
-
 struct step_frame {
   step_frame(core::config c, time_point start) : config(std::move(c)), now(start) {}
 
@@ -83,7 +63,6 @@ struct step_frame {
   std::deque<ended_input> ended_inputs;
   std::vector<closure_id> to_check;                    // queues without a worker; see lifecycle
   std::vector<std::pair<closure_id, failure>> doomed;  // closures that lack an input for good
-  changed_jobs changed;
 
   void answer(call_id call, status s, decltype(reply::body) body = {}) {
     if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});

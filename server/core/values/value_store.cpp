@@ -99,12 +99,12 @@ void value_store::forget_value(slot c) {
   h.values.push(id);
 }
 
-void value_store::drop(slot c, release_reason why, time_point now) {
+void value_store::drop(slot c, release_reason why, time_point now, bool restored) {
   let_go(c);
   ++held_;  // as a record
   records_[c].where = value_place::gone;
   gone_.emplace(records_.id_of(c), release_note{why, now});
-  changes_.values.push_back({records_.id_of(c), value_place::gone, why});
+  changes_.values.push_back({records_.id_of(c), value_place::gone, why, restored});
 }
 
 closure_id value_store::oldest_of(session_number n) {

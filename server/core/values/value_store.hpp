@@ -88,7 +88,7 @@ class value_store {
   /// The record stays with an empty value: nobody wants it.
   void forget_value(slot c);
   /// The record stays without its value.
-  void drop(slot c, release_reason why, time_point now);
+  void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
   /// Bytes on the disk. REQUIRES: it is there, or on its way.

@@ -11,10 +11,14 @@ TEST(request_ledger, tells_when_the_last_closure_of_a_request_goes) {
   l.add({2, 3}, 1);  // one was forgotten before
   EXPECT_FALSE(l.forget(1));
   EXPECT_FALSE(l.forget(4));
+  EXPECT_TRUE(l.has(0));
+  EXPECT_TRUE(l.has(4));
+  EXPECT_FALSE(l.has(5)) << "behind the last request";
   auto const first = l.forget(0);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->first, 0u);
   EXPECT_EQ(first->size, 2u);
+  EXPECT_FALSE(l.has(0));
   auto const second = l.forget(2);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->first, 2u);

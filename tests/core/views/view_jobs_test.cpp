@@ -107,12 +107,12 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   durable.durable = true;
   accepted_fact first, second;
   job_fact session;
-  session.job = session_id{7};
+  session.id = session_id{7};
   session.spec = holding_values(continue_all());
   session.created = start;
   for (std::uint32_t i = 0; i < 4; ++i) {
     auto& to = i < 2 ? first : second;
-    to.job = session.job;
+    to.job = session.id;
     to.first = i < 2 ? 0 : 5;  // what came between is gone altogether
     to.created = start;
     to.functions = {"f"};
@@ -122,12 +122,12 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   cluster after(durable);
   restore_jobs e{{{session, {}, {first, second}, {}}}};
   after.restore(std::move(e));
-  auto const v = after.job(session.job);
+  auto const v = after.job(session.id);
   EXPECT_EQ(v.counts.total(), 4u);
   EXPECT_EQ(v.not_kept, 4u) << "three between the requests, and the last";
   EXPECT_EQ(after.core.violated_invariant(), "");
   core::schedule more;
-  more.session = session.job;
+  more.session = session.id;
   more.closures.push_back({after.function("f"), 0, 50, blob("1")});
   auto const& said = after.core.step(after.now(), more).facts;
   auto const* const next = said.empty() ? nullptr : std::get_if<accepted_fact>(&said.front());

@@ -94,7 +94,7 @@ struct answers_after_restart : testing::Test {
   effects const& step(Event e) {
     auto const& fx = core->step(start, e);
     for (auto const& said : fx.facts) {
-      if (auto const* j = std::get_if<job_fact>(&said)) facts[j->job].job = *j;
+      if (auto const* j = std::get_if<job_fact>(&said)) facts[j->id].job = *j;
       if (auto const* a = std::get_if<accepted_fact>(&said)) facts[a->job].accepted.push_back(*a);
       if (auto const* one = std::get_if<closure_fact>(&said)) {
         auto& known = facts[one->job].closures;

@@ -15,26 +15,14 @@ slot admission::create(session& s, closure_spec& spec) {
       core_.book.create(s.number, spec, core_.scheduler.lane_for(s.number, spec), core_.step.now);
   if (s.traits().resumable && spec.token != 0)
     s.by_token.emplace(spec.token, core_.closures.id_of(c));
-  if (s.durable) core_.step.changed.accepted.back().closures.push_back(c);
   if (!spec.extras) core_.scheduler.push_back(c);
   return c;
 }
 
 void admission::begin_request(session& s, std::size_t n) {
-  if (!s.durable) return;
-  core_.step.changed.accepted.push_back({s.id, {}});
-  if (!s.traits().resumable) return;
+  if (!s.durable || !s.traits().resumable) return;
   auto const next = flow_.of(s).scheduled;
   core_.book.continue_at(s.number, s.requests.room_from(next, static_cast<std::uint32_t>(n)));
-}
-
-void admission::note_request(session& s) {
-  if (!s.durable) return;
-  auto const& created = core_.step.changed.accepted.back().closures;
-  if (created.empty()) return core_.step.changed.accepted.pop_back();
-  if (s.traits().resumable)
-    s.requests.add(
-        {core_.closures[created.front()].order, static_cast<std::uint32_t>(created.size())});
 }
 
 void admission::form_gangs(session const& s, std::vector<closure_spec> const& specs,
@@ -82,7 +70,6 @@ void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_k
     spec.extras = nullptr;
     created.push_back(core_.closures.id_of(create(s, spec)));
   }
-  note_request(s);
   for (auto const id : created)
     if (slot const c = core_.closures.find(id); core_.closures[c].state() == closure_state::queued)
       life_.fail(c, closure_state::failed, {kind, "", why, "", "", 0});
@@ -223,7 +210,6 @@ void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
     if (auto why = take_extras(c, std::move(spec.extras), request))
       unfit.emplace_back(core_.closures.id_of(c), std::move(*why));
   }
-  note_request(s);
   end_request(unfit);
   if (!s.full && s.traits().generations &&
       (flow_.of(s).waiting() >= s.capacity ||

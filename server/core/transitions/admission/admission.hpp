@@ -47,9 +47,8 @@ class admission {
 
  private:
   slot create(session& s, closure_spec& spec);
-  /// Around the closures that one request creates, n at most, so that they are written down as one.
+  /// Before the closures that one request creates, n at most: they are written down as one.
   void begin_request(session& s, std::size_t n);
-  void note_request(session& s);
   /// Why nobody can run it now though the session demands that somebody can; or empty.
   std::string unserved(function_id f, session_spec const& session) const;
   /// `restored`: their records, which is when those that ran already are in no gang any more.

@@ -142,7 +142,6 @@ void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcom
   if (suspect && lost) count_lost_worker(c, w.task->name());
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
   core_.book.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
-  if (!recalled && !core_.step.stopping) flow_.note(s, c);  // a server that stops is no loss
   if (pause == duration{}) {
     if (!recalled) r.details->ready_at = core_.step.now;
     check_later(c);
@@ -164,7 +163,7 @@ void lifecycle::fail(slot c, closure_state as, core::failure f) {
   bool const first = as == closure_state::failed && !s.first_error && !r.own_error;
   if (first) {
     s.first_error = f;
-    flow_.note(s);
+    core_.sessions.tell(s);
   }
   if (as == closure_state::failed)
     s.last_failed = core_.closures.id_of(c), s.last_failure = core_.step.now;
@@ -242,7 +241,7 @@ void lifecycle::stop_session(session& s, std::string_view why, stops which,
     }
   };
   s.stopping = true;
-  flow_.note(s);
+  core_.sessions.tell(s);
   auto const& q = core_.scheduler.queue(s.number);
   for (auto const& l : q.lanes) end_all(l.queue);
   end_all(q.deferred);

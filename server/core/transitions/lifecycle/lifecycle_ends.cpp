@@ -97,7 +97,6 @@ void lifecycle::finish(slot c, closure_state as) {
     return forget(c, release_reason::client);
   }
   if (s.traits().listed) {
-    flow_.note(s, c);
     keeping_.keep_value(c);
   } else if (s.traits().resumable) {
     hold(c);
@@ -127,7 +126,6 @@ void lifecycle::hold(slot c) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
   if (r.released) r.value = {};
-  flow_.note(s, c);
   core_.step.fx.outcomes.push_back(keeping_.outcome_of(c));
   keeping_.keep_value(c);
   core_.closures.push_back(s.held, c);
@@ -139,12 +137,6 @@ void lifecycle::forget_held(slot c, release_reason why) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
   core_.closures.remove(s.held, c);
-  if (s.durable) {
-    if (auto const all = s.requests.forget(r.order))
-      core_.step.changed.requests_gone.push_back({s.id, all->first, all->size});
-    else
-      core_.step.changed.forgotten.push_back({s.id, r.order});
-  }
   core_.values.let_go(c);
   s.by_token.erase(r.token);
   forget(c, why);
@@ -238,8 +230,6 @@ void lifecycle::tell_dependents() {
 void lifecycle::release(per_worker_entry& v) {
   v.released = true;
   core_.builds.tell(v);
-  auto const* owner = core_.sessions.find(v.owner);
-  if (owner || v.owner == session_id{}) flow_.note(owner, v.id);
   if (v.users > 0) return;
   std::vector<seat*> keepers;
   for (auto const& [task, part] : v.components) {

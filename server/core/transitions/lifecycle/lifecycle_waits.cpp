@@ -143,7 +143,6 @@ bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
   remember_attempt(c, {attempt_end::user_error, f.message});
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
   core_.book.back(c, closure_book::back_for::retry);
-  flow_.note(s, c);
   d->start_at = core_.step.now + pause_before(o, d->retries, raw(core_.closures.id_of(c)));
   enqueue(c);
   return true;

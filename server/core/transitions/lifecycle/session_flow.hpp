@@ -29,20 +29,6 @@ class session_flow {
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// It has changed as a whole: readers are told, and it is to be written down if it is durable.
-  void note(session const& s) {
-    core_.sessions.tell(s);
-    if (s.durable) core_.step.changed.jobs.push_back(s.id);
-  }
-  /// One of its closures has changed: to be written down if it is durable.
-  void note(session const& s, slot c) {
-    if (s.durable && !s.closed) core_.step.changed.closures.push_back(core_.closures.id_of(c));
-  }
-  /// `owner` null: it is of no session.
-  void note(session const* owner, per_worker_id v) {
-    if (owner ? owner->durable && !owner->closed : core_.step.config.durable)
-      core_.step.changed.per_worker.emplace_back(owner ? owner->id : session_id{}, v);
-  }
   /// A stream is told to hold back, or needs to no more.
   void hold_back(session& s);
   void end_hold(session& s);

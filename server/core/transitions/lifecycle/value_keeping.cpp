@@ -69,7 +69,6 @@ void value_keeping::keep_value(slot c) {
 
 void value_keeping::drop_value(slot c, release_reason why) {
   core_.values.drop(c, why, core_.step.now);
-  flow_.note(core_.sessions.of(core_.closures[c].owner), c);
   ++core_.step.metrics.values_dropped[static_cast<std::size_t>(why)];
   if (core_.step.now < dropped_remark_at_) return;
   dropped_remark_at_ = core_.step.now + remark_pause;

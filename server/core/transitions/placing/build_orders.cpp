@@ -55,7 +55,6 @@ void build_orders::create_value(create_per_worker& e) {
   v.token = e.token;
   v.submitted_by = std::move(e.submitted_by);
   if (owner) owner->owns_per_worker = true;
-  flow_.note(owner, v.id);
   v.created = core_.step.now;
   core_.builds.tell(v);
   for (auto const& [stream, w] : core_.roster.all()) expect_component(*w, v);

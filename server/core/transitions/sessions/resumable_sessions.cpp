@@ -16,7 +16,7 @@ void resumable_sessions::release_one(slot c) {
   bool const told = !read || read->repeat == session_id{};
   if (ended(r.state()) && told) return life_.forget_held(c);
   r.released = true;
-  flow_.note(core_.sessions.of(r.owner), c);
+  core_.book.tell(c, move_reason::unwanted);
   if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to come again
 }
 

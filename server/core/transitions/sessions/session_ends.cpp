@@ -35,7 +35,7 @@ join_reply session_ends::collect(session& s) {
   j.has_error = true;
   j.error = std::move(*s.raised);
   s.raised.reset();
-  flow_.note(s);
+  core_.sessions.tell(s);
   return j;
 }
 
@@ -123,7 +123,7 @@ void session_ends::settle(session& s) {
     s.first_error.reset();
     if (idle) core_.stateful.forget(s.number);
     ++s.generation;
-    flow_.note(s);
+    core_.sessions.tell(s);
   }
   answer_drained(s);
 }
@@ -141,7 +141,7 @@ void session_ends::finish_job(session& s) {
   }
   s.joins.clear();
   core_.scheduler.end_turns(s.number);
-  flow_.note(s);
+  core_.sessions.tell(s);
   core_.sessions.finished(s);
   flow_.set_age_alarm(s, core_.step.now);
 }
@@ -183,7 +183,7 @@ void session_ends::release_contents(session& s, release_reason why) {
     core_.step.answer(call, texts_.unknown_session(s.id));
   }
   // Said once of all that it has.
-  if (std::exchange(s.durable, false)) core_.step.changed.gone.push_back(s.id);
+  if (std::exchange(s.durable, false)) core_.step.fx.changes.let_go.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);
     life_.forget_with_session(c, why);

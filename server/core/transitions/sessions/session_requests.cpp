@@ -14,7 +14,7 @@ void session_requests::seal(seal_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   s->sealed = true;
-  flow_.note(*s);
+  core_.sessions.tell(*s);
   flow_.settle_later(*s);
   core_.step.answer(e.call, {});
 }
@@ -144,7 +144,6 @@ void session_requests::open(open_session& e) {
         {code::resource_exhausted, "the server has " + std::to_string(core_.sessions.all().size()) +
                                        " unfinished jobs, its limit"});
   auto& s = core_.sessions.add(std::move(fresh));
-  flow_.note(s);
   core_.book.open(s.number, s.id, s.traits().listed);
   core_.values.open(s.number, s.traits().resumable);
   core_.scheduler.open(s.number, s.id, s.spec.weight);

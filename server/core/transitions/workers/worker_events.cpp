@@ -140,8 +140,7 @@ void worker_events::note_running(worker& w) {
     auto& r = core_.closures[c];
     if (r.noted || core_.step.now < r.started + worth_noting) continue;
     r.noted = true;
-    if (core_.sessions.of(r.owner).durable)
-      core_.step.changed.closures.push_back(core_.closures.id_of(c));
+    core_.book.tell(c, move_reason::runs_long);
   }
 }
 
