@@ -17,18 +17,16 @@
 
 #include "server/core/api/config.hpp"
 #include "server/core/api/effects.hpp"
-#include "server/core/api/job_lists.hpp"
 #include "server/core/api/views.hpp"
 
 namespace muster::core {
 
-struct running_view;     // api/activity.hpp
-struct closure_metrics;  // metrics.hpp
-struct explanation;      // api/explanation.hpp
-struct gangs_view;       // api/waiting_views.hpp
-struct wishes_view;      // the same
-struct server_wide;      // api/server_wide.hpp
-struct closure_query;    // api/listings.hpp, as all down to…
+struct running_view;   // api/activity.hpp
+struct explanation;    // api/explanation.hpp
+struct gangs_view;     // api/waiting_views.hpp
+struct wishes_view;    // the same
+struct server_wide;    // api/server_wide.hpp
+struct closure_query;  // api/listings.hpp, as all down to…
 struct closure_cursor;
 struct closure_bounds;
 struct closure_look;
@@ -132,24 +130,10 @@ class coordinator {
   result<job_view> job(session_id id) const;
   /// Newest first, ids below `before` (0: from the newest), REST jobs and streams alike.
   page<job_view, session_id> jobs(session_id before, std::size_t limit) const;
-  /// REST jobs that ended in failure since then; more than `limit` are counted.
-  failed_jobs failed_since(time_point since, std::size_t limit) const;
-  failed_sessions sessions_failed_since(time_point since, std::size_t limit) const;
-  /// The running ones, the newest ended ones, and those that failed lately; see live_jobs.
-  std::vector<job_view> watched_jobs(time_point now) const;
   /// Since when something has waited for a worker, and none has left; never: nothing waits.
   time_point waits_since() const;
   /// Since when values cannot be written to the disk; never: they can.
   time_point disk_fails_since() const;
-  struct job_filter {
-    std::optional<job_state> state;
-    std::optional<bool> streaming;
-    std::string text;  // in the name or the id, whatever the case; empty: any
-  };
-  /// The same, of those that the filter takes. Looks at up to 2,000 a call: a page may be short and
-  /// still have a `next`.
-  page<job_view, session_id> jobs(session_id before, std::size_t limit,
-                                  job_filter const& filter) const;
   /// As long as it has a record; what history remembers is in server/history/closures.hpp.
   result<closure_view> closure(closure_id id) const;
   /// Of a job, in schedule order from index `from`.
@@ -168,8 +152,6 @@ class coordinator {
   /// Looks on from `from`, as far as one step goes.
   result<closure_look> look(closure_query const& q, closure_cursor from,
                             closure_bounds const& within) const;
-  /// Those of `ids` that are known yet, in the same order.
-  std::vector<closure_view> closures(session_id of, std::vector<closure_id> const& ids) const;
   /// Goes on with the groups of a session's closures; they say when nothing is left.
   status group(session_id id, closure_groups& into) const;
   /// The same for single closures and what they wait for.
@@ -199,8 +181,6 @@ class coordinator {
   /// Closures that run on a task's worker now, oldest first; of `of` alone, when it is one.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
-  /// Times and counts since the start. The reference stays valid; its content changes with steps.
-  closure_metrics const& metrics() const;
   config const& configuration() const;
 
   /// All state as changes: for who begins to follow it, and to check who does.

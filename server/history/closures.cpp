@@ -114,7 +114,9 @@ result<explanation> explain(history const& h, coordinator const& core, closure_i
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids) {
   std::unordered_map<closure_id, closure_view> known;
-  for (auto& v : core.closures(of, ids)) known.emplace(v.id, std::move(v));
+  for (auto const id : ids)
+    if (auto v = core.closure(id); v && (of == session_id{} || v->job == of))
+      known.emplace(id, std::move(*v));
   if (known.size() < ids.size()) {
     std::unordered_map<closure_id, bool> missing;
     for (auto const id : ids)
@@ -159,14 +161,6 @@ result<closure_look> look(history const& h, coordinator const& core, closure_que
   else if (from.part == closure_cursor::rows)
     out->next = {closure_cursor::old_failures, 0};
   return out;
-}
-
-failed_sessions sessions_failed_since(history const& h, coordinator const& core, time_point since,
-                                      std::size_t limit) {
-  auto all = core.sessions_failed_since(since, limit);
-  for (auto& one : all.newest)
-    if (auto const v = closure(h, core, one.closure, one.session.id)) one.why = v->error;
-  return all;
 }
 
 overview_view overview(history const& h, coordinator const& core, time_point now) {

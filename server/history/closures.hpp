@@ -3,7 +3,6 @@
 #pragma once
 
 #include "server/core/api/explanation.hpp"
-#include "server/core/api/job_lists.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/history/history.hpp"
@@ -22,9 +21,6 @@ std::vector<closure_view> closures(history const& h, coordinator const& core, se
 /// Looks on from `from`, as far as one step goes: records first, then rows.
 result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
                           closure_cursor from, closure_bounds const& within);
-/// Sessions with a failure since then, with what it said.
-failed_sessions sessions_failed_since(history const& h, coordinator const& core, time_point since,
-                                      std::size_t limit);
 /// The core's, with what rows take.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 

@@ -3,7 +3,8 @@
 // listeners call nobody and know nothing of each other, and the core knows nothing of them.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
-//                                                         rows
+//                                          │             rows
+//                                          └─► metrics, jobs
 //
 // What is remembered is ahead of the disk: whoever shows it waits as for the core's own views.
 // Owned by the hub of a cluster and gone with it; engine thread only. Each listener has its limits.
@@ -11,6 +12,8 @@
 
 #include "server/core/api/effects.hpp"
 #include "server/history/activity/activity_log.hpp"
+#include "server/history/jobs/job_lists.hpp"
+#include "server/history/metrics/closure_metrics.hpp"
 #include "server/history/names.hpp"
 #include "server/history/rows/session_rows.hpp"
 
@@ -27,22 +30,29 @@ class history {
     if (!fx.changes.functions.empty()) names_.fold(fx.changes, now);
     activity_.fold(fx.changes, names_, now);
     rows_.fold(fx.changes);
+    jobs_.fold(fx.changes);
+    meter_.fold(fx, now);
   }
 
   names const& named() const { return names_; }
   activity_log const& activity() const { return activity_; }
   session_rows const& rows() const { return rows_; }
+  job_lists const& jobs() const { return jobs_; }
+  closure_metrics const& metrics() const { return meter_.metrics(); }
 
   /// Empty when all is in order between two steps; for tests.
   std::string invalid() const {
-    auto const wrong = activity_.invalid();
-    return wrong.empty() ? rows_.invalid() : wrong;
+    for (auto const& wrong : {activity_.invalid(), rows_.invalid(), meter_.invalid()})
+      if (!wrong.empty()) return wrong;
+    return {};
   }
 
  private:
   activity_log activity_;
   names names_;
   session_rows rows_;
+  job_lists jobs_;
+  closure_meter meter_;
 };
 
 }  // namespace muster::history

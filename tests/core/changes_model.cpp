@@ -14,6 +14,7 @@ void changes_model::fold(changes const& c) {
   for (auto const& t : c.tasks)
     t.gone ? tasks_.erase({t.job, t.index}) > 0 : (tasks_[{t.job, t.index}] = t, true);
   for (auto const& s : c.sessions) sessions_[s.session] = s, sessions_[s.session].restored = false;
+  for (auto const& n : c.names) names_[n.session] = n.name;
   for (auto const& n : c.created) {
     auto& made = closures_[n.closure];
     made = {};
@@ -57,6 +58,7 @@ void changes_model::fold(changes const& c) {
   }
   for (auto const& s : c.sessions_released) {
     sessions_.erase(s.session);
+    names_.erase(s.session);
     std::erase_if(closures_, [&](auto const& of) { return of.second.session == s.session; });
   }
 }
@@ -96,6 +98,7 @@ std::string changes_model::difference(coordinator const& c) const {
     if (it->second != is) return text(id) + " is not what its changes say";
   }
   if (sessions_.size() != now.sessions_.size()) return "a session is gone, and no change said so";
+  if (names_ != now.names_) return "sessions have other names than their changes say";
   for (auto const& [key, is] : now.tasks_) {
     auto const it = tasks_.find(key);
     if (it == tasks_.end() || it->second != is)

@@ -41,6 +41,7 @@ class changes_model {
   std::map<function_id, function_named> functions_;
   std::map<closure_id, closure> closures_;
   std::map<session_id, session_changed> sessions_;
+  std::map<session_id, std::string> names_;
   std::map<task_key, task_changed> tasks_;
   std::map<worker_number, task_key> workers_;
   std::map<std::uint32_t, place_named> places_;

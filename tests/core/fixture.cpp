@@ -67,6 +67,9 @@ void cluster::listen(effects const& fx) {
   EXPECT_EQ(told_.difference(core), "");
   past.fold(fx, now_);
   EXPECT_EQ(past.invalid(), "");
+  for (auto const& e : fx.changes.ended) restored_ += e.restored;
+  auto const n = core.overview(now_).closures;
+  EXPECT_EQ(past.metrics().total.count() + restored_, n.succeeded + n.failed + n.cancelled);
 }
 
 effects const& cluster::step(event e) {

@@ -167,6 +167,7 @@ class cluster {
   effects fx_;
   core::witness witness_;
   changes_model told_;
+  std::uint64_t restored_ = 0;  // closures that had ended in an earlier process
   bool stopped_ = false;
   bool choosy_ = false;  // some closure asks for more than a function
   std::uint64_t last_call_ = 0;

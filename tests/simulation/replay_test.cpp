@@ -15,10 +15,7 @@ namespace {
 std::string everything(core::coordinator const& c, core::time_point now) {
   archive::writer all;
   auto const jobs = c.jobs({}, ~std::size_t{});
-  auto const& m = c.metrics();
   all(jobs.items, c.functions(), c.overview(now), c.connected_workers());
-  all(m.total.count(), m.queue_wait.count(), m.execution.count(), m.value_wait.count());
-  all(m.worker_failures, m.stop_requests, m.recalled, m.values_written, m.values_read);
   all(c.tasks(0, ~std::size_t{}, {}).items, c.per_worker_values({}, ~std::size_t{}).items);
   for (auto const& f : c.functions()) all(f.name);
   for (auto const& job : jobs.items) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/core/api/metrics.hpp"
-
 namespace muster::simulation {
 
 world::world(std::uint64_t seed, core::config config, recording* into)
@@ -119,7 +117,7 @@ bool world::needed_again(core::per_worker_id v) const {
 }
 
 std::uint64_t world::dropped() const {
-  auto const& by_reason = server_->metrics().values_dropped;
+  auto const& by_reason = past_->metrics().values_dropped;
   return std::accumulate(by_reason.begin(), by_reason.end(), std::uint64_t{0});
 }
 

@@ -141,7 +141,7 @@ TEST_F(attention_rules, sessions_of_programs_say_that_something_of_them_failed) 
     auto s = failed_job(id, {});
     s.state = core::job_state::running;
     s.client = "ipv4:10.0.0.7:5000";
-    return core::failed_sessions::one{s, core::closure_id{0x1'0000'0001}, now - 9s, s.error};
+    return history::failed_sessions::one{s, core::closure_id{0x1'0000'0001}, now - 9s, s.error};
   };
   pool().failed_sessions = {{session(2)}, 1};
   auto const one = only();

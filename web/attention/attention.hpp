@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "server/core/api/job_lists.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordination/api/views.hpp"
+#include "server/history/jobs/pages.hpp"
 #include "web/json/members.hpp"
 
 namespace muster::web {
@@ -49,8 +49,8 @@ struct pool_facts {
   core::overview_view overview;
   std::vector<core::function_view> unserved;   ///< have closures queued, no worker has them
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
-  core::failed_jobs failed;                    ///< of the last hour
-  core::failed_sessions failed_sessions;       ///< the same
+  history::failed_jobs failed;                 ///< of the last hour
+  history::failed_sessions failed_sessions;    ///< the same
   core::time_point waits_since = core::never;  ///< something has, for a worker
   core::wishes_view wishes;
   core::gangs_view gangs;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/history/closures.hpp"
+#include "server/history/jobs/pages.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
@@ -43,7 +43,8 @@ void copy_tasks(server::hub& h, pool_facts& p) {
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {
-  p.failed = h.state().failed_since(h.now() - job_is_news, pool_facts::failed_jobs_max);
+  p.failed = history::jobs_failed_since(h.past(), h.state(), h.now() - job_is_news,
+                                        pool_facts::failed_jobs_max);
   p.failed_sessions = history::sessions_failed_since(h.past(), h.state(), h.now() - job_is_news,
                                                      pool_facts::failed_sessions_max);
   p.waits_since = h.state().waits_since();

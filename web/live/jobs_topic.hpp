@@ -1,4 +1,4 @@
-// The `jobs` topic: jobs that run, those that ended or failed lately (core::live_jobs), newest
+// The `jobs` topic: jobs that run, those that ended or failed lately (history::live_jobs), newest
 // first. Web thread.
 #pragma once
 

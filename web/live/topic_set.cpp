@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/history/jobs/pages.hpp"
 #include "web/attention/collect.hpp"
 #include "web/live/subscriber.hpp"
 
@@ -62,7 +63,7 @@ std::vector<core::job_view> watched_jobs(server::pools& all, server::cluster_sco
   std::vector<core::job_view> jobs;
   all.for_each([&](server::hub& h) {
     if (!scope.sees(h.cluster())) return;
-    auto some = h.state().watched_jobs(h.now());
+    auto some = history::watched_jobs(h.past(), h.state(), h.now());
     name_cluster(h, some);
     append(jobs, std::move(some));
   });

@@ -9,7 +9,7 @@ namespace muster::web {
 
 namespace {
 
-void write_times(metric_text& m, core::closure_metrics const& c) {
+void write_times(metric_text& m, history::closure_metrics const& c) {
   m.histogram("muster_closure_queue_wait_seconds",
               "From being ready to run to being started, for each attempt.", c.queue_wait);
   m.histogram("muster_closure_execution_seconds",
@@ -22,7 +22,7 @@ void write_times(metric_text& m, core::closure_metrics const& c) {
               c.recovery);
 }
 
-void write_values(metric_text& m, core::closure_metrics const& c) {
+void write_values(metric_text& m, history::closure_metrics const& c) {
   m.counter("muster_value_spills_total", "Values that were written to the disk.", c.values_written);
   m.counter("muster_value_loads_total", "Values that were read back from the disk.", c.values_read);
   m.family("muster_values_dropped_total", "counter",
@@ -83,7 +83,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   auto const o = history::overview(h.past(), h.state(), into.now);
   if (into.pools.size() < pools_measured)
     into.pools.push_back({h.state().configuration().cluster, o});
-  into.metrics.add(h.state().metrics(), into.now);
+  into.metrics.add(h.past().metrics(), into.now);
   auto const room = tasks_measured - into.tasks.size();
   auto some = h.state().tasks(0, room, {}).items;
   auto const all =

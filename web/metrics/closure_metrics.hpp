@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "server/core/api/metrics.hpp"
+#include "server/history/metrics/closure_metrics.hpp"
 #include "server/hub/pools.hpp"
 #include "web/metrics/counters.hpp"
 #include "web/metrics/metric_text.hpp"
@@ -27,7 +27,7 @@ struct measured_pool {
 
 struct measured_closures {
   std::vector<measured_pool> pools;  // at most pools_measured
-  core::closure_metrics metrics;
+  history::closure_metrics metrics;
   core::time_point now{};
   std::vector<core::task_view> tasks;  // at most tasks_measured
   std::size_t tasks_more = 0;

@@ -66,16 +66,16 @@ metric_text& metric_text::family(std::string_view name, std::string_view type,
 }
 
 metric_text& metric_text::histogram(std::string_view name, std::string_view help,
-                                    core::histogram const& h) {
+                                    history::histogram const& h) {
   family(name, "histogram", help);
   name_ += "_bucket";
   std::uint64_t up_to = 0;
-  for (std::size_t n = 0; n < core::histogram::buckets; ++n) {
+  for (std::size_t n = 0; n < history::histogram::buckets; ++n) {
     up_to += h.in(n);
-    if (n % core::histogram::an_octave != 0) continue;  // readers know whole octaves
+    if (n % history::histogram::an_octave != 0) continue;  // readers know whole octaves
     char digits[40];
     auto const end =
-        std::to_chars(digits, digits + sizeof digits, seconds(core::histogram::limit(n))).ptr;
+        std::to_chars(digits, digits + sizeof digits, seconds(history::histogram::limit(n))).ptr;
     sample("le", {digits, static_cast<std::size_t>(end - digits)}, up_to);
   }
   sample("le", "+Inf", h.count());

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/api/metrics.hpp"
 #include "server/core/coordination/api/views.hpp"
+#include "server/history/metrics/closure_metrics.hpp"
 
 namespace muster::web {
 
@@ -39,7 +39,7 @@ class metric_text {
     return family(name, "counter", help).write({}, static_cast<double>(value));
   }
   /// Buckets, sum and count, in seconds.
-  metric_text& histogram(std::string_view name, std::string_view help, core::histogram const& h);
+  metric_text& histogram(std::string_view name, std::string_view help, history::histogram const& h);
   std::string take() { return std::move(text_); }
 
  private:

@@ -22,14 +22,14 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
   closure_times t;
   all.for_each([&](server::hub& h) {
     if (!scope.sees(h.cluster())) return;
-    t.wait += h.state().metrics().queue_wait;
-    t.run += h.state().metrics().execution;
+    t.wait += h.past().metrics().queue_wait;
+    t.run += h.past().metrics().execution;
   });
   return t;
 }
 
-double percentile_between(core::histogram const& then, core::histogram const& now, double p) {
-  using core::histogram;
+double percentile_between(history::histogram const& then, history::histogram const& now, double p) {
+  using history::histogram;
   // A cluster that was deleted takes its counts with it.
   auto const in = [&](std::size_t n) { return now.in(n)-std::min(then.in(n), now.in(n)); };
   std::uint64_t all = 0;
@@ -60,7 +60,7 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
     auto const rate = [seconds](std::uint64_t now, std::uint64_t then) {
       return static_cast<float>(static_cast<double>(now - std::min(then, now)) / seconds);
     };
-    auto const time = [](core::histogram const& then, core::histogram const& now, double p) {
+    auto const time = [](history::histogram const& then, history::histogram const& now, double p) {
       return static_cast<float>(percentile_between(then, now, p));
     };
     point p{};

@@ -13,14 +13,14 @@
 #include <deque>
 #include <string_view>
 
-#include "server/core/api/metrics.hpp"
+#include "server/history/metrics/closure_metrics.hpp"
 #include "web/metrics/counters.hpp"
 
 namespace muster::web {
 
 /// What a sample is made of, beside the counters.
 struct closure_times {
-  core::histogram wait, run;
+  history::histogram wait, run;
 };
 /// Engine thread; of all clusters in scope together.
 closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
@@ -66,6 +66,6 @@ class sample_history {
 
 /// The time within which the share `p` of what `now` has beyond `then` was done, in ms: between the
 /// least and the greatest of those in its bucket.
-double percentile_between(core::histogram const& then, core::histogram const& now, double p);
+double percentile_between(history::histogram const& then, history::histogram const& now, double p);
 
 }  // namespace muster::web

@@ -1,5 +1,6 @@
 // Jobs: list, look, seal, cancel, wait, forget.
 #include "base/text.hpp"
+#include "server/history/jobs/pages.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -10,9 +11,9 @@ namespace {
 
 constexpr std::string_view job_states[] = {"RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"};
 
-core::coordinator::job_filter filter_of(query_check& query) {
+history::job_filter filter_of(query_check& query) {
   using enum core::job_state;
-  core::coordinator::job_filter f;
+  history::job_filter f;
   for (auto const s : {running, succeeded, failed, cancelled})
     if (equal_ignoring_case(query.text("state"), core::name(s))) f.state = s;
   if (!query.text("streaming").empty()) f.streaming = query.flag("streaming");
@@ -31,7 +32,7 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
   do {
     auto const left = limit - found.items.size();
     auto work = in_pool(cluster, [before = *found.next, left, filter](server::hub& h) {
-      return h.state().jobs(before, left, filter);
+      return history::jobs(h.past(), h.state(), before, left, filter);
     });
     auto page = co_await context.engine.on_engine(std::move(work));
     if (!page) co_return problem_response(page.error());

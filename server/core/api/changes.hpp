@@ -114,6 +114,14 @@ struct closure_released {
   bool operator==(closure_released const&) const = default;
 };
 
+/// What a session or job is called, from its beginning to its end.
+struct session_named {
+  session_id session{};
+  std::string name;
+
+  bool operator==(session_named const&) const = default;
+};
+
 /// All that a session or job is, but for counts, which its closures say.
 struct session_changed {
   session_id session{};
@@ -126,6 +134,7 @@ struct session_changed {
   bool closed = false;  ///< its client is gone
   bool restored = false;
   time_point finished{};
+  bool full = false;  ///< told to hold back
 
   bool operator==(session_changed const&) const = default;
 };
@@ -134,6 +143,7 @@ struct session_changed {
 struct session_released {
   session_id session{};
   release_reason why{};
+  std::uint64_t values = 0;  ///< so many of its closures had succeeded
 
   bool operator==(session_released const&) const = default;
 };
@@ -224,6 +234,7 @@ struct changes {
   std::vector<place_named> places;
   std::vector<worker_changed> workers;
   std::vector<task_changed> tasks;
+  std::vector<session_named> names;
   std::vector<session_changed> sessions;
   std::vector<closure_created> created;
   std::vector<closure_moved> moved;
@@ -231,6 +242,9 @@ struct changes {
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
   std::vector<value_moved_to> values;
+  std::vector<closure_id> values_read;  ///< back from the disk, where they stay
+  std::vector<duration> queue_waits;    ///< of attempts that began: ready to run for so long
+  std::vector<duration> value_waits;    ///< of calls for a value that were answered with it
   std::vector<closure_released> released;
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;

@@ -132,8 +132,9 @@ void changes::clear() {
       lists.capacity() > kept ? std::decay_t<decltype(lists)>().swap(lists) : void()),
      ...);
   };
-  empty(functions, places, workers, tasks, sessions, created, moved, attempts, ended, failures,
-        values, released, per_worker, components, sessions_released, let_go);
+  empty(functions, places, workers, tasks, names, sessions, created, moved, attempts, ended,
+        failures, values, values_read, queue_waits, value_waits, released, per_worker, components,
+        sessions_released, let_go);
 }
 
 }  // namespace muster::core

@@ -218,9 +218,6 @@ void job_restart::end(slot c, closure_fact& f) {
   if (f.failure) r.with_details().failure = std::move(*f.failure);
   core_.book.finish(c, f.state, f.finished);
   auto& s = core_.sessions.of(r.owner);
-  if (f.state == closure_state::failed && f.finished >= s.last_failure)
-    s.last_failed = core_.closures.id_of(c), s.last_failure = f.finished;
-  core_.step.metrics.total.add(f.finished - r.created);
   if (core_.values.may_be_lost(r))
     core_.values.keep_arguments(c);
   else if (s.traits().listed && f.state != closure_state::succeeded)

@@ -95,16 +95,4 @@ result<closure_look> coordinator::look(closure_query const& q, closure_cursor fr
   return out;
 }
 
-std::vector<closure_view> coordinator::closures(session_id of,
-                                                std::vector<closure_id> const& ids) const {
-  auto const& st = *state_;
-  std::vector<closure_view> out;
-  for (auto const id : ids) {
-    slot const c = st.closures.find(id);
-    if (c != no_slot && (of == session_id{} || st.sessions.of(st.closures[c].owner).id == of))
-      out.push_back(std::move(*closure(id)));
-  }
-  return out;
-}
-
 }  // namespace muster::core

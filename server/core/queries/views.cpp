@@ -148,6 +148,30 @@ result<job_view> coordinator::job(session_id id) const {
   return state_->texts.unknown_session(id);
 }
 
+page<job_view, session_id> coordinator::jobs(session_id before, std::size_t limit) const {
+  page<job_view, session_id> out;
+  auto const& all = state_->sessions.all();
+  auto it = before == session_id{} ? all.end() : all.lower_bound(before);
+  while (it != all.begin() && out.items.size() < limit)
+    out.items.push_back(state_->view_of(*(--it)->second));
+  if (it != all.begin() && !out.items.empty()) out.next = out.items.back().id;
+  return out;
+}
+
+time_point coordinator::waits_since() const {
+  auto first = never;
+  for (auto const& [id, s] : state_->sessions.all())
+    if (state_->of(*s).waiting() > 0) first = std::min(first, s->created);
+  if (first == never) return never;
+  for (auto const& [key, t] : state_->roster.tasks.rows())
+    if (!t->present()) first = std::max(first, t->since);
+  return first;
+}
+
+time_point coordinator::disk_fails_since() const {
+  return state_->values.disk_fails_since();
+}
+
 void coordinator::state::name(closure_view& v, function_id f) const {
   auto const& known = book.functions[f];
   v.function = book.functions[known.served].name;
@@ -302,10 +326,6 @@ page<task_view, std::size_t> coordinator::tasks(std::size_t after, std::size_t l
 result<task_view> coordinator::task(std::string_view job, std::int64_t index) const {
   if (auto const* t = state_->roster.tasks.find(job, index)) return state_->view_of(*t);
   return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
-}
-
-closure_metrics const& coordinator::metrics() const {
-  return state_->step.metrics;
 }
 
 lone_closure coordinator::state::alone_of(closure_id id) const {

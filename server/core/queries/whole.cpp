@@ -18,9 +18,11 @@ changes coordinator::whole() const {
   for (auto const& [key, t] : st.roster.tasks.rows())
     all.tasks.push_back({t->job, t->index, t->state, t->spec.incarnation, t->since, t->given_up,
                          t->cordoned, false});
-  for (auto const& [id, s] : st.sessions.all())
+  for (auto const& [id, s] : st.sessions.all()) {
+    all.names.push_back({id, s->spec.name});
     all.sessions.push_back({id, s->delivery(), s->state, s->generation, s->sealed, s->stopping,
-                            s->attached, s->closed, false, s->finished});
+                            s->attached, s->closed, false, s->finished, s->full});
+  }
   st.closures.for_each([&](slot c, closure_record const& r) {
     auto const id = st.closures.id_of(c);
     auto const session = st.sessions.of(r.owner).id;

@@ -50,12 +50,13 @@ session& session_table::put(session s, bool restored) {
   auto& added = *sessions_.emplace(id, std::make_unique<session>(std::move(s))).first->second;
   enlist(added);
   added.state = state;
+  changes_.names.push_back({id, added.spec.name});
   tell(added, restored);
   if (added.terminal()) finished(added);
   return added;
 }
 
-void session_table::erase(session& s, release_reason why, time_point now) {
+void session_table::erase(session& s, release_reason why, time_point now, std::uint64_t values) {
   if (!s.spec.idempotency_key.empty()) by_key_.erase(key_of(s.spec));
   if (s.has_ended())
     --ended_count_;
@@ -71,7 +72,7 @@ void session_table::erase(session& s, release_reason why, time_point now) {
       notes_order_.pop_front();
     }
   }
-  changes_.sessions_released.push_back({s.id, why});
+  changes_.sessions_released.push_back({s.id, why, values});
   by_number_[raw(s.number)] = nullptr;
   numbers_.give_back(s.number);
   sessions_.erase(s.id);

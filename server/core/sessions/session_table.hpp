@@ -41,8 +41,6 @@ struct session : job_fact {
   bool owns_per_worker = false;  // values that go with it
   bool unsettled = false;        // listed to be settled at the end of the step
   bool durable = false;          // what changes of it is said as facts
-  closure_id last_failed{};      // of all; none: nothing has failed
-  time_point last_failure{};
 
   // Of a resumable session.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // records that are not released
@@ -85,7 +83,8 @@ class session_table {
   /// order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
   /// Forgets it and keeps a note. REQUIRES: nothing of it is left.
-  void erase(session& s, release_reason why, time_point now);
+  /// `values`: so many of its closures have succeeded.
+  void erase(session& s, release_reason why, time_point now, std::uint64_t values = 0);
 
   session* find(session_id id) const {
     auto const it = sessions_.find(id);
@@ -110,7 +109,7 @@ class session_table {
   void tell(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
     changes_.sessions.push_back({s.id, s.delivery(), s.state, s.generation, s.sealed, s.stopping,
-                                 s.attached, s.closed, restored, s.finished});
+                                 s.attached, s.closed, restored, s.finished, s.full});
   }
   /// Its state is terminal now: it is the newest of the finished jobs, or of the ended sessions.
   void finished(session& s);
@@ -130,9 +129,12 @@ class session_table {
   void settle_later(session& s);
   std::vector<session_id> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  /// Returns whether it is the first, or was the last, that is told to hold back.
-  bool hold_back(session& s) { return s.full = true, held_back_++ == 0; }
-  bool end_hold(session& s) { return s.full = false, --held_back_ == 0; }
+  /// It is told to hold back, or needs to no more. REQUIRES: that changes.
+  void hold_back(session& s, bool on) {
+    s.full = on;
+    held_back_ += on ? 1 : ~std::size_t{0};
+    tell(s);
+  }
   std::size_t held_back() const { return held_back_; }
 
   /// Empty when all is in order between two steps.

@@ -12,7 +12,6 @@
 
 #include "server/core/api/config.hpp"
 #include "server/core/api/effects.hpp"
-#include "server/core/api/metrics.hpp"
 #include "server/core/common/alarms.hpp"
 #include "server/core/records/closure_table.hpp"
 #include "server/core/state/waiters.hpp"
@@ -55,7 +54,6 @@ struct step_frame {
   time_point now;
   bool stopping = false;
   effects fx;
-  closure_metrics metrics;
   core::alarms<alarm_kind> alarms;
   core::waiters waiters;
 

@@ -1,5 +1,4 @@
 // What runs, what was only sent ahead, and how that gets to workers that are idle.
-#include "server/core/api/metrics.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -117,7 +116,7 @@ TEST_F(recall, nobody_waits_behind_a_long_closure_while_another_worker_is_idle) 
   EXPECT_EQ(v.attempts[0].attempt, 1u);
   EXPECT_EQ(v.attempts[0].worker, "worker:1");
   EXPECT_EQ(c.job(job.id).put_back, 0u);
-  EXPECT_EQ(c.core.metrics().recalled, 7u);
+  EXPECT_EQ(c.past.metrics().recalled, 7u);
 }
 
 TEST_F(recall, of_a_worker_that_gets_on_the_idle_ones_get_their_share) {
@@ -140,7 +139,7 @@ TEST_F(recall, only_what_the_idle_worker_can_run_is_asked_for) {
   c.attach({.functions = {"f"}, .slots = 1, .credits = 8, .index = 2});
   wait_for_recall();
   wait_for_recall();
-  EXPECT_EQ(c.core.metrics().recalled, 0u);
+  EXPECT_EQ(c.past.metrics().recalled, 0u);
 }
 
 TEST_F(recall, what_has_started_meanwhile_is_answered_as_ever) {

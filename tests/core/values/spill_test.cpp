@@ -2,7 +2,6 @@
 // wants them, and dropped when there is no room anywhere.
 #include <map>
 
-#include "server/core/api/metrics.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -169,7 +168,7 @@ TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
                 " was released 0 s ago: it could not be read back from --spill-dir; the log says "
                 "why");
   EXPECT_EQ(view(a).value, value_state::aborted);
-  EXPECT_EQ(c.core.metrics().values_dropped[static_cast<std::size_t>(release_reason::unreadable)],
+  EXPECT_EQ(c.past.metrics().values_dropped[static_cast<std::size_t>(release_reason::unreadable)],
             1u);
 }
 

@@ -1,6 +1,5 @@
 // Finished jobs and held values have an age and a number, and who asks for one that went is told
 // when and why, and which flag changes that.
-#include "server/core/api/metrics.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -42,7 +41,7 @@ TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
   EXPECT_EQ(why_gone(c, job[0]),
             "the value of " + text(job[0]) +
                 " was released 60 s ago: it was older than --value-age (3600 s)");
-  EXPECT_EQ(c.core.metrics().values_dropped[static_cast<std::size_t>(release_reason::age)], 1u);
+  EXPECT_EQ(c.past.metrics().values_dropped[static_cast<std::size_t>(release_reason::age)], 1u);
 }
 
 TEST(value_age, a_job_that_runs_is_never_too_old) {

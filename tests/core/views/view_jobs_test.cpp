@@ -1,5 +1,4 @@
 // Jobs as readers see them, and the overview.
-#include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -52,44 +51,6 @@ TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
   EXPECT_EQ(c.core.jobs({}, 1).next, session_id{2});
 }
 
-TEST(view_jobs, are_filtered_by_state_kind_and_text) {
-  cluster c;
-  auto const w = c.attach();
-  session_spec named;
-  named.name = "Nightly build";
-  auto const good = c.open({"f"}, named);
-  c.succeed(w, good[0]);
-  auto const bad = c.open({"f"});
-  c.fail(w, bad[0]);
-  auto const stream = c.stream(named);
-  auto const ids = [&](coordinator::job_filter const& f) {
-    std::vector<session_id> out;
-    for (auto const& v : c.core.jobs({}, 10, f).items) out.push_back(v.id);
-    return out;
-  };
-  EXPECT_EQ(ids({}), (std::vector{stream, bad.id, good.id}));
-  EXPECT_EQ(ids({job_state::failed, {}, {}}), (std::vector{bad.id}));
-  EXPECT_EQ(ids({{}, true, {}}), (std::vector{stream}));
-  EXPECT_EQ(ids({{}, false, {}}), (std::vector{bad.id, good.id}));
-  EXPECT_EQ(ids({{}, {}, "nightLY"}), (std::vector{stream, good.id}));
-  EXPECT_EQ(ids({job_state::succeeded, false, "build"}), (std::vector{good.id}));
-  EXPECT_TRUE(ids({{}, {}, "nothing"}).empty());
-}
-
-TEST(view_jobs, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
-  cluster c;
-  auto const first = c.open({"f"}, left_open());
-  for (int i = 0; i < 2'500; ++i) c.open({});
-  coordinator::job_filter const running{job_state::running, {}, {}};
-  auto const none = c.core.jobs({}, 10, running);
-  EXPECT_TRUE(none.items.empty());
-  ASSERT_TRUE(none.next);
-  auto const rest = c.core.jobs(*none.next, 10, running);
-  ASSERT_EQ(rest.items.size(), 1u);
-  EXPECT_EQ(rest.items[0].id, first.id);
-  EXPECT_FALSE(rest.next);
-}
-
 TEST(view_jobs, of_a_session_show_who_has_it) {
   cluster c;
   open_session e{{}, holding_values(), {}, "ipv4:10.0.0.7:51234"};
@@ -134,36 +95,6 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   ASSERT_TRUE(next);
   EXPECT_EQ(next->first, 8u) << "a place that a released one had is nobody's again, or the next "
                                 "start finds two requests there";
-}
-
-TEST(view_jobs, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) {
-  cluster c;
-  auto const w = c.attach({.slots = 4, .credits = 4});
-  auto const quiet = c.open({}, holding_values(continue_all())).id;
-  auto const bad = c.open({}, holding_values(continue_all())).id;
-  auto const job = c.open({"f"}, continue_all());
-  auto const of = [&c](session_id s, std::uint64_t token) { return c.core.closure_of(s, token); };
-  auto const good = of(quiet, c.schedule(quiet, {"f"}).at(0));
-  auto const tokens = c.schedule(bad, {"f", "f"});
-  c.succeed(w, good);
-  c.fail(w, job[0]);
-  EXPECT_EQ(history::sessions_failed_since(c.past, c.core, start, 9).count, 0u)
-      << "jobs have a list of their own";
-  c.wait(1s);
-  c.fail(w, of(bad, tokens[0]), "division by zero");
-  c.wait(1s);
-  c.succeed(w, of(bad, tokens[1]));
-  auto const found = history::sessions_failed_since(c.past, c.core, start, 9);
-  EXPECT_EQ(found.count, 1u);
-  ASSERT_EQ(found.newest.size(), 1u);
-  EXPECT_EQ(found.newest[0].session.id, bad);
-  EXPECT_EQ(found.newest[0].session.counts.failed, 1u);
-  EXPECT_EQ(found.newest[0].closure, of(bad, tokens[0]));
-  EXPECT_EQ(found.newest[0].at, start + 1s);
-  ASSERT_TRUE(found.newest[0].why);
-  EXPECT_EQ(found.newest[0].why->message, "division by zero");
-  EXPECT_EQ(history::sessions_failed_since(c.past, c.core, start + 2s, 9).count, 0u);
-  EXPECT_TRUE(history::sessions_failed_since(c.past, c.core, start, 0).newest.empty());
 }
 
 TEST(view_jobs, a_page_of_none_is_empty) {

@@ -214,7 +214,7 @@ void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
   if (!s.full && s.traits().generations &&
       (flow_.of(s).waiting() >= s.capacity ||
        (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable)))
-    flow_.hold_back(s);
+    core_.sessions.hold_back(s, true);
 }
 
 }  // namespace muster::core

@@ -94,7 +94,7 @@ void admission::read_back(value_moved& m) {
   if (!reading) return;
   slot const c = core_.closures.find(m.closure);
   if (m.ok) {
-    ++core_.step.metrics.values_read;
+    core_.step.fx.changes.values_read.push_back(m.closure);
   } else {
     core_.step.fx.remarks.push_back({remark_kind::spill_failed, text(m.closure), m.error});
     if (!reading->orphan) keeping_.drop_value(c, release_reason::unreadable);

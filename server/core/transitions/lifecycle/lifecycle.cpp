@@ -23,7 +23,7 @@ time_point ready_at(closure_record const& r) {
 [[gnu::always_inline]] inline void lifecycle::give(seat& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
-  if (runs) core_.step.metrics.queue_wait.add(core_.step.now - ready_at(r));
+  if (runs) core_.step.fx.changes.queue_waits.push_back(core_.step.now - ready_at(r));
   if (w.by_name_only) core_.stateful.use(r.owner, {w.job, w.index});
   core_.places.release(r.place);
   r.place = core_.roster.of(w.number).place;
@@ -80,7 +80,7 @@ void lifecycle::start(seat& w, slot c, time_point at, bool reported) {
 time_point lifecycle::began(slot c, time_point at) {
   auto& r = core_.closures[c];
   r.started = std::max(at, ready_at(r));
-  core_.step.metrics.queue_wait.add(r.started - ready_at(r));
+  core_.step.fx.changes.queue_waits.push_back(r.started - ready_at(r));
   return r.started;
 }
 
@@ -165,8 +165,6 @@ void lifecycle::fail(slot c, closure_state as, core::failure f) {
     s.first_error = f;
     core_.sessions.tell(s);
   }
-  if (as == closure_state::failed)
-    s.last_failed = core_.closures.id_of(c), s.last_failure = core_.step.now;
   r.with_details().failure = std::move(f);
   finish(c, as);
   if (first && s.spec.on_error == on_error::fail_fast && !s.stopping)
@@ -223,7 +221,6 @@ void lifecycle::ask_to_stop(slot c) {
   // It is being lost: its closures are about to come back. Or it is away: told if it returns.
   auto const& w = core_.roster.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
-  ++core_.step.metrics.stop_requests;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 

@@ -56,7 +56,6 @@ void lifecycle::finish(slot c, closure_state as) {
   unlink(c, r);
   bool const was_held = core_.book.finish(c, as, core_.step.now).was_held;
   if (was_held) core_.watchdog.progress();
-  core_.step.metrics.total.add(core_.step.now - r.created);
   if (s.traits().keeps_records && core_.values.may_be_lost(r))
     core_.values.keep_arguments(c);
   else if (s.traits().listed && as != closure_state::succeeded)
@@ -69,7 +68,7 @@ void lifecycle::finish(slot c, closure_state as) {
     for (auto const call : core_.step.waiters.of(core_.closures.id_of(c))) {
       waiter w;
       core_.step.waiters.remove(call, &w);
-      core_.step.metrics.value_wait.add(core_.step.now - w.since);
+      core_.step.fx.changes.value_waits.push_back(core_.step.now - w.since);
       core_.step.answer(call, {}, keeping_.value_of(c));
     }
   if (auto* d = r.details.get()) {

@@ -42,16 +42,6 @@ void session_flow::set_age_alarm(session& s, time_point kept_since) {
   core_.step.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
 }
 
-void session_flow::hold_back(session& s) {
-  if (core_.sessions.hold_back(s)) core_.step.metrics.full_since = core_.step.now;
-}
-
-void session_flow::end_hold(session& s) {
-  if (!core_.sessions.end_hold(s)) return;
-  core_.step.metrics.full += core_.step.now - core_.step.metrics.full_since;
-  core_.step.metrics.full_since = never;
-}
-
 // With some slack, so that a stream is not stopped and started for every closure.
 bool session_flow::has_reason_to_hold_back(session const& s) const {
   return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
@@ -60,7 +50,7 @@ bool session_flow::has_reason_to_hold_back(session const& s) const {
 
 void session_flow::relieve(session& s) {
   if (has_reason_to_hold_back(s)) return;
-  end_hold(s);
+  core_.sessions.hold_back(s, false);
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
 }
 

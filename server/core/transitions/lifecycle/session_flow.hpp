@@ -29,9 +29,6 @@ class session_flow {
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// A stream is told to hold back, or needs to no more.
-  void hold_back(session& s);
-  void end_hold(session& s);
   /// Its queue, or the table of all closures, is as good as full.
   bool has_reason_to_hold_back(session const& s) const;
   void relieve(session& s);

@@ -69,7 +69,6 @@ void value_keeping::keep_value(slot c) {
 
 void value_keeping::drop_value(slot c, release_reason why) {
   core_.values.drop(c, why, core_.step.now);
-  ++core_.step.metrics.values_dropped[static_cast<std::size_t>(why)];
   if (core_.step.now < dropped_remark_at_) return;
   dropped_remark_at_ = core_.step.now + remark_pause;
   core_.step.fx.remarks.push_back({remark_kind::values_dropped, "values",
@@ -95,15 +94,12 @@ void value_keeping::do_not_repeat(session& s, closure_id id) {
 }
 
 void value_keeping::written(value_moved& m) {
-  slot const c = core_.closures.find(m.closure);
-  bool const pending = c != no_slot && core_.closures[c].where == value_place::writing;
   auto const done = core_.values.written(m, core_.step.now);
   if (done.worth_a_line)
     core_.step.fx.remarks.push_back(
         {remark_kind::spill_failed, "values",
          m.error + "; values stay in memory up to --value-bytes-max, beyond it "
                    "the oldest are dropped"});
-  if (pending && !done.failed) ++core_.step.metrics.values_written;
 }
 
 // Those who asked: calls, closures that need it, a client that wants the outcome again.
@@ -112,7 +108,7 @@ void value_keeping::tell_readers(closure_id id, value_store::reading reading, bl
   for (auto const call : core_.step.waiters.of(id)) {
     waiter w;
     core_.step.waiters.remove(call, &w);
-    core_.step.metrics.value_wait.add(core_.step.now - w.since);
+    core_.step.fx.changes.value_waits.push_back(core_.step.now - w.since);
     if (value)
       core_.step.answer(call, {},
                         value_reply{closure_state::succeeded, value_state::ready, *value, {}});

@@ -89,8 +89,6 @@ void session_ends::age_rang(session_id id) {
   }
   if (s.terminal()) {
     core_.sessions.forget_finished(s);
-    core_.step.metrics.values_dropped[static_cast<std::size_t>(release_reason::age)] +=
-        flow_.of(s).counts.succeeded;
     return release_session(s, release_reason::age);
   }
   auto const oldest = [&] { return core_.values.oldest_of(s.number); };
@@ -167,12 +165,13 @@ void session_ends::end_session(session& s) {
 }
 
 void session_ends::release_session(session& s, release_reason why) {
+  auto const values = flow_.of(s).counts.succeeded;
   release_contents(s, why);
   core_.step.fx.released.push_back(s.id);
   core_.scheduler.close(s.number);
   core_.values.close(s.number);
   core_.book.close(s.number);
-  core_.sessions.erase(s, why, core_.step.now);
+  core_.sessions.erase(s, why, core_.step.now, values);
 }
 
 void session_ends::release_contents(session& s, release_reason why) {
@@ -194,7 +193,7 @@ void session_ends::release_contents(session& s, release_reason why) {
   clear(s.deadline, alarm_kind::job_deadline, s);
   core_.scheduler.clear_lanes(s.number);
   building_.release_per_worker(s);
-  if (s.full) flow_.end_hold(s);
+  if (s.full) core_.sessions.hold_back(s, false);
   core_.failures.forget(s.number);
   core_.stateful.forget(s.number);
 }

@@ -13,7 +13,6 @@ namespace muster::core {
 bool session_ends::forget_oldest_job(release_reason why) {
   auto* s = core_.sessions.pop_oldest_finished();
   if (!s) return false;
-  core_.step.metrics.values_dropped[static_cast<std::size_t>(why)] += flow_.of(*s).counts.succeeded;
   release_session(*s, why);
   return true;
 }

@@ -213,7 +213,6 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
-  ++core_.step.metrics.recalled;
   life_.put_back_closure(w, c, false, {attempt_end::recalled});
   return {};
 }
@@ -263,7 +262,6 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
     life_.began(c, core_.step.now - std::max(r.execution, duration{}));
   else if (r.execution >= duration{})
     record.started = std::max(record.created, core_.step.now - r.execution);
-  core_.step.metrics.execution.add(core_.step.now - record.started);
   note(w, c, r);
   if (record.timed_out) {
     return life_.expire(c);

@@ -36,8 +36,6 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   if (!row) return refuse(row.error());
   auto& t = **row;
 
-  if (t.state == task_state::error) core_.step.metrics.recovery.add(core_.step.now - t.since);
-
   // The newest incarnation holds the task. The same one coming back means that its old stream is
   // dead, though perhaps nobody has told us yet.
   bool const returns = t.spec.incarnation == spec.incarnation;
@@ -175,7 +173,6 @@ void worker_events::replace(worker& old, std::string why) {
 void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
-  if (!clean) ++core_.step.metrics.worker_failures;
   bool const was_away = w.away;
   retire(w);  // before anything is queued again
   auto& at = core_.scheduler.of(w.number);

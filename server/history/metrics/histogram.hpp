@@ -1,6 +1,4 @@
-// What the coordinator counts and times for /metrics: fixed buckets, no allocation, a few additions
-// for a closure. Filled by the core from the times of its events, read by the shell through
-// coordinator::metrics().
+// Durations in fixed buckets, for /metrics: no allocation, a few additions for each. A value.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +8,10 @@
 #include <cstdint>
 
 #include "server/core/api/time.hpp"
-#include "server/core/api/vocabulary.hpp"
 
-namespace muster::core {
+namespace muster::history {
+
+using core::duration;
 
 /// Counts durations in buckets, four an octave, from 64 µs to about 19 hours, and beyond. Each
 /// bucket knows the sum of its durations: their mean lies between the least and the greatest of
@@ -76,33 +75,4 @@ class histogram {
   std::array<bucket, buckets + 1> buckets_{};
 };
 
-struct closure_metrics {
-  histogram queue_wait;  // ready to run (scheduled, delay over, put back) → sent to a worker
-  histogram execution;   // sent to a worker → answered by it, whatever the answer
-  histogram total;       // scheduled → ended, however it ended
-  histogram value_wait;  // a value was asked for → it was there; 0 when it was there already
-  histogram recovery;    // a task was lost → it attached again
-  std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
-  std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  std::uint64_t recalled = 0;         // sent ahead to one worker, given back for another
-  std::uint64_t values_written = 0;   // to the disk
-  std::uint64_t values_read = 0;      // back from there
-  std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
-  duration full{};                // while at least one stream's queue was full, up to…
-  time_point full_since = never;  // …now, when one is: since then
-
-  /// With another's of the same server, as of `now`.
-  closure_metrics& add(closure_metrics const& o, time_point now) {
-    queue_wait += o.queue_wait, execution += o.execution, total += o.total;
-    value_wait += o.value_wait, recovery += o.recovery;
-    worker_failures += o.worker_failures, stop_requests += o.stop_requests;
-    recalled += o.recalled, values_written += o.values_written, values_read += o.values_read;
-    for (std::size_t n = 0; n < values_dropped.size(); ++n)
-      values_dropped[n] += o.values_dropped[n];
-    full += o.full;
-    if (o.full_since != never) full += now - o.full_since;
-    return *this;
-  }
-};
-
-}  // namespace muster::core
+}  // namespace muster::history

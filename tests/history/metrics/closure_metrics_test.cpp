@@ -1,5 +1,5 @@
 // What is counted and timed for /metrics, by exact values.
-#include "server/core/api/metrics.hpp"
+#include "server/history/metrics/closure_metrics.hpp"
 
 #include "tests/core/fixture.hpp"
 
@@ -7,6 +7,7 @@ namespace muster::core {
 namespace {
 
 using namespace std::chrono_literals;
+using history::histogram;
 
 std::vector<std::pair<std::size_t, std::uint64_t>> filled(histogram const& h) {
   std::vector<std::pair<std::size_t, std::uint64_t>> out;
@@ -56,7 +57,7 @@ TEST(metrics, of_a_closure_that_waits_runs_and_succeeds) {
   auto const w = c.attach();
   c.wait(300ms);
   c.succeed(w, job[0]);
-  auto const& m = c.core.metrics();
+  auto const& m = c.past.metrics();
   EXPECT_EQ(m.queue_wait.sum(), 2s);
   EXPECT_EQ(filled(m.queue_wait), (buckets{{60, 1}}));
   EXPECT_EQ(m.execution.sum(), 300ms);
@@ -72,12 +73,12 @@ TEST(metrics, each_attempt_waits_and_the_recovery_of_its_task_is_timed) {
   auto const job = c.open({"f"});
   c.wait(1s);
   c.lose(first);
-  EXPECT_EQ(c.core.metrics().worker_failures, 1u);
+  EXPECT_EQ(c.past.metrics().worker_failures, 1u);
   c.wait(4s);
   auto const again = c.attach({.index = 3});
   c.wait(1s);
   c.succeed(again, job[0]);
-  auto const& m = c.core.metrics();
+  auto const& m = c.past.metrics();
   EXPECT_EQ(m.recovery.count(), 1u);
   EXPECT_EQ(m.recovery.sum(), 4s);
   EXPECT_EQ(m.queue_wait.count(), 2u);
@@ -91,8 +92,8 @@ TEST(metrics, a_good_bye_is_no_failure_and_coming_back_from_it_no_recovery) {
   c.leave(c.attach({.index = 3}));
   c.wait(1s);
   c.attach({.index = 3});
-  EXPECT_EQ(c.core.metrics().worker_failures, 0u);
-  EXPECT_EQ(c.core.metrics().recovery.count(), 0u);
+  EXPECT_EQ(c.past.metrics().worker_failures, 0u);
+  EXPECT_EQ(c.past.metrics().recovery.count(), 0u);
 }
 
 TEST(metrics, a_delay_is_no_waiting_in_the_queue) {
@@ -104,7 +105,7 @@ TEST(metrics, a_delay_is_no_waiting_in_the_queue) {
   c.open_with(std::move(specs));
   c.advance(11s);
   c.attach();
-  EXPECT_EQ(c.core.metrics().queue_wait.sum(), 1s);
+  EXPECT_EQ(c.past.metrics().queue_wait.sum(), 1s);
 }
 
 TEST(metrics, cancelled_closures_end_too_and_running_ones_are_asked_to_stop) {
@@ -113,10 +114,10 @@ TEST(metrics, cancelled_closures_end_too_and_running_ones_are_asked_to_stop) {
   auto const job = c.open({"f", "f"});
   c.wait(1s);
   c.ask(cancel_session{{}, job.id});
-  EXPECT_EQ(c.core.metrics().stop_requests, 1u);
-  EXPECT_EQ(c.core.metrics().total.count(), 1u);
+  EXPECT_EQ(c.past.metrics().stop_requests, 1u);
+  EXPECT_EQ(c.past.metrics().total.count(), 1u);
   c.answer(w, {c.bad(w, job[0], "stopped", failure_kind::cancelled)});
-  EXPECT_EQ(c.core.metrics().total.count(), 2u);
+  EXPECT_EQ(c.past.metrics().total.count(), 2u);
 }
 
 TEST(metrics, a_value_is_waited_for_or_there) {
@@ -126,11 +127,11 @@ TEST(metrics, a_value_is_waited_for_or_there) {
   c.park(await_value{{}, job[0], never});
   c.wait(2s);
   c.succeed(w, job[0]);
-  EXPECT_EQ(c.core.metrics().value_wait.sum(), 2s);
+  EXPECT_EQ(c.past.metrics().value_wait.sum(), 2s);
   c.wait(2s);
   c.ask(await_value{{}, job[0], never});
-  EXPECT_EQ(c.core.metrics().value_wait.count(), 2u);
-  EXPECT_EQ(c.core.metrics().value_wait.sum(), 2s);
+  EXPECT_EQ(c.past.metrics().value_wait.count(), 2u);
+  EXPECT_EQ(c.past.metrics().value_wait.sum(), 2s);
 }
 
 TEST(metrics, the_time_in_which_a_queue_is_full) {
@@ -140,15 +141,95 @@ TEST(metrics, the_time_in_which_a_queue_is_full) {
   auto const s = c.stream(spec);
   c.schedule(s, {"f", "f", "f", "f"});
   auto const begun = c.now();
-  EXPECT_EQ(c.core.metrics().full_since, begun);
+  EXPECT_EQ(c.past.metrics().full_since, begun);
   auto const other = c.stream(spec);
   c.wait(1s);
   c.schedule(other, {"f", "f", "f", "f"});  // at the same time: counts once
   c.wait(2s);
   auto const w = c.attach({.slots = 8, .credits = 8});
   while (!c.held(w).empty()) c.succeed(w, c.held(w).front());
-  EXPECT_EQ(c.core.metrics().full_since, never);
-  EXPECT_EQ(c.core.metrics().full, 3s);
+  EXPECT_EQ(c.past.metrics().full_since, never);
+  EXPECT_EQ(c.past.metrics().full, 3s);
+}
+
+effects told(changes c) {
+  effects fx;
+  fx.changes = std::move(c);
+  return fx;
+}
+
+TEST(metrics, what_an_earlier_process_has_counted_is_not_counted_again) {
+  history::closure_meter m;
+  changes c;
+  for (auto const id : {1, 2}) {
+    auto& e = c.ended.emplace_back();
+    e.of.closure = closure_id{static_cast<std::uint64_t>(id)};
+    e.of.created = start;
+    e.of.finished = start + 5s;
+    e.restored = id == 1;
+    c.values.push_back({e.of.closure, value_place::gone, release_reason::age});
+  }
+  m.fold(told(std::move(c)), start);
+  EXPECT_EQ(m.metrics().total.count(), 1u);
+  EXPECT_EQ(m.metrics().values_dropped[static_cast<std::size_t>(release_reason::age)], 1u);
+}
+
+TEST(metrics, a_task_that_was_replaced_within_a_step_was_lost_and_did_not_recover) {
+  history::closure_meter m;
+  changes c;
+  auto const is = [&](task_state s, time_point since) {
+    task_changed t;
+    t.job = "worker";
+    t.state = s;
+    t.since = since;
+    c.tasks.push_back(t);
+  };
+  is(task_state::error, start);
+  is(task_state::connected, start);
+  m.fold(told(std::exchange(c, {})), start);
+  EXPECT_EQ(m.metrics().worker_failures, 1u);
+  EXPECT_EQ(m.metrics().recovery.count(), 0u);
+  is(task_state::error, start + 1s);
+  m.fold(told(std::exchange(c, {})), start + 1s);
+  is(task_state::error, start + 1s);  // given up
+  m.fold(told(std::exchange(c, {})), start + 2s);
+  is(task_state::connected, start + 4s);
+  m.fold(told(std::exchange(c, {})), start + 4s);
+  EXPECT_EQ(m.metrics().worker_failures, 2u);
+  EXPECT_EQ(m.metrics().recovery.sum(), 3s);
+}
+
+TEST(metrics, values_that_go_with_a_job_are_dropped_unless_somebody_wanted_that) {
+  history::closure_meter m;
+  changes c;
+  c.sessions_released = {{session_id{1}, release_reason::jobs, 3},
+                         {session_id{2}, release_reason::job_deleted, 5},
+                         {session_id{3}, release_reason::session_end, 7}};
+  m.fold(told(std::move(c)), start);
+  for (std::size_t why = 0; why < release_reasons; ++why)
+    EXPECT_EQ(m.metrics().values_dropped[why],
+              why == static_cast<std::size_t>(release_reason::jobs) ? 3u : 0u);
+}
+
+TEST(metrics, the_time_of_a_full_queue_ends_with_its_session) {
+  history::closure_meter m;
+  changes c;
+  c.sessions.emplace_back().full = true;
+  m.fold(told(std::exchange(c, {})), start);
+  c.sessions_released.emplace_back();
+  m.fold(told(std::exchange(c, {})), start + 3s);
+  EXPECT_EQ(m.metrics().full, 3s);
+  EXPECT_EQ(m.invalid(), "");
+}
+
+TEST(metrics, a_worker_that_comes_back_is_told_again_what_it_was_asked_to_stop) {
+  history::closure_meter m;
+  effects fx;
+  fx.stop_requests.emplace_back();
+  m.fold(fx, start);
+  fx.welcomes.emplace_back();
+  m.fold(fx, start);
+  EXPECT_EQ(m.metrics().stop_requests, 1u);
 }
 
 }  // namespace
