@@ -65,6 +65,7 @@ void coordination_hub::write_down(std::vector<coordination::fact> facts) {
 
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
+  late_.fold(fx.changes);
   auto declared = std::move(fx.declared);
   for (auto& r : fx.remarks)
     environment_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),

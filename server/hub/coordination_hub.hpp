@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/history/barriers/barrier_lateness.hpp"
 #include "server/hub/durable_line.hpp"
 #include "server/hub/notice.hpp"
 #include "server/hub/reply_table.hpp"
@@ -137,6 +138,8 @@ class coordination_hub {
   std::optional<durability> durable() const;
 
   core::coordination::clusters const& state() const { return clusters_; }
+  /// Who comes late to barriers.
+  history::barrier_lateness const& late() const { return late_; }
   core::time_point now() const { return environment_.now(); }
 
  private:
@@ -174,6 +177,7 @@ class coordination_hub {
 
   coordination_environment environment_;
   core::coordination::clusters clusters_;
+  history::barrier_lateness late_;
   reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
   durable_line line_;

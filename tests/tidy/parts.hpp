@@ -88,8 +88,9 @@ inline std::vector<part> const parts = {
                              "server/core/transitions/placing", "server/core/transitions/admission",
                              "server/core/transitions/sessions", "server/core/transitions/workers",
                              "server/core/durable"})},
-    {"server/history", {"base", "server/core/api", "server/core/common", "server/core"}},
     {"server/core/coordination", {"base", "server/core/api", "server/core/common"}},
+    {"server/history",
+     {"base", "server/core/api", "server/core/common", "server/core", "server/core/coordination"}},
     {"server/disk", {"base"}},
     {"server/hub",
      {"base", "server/history", "server/core", "server/core/access", "server/core/api",
@@ -105,8 +106,8 @@ inline std::vector<part> const parts = {
      {"base", "coro", "net", "proto", "server/core", "server/core/access", "server/core/api",
       "server/core/words", "server/core/coordination", "server/hub", "server/hub/access"}},
     {"web/json",
-     {"base", "server/core", "server/core/access", "server/core/api", "server/core/words",
-      "server/core/coordination", "server/hub", "server/hub/access"}},
+     {"base", "server/history", "server/core", "server/core/access", "server/core/api",
+      "server/core/words", "server/core/coordination", "server/hub", "server/hub/access"}},
     {"web/http",
      {"base", "coro", "net", "server/core", "server/core/access", "server/core/api", "web/json"}},
     {"web/engine", {"base", "coro", "server/hub", "server/hub/access", "web/http"}},
@@ -133,8 +134,8 @@ inline std::vector<part> const parts = {
       "web/engine", "web/http", "web/server"}},
     {"cli",
      {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "app", "server/core/access", "server/core/coordination",
-      "server/journal", "server/journal/etcd"}},
+      "client/functions", "app", "server/core/access", "server/core/coordination", "server/journal",
+      "server/journal/etcd"}},
 };
 
 }  // namespace muster::tidy

@@ -40,7 +40,7 @@ void fault_members(member_list const& m, coordination::fault const& f) {
   m("message", f.message);
 }
 
-void late_barrier_members(member_list const& m, coordination::straggler_view::barrier const& b) {
+void late_barrier_members(member_list const& m, history::straggler_view::barrier const& b) {
   m("id", b.id);
   m("counter", b.counter);
   m("ended_ms", b.ended);
@@ -51,7 +51,7 @@ void late_barrier_members(member_list const& m, coordination::straggler_view::ba
   m("spread_ms", ms(b.spread), "from the first to the last");
 }
 
-void late_task_members(member_list const& m, coordination::straggler_view::task const& t) {
+void late_task_members(member_list const& m, history::straggler_view::task const& t) {
   m("task", t.name);
   m("host", t.host);
   m("last", t.last, "how often it was the last");
@@ -60,7 +60,7 @@ void late_task_members(member_list const& m, coordination::straggler_view::task 
   m("late_max_ms", ms(t.late_max));
 }
 
-void late_host_members(member_list const& m, coordination::straggler_view::host const& h) {
+void late_host_members(member_list const& m, history::straggler_view::host const& h) {
   m("host", h.name);
   m("tasks", h.tasks);
   m("last", h.last);
@@ -192,7 +192,7 @@ void members(member_list const& m, coordination::barrier_view const& b, core::ti
   names.list("missing", b.missing, missing_members, "not in listings");
 }
 
-void members(member_list const& m, coordination::straggler_view const& v) {
+void members(member_list const& m, history::straggler_view const& v) {
   m("generation", v.generation);
   m.list("barriers", v.barriers, late_barrier_members);
   m.list("tasks", v.tasks, late_task_members);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "server/core/coordination/api/views.hpp"
+#include "server/history/barriers/stragglers.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/views_json.hpp"
@@ -32,7 +33,7 @@ void members(member_list const& m, coordination::agent_view const& a, core::time
 /// `with_tasks`: who arrived and who is missing, by name.
 void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
              bool with_tasks);
-void members(member_list const& m, coordination::straggler_view const& v);
+void members(member_list const& m, history::straggler_view const& v);
 void members(member_list const& m, coordination::key_view const& k, bool with_value = true);
 void members(member_list const& m, server::event const& e);
 

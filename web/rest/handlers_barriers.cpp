@@ -1,6 +1,8 @@
 // Barriers of a cluster: who is there, who is missing; an operator may cancel one, and a script may
 // take a task's place at one.
 #include "base/text.hpp"
+#include "server/history/barriers/stragglers.hpp"
+#include "server/hub/coordination_hub.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -60,7 +62,8 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
 
 coro::task<response> get_stragglers(web_context& context, exchange& ex) {
   auto work = [](engine_services& services, cluster_id c) {
-    return services.coordination.state().current(c).views().stragglers();
+    auto const& hub = services.coordination;
+    return history::stragglers(hub.late().of(c), hub.state().current(c).views());
   };
   return look(context, in_cluster(ex, std::move(work)));
 }
@@ -195,7 +198,7 @@ void add_barrier_routes(std::vector<route>& to) {
           .tells("BarrierView", schema_of<coordination::barrier_view, core::time_point, bool>));
   to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
                    "Who came late to the newest barriers of this run that have passed")
-                   .tells("Stragglers", schema_of<coordination::straggler_view>));
+                   .tells("Stragglers", schema_of<history::straggler_view>));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "End a running barrier; all its callers get CANCELLED")
                    .tells("BarrierView")

@@ -30,8 +30,6 @@ class generation_views {
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
   /// With everyone who arrived and everyone who is missing.
   std::optional<barrier_view> barrier(std::string_view id) const;
-  /// Who came late to the newest barriers that have passed.
-  straggler_view stragglers() const;
   /// Keys that start with `prefix` and are greater than `after`, in byte order.
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const;

@@ -228,6 +228,8 @@ struct barrier_ended {
   std::size_t arrived = 0;
   task_index by = no_task;  ///< who failed, left or called wrongly
   barrier_outcome how{};
+  /// Of a user's that has passed: when each came, by position in barrier_begun::who.
+  std::shared_ptr<std::vector<time_point> const> came{};
 };
 
 struct barrier_forgotten {

@@ -28,7 +28,7 @@ time_point after(time_point now, duration timeout) {
 
 barrier_table::barrier_table(task_index tasks, duration stuck_after, limits const& l,
                              change_log log)
-    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)), late_(tasks), log_(log) {}
+    : limits_(l), stuck_after_(stuck_after), everybody_(all_of(tasks)), log_(log) {}
 
 barrier const* barrier_table::find(std::string_view id) const {
   auto const it = by_id_.find(id);
@@ -150,8 +150,6 @@ barrier_end barrier_table::end(barrier_number n, barrier_verdict v, time_point n
   auto& b = all_.at(n);
   check(b.running, "a barrier ends once");
   b.result = std::move(v.fault);
-  if (!b.result && b.purpose == barrier_purpose::user && b.who->size() > 1)
-    late_.note(b, b.came, now);
   barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
   e.waiters.reserve(b.arrived_count);
   for (std::size_t i = 0; i < b.calls.size(); ++i)
@@ -174,7 +172,12 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
 
 // The oldest may be forgotten for it.
 void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task_index by) {
-  log_.add<barrier_ended>(b.number, b.counter, b.result, now, b.arrived_count, by, how);
+  using times = std::vector<time_point>;
+  auto came = !b.result && b.purpose == barrier_purpose::user
+                  ? std::make_shared<times const>(std::exchange(b.came, {}))
+                  : nullptr;
+  log_.add<barrier_ended>(b.number, b.counter, b.result, now, b.arrived_count, by, how,
+                          std::move(came));
   set_due(b, never);
   b.ended = now;
   b.running = false;
@@ -303,7 +306,7 @@ std::string barrier_table::violated_invariant() const {
     return "more finished barriers are remembered than allowed";
   if (by_id_.size() != running_.size() + finished_.size() || by_id_.size() != all_.size())
     return "a barrier is neither running nor finished";
-  return late_.violated_invariant();
+  return {};
 }
 
 }  // namespace muster::core::coordination

@@ -26,7 +26,6 @@
 #include "server/core/coordination/api/facts.hpp"
 #include "server/core/coordination/api/limits.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
-#include "server/core/coordination/barriers/lateness.hpp"
 
 namespace muster::core::coordination {
 
@@ -86,8 +85,6 @@ class barrier_table {
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
   std::list<barrier_number> const& finished() const { return finished_; }  // oldest first
-  /// Of those that passed, for users' barriers.
-  coordination::lateness const& late() const { return late_; }
   bool full() const { return running_.size() >= limits_.barriers_max; }
   std::shared_ptr<participants const> const& everybody() const { return everybody_; }
 
@@ -154,7 +151,6 @@ class barrier_table {
   std::vector<std::shared_ptr<participants const>> sets_;  // of participants, used last
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
-  coordination::lateness late_;
   change_log const log_;
   bool forgetful_ = false;  // some were forgotten: counters of unknown ids cannot be checked
 };

@@ -1,6 +1,6 @@
 // Who came late to the barriers of one generation that have passed: each of the newest ones with
 // everybody's time behind the median, and sums of them by task: the question of everybody who
-// trains on many hosts is which one is usually the last. Owned by barrier_table, which tells
+// trains on many hosts is which one is usually the last. Owned by barrier_lateness, which tells
 // it of each end; engine thread only; pure. Bounded: meetings_max, with 4 bytes a participant, so
 // 25 MB for the greatest cluster; one more takes the place of the oldest.
 #pragma once
@@ -9,23 +9,24 @@
 #include <span>
 #include <vector>
 
-#include "server/core/coordination/barriers/barrier.hpp"
+#include "server/core/coordination/api/changes.hpp"
 
-namespace muster::core::coordination {
+namespace muster::history {
+
+using namespace muster::core;  // what is folded has the cores' words
 
 class lateness {
  public:
   static constexpr std::size_t meetings_max = 64;
 
   struct meeting {
-    barrier_instance which;
+    coordination::barrier_instance which;
     time_point ended{};
-    std::shared_ptr<participants const> who;
+    std::shared_ptr<coordination::participants const> who;
     std::vector<std::uint32_t> late_us;  // by position in `who`; 0: not after the median
-    task_index last = no_task;
+    coordination::task_index last = coordination::no_task;
     duration late{};    // of the last one
     duration spread{};  // from the first to the last
-    bool whole_cluster = false;
   };
   /// Over the meetings that are remembered.
   struct sums {
@@ -36,16 +37,16 @@ class lateness {
     bool operator==(sums const&) const = default;
   };
 
-  explicit lateness(task_index tasks) : by_task_(tasks) {}
-
   /// Everybody has come. REQUIRES: two or more, came[i] is when who[i] did.
-  void note(barrier const& b, std::span<time_point const> came, time_point ended);
+  void note(coordination::barrier_instance which,
+            std::shared_ptr<coordination::participants const> who, std::span<time_point const> came,
+            time_point ended);
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
-  sums const& of(task_index t) const { return by_task_[t]; }
+  sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
   /// The tasks that were ever last or late, those that most often were first; at most `limit`.
-  std::vector<task_index> worst(std::size_t limit) const;
-  duration latest(task_index t) const;
+  std::vector<coordination::task_index> worst(std::size_t limit) const;
+  duration latest(coordination::task_index t) const;
 
   std::string violated_invariant() const;
 
@@ -57,4 +58,4 @@ class lateness {
   std::vector<sums> by_task_;
 };
 
-}  // namespace muster::core::coordination
+}  // namespace muster::history

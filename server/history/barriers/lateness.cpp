@@ -1,11 +1,12 @@
-#include "server/core/coordination/barriers/lateness.hpp"
+#include "server/history/barriers/lateness.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/check.hpp"
 
-namespace muster::core::coordination {
+namespace muster::history {
 namespace {
 
 std::uint32_t microseconds(duration d) {
@@ -16,8 +17,11 @@ std::uint32_t microseconds(duration d) {
 
 }  // namespace
 
-void lateness::note(barrier const& b, std::span<time_point const> came, time_point ended) {
-  check(came.size() == b.who->size() && came.size() > 1, "a meeting has everybody's time");
+void lateness::note(coordination::barrier_instance which,
+                    std::shared_ptr<coordination::participants const> who,
+                    std::span<time_point const> came, time_point ended) {
+  check(came.size() == who->size() && came.size() > 1, "a meeting has everybody's time");
+  if (who->back() >= by_task_.size()) by_task_.resize(who->back() + std::size_t{1});
   if (meetings_.size() == meetings_max) {
     add(meetings_.front(), -1, by_task_);
     meetings_.pop_front();
@@ -27,14 +31,14 @@ void lateness::note(barrier const& b, std::span<time_point const> came, time_poi
   std::nth_element(sorted.begin(), half, sorted.end());
   auto const median = *half;
   auto const [first, last] = std::minmax_element(came.begin(), came.end());
-  meeting m{.which = b.instance(),
+  auto const last_one = (*who)[static_cast<std::size_t>(last - came.begin())];
+  meeting m{.which = std::move(which),
             .ended = ended,
-            .who = b.who,
+            .who = std::move(who),
             .late_us = {},
-            .last = (*b.who)[static_cast<std::size_t>(last - came.begin())],
+            .last = last_one,
             .late = *last - median,
-            .spread = *last - *first,
-            .whole_cluster = b.whole_cluster};
+            .spread = *last - *first};
   m.late_us.reserve(came.size());
   for (auto const at : came) m.late_us.push_back(at > median ? microseconds(at - median) : 0);
   add(m, 1, by_task_);
@@ -50,11 +54,11 @@ void lateness::add(meeting const& m, int times, std::vector<sums>& to) {
   to[m.last].last += times;
 }
 
-std::vector<task_index> lateness::worst(std::size_t limit) const {
-  std::vector<task_index> tasks;
-  for (task_index t = 0; t < by_task_.size(); ++t)
+std::vector<coordination::task_index> lateness::worst(std::size_t limit) const {
+  std::vector<coordination::task_index> tasks;
+  for (coordination::task_index t = 0; t < by_task_.size(); ++t)
     if (by_task_[t].last > 0 || by_task_[t].late_us > 0) tasks.push_back(t);
-  auto const worse = [this](task_index a, task_index b) {
+  auto const worse = [this](coordination::task_index a, coordination::task_index b) {
     auto const &x = by_task_[a], &y = by_task_[b];
     if (x.last != y.last) return x.last > y.last;
     return x.late_us != y.late_us ? x.late_us > y.late_us : a < b;
@@ -66,7 +70,7 @@ std::vector<task_index> lateness::worst(std::size_t limit) const {
   return tasks;
 }
 
-duration lateness::latest(task_index t) const {
+duration lateness::latest(coordination::task_index t) const {
   std::uint32_t most = 0;
   for (auto const& m : meetings_) {
     auto const it = std::lower_bound(m.who->begin(), m.who->end(), t);
@@ -83,4 +87,4 @@ std::string lateness::violated_invariant() const {
   return again == by_task_ ? std::string() : "the lateness of a task is added up wrongly";
 }
 
-}  // namespace muster::core::coordination
+}  // namespace muster::history
