@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,14 +64,20 @@ class ended_rows {
   /// Forgets its rows. Nothing when it was not opened.
   void close(row_owner n);
 
-  /// Where the newest of its session is to be written, which ran at this place; null: none is kept.
-  ended_row* begin(row_owner n, std::uint32_t place) {
+  /// Where the newest of its session are to be written, which ran at this place: room for one at
+  /// least, or none is kept. `wrote` follows.
+  std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
-    if (s.free == 0 && !begin_chunk(n, s)) return nullptr;
-    --s.free;
+    if (s.free == 0 && !begin_chunk(n, s)) return {};
     auto& c = *chunks_[s.rings[newest].back];
     if (place != c.last_place) hold(c, place);
-    return &c.rows[c.used++];
+    return {&c.rows[c.used], s.free};
+  }
+  /// So many of the room, from its begin, are rows now.
+  void wrote(row_owner n, std::size_t count) {
+    auto& s = sessions_[n];
+    s.free -= static_cast<std::uint32_t>(count);
+    chunks_[s.rings[newest].back]->used += static_cast<std::uint32_t>(count);
   }
   /// Of the newest row, which did not succeed.
   void add(row_owner n, core::failure const& f) {

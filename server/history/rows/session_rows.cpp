@@ -13,8 +13,11 @@ void session_rows::fold(changes const& c) {
     rows_.open(it->second.number);
     last_ = {};
   }
-  for (auto const& e : c.ended)
-    if (e.released) add(e.of, c);
+  for (std::size_t i = 0; i < c.ended.size();)
+    if (c.ended[i].released)
+      i = add_run(c, i);
+    else
+      ++i;
   for (auto const& r : c.released) add(r.of, c);
   for (auto const& s : c.sessions_released)
     if (auto const it = sessions_.find(s.session); it != sessions_.end()) {
@@ -26,19 +29,20 @@ void session_rows::fold(changes const& c) {
   if (!c.places.empty()) places_.forget(c);
 }
 
-void session_rows::add(closure_outline const& o, changes const& c) {
+session_rows::of_session* session_rows::owner_of(closure_outline const& o) {
   if (o.session != last_ || o.session == session_id{}) {
     auto const it = sessions_.find(o.session);
-    if (it == sessions_.end()) return;  // of a job, or of the core's own
+    if (it == sessions_.end()) return nullptr;  // of a job, or of the core's own
     last_ = o.session;
     last_of_ = &it->second;
   }
-  if (last_of_->closed && (o.as == closure_state::cancelled || !config_.keeps_ended_sessions()))
-    return;
-  auto const place = places_.of(o.place);
-  auto* const row = rows_.begin(last_of_->number, place);
-  if (!row) return;
-  *row = {o.closure,
+  bool const unwanted =
+      last_of_->closed && (o.as == closure_state::cancelled || !config_.keeps_ended_sessions());
+  return unwanted ? nullptr : last_of_;
+}
+
+inline ended_row session_rows::row_of(closure_outline const& o, std::uint32_t place) const {
+  return {o.closure,
           o.created,
           o.started,
           o.finished,
@@ -47,7 +51,40 @@ void session_rows::add(closure_outline const& o, changes const& c) {
           names_.of(o.function),
           o.attempt & 0xffffff,
           static_cast<std::uint32_t>(o.as)};
-  if (o.as != closure_state::succeeded) rows_.add(last_of_->number, c.failures[o.failure]);
+}
+
+void session_rows::add(closure_outline const& o, changes const& c) {
+  auto const* owner = owner_of(o);
+  if (!owner) return;
+  auto const place = places_.of(o.place);
+  auto const room = rows_.room(owner->number, place);
+  if (room.empty()) return;
+  room[0] = row_of(o, place);
+  rows_.wrote(owner->number, 1);
+  if (o.as != closure_state::succeeded) rows_.add(owner->number, c.failures[o.failure]);
+}
+
+// Closures of one session that one worker has executed come by hundreds: what they have in common
+// is looked up once.
+std::size_t session_rows::add_run(changes const& c, std::size_t from) {
+  auto const& first = c.ended[from].of;
+  auto const alike = [&first](closure_ended const& e) {
+    return e.released && e.of.session == first.session && e.of.place == first.place &&
+           e.of.as == closure_state::succeeded;
+  };
+  if (!alike(c.ended[from])) return add(first, c), from + 1;
+  auto const* owner = owner_of(first);
+  if (!owner) return from + 1;
+  auto const place = places_.of(first.place);
+  auto const room = rows_.room(owner->number, place);
+  if (room.empty()) return from + 1;
+  auto at = from;
+  for (auto& row : room) {
+    row = row_of(c.ended[at].of, place);
+    if (++at == c.ended.size() || !alike(c.ended[at])) break;
+  }
+  rows_.wrote(owner->number, at - from);
+  return at;
 }
 
 }  // namespace muster::history

@@ -37,7 +37,12 @@ class session_rows {
     bool closed = false;
   };
 
+  /// Null: none is kept of it.
+  of_session* owner_of(closure_outline const& o);
+  ended_row row_of(closure_outline const& o, std::uint32_t place) const;
   void add(closure_outline const& o, changes const& c);
+  /// Adds changes::ended from there on, as far as they are alike; where to go on.
+  std::size_t add_run(changes const& c, std::size_t from);
 
   config const& config_;
   names const& names_;

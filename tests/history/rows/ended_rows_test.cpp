@@ -32,8 +32,9 @@ struct rows_test : testing::Test {
     r.attempt = 1;
     r.state = static_cast<std::uint32_t>(as);
     failure const f{failure_kind::user, "E", why, "line 1\nline 2", "worker:0", 1};
-    if (auto* const row = rows.begin(n, place)) {
-      *row = r;
+    if (auto const room = rows.room(n, place); !room.empty()) {
+      room[0] = r;
+      rows.wrote(n, 1);
       if (as != closure_state::succeeded) rows.add(n, f);
     }
     return r.id;
