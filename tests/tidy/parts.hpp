@@ -26,7 +26,8 @@ inline std::vector<std::string_view> of_core(std::vector<std::string_view> const
                                        "server/core/scheduling",
                                        "server/core/per_worker",
                                        "server/core/sessions",
-                                       "server/core/policies"};
+                                       "server/core/policies",
+                                       "server/core/programs"};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -70,6 +71,7 @@ inline std::vector<part> const parts = {
     {"server/core/sessions",
      {"base", "server/core/api", "server/core/common", "server/core/records"}},
     {"server/core/policies", {"base", "server/core/api", "server/core/records"}},
+    {"server/core/programs", {"base", "server/core/api", "server/core/common"}},
     {"server/core/state", of_core({})},
     {"server/core/transitions/lifecycle", of_core({"server/core/state"})},
     {"server/core/transitions/placing",
@@ -94,7 +96,7 @@ inline std::vector<part> const parts = {
     {"server/disk", {"base"}},
     {"server/hub",
      {"base", "server/history", "server/core", "server/core/access", "server/core/api",
-      "server/core/blobs", "server/core/coordination", "server/disk"}},
+      "server/core/blobs", "server/core/coordination", "server/core/programs", "server/disk"}},
     {"server/hub/access",
      {"base", "server/core", "server/core/access", "server/core/api", "server/core/coordination",
       "server/disk", "server/hub"}},
@@ -122,8 +124,9 @@ inline std::vector<part> const parts = {
       "web/json", "web/http", "web/engine", "web/metrics", "web/attention"}},
     {"web/rest",
      {"base", "server/history", "server/core", "server/core/access", "server/core/api",
-      "server/core/words", "server/core/coordination", "server/hub", "server/hub/access",
-      "web/json", "web/http", "web/engine", "web/metrics", "web/attention", "web/live"}},
+      "server/core/programs", "server/core/words", "server/core/coordination", "server/hub",
+      "server/hub/access", "web/json", "web/http", "web/engine", "web/metrics", "web/attention",
+      "web/live"}},
     {"web/server",
      {"base", "process", "coro", "net", "server/core/access", "server/hub", "server/hub/access",
       "web/json", "web/http", "web/engine", "web/metrics", "web/live", "web/rest"}},

@@ -1,0 +1,160 @@
+// Programs: what somebody wants to run as ranks on workers, what became of it, and the events about
+// it. Plain data. What workers offer, are ordered and report: api/ranks.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+std::string text(program_id id);
+
+//   PENDING ──placed──► STARTING ──all have started──► RUNNING ──► STOPPING ──► SUCCEEDED
+//                          │   ▲                          │            │        FAILED
+//                          ▼   └────── RESTARTING ◄───────┤            └──────► CANCELLED
+//                      RESTARTING                         └──────► STOPPING
+enum class program_state : std::uint8_t {
+  pending,
+  starting,
+  running,
+  restarting,  ///< an attempt has ended, or is being stopped, and another follows
+  stopping,
+  succeeded,
+  failed,
+  cancelled,
+};
+inline constexpr std::size_t program_states = 8;
+std::string_view name(program_state s);
+constexpr bool ended(program_state s) {
+  return s >= program_state::succeeded;
+}
+
+/// How an attempt has ended.
+enum class program_end : std::uint8_t {
+  none,  ///< it has not
+  succeeded,
+  failed,     ///< a rank failed
+  lost,       ///< a worker was lost, or left
+  cancelled,  ///< somebody stopped or restarted it
+};
+std::string_view name(program_end e);
+
+enum class cause_kind : std::uint8_t {
+  exit_status,    ///< a rank ended with one that is not 0
+  signal,         ///< a rank was killed
+  out_of_memory,  ///< by the kernel, for that
+  not_started,    ///< a rank could not be started
+  worker_lost,    ///< its worker was away for longer than its lease
+  worker_left,    ///< its worker has stopped it to leave
+  deadline,
+  request,  ///< somebody cancelled, stopped or restarted it
+};
+std::string_view name(cause_kind k);
+
+/// Why an attempt, or the program, ended as it did: the first thing that went wrong.
+struct program_cause {
+  cause_kind kind{};
+  std::int64_t rank = -1;  // -1: none
+  std::string task{};      // "worker:3"
+  std::string host{};
+  std::uint32_t exit_status = 0;
+  std::uint32_t signal = 0;
+  std::string text{};  // for people, one line
+  std::vector<std::string> stderr_lines{};
+
+  bool operator==(program_cause const&) const = default;
+};
+
+using named_amounts = std::vector<std::pair<std::string, std::uint32_t>>;
+using named_texts = std::vector<std::pair<std::string, std::string>>;
+
+/// Tasks of one type.
+struct program_tasks {
+  std::string type = "worker";
+  std::uint32_t min = 1, max = 1;      // how many
+  std::vector<std::string> command{};  // empty: that of the program
+  named_amounts resources{};           // of each
+  named_texts labels{};                // of the workers that run them
+
+  bool operator==(program_tasks const&) const = default;
+};
+
+struct program_spec {
+  std::string name{};
+  std::vector<std::string> command{};
+  std::vector<program_tasks> tasks{};
+  std::uint32_t per_worker = 0;  // ranks on one worker at most; 0: as many as fit
+  named_texts env{};
+  std::string working_dir{};
+  std::uint32_t max_restarts = 0;
+  duration grace = std::chrono::seconds(10);
+  duration restart_grace = std::chrono::seconds(1);
+  duration deadline{};  // not ended this long after it was submitted: FAILED; 0: none
+  std::int32_t priority = 0;
+  std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
+  std::string idempotency_key{};         // a second one with it returns the first program
+  std::string metadata{};                // JSON object text, returned as it came
+  std::string submitted_by{};            // id of a token; empty: nobody was asked
+
+  bool operator==(program_spec const&) const = default;
+};
+
+/// What is said at each limit stands beside it.
+struct program_limits {
+  std::size_t programs_max = 10'000;       // known at one time. Full of unfinished ones: refused
+  std::size_t finished_max = 1'000;        // kept to be looked at. More: the oldest is forgotten
+  std::uint32_t ranks_max = 4'096;         // of one program. More: refused
+  std::uint32_t worker_ranks_max = 1'024;  // on one worker. No more are placed there
+  std::size_t types_max = 32;
+  std::size_t command_bytes_max = 128u << 10;  // with its words' ends; of each command
+  std::size_t env_bytes_max = 128u << 10;
+  std::size_t metadata_bytes_max = 64u << 10;
+  std::size_t attempts_kept = 32;                 // of one program. More: the oldest is forgotten
+  duration port_rest = std::chrono::seconds(60);  // a port is not used again for so long
+};
+
+/// Events about programs.
+struct submit_program {
+  call_id call{};
+  program_spec spec;
+};
+
+enum class program_wish : std::uint8_t {
+  cancel,   ///< ends CANCELLED
+  stop,     ///< ends SUCCEEDED where all ranks end well when they are asked to, else CANCELLED
+  restart,  ///< another attempt, which is not counted
+  forget,   ///< an ended one
+};
+
+struct change_program {
+  call_id call{};
+  program_id program{};
+  program_wish wish{};
+};
+
+struct program_reply {
+  program_id program{};
+  bool created = true;  // false: found by its idempotency key
+
+  bool operator==(program_reply const&) const = default;
+};
+
+/// All that a program is, to who follows it. `gone`: it was forgotten.
+struct program_changed {
+  program_id program{};
+  program_state state{};
+  std::uint32_t attempt = 0;
+  bool gone = false;
+
+  bool operator==(program_changed const&) const = default;
+};
+
+}  // namespace muster::core

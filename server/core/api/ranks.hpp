@@ -1,0 +1,105 @@
+// Ranks, the processes of programs' attempts, between the core and workers: what a worker offers
+// and reports, and what it is ordered. Plain data; proto/muster/v1/programs.proto says what each
+// means.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/core/api/programs.hpp"
+
+namespace muster::core {
+
+struct rank_name {
+  program_id program{};
+  std::uint32_t attempt = 0;
+  std::uint32_t rank = 0;
+
+  auto operator<=>(rank_name const&) const = default;
+};
+
+struct rank_end {
+  rank_name name{};
+  std::uint32_t exit_status = 0;
+  std::uint32_t signal = 0;
+  std::string not_started{};
+  bool stopped = false;
+  bool lease_ran_out = false;
+  bool out_of_memory = false;
+  std::vector<std::string> stderr_lines{};
+
+  bool well() const { return exit_status == 0 && signal == 0 && not_started.empty(); }
+  bool operator==(rank_end const&) const = default;
+};
+
+struct held_rank {
+  rank_name name{};
+  std::uint32_t pid = 0;  // 0: not started yet
+  std::optional<rank_end> ended{};
+};
+
+/// A worker takes ranks.
+struct programs_offer {
+  std::uint32_t first_port = 0, last_port = 0;  // both inclusive
+  duration lease{};
+  std::string address{};
+  std::vector<held_rank> held{};
+};
+
+/// Event: what a worker says of its ranks.
+struct rank_reports {
+  stream_id stream{};
+  struct start {
+    rank_name name{};
+    std::uint32_t pid = 0;
+  };
+  std::vector<start> started{};
+  std::vector<rank_end> ended{};
+  std::uint64_t lease = 0;
+};
+
+/// What all ranks of an attempt are told. Shared by its orders.
+struct attempt_sheet {
+  std::shared_ptr<program_spec const> spec;
+  program_id program{};
+  std::uint32_t attempt = 0;
+  std::uint32_t restart = 0;  // attempts before it
+  struct task {
+    std::uint32_t group = 0;  // in spec->tasks
+    std::uint32_t index = 0;  // of its type
+    std::string address{};    // host:port
+  };
+  std::vector<task> tasks{};  // by rank; those of one type are next to each other
+  std::string own_service{}, meeting_point{};
+};
+
+/// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts.
+struct rank_orders {
+  stream_id stream{};
+  struct stop {
+    program_id program{};
+    std::uint32_t attempt = 0;
+    std::vector<std::uint32_t> ranks{};  // empty: all of the attempt
+    duration grace{};
+
+    bool operator==(stop const&) const = default;
+  };
+  struct start {
+    std::shared_ptr<attempt_sheet const> sheet{};
+    std::vector<std::uint32_t> ranks{};
+
+    bool operator==(start const&) const = default;
+  };
+  std::vector<stop> stops{};
+  std::vector<rank_name> forget{};
+  std::vector<start> starts{};
+  std::uint64_t lease = 0;
+
+  bool operator==(rank_orders const&) const = default;
+};
+
+}  // namespace muster::core

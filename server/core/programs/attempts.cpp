@@ -1,0 +1,150 @@
+#include "server/core/programs/attempts.hpp"
+
+#include <map>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+std::string host_and_port(std::string const& host, std::uint16_t port) {
+  bool const v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+// That of process 0's own service, and where PyTorch's processes meet.
+constexpr std::size_t ports_of_first = 2;
+
+rank_state state_of(rank_end const& how) {
+  if (how.stopped || how.lease_ran_out) return rank_state::stopped;
+  return how.well() ? rank_state::succeeded : rank_state::failed;
+}
+
+}  // namespace
+
+// Workers of one machine share its ports, so each of its ranges needs room for all ranks there.
+bool attempts::ports_for(placement const& where, std::vector<host_number> const& on,
+                         time_point now) {
+  std::map<std::string, std::size_t> needed;
+  for (std::size_t i = 0; i < where.ranks.size(); ++i)
+    needed[hosts_.at(on[where.ranks[i].host]).address] += 1 + (i == 0 ? ports_of_first : 0);
+  for (auto const n : on) {
+    auto const& h = hosts_.at(n);
+    auto const it = needed.find(h.address);
+    if (it == needed.end()) continue;
+    if (ports_.available(h.address, h.first_port, h.last_port, now) < it->second) return false;
+  }
+  return true;
+}
+
+std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, time_point now) {
+  auto const taken = ports_.take(h.address, h.first_port, h.last_port, now);
+  check(taken.has_value(), "ports are counted before they are taken");
+  if (port)
+    *port = *taken;
+  else
+    a.ports.emplace_back(h.address, *taken);
+  return host_and_port(h.address, *taken);
+}
+
+bool attempts::begin(program& p, placement const& where, std::vector<host_number> const& on,
+                     time_point now) {
+  if (!ports_for(where, on, now)) return false;
+  if (p.attempts > 0) p.before.push_back(std::move(p.now.about));
+  if (p.before.size() >= limits_.attempts_kept) p.before.pop_front();
+  p.now = {};
+  auto& a = p.now;
+  auto sheet = std::make_shared<attempt_sheet>();
+  sheet->spec = p.spec;
+  sheet->program = p.id;
+  sheet->restart = p.attempts;
+  sheet->attempt = ++p.attempts;
+  std::map<host_number, std::vector<std::uint32_t>> ranks_of;
+  for (auto const& r : where.ranks) {
+    auto const number = static_cast<std::uint32_t>(a.ranks.size());
+    auto const n = on[r.host];
+    auto& h = hosts_.at(n);
+    auto const& group = p.spec->tasks[r.group];
+    auto& made = a.ranks.emplace_back();
+    made.group = r.group;
+    made.index = r.index;
+    made.on = n;
+    made.serves = serves(*p.spec, group.type, r.index);
+    auto const reached_at = address(a, h, &made.port, now);
+    made.seen.rank = number;
+    made.seen.task = group.type + ":" + std::to_string(r.index);
+    made.seen.worker = h.worker();
+    made.seen.host = h.name;
+    made.seen.address = reached_at;
+    made.seen.resources = group.resources;
+    sheet->tasks.push_back({r.group, r.index, reached_at});
+    made.taken = ledger_.take(h.stream, group.resources);
+    check(made.taken, "a plan is made of what there is");
+    hosts_.give(n, {p.id, p.attempts, number});
+    ranks_of[n].push_back(number);
+  }
+  auto const& first = hosts_.at(a.ranks.front().on);
+  sheet->own_service = address(a, first, nullptr, now);
+  sheet->meeting_point = address(a, first, nullptr, now);
+  a.sheet = std::move(sheet);
+  a.alive = static_cast<std::uint32_t>(a.ranks.size());
+  a.about.attempt = p.attempts;
+  a.about.ranks = a.alive;
+  a.about.hosts = static_cast<std::uint32_t>(ranks_of.size());
+  a.about.begun = now;
+  for (auto& [n, ranks] : ranks_of)
+    out_.to(hosts_.at(n).stream).starts.push_back({a.sheet, std::move(ranks)});
+  return true;
+}
+
+void attempts::stop(program& p, duration grace) {
+  std::map<host_number, std::vector<std::uint32_t>> ranks_of;
+  for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i)
+    if (p.now.ranks[i].alive) ranks_of[p.now.ranks[i].on].push_back(i);
+  for (auto& [n, ranks] : ranks_of)
+    if (auto const stream = hosts_.at(n).stream; stream != stream_id{})
+      out_.to(stream).stops.push_back({p.id, p.attempts, std::move(ranks), grace});
+}
+
+void attempts::started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now) {
+  auto& r = p.now.ranks[rank];
+  if (std::exchange(r.started, true)) return;
+  ++p.now.started;
+  r.seen.state = rank_state::running;
+  r.seen.pid = pid;
+  r.seen.started = now;
+}
+
+void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
+  auto& r = p.now.ranks[rank];
+  check(r.alive, "a rank dies once");
+  r.alive = false;
+  r.seen.state = state_of(how);
+  r.seen.ended = now;
+  r.seen.exit_status = how.exit_status;
+  r.seen.signal = how.signal;
+  r.seen.not_started = how.not_started;
+  r.seen.out_of_memory = how.out_of_memory;
+  auto const& h = hosts_.at(r.on);
+  auto const at = h.address;
+  ports_.give_back(at, r.port, now);
+  if (std::exchange(r.taken, false)) ledger_.give_back(h.stream, needs(p, rank));
+  hosts_.bury(r.on, {p.id, p.attempts, rank});
+  if (--p.now.alive > 0) return;
+  for (auto const& [address, port] : p.now.ports) ports_.give_back(address, port, now);
+  p.now.ports.clear();
+}
+
+bool attempts::take_again(program& p, std::uint32_t rank) {
+  auto& r = p.now.ranks[rank];
+  return r.taken = ledger_.take(hosts_.at(r.on).stream, needs(p, rank));
+}
+
+void attempts::order_again(program& p, std::uint32_t rank) {
+  auto& starts = out_.to(hosts_.at(p.now.ranks[rank].on).stream).starts;
+  if (starts.empty() || starts.back().sheet != p.now.sheet) starts.push_back({p.now.sheet, {}});
+  starts.back().ranks.push_back(rank);
+}
+
+}  // namespace muster::core::programs

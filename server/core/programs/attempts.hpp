@@ -1,0 +1,53 @@
+// The bodily side of attempts: ranks get resources and ports, are ordered to start and to stop, and
+// give everything back when they are dead. What follows from that for the program: course.hpp.
+//
+// Owned by the controller, used within a step.
+#pragma once
+
+#include "server/core/programs/hosts.hpp"
+#include "server/core/programs/ledger.hpp"
+#include "server/core/programs/output.hpp"
+#include "server/core/programs/placement.hpp"
+#include "server/core/programs/ports.hpp"
+#include "server/core/programs/program.hpp"
+
+namespace muster::core::programs {
+
+class attempts {
+ public:
+  /// All outlive it.
+  attempts(program_limits const& limits, host_table& hosts, port_table& ports, ledger& resources,
+           output& out)
+      : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
+
+  /// The next attempt of the program. `where[i].host` is a position in `on`. False: a host has too
+  /// few ports, nothing has changed. REQUIRES: nothing of the last one is alive, and the hosts are
+  /// attached and have the resources.
+  bool begin(program& p, placement const& where, std::vector<host_number> const& on,
+             time_point now);
+  /// All that are alive are asked to end, and killed after the grace.
+  void stop(program& p, duration grace);
+  /// REQUIRES (all below): the rank is alive.
+  void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
+  void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  /// The stream of its worker has ended.
+  void out_of_sight(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
+  /// Its worker has come back. False: it has not the resources any more.
+  bool take_again(program& p, std::uint32_t rank);
+  void order_again(program& p, std::uint32_t rank);
+
+ private:
+  bool ports_for(placement const& where, std::vector<host_number> const& on, time_point now);
+  std::string address(attempt& a, host const& h, std::uint16_t* port, time_point now);
+  named_amounts const& needs(program const& p, std::uint32_t rank) const {
+    return p.spec->tasks[p.now.ranks[rank].group].resources;
+  }
+
+  program_limits const& limits_;
+  host_table& hosts_;
+  port_table& ports_;
+  ledger& ledger_;
+  output& out_;
+};
+
+}  // namespace muster::core::programs

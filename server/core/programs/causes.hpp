@@ -1,0 +1,11 @@
+// Why a rank has ended, for people. Pure.
+#pragma once
+
+#include "server/core/api/program_views.hpp"
+#include "server/core/api/ranks.hpp"
+
+namespace muster::core::programs {
+
+program_cause cause_of(rank_view const& r, rank_end const& how);
+
+}  // namespace muster::core::programs

@@ -1,0 +1,123 @@
+// What a program may be. The first thing that is wrong is said, with its field.
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "server/core/programs/controller.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+constexpr std::size_t name_bytes_max = 128;
+constexpr std::size_t type_bytes_max = 64;
+constexpr std::size_t path_bytes_max = 4'096;
+constexpr std::size_t key_bytes_max = 256;
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
+bool has_nul(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
+}
+
+status too_long(std::string field, std::size_t is, std::size_t max) {
+  return wrong_field(std::move(field),
+                     std::to_string(is) + " bytes, the limit is " + std::to_string(max), max);
+}
+
+status valid_command(std::string const& field, std::vector<std::string> const& command,
+                     program_limits const& limits) {
+  std::size_t bytes = 0;
+  for (auto const& word : command) {
+    if (has_nul(word)) return wrong_field(field, "a word has a NUL in it");
+    bytes += word.size() + 1;
+  }
+  if (bytes > limits.command_bytes_max) return too_long(field, bytes, limits.command_bytes_max);
+  if (!command.empty() && command.front().empty())
+    return wrong_field(field, "the first word is empty");
+  return {};
+}
+
+status valid_env(program_spec const& spec, program_limits const& limits) {
+  std::size_t bytes = 0;
+  std::set<std::string_view> names;
+  for (auto const& [name, value] : spec.env) {
+    if (name.empty() || has_nul(name) || name.find('=') != std::string::npos)
+      return wrong_field("env", "'" + name + "' is no name of a variable");
+    if (has_nul(value)) return wrong_field("env." + name, "has a NUL in it");
+    if (!names.insert(name).second) return wrong_field("env." + name, "given twice");
+    bytes += name.size() + value.size() + 2;
+  }
+  return bytes > limits.env_bytes_max ? too_long("env", bytes, limits.env_bytes_max) : status{};
+}
+
+status valid_group(program_tasks const& t, program_spec const& spec, program_limits const& limits) {
+  auto const field = "tasks." + t.type;
+  if (!is_name(t.type) || t.type.size() > type_bytes_max)
+    return wrong_field(field, "a type is of A-Z a-z 0-9 _ . -, " + std::to_string(type_bytes_max) +
+                                  " of them at most");
+  if (t.max == 0 || t.min > t.max || t.min == 0)
+    return wrong_field(field, "between min (1 or more) and max tasks");
+  if (t.max > limits.ranks_max)
+    return wrong_field(
+        field, std::to_string(t.max) + " tasks, the limit is " + std::to_string(limits.ranks_max),
+        limits.ranks_max);
+  if (t.type == "chief" && t.max > 1) return wrong_field(field, "there is one chief at most");
+  if (t.command.empty() && spec.command.empty())
+    return wrong_field("command", "required, unless each type of tasks has its own");
+  return valid_command(field + ".command", t.command, limits);
+}
+
+status valid_ends(program_spec const& spec) {
+  for (auto const& named : spec.ends_with) {
+    bool const known = std::any_of(spec.tasks.begin(), spec.tasks.end(), [&](auto const& t) {
+      if (named == t.type) return true;
+      for (std::uint32_t i = 0; i < t.min; ++i)
+        if (named == t.type + ":" + std::to_string(i)) return true;
+      return false;
+    });
+    if (!known) return wrong_field("ends_with", "there is no task or type '" + named + "'");
+  }
+  return {};
+}
+
+}  // namespace
+
+status valid(program_spec const& spec, program_limits const& limits) {
+  if (spec.name.size() > name_bytes_max || !is_name(spec.name))
+    return wrong_field(
+        "name", "at most " + std::to_string(name_bytes_max) + " characters of A-Z a-z 0-9 _ . -");
+  if (auto wrong = valid_command("command", spec.command, limits); !wrong.ok()) return wrong;
+  if (spec.tasks.empty()) return wrong_field("tasks", "required, how many of which type");
+  if (spec.tasks.size() > limits.types_max)
+    return wrong_field("tasks", "more than " + std::to_string(limits.types_max) + " types",
+                       limits.types_max);
+  std::uint64_t ranks = 0;
+  std::set<std::string_view> types;
+  for (auto const& t : spec.tasks) {
+    if (!types.insert(t.type).second) return wrong_field("tasks." + t.type, "given twice");
+    if (auto wrong = valid_group(t, spec, limits); !wrong.ok()) return wrong;
+    ranks += t.max;
+  }
+  if (ranks > limits.ranks_max)
+    return wrong_field(
+        "tasks",
+        std::to_string(ranks) + " of them, the limit is " + std::to_string(limits.ranks_max),
+        limits.ranks_max);
+  if (auto wrong = valid_env(spec, limits); !wrong.ok()) return wrong;
+  if (spec.working_dir.size() > path_bytes_max || has_nul(spec.working_dir))
+    return wrong_field("working_dir", "no path");
+  if (!spec.working_dir.empty() && spec.working_dir.front() != '/')
+    return wrong_field("working_dir", "begins with /");
+  if (spec.idempotency_key.size() > key_bytes_max)
+    return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
+  if (spec.metadata.size() > limits.metadata_bytes_max)
+    return too_long("metadata", spec.metadata.size(), limits.metadata_bytes_max);
+  return valid_ends(spec);
+}
+
+}  // namespace muster::core::programs

@@ -1,0 +1,128 @@
+#include "server/core/programs/controller.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::core::programs {
+
+result<program_reply> controller::submit(time_point now, program_spec spec) {
+  if (spec.name.empty()) spec.name = text(program_id{last_ + 1});
+  if (auto wrong = valid(spec, limits_); !wrong.ok()) return wrong;
+  if (auto const* known = table_.with_key(spec.submitted_by, spec.idempotency_key))
+    return program_reply{known->id, false};
+  if (auto full = table_.room(); !full.ok()) return full;
+  program p;
+  p.id = program_id{++last_};
+  p.created = now;
+  if (spec.deadline > duration{}) p.deadline = now + spec.deadline;
+  p.spec = std::make_shared<program_spec const>(std::move(spec));
+  auto& added = table_.add(std::move(p));
+  if (added.deadline != never) alarms_.set(added.deadline, alarm::deadline, raw(added.id));
+  course_.enter(added, program_state::pending);
+  placer_.look_again();
+  return program_reply{added.id, true};
+}
+
+status controller::wish(time_point now, program_id id, program_wish w) {
+  auto* p = table_.find(id);
+  if (!p) return {code::not_found, "there is no program " + text(id)};
+  placer_.look_again();
+  return course_.wish(*p, w, now);
+}
+
+controller::found controller::alive_on(host const& h, rank_name const& name) {
+  if (!h.alive.contains(name)) return {};
+  return {table_.find(name.program), name.rank};
+}
+
+// What is to end, or has no resources any more, is not kept: the worker kills it and says so.
+std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
+                                                programs_offer const& offer) {
+  auto const n = hosts_.attach(who, offer, now);
+  placer_.look_again();
+  std::vector<std::uint32_t> kept;
+  std::vector<rank_name> held;
+  for (auto const rank : std::vector(hosts_.at(n).alive.begin(), hosts_.at(n).alive.end()))
+    attempts_.out_of_sight(*table_.find(rank.program), rank.rank);
+  for (std::uint32_t i = 0; i < offer.held.size(); ++i) {
+    auto const& r = offer.held[i];
+    auto const [p, rank] = alive_on(hosts_.at(n), r.name);
+    if (!p) continue;
+    held.push_back(r.name);
+    if (r.ended) {
+      course_.rank_dead(*p, rank, *r.ended, now);
+      kept.push_back(i);
+    } else if (attempts_.take_again(*p, rank) && p->goal == goal::run) {
+      kept.push_back(i);
+      if (r.pid != 0) course_.started(*p, rank, r.pid, now);
+    }
+  }
+  absent(now, n, held);
+  return kept;
+}
+
+// It never got the order, or what it had is gone: a worker forgets nothing of what is alive.
+void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
+  auto const alive = hosts_.at(n).alive;
+  for (auto const& name : alive) {
+    if (std::find(held.begin(), held.end(), name) != held.end()) continue;
+    auto* p = table_.find(name.program);
+    bool const fresh = !p->now.ranks[name.rank].started && p->goal == goal::run;
+    if (fresh && attempts_.take_again(*p, name.rank)) {
+      attempts_.order_again(*p, name.rank);
+      continue;
+    }
+    rank_end gone{.name = name, .lease_ran_out = true};
+    course_.rank_dead(*p, name.rank, gone, now);
+  }
+}
+
+void controller::away(stream_id stream) {
+  auto const* h = hosts_.find(stream);
+  if (!h) return;
+  for (auto const& name : h->alive) attempts_.out_of_sight(*table_.find(name.program), name.rank);
+  hosts_.away(stream);
+  placer_.look_again();
+}
+
+void controller::reports(time_point now, rank_reports const& r) {
+  auto* h = hosts_.find(r.stream);
+  if (!h) return;
+  if (r.lease > 0) {
+    if (!host_table::fresh(*h, now)) placer_.look_again();
+    hosts_.renew(*h, now);
+    out_.to(r.stream).lease = r.lease;
+  }
+  for (auto const& s : r.started)
+    if (auto const [p, rank] = alive_on(*h, s.name); p) course_.started(*p, rank, s.pid, now);
+  for (auto const& e : r.ended) report_end(now, *h, e);
+}
+
+// Also of one that nobody knows: who asked about it may be gone, and the worker is to forget it.
+void controller::report_end(time_point now, host& h, rank_end const& end) {
+  out_.to(h.stream).forget.push_back(end.name);
+  auto const [p, rank] = alive_on(h, end.name);
+  if (!p) return;
+  course_.rank_dead(*p, rank, end, now);
+  placer_.look_again();
+}
+
+void controller::tick(time_point now) {
+  for (auto const& name : hosts_.run_out(now)) {
+    auto* p = table_.find(name.program);
+    rank_end lost{.name = name, .lease_ran_out = true};
+    course_.rank_dead(*p, name.rank, lost, now);
+    placer_.look_again();
+  }
+  while (alarms_.next() <= now)
+    if (auto* p = table_.find(program_id{alarms_.pop().id})) {
+      course_.deadline(*p, now);
+      placer_.look_again();
+    }
+}
+
+time_point controller::due() const {
+  return std::min({hosts_.due(), alarms_.next(), placer_.due()});
+}
+
+}  // namespace muster::core::programs

@@ -1,0 +1,98 @@
+// Whole programs: a table of them, and the way of each from its submission over its attempts to its
+// end, as a value: what happens goes in, orders and changes come out. The coordinator calls it
+// within its steps and carries on what it says.
+//
+//   submit, wish ─────────────┐                          ┌──► orders to workers (api/ranks.hpp)
+//   attached, away, reports ──┼──► course ──► attempts ──┤
+//   tick (leases, deadlines) ─┘      ▲                   └──► changes
+//                                    └──── placer, at the end of the step
+//
+// Fence: the next attempt begins only when every rank of the one before is known to be dead: its
+// worker has said so or has come back without it, or its worker's lease has run out, by then the
+// worker has killed it.
+//
+// Owned by the coordinator; engine thread only. Limits: program_limits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/core/api/program_views.hpp"
+#include "server/core/common/alarms.hpp"
+#include "server/core/programs/placer.hpp"
+
+namespace muster::core::programs {
+
+class controller {
+ public:
+  /// `last`: the last id that was given, also by others. Both references outlive it.
+  controller(program_limits limits, std::uint64_t& last, ledger& resources)
+      : limits_(limits), last_(last), ledger_(resources) {}
+
+  /// Errors: INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED.
+  result<program_reply> submit(time_point now, program_spec spec);
+  /// Errors: NOT_FOUND, FAILED_PRECONDITION.
+  status wish(time_point now, program_id id, program_wish w);
+
+  /// A worker with an offer is there; positions of what it holds and keeps. Orders for it follow
+  /// its welcome.
+  std::vector<std::uint32_t> attached(time_point now, arrival const& who,
+                                      programs_offer const& offer);
+  /// The stream has ended, or is not the worker's any more.
+  void away(stream_id stream);
+  void reports(time_point now, rank_reports const& r);
+
+  /// Leases, deadlines.
+  void tick(time_point now);
+  /// The last call of a step.
+  void place(time_point now) { placer_.place(now); }
+  time_point due() const;
+  output const& said() const { return out_; }
+  void begin_step() { out_.clear(); }
+
+  bool knows(program_id id) const { return table_.find(id) != nullptr; }
+  // Views; NOT_FOUND names the id. `cluster` is set by who asks.
+  result<program_view> look(program_id id) const;
+  result<std::vector<rank_view>> ranks(program_id id) const;
+  result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
+  /// The newest first, ids below `before` (0: from the newest), of a state or of all.
+  std::vector<program_view> list(program_id before, std::size_t limit,
+                                 std::optional<program_state> state) const;
+  program_counts counts() const;
+  /// The stream of the worker that has or had a rank of the last attempt; none: it is away. Errors:
+  /// NOT_FOUND.
+  result<stream_id> worker_of(rank_name const& rank) const;
+
+  /// Empty when all is in order between two steps.
+  std::string invalid() const;
+
+ private:
+  enum class alarm : std::uint8_t { deadline };
+  /// The rank of the attempt of now, when it is alive there.
+  struct found {
+    program* of = nullptr;
+    std::uint32_t rank = 0;
+  };
+  found alive_on(host const& h, rank_name const& name);
+  void report_end(time_point now, host& h, rank_end const& end);
+  void absent(time_point now, host_number n, std::vector<rank_name> const& held);
+  std::string waits_for(program const& p) const;
+  program_view view_of(program const& p) const;
+
+  program_limits const limits_;
+  std::uint64_t& last_;
+  ledger& ledger_;
+  output out_;
+  host_table hosts_;
+  port_table ports_{limits_.port_rest};
+  program_table table_{limits_};
+  attempts attempts_{limits_, hosts_, ports_, ledger_, out_};
+  course course_{table_, attempts_, out_};
+  placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_};
+  alarms<alarm> alarms_;
+};
+
+/// What is wrong with it. `limits` stand in the texts.
+status valid(program_spec const& spec, program_limits const& limits);
+
+}  // namespace muster::core::programs

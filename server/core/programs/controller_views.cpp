@@ -1,0 +1,135 @@
+// Programs as readers see them, and whether all is in order.
+#include <algorithm>
+#include <set>
+
+#include "server/core/programs/controller.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+status unknown(program_id id) {
+  return {code::not_found, "there is no program " + text(id)};
+}
+
+std::string counted(std::uint64_t n, std::string const& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::uint32_t least_ranks(program_spec const& spec) {
+  std::uint32_t sum = 0;
+  for (auto const& t : spec.tasks) sum += t.min;
+  return sum;
+}
+
+}  // namespace
+
+std::string controller::waits_for(program const& p) const {
+  if (!p.waits()) return {};
+  auto const hosts = hosts_.attached().size();
+  if (hosts == 0) return "no worker that takes programs is connected";
+  auto const least = least_ranks(*p.spec);
+  auto const of = " of its " + counted(least, "rank");
+  auto const fit = "there is room for " + std::to_string(p.would_fit) + of + " on the " +
+                   counted(hosts, "worker") + " that take programs";
+  if (p.attempts > 0 && p.would_fit == 0 && p.fits_when_idle)
+    return "a pause before it starts again";
+  if (!p.fits_when_idle) return fit + ", and there were not for all if they did nothing else";
+  return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
+}
+
+program_view controller::view_of(program const& p) const {
+  program_view v;
+  v.id = p.id;
+  v.spec = *p.spec;
+  for (auto& variable : v.spec.env) variable.second.clear();
+  v.state = p.state;
+  v.attempt = p.attempts;
+  v.restarts = p.counted_restarts;
+  v.ranks = static_cast<std::uint32_t>(p.now.ranks.size());
+  v.started = p.now.started;
+  v.alive = p.now.alive;
+  v.created = p.created;
+  v.finished = p.finished;
+  v.cause = p.cause;
+  v.waits_for = waits_for(p);
+  return v;
+}
+
+result<program_view> controller::look(program_id id) const {
+  auto const* p = table_.find(id);
+  if (!p) return unknown(id);
+  return view_of(*p);
+}
+
+result<std::vector<rank_view>> controller::ranks(program_id id) const {
+  auto const* p = table_.find(id);
+  if (!p) return unknown(id);
+  std::vector<rank_view> all;
+  for (auto const& r : p->now.ranks) all.push_back(r.seen);
+  return all;
+}
+
+result<std::vector<program_attempt_view>> controller::attempts_of(program_id id) const {
+  auto const* p = table_.find(id);
+  if (!p) return unknown(id);
+  std::vector all(p->before.begin(), p->before.end());
+  if (p->attempts > 0) all.push_back(p->now.about);
+  return all;
+}
+
+std::vector<program_view> controller::list(program_id before, std::size_t limit,
+                                           std::optional<program_state> state) const {
+  auto const& all = table_.all();
+  auto it = before == program_id{} ? all.end() : all.lower_bound(before);
+  std::vector<program_view> views;
+  while (it != all.begin() && views.size() < limit) {
+    --it;
+    if (!state || it->second.state == *state) views.push_back(view_of(it->second));
+  }
+  return views;
+}
+
+program_counts controller::counts() const {
+  program_counts c;
+  for (auto const& [id, p] : table_.all()) ++c.by_state[static_cast<std::size_t>(p.state)];
+  c.ranks_alive = hosts_.alive();
+  return c;
+}
+
+result<stream_id> controller::worker_of(rank_name const& rank) const {
+  auto const* p = table_.find(rank.program);
+  if (!p) return unknown(rank.program);
+  if (p->attempts != rank.attempt || rank.rank >= p->now.ranks.size())
+    return status{code::not_found, "the last attempt of " + text(p->id) + ", " +
+                                       std::to_string(p->attempts) + ", has no such rank"};
+  return hosts_.stream_of(p->now.ranks[rank.rank].on);
+}
+
+std::string controller::invalid() const {
+  std::set<std::pair<std::string, std::uint16_t>> ports;
+  std::uint32_t alive = 0;
+  for (auto const& [id, p] : table_.all()) {
+    std::uint32_t of_program = 0;
+    for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
+      auto const& r = p.now.ranks[i];
+      if (!r.alive) continue;
+      ++of_program;
+      auto const& h = hosts_.at(r.on);
+      if (!h.alive.contains({id, p.attempts, i}))
+        return text(id) + " has a rank that no host knows";
+      if (!ports.emplace(h.address, r.port).second) return "two ranks have one port";
+      if (!ports_.in_use(h.address, r.port)) return "a rank's port is not in use";
+    }
+    if (of_program != p.now.alive) return text(id) + " has miscounted its ranks";
+    if (ended(p.state) && p.now.alive > 0) return text(id) + " has ended with ranks alive";
+    bool const runs = p.state == program_state::starting || p.state == program_state::running;
+    if (runs && p.now.alive == 0) return text(id) + " runs with nothing alive";
+    if (runs != (p.goal == goal::run && !p.waits() && !ended(p.state)))
+      return text(id) + " is " + std::string(name(p.state)) + " and has another goal";
+    alive += of_program;
+  }
+  if (alive != hosts_.alive()) return "hosts have ranks that no program knows";
+  return {};
+}
+
+}  // namespace muster::core::programs

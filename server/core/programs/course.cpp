@@ -1,0 +1,190 @@
+#include "server/core/programs/course.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "server/core/programs/causes.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+// An attempt that ran for less is one of those that make the next wait.
+constexpr duration quick = std::chrono::seconds(10);
+
+// The first two are tried again at once.
+duration pause_after(std::uint32_t quick_ends) {
+  if (quick_ends < 2) return {};
+  auto const doubled = std::min(quick_ends - 2, 5u);
+  return std::min<duration>(std::chrono::seconds(1u << doubled), std::chrono::seconds(30));
+}
+
+bool all_waited_for_ended(attempt const& a) {
+  bool const any =
+      std::any_of(a.ranks.begin(), a.ranks.end(), [](auto const& r) { return !r.serves; });
+  return std::all_of(a.ranks.begin(), a.ranks.end(),
+                     [any](rank const& r) { return (any && r.serves) || r.ended_well(); });
+}
+
+}  // namespace
+
+void course::enter(program& p, program_state s) {
+  p.state = s;
+  table_.note(p);
+  out_.changes.push_back({p.id, s, p.attempts, false});
+}
+
+void course::begun(program& p) {
+  p.goal = goal::run;
+  p.cause = {};
+  enter(p, program_state::starting);
+}
+
+void course::started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now) {
+  attempts_.started(p, rank, pid, now);
+  if (p.state != program_state::starting || p.now.started < p.now.ranks.size()) return;
+  p.now.about.running_since = now;
+  enter(p, program_state::running);
+}
+
+void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
+  attempts_.dead(p, rank, how, now);
+  if (p.goal == goal::run) judge(p, rank, how);
+  if (p.now.alive == 0) close(p, now);
+}
+
+void course::judge(program& p, std::uint32_t rank, rank_end const& how) {
+  auto const& r = p.now.ranks[rank];
+  if (how.lease_ran_out || how.stopped) return fail(p, cause_of(r.seen, how), program_end::lost);
+  if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed);
+  if (all_waited_for_ended(p.now)) {
+    p.now.about.end = program_end::succeeded;
+    end_attempt(p, goal::succeed, p.spec->grace);
+  }
+}
+
+// Losses of machines do not count.
+void course::fail(program& p, program_cause why, program_end as) {
+  ++p.failures[why.host];
+  bool const counts = as == program_end::failed;
+  bool const again = !counts || p.counted_restarts < p.spec->max_restarts;
+  p.counted_restarts += counts && again;
+  p.now.about.end = as;
+  p.now.about.cause = p.cause = std::move(why);
+  end_attempt(p, again ? goal::again : goal::fail, again ? p.spec->restart_grace : p.spec->grace);
+}
+
+void course::end_attempt(program& p, goal then, duration grace) {
+  p.goal = then;
+  if (p.now.alive == 0) return;  // closed by who asked
+  enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
+  attempts_.stop(p, grace);
+}
+
+void course::close(program& p, time_point now) {
+  auto& about = p.now.about;
+  about.ended = now;
+  bool const well = std::all_of(p.now.ranks.begin(), p.now.ranks.end(), [](rank const& r) {
+    return r.seen.exit_status == 0 && r.seen.signal == 0;
+  });
+  switch (p.goal) {
+    case goal::run:
+      return check(false, "an attempt whose ranks have all ended has been judged");
+    case goal::again: {
+      auto const since = about.running_since == never ? about.begun : about.running_since;
+      p.quick_ends = now - since < quick ? p.quick_ends + 1 : 0;
+      p.not_before =
+          now + (about.end == program_end::cancelled ? duration{} : pause_after(p.quick_ends));
+      return enter(p, program_state::restarting);
+    }
+    case goal::succeed:
+      return finish(p, program_state::succeeded, now);
+    case goal::fail:
+      return finish(p, program_state::failed, now);
+    case goal::cancel:
+      return finish(p, program_state::cancelled, now);
+    case goal::stop:
+      if (well) about.end = program_end::succeeded;
+      return finish(p, well ? program_state::succeeded : program_state::cancelled, now);
+  }
+}
+
+void course::finish(program& p, program_state s, time_point now) {
+  p.finished = now;
+  if (s == program_state::succeeded) p.cause = {};
+  enter(p, s);
+  if (s == program_state::failed)
+    out_.failures.push_back({text(p.id), "'" + p.spec->name + "' failed: " + p.cause->text});
+  std::vector<program_id> gone;
+  table_.finished(p, gone);
+  for (auto const id : gone) out_.changes.push_back({id, {}, 0, true});
+}
+
+status course::wish(program& p, program_wish w, time_point now) {
+  switch (w) {
+    case program_wish::cancel:
+      return cancel(p, goal::cancel, "it was cancelled", now);
+    case program_wish::stop:
+      return cancel(p, goal::stop, "it was stopped", now);
+    case program_wish::restart:
+      return restart(p);
+    case program_wish::forget:
+      if (!ended(p.state))
+        return {code::failed_precondition,
+                text(p.id) + " is " + std::string(name(p.state)) + ": cancel it first"};
+      forget(p.id);
+      return {};
+  }
+  return {};
+}
+
+// What has been decided stands: one that has failed is not cancelled by who comes later.
+status course::cancel(program& p, goal then, std::string why, time_point now) {
+  if (ended(p.state) || p.goal == goal::succeed || p.goal == goal::fail) return {};
+  if (p.goal == goal::cancel || p.goal == then) return {};
+  program_cause cause{.kind = cause_kind::request, .text = std::move(why)};
+  if (p.waits()) {
+    p.cause = std::move(cause);
+    finish(p, program_state::cancelled, now);
+    return {};
+  }
+  if (p.goal == goal::run) p.now.about.cause = cause;
+  if (p.goal == goal::run) p.now.about.end = program_end::cancelled;
+  p.cause = std::move(cause);
+  end_attempt(p, then, p.spec->grace);
+  return {};
+}
+
+status course::restart(program& p) {
+  if (ended(p.state) || p.state == program_state::stopping)
+    return {code::failed_precondition,
+            text(p.id) + " is " + std::string(name(p.state)) + ": submit it again"};
+  p.failures.clear();
+  p.quick_ends = 0;
+  if (p.waits()) p.not_before = {};
+  if (p.goal != goal::run || p.waits()) return {};
+  p.now.about.end = program_end::cancelled;
+  p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was asked for"};
+  end_attempt(p, goal::again, p.spec->restart_grace);
+  return {};
+}
+
+void course::deadline(program& p, time_point now) {
+  if (ended(p.state)) return;
+  program_cause why{.kind = cause_kind::deadline, .text = "it had not ended at its deadline"};
+  if (p.waits()) {
+    p.cause = std::move(why);
+    return finish(p, program_state::failed, now);
+  }
+  if (p.goal != goal::run && p.goal != goal::again) return;
+  p.now.about.end = program_end::failed;
+  p.now.about.cause = p.cause = std::move(why);
+  end_attempt(p, goal::fail, p.spec->grace);
+}
+
+void course::forget(program_id id) {
+  out_.changes.push_back({id, {}, 0, true});
+  table_.forget(id);
+}
+
+}  // namespace muster::core::programs

@@ -1,0 +1,49 @@
+// What becomes of a program: which end of a rank is the cause of what, when all others are stopped,
+// whether it is tried again, and when it has ended.
+//
+// Owned by the controller, used within a step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "server/core/programs/attempts.hpp"
+#include "server/core/programs/program_table.hpp"
+
+namespace muster::core::programs {
+
+class course {
+ public:
+  /// All outlive it.
+  course(program_table& table, attempts& bodies, output& out)
+      : table_(table), attempts_(bodies), out_(out) {}
+
+  /// Its state is said; also of a new one.
+  void enter(program& p, program_state s);
+  /// The ranks of an attempt are ordered.
+  void begun(program& p);
+  /// REQUIRES: the rank is alive.
+  void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
+  void rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  /// Errors: FAILED_PRECONDITION, it is too late, or too early, for that.
+  status wish(program& p, program_wish w, time_point now);
+  void deadline(program& p, time_point now);
+
+ private:
+  void judge(program& p, std::uint32_t rank, rank_end const& how);
+  /// The attempt has failed for this; it is stopped, and another follows where one may.
+  void fail(program& p, program_cause why, program_end as);
+  void end_attempt(program& p, goal then, duration grace);
+  void close(program& p, time_point now);
+  void finish(program& p, program_state s, time_point now);
+  status cancel(program& p, goal then, std::string why, time_point now);
+  status restart(program& p);
+  void forget(program_id id);
+
+  program_table& table_;
+  attempts& attempts_;
+  output& out_;
+};
+
+}  // namespace muster::core::programs

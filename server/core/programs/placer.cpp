@@ -1,0 +1,130 @@
+#include "server/core/programs/placer.hpp"
+
+#include <algorithm>
+
+namespace muster::core::programs {
+
+placer::fleet placer::look(program const& p, time_point now, amounts which, bool avoid) const {
+  fleet f;
+  for (auto const n : hosts_.attached()) {
+    auto const& h = hosts_.at(n);
+    auto const failed = p.failures.find(h.name);
+    if (avoid && failed != p.failures.end() && failed->second >= avoided_after) continue;
+    auto const at = ledger_.look(h.stream);
+    auto const held = static_cast<std::uint32_t>(h.alive.size());
+    auto const taken = which == amounts::free ? held : 0;
+    if (!at.open || !host_table::fresh(h, now) || taken >= limits_.worker_ranks_max) continue;
+    f.rooms.push_back({static_cast<std::uint32_t>(f.hosts.size()),
+                       which == amounts::free ? *at.free : *at.all, at.labels,
+                       limits_.worker_ranks_max - taken});
+    f.hosts.push_back(n);
+  }
+  return f;
+}
+
+bool placer::start(program& p, time_point now) {
+  auto f = look(p, now, amounts::free, true);
+  auto where = programs::place(*p.spec, f.rooms);
+  p.fits_when_idle = true;
+  if (where.ranks.empty()) {
+    p.would_fit = where.would_fit;
+    if (!programs::place(*p.spec, look(p, now, amounts::all, true).rooms).ranks.empty())
+      return false;
+    f = look(p, now, amounts::free, false);
+    where = programs::place(*p.spec, f.rooms);
+    p.would_fit = where.would_fit;
+    if (where.ranks.empty()) {
+      p.fits_when_idle =
+          !programs::place(*p.spec, look(p, now, amounts::all, false).rooms).ranks.empty();
+      return false;
+    }
+  }
+  if (!attempts_.begin(p, where, f.hosts, now)) return false;
+  course_.begun(p);
+  return true;
+}
+
+void placer::reserve(program const& p, time_point now) {
+  auto f = look(p, now, amounts::all, true);
+  auto where = programs::place(*p.spec, f.rooms);
+  if (where.ranks.empty()) {
+    f = look(p, now, amounts::all, false);
+    where = programs::place(*p.spec, f.rooms);
+  }
+  std::vector<put_by> needs(f.hosts.size());
+  for (auto const& r : where.ranks) {
+    auto& at = needs[r.host];
+    at.worker = hosts_.at(f.hosts[r.host]).stream;
+    for (auto const& [name, amount] : p.spec->tasks[r.group].resources) {
+      auto const same = [&, &of = name](auto const& m) { return m.first == of; };
+      auto const it = std::find_if(at.missing.begin(), at.missing.end(), same);
+      if (it == at.missing.end())
+        at.missing.emplace_back(name, amount);
+      else
+        it->second += amount;
+    }
+  }
+  std::erase_if(needs, [](put_by const& n) { return n.missing.empty(); });
+  reserved_ = std::move(needs);
+  reserved_for_ = p.id;
+  top_up();
+}
+
+void placer::top_up() {
+  for (auto& r : reserved_)
+    for (auto& [name, missing] : r.missing) {
+      auto const at = ledger_.look(r.worker);
+      if (missing == 0 || !at.free) continue;
+      auto const same = [&, &of = name](auto const& a) { return a.first == of; };
+      auto const has = std::find_if(at.free->begin(), at.free->end(), same);
+      auto const more = has == at.free->end() ? 0 : std::min(missing, has->second);
+      if (more == 0 || !ledger_.take(r.worker, {{name, more}})) continue;
+      r.amounts.emplace_back(name, more);
+      missing -= more;
+    }
+}
+
+void placer::release() {
+  for (auto const& r : reserved_) ledger_.give_back(r.worker, r.amounts);
+  reserved_.clear();
+  reserved_for_ = {};
+}
+
+void placer::place(time_point now) {
+  bool const changed = asked_ || ledger_.version() != seen_;
+  if (!changed && now < due_) return;
+  auto const waiting = table_.waiting();
+  due_ = never;
+  if (waiting.empty()) {
+    release();
+    asked_ = false;
+    seen_ = ledger_.version();
+    return;
+  }
+  top_up();
+  bool const complete = std::all_of(reserved_.begin(), reserved_.end(), [](put_by const& r) {
+    return std::all_of(r.missing.begin(), r.missing.end(),
+                       [](auto const& m) { return m.second == 0; });
+  });
+  if (!asked_ && now < next_look_ && (reserved_.empty() || !complete)) {
+    seen_ = ledger_.version();
+    due_ = next_look_;
+    return;
+  }
+  release();
+  std::size_t tries = 0;
+  for (auto* p : waiting) {
+    if (p->not_before > now) {
+      due_ = std::min(due_, p->not_before);
+      continue;
+    }
+    if (start(*p, now)) continue;
+    if (reserved_for_ == program_id{} && p->fits_when_idle) reserve(*p, now);
+    if (++tries == tries_max) break;
+  }
+  next_look_ = now + between_looks;
+  asked_ = false;
+  seen_ = ledger_.version();
+}
+
+}  // namespace muster::core::programs

@@ -1,0 +1,80 @@
+// Finds workers for programs that wait, the oldest of the highest priority first.
+//
+// The first that does not fit now, and would if the workers did nothing else, has resources put by
+// for it as they become free, worker by worker, so neither closures nor other programs starve it.
+// One program at most has something put by: two that need more than half each would wait for each
+// other for ever.
+//
+// Owned by the controller, used at the end of a step.
+#pragma once
+
+#include <vector>
+
+#include "server/core/programs/attempts.hpp"
+#include "server/core/programs/course.hpp"
+#include "server/core/programs/program_table.hpp"
+
+namespace muster::core::programs {
+
+class placer {
+ public:
+  /// All outlive it.
+  placer(program_limits const& limits, program_table& table, host_table& hosts, attempts& bodies,
+         course& what_follows, ledger& resources)
+      : limits_(limits),
+        table_(table),
+        hosts_(hosts),
+        attempts_(bodies),
+        course_(what_follows),
+        ledger_(resources) {}
+
+  /// Something has changed beside what the ledger's version tells.
+  void look_again() { asked_ = true; }
+  /// Starts what can start.
+  void place(time_point now);
+  /// When it is to be called again.
+  time_point due() const { return due_; }
+
+  /// What has been put by.
+  struct put_by {
+    stream_id worker{};
+    named_amounts amounts;
+    named_amounts missing;
+  };
+  std::vector<put_by> const& reserved() const { return reserved_; }
+  program_id reserved_for() const { return reserved_for_; }
+
+ private:
+  enum class amounts : bool { free, all };
+  struct fleet {
+    std::vector<host_number> hosts;
+    std::vector<room> rooms;
+  };
+  fleet look(program const& p, time_point now, amounts which, bool avoid) const;
+  bool start(program& p, time_point now);
+  void reserve(program const& p, time_point now);
+  void top_up();
+  void release();
+
+  /// Programs that find no room in one look. The others' turn comes.
+  static constexpr std::size_t tries_max = 16;
+  /// A look goes over all workers, so there is time between two that found nothing.
+  static constexpr duration between_looks = std::chrono::milliseconds(10);
+  /// A host that has failed a program so often is avoided while others fit.
+  static constexpr std::uint32_t avoided_after = 2;
+
+  program_limits const& limits_;
+  program_table& table_;
+  host_table& hosts_;
+  attempts& attempts_;
+  course& course_;
+  ledger& ledger_;
+  std::vector<put_by> reserved_;
+  program_id reserved_for_{};
+  bool asked_ = false;
+  std::uint64_t seen_ = 0;  // version of the ledger
+  time_point next_look_{};
+  time_point due_ = never;
+};
+
+}  // namespace muster::core::programs

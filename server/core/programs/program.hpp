@@ -1,0 +1,78 @@
+// A program, its attempt of now, and what is left of those before.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/program_views.hpp"
+#include "server/core/api/ranks.hpp"
+#include "server/core/programs/hosts.hpp"
+
+namespace muster::core::programs {
+
+struct rank {
+  std::uint32_t group = 0;  // in spec->tasks
+  std::uint32_t index = 0;
+  host_number on{};
+  std::uint16_t port = 0;
+  bool alive = true;     // not known to be dead
+  bool started = false;  // its worker has said so
+  bool taken = false;    // its resources, of the worker's stream of now
+  bool serves = false;   // nobody waits for its end
+  rank_view seen{};      // what readers are shown
+
+  bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
+};
+
+struct attempt {
+  std::shared_ptr<attempt_sheet const> sheet;
+  std::vector<rank> ranks;
+  std::vector<std::pair<std::string, std::uint16_t>> ports;  // beside the ranks': to give back
+  std::uint32_t alive = 0, started = 0;
+  program_attempt_view about{};
+};
+
+/// What becomes of the program when nothing of its attempt is alive any more.
+enum class goal : std::uint8_t {
+  run,  ///< it goes on
+  again,
+  succeed,
+  fail,
+  cancel,
+  stop,  ///< as its ranks end
+};
+
+struct program {
+  program_id id{};
+  std::shared_ptr<program_spec const> spec;
+  program_state state = program_state::pending;
+  programs::goal goal = programs::goal::run;
+  attempt now{};                              // the last, also after its end
+  std::deque<program_attempt_view> before{};  // the newest last
+  std::uint32_t attempts = 0;
+  std::uint32_t counted_restarts = 0;
+  std::uint32_t quick_ends = 0;                     // attempts in a row that ended soon
+  std::map<std::string, std::uint32_t> failures{};  // by host, how often it failed the program
+  std::optional<program_cause> cause{};
+  time_point created{}, finished = never;
+  time_point not_before{};  // the next attempt
+  time_point deadline = never;
+  std::uint32_t would_fit = 0;  // when it was last looked for workers
+  bool fits_when_idle = false;
+
+  bool waits() const {
+    return state == program_state::pending ||
+           (state == program_state::restarting && now.alive == 0);
+  }
+};
+
+/// Whether nobody waits for the end of this task.
+bool serves(program_spec const& spec, std::string const& type, std::uint32_t index);
+
+}  // namespace muster::core::programs

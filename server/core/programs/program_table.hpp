@@ -1,0 +1,51 @@
+// Programs by id, by idempotency key and in order, and how many are kept.
+//
+// Owned by the controller. Limits: program_limits::programs_max, finished_max.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "server/core/programs/program.hpp"
+
+namespace muster::core::programs {
+
+class program_table {
+ public:
+  explicit program_table(program_limits const& limits) : limits_(limits) {}
+
+  /// None: no program was submitted with this key.
+  program* with_key(std::string const& submitted_by, std::string const& chosen);
+  /// RESOURCE_EXHAUSTED: too many that have not ended.
+  status room() const;
+  /// REQUIRES: room(), the id is new, its key is not known.
+  program& add(program p);
+  program* find(program_id id);
+  program const* find(program_id id) const;
+
+  /// It has ended. Those that are forgotten for it are put into `gone`.
+  void finished(program const& p, std::vector<program_id>& gone);
+  void forget(program_id id);
+
+  /// Those that wait for workers, by priority, then by age.
+  std::vector<program*> waiting();
+  void note(program const& p);  // after any change of whether it waits
+
+  std::map<program_id, program> const& all() const { return all_; }
+
+ private:
+  using key = std::pair<std::string, std::string>;
+  static key key_of(program const& p) { return {p.spec->submitted_by, p.spec->idempotency_key}; }
+
+  program_limits const& limits_;
+  std::map<program_id, program> all_;
+  std::map<key, program_id> by_key_;
+  std::set<std::pair<time_point, program_id>> ended_;
+  std::set<std::pair<std::int64_t, program_id>> waiting_;  // priority, the highest first
+};
+
+}  // namespace muster::core::programs

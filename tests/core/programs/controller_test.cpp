@@ -1,0 +1,287 @@
+// The way of a program: events in, orders and states out.
+#include "tests/core/programs/fixture.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+using enum program_state;
+using ranks = std::vector<std::uint32_t>;
+using states = std::vector<program_state>;
+
+TEST(programs, ends_well_when_all_its_ranks_do) {
+  bench b;
+  auto const a = b.attach(0), c = b.attach(1);
+  auto const p = b.submit(of_workers(4));
+  EXPECT_EQ(b.started(a), (ranks{0, 1}));
+  EXPECT_EQ(b.started(c), (ranks{2, 3}));
+  b.run(a, p, 1, {0, 1});
+  EXPECT_EQ(b.state(p), starting);
+  b.run(c, p, 1, {2, 3});
+  EXPECT_EQ(b.state(p), running);
+  for (auto const r : {0u, 1u}) b.end(a, p, 1, r);
+  b.end(c, p, 1, 2);
+  EXPECT_EQ(b.state(p), running);
+  b.end(c, p, 1, 3);
+  EXPECT_EQ(b.states[p], (states{pending, starting, running, succeeded}));
+  EXPECT_EQ(b.orders(c).forget, (std::vector<rank_name>{{p, 1, 3}}));
+}
+
+TEST(programs, all_ranks_are_told_all_addresses_and_no_port_twice) {
+  bench b;
+  auto const a = b.attach(0);
+  b.attach(1);
+  b.submit(of_workers(4));
+  auto const sheet = b.orders(a).starts.at(0).sheet;
+  std::vector<std::string> told;
+  for (auto const& t : sheet->tasks) told.push_back(t.address);
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"host0:20000", "host0:20001", "host1:20000", "host1:20001"}));
+  EXPECT_EQ(sheet->own_service, "host0:20002");
+  EXPECT_EQ(sheet->meeting_point, "host0:20003");
+}
+
+TEST(programs, waits_until_all_of_it_fits) {
+  bench b;
+  b.attach(0, {{"gpu", 4}});
+  auto const p = b.submit(of_workers(2, {{"gpu", 4}}));
+  EXPECT_EQ(b.state(p), pending);
+  EXPECT_NE(b.look(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos)
+      << b.look(p).waits_for;
+  auto const c = b.attach(1, {{"gpu", 4}});
+  EXPECT_EQ(b.state(p), starting);
+  EXPECT_EQ(b.started(c), ranks{1});
+}
+
+TEST(programs, the_first_that_fails_is_the_cause_and_others_are_stopped) {
+  bench b;
+  auto const a = b.attach(0), c = b.attach(1);
+  auto const p = b.submit(of_workers(2));
+  b.run(a, p, 1, {0});
+  b.run(c, p, 1, {1});
+  b.end(c, p, 1, 1, 3);
+  EXPECT_EQ(b.state(p), stopping);
+  ASSERT_EQ(b.orders(a).stops.size(), 1u);
+  EXPECT_EQ(b.orders(a).stops[0].ranks, ranks{0});
+  EXPECT_EQ(b.orders(a).stops[0].grace, 10s);
+  b.end(a, p, 1, 0, 143, true);
+  EXPECT_EQ(b.state(p), failed);
+  EXPECT_EQ(b.look(p).cause->task, "worker:1");
+  EXPECT_EQ(b.look(p).cause->exit_status, 3u);
+  EXPECT_EQ(b.look(p).cause->text, "worker:1 on host1: exit status 3");
+}
+
+TEST(programs, starts_again_as_often_as_it_may) {
+  bench b;
+  auto const a = b.attach(0);
+  auto spec = of_workers(1);
+  spec.max_restarts = 1;
+  auto const p = b.submit(spec);
+  b.run(a, p, 1, {0});
+  b.end(a, p, 1, 0, 1);
+  EXPECT_EQ(b.state(p), starting);
+  EXPECT_EQ(b.orders(a).starts.at(0).sheet->attempt, 2u);
+  EXPECT_EQ(b.orders(a).starts.at(0).sheet->tasks[0].address, "host0:20003") << "ports rest";
+  b.run(a, p, 2, {0});
+  b.end(a, p, 2, 0, 1);
+  EXPECT_EQ(b.state(p), failed);
+  auto const all = b.core.attempts_of(p).value();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].end, program_end::failed);
+  EXPECT_EQ(all[1].attempt, 2u);
+}
+
+TEST(programs, the_next_attempt_waits_for_every_process_of_the_one_before) {
+  bench b;
+  auto const a = b.attach(0), c = b.attach(1);
+  auto spec = of_workers(2);
+  spec.max_restarts = 1;
+  auto const p = b.submit(spec);
+  b.run(a, p, 1, {0});
+  b.run(c, p, 1, {1});
+  b.cut(c);
+  b.end(a, p, 1, 0, 1);
+  EXPECT_EQ(b.state(p), restarting);
+  b.attach(2);
+  EXPECT_EQ(b.state(p), restarting) << "rank 1 may be alive";
+  b.advance_in_touch(bench::lease);
+  EXPECT_EQ(b.state(p), restarting) << "the worker's clock may be slower";
+  b.advance_in_touch(1s);
+  EXPECT_EQ(b.state(p), starting);
+}
+
+TEST(programs, the_lease_is_renewed_by_numbers_that_come_back) {
+  bench b;
+  auto const a = b.attach(0);
+  auto const p = b.submit(of_workers(1));
+  b.run(a, p, 1, {0});
+  for (std::uint64_t n = 1; n < 20; ++n) {
+    b.advance(2s);
+    b.report(a, {}, {}, n);
+    EXPECT_EQ(b.orders(a).lease, n);
+  }
+  EXPECT_EQ(b.state(p), running);
+  b.advance(10s);
+  EXPECT_EQ(b.state(p), restarting) << "nothing is started on a lease that has run out";
+  b.report(a, {}, {}, 20);
+  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.core.attempts_of(p).value()[0].end, program_end::lost);
+  EXPECT_EQ(b.look(p).restarts, 0u) << "losses of machines do not count";
+}
+
+TEST(programs, a_worker_that_comes_back_goes_on_with_what_it_has) {
+  bench b;
+  process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {{"gpu", 2}}};
+  auto const a = b.attach(one);
+  auto const p = b.submit(of_workers(2, {{"gpu", 1}}));
+  b.run(a, p, 1, {0});
+  b.cut(a);
+  b.advance(3s);
+  auto const again = b.attach(one, {{{p, 1, 0}, 100, {}}, {{program_id{5}, 1, 0}, 9, {}}});
+  EXPECT_EQ(b.kept, ranks{0}) << "and kills what nobody knows";
+  EXPECT_EQ(b.started(again), ranks{1}) << "the order had not reached it";
+  EXPECT_EQ(b.resources.workers[again].free, (named_amounts{{"gpu", 0}}));
+  b.run(again, p, 1, {1});
+  EXPECT_EQ(b.state(p), running);
+  rank_end over;
+  over.name = {p, 1, 0};
+  b.cut(again);
+  auto const third = b.attach(one, {{{p, 1, 0}, 0, over}, {{p, 1, 1}, 101, {}}});
+  EXPECT_EQ(b.kept, (ranks{0, 1}));
+  EXPECT_EQ(b.resources.workers[third].free, (named_amounts{{"gpu", 1}}));
+}
+
+TEST(programs, one_that_is_to_end_is_not_kept_by_a_worker_that_comes_back) {
+  bench b;
+  process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {}};
+  auto const a = b.attach(one);
+  auto const p = b.submit(of_workers(1));
+  b.run(a, p, 1, {0});
+  b.cut(a);
+  EXPECT_TRUE(b.wish(p, program_wish::cancel).ok());
+  EXPECT_EQ(b.state(p), stopping);
+  auto const again = b.attach(one, {{{p, 1, 0}, 100, {}}});
+  EXPECT_EQ(b.kept, ranks{});
+  EXPECT_EQ(b.state(p), stopping) << "until it is dead";
+  b.end(again, p, 1, 0, 0, true);
+  EXPECT_EQ(b.state(p), cancelled);
+}
+
+TEST(programs, cancel_stops_its_ranks_and_stop_may_end_well) {
+  bench b;
+  auto const a = b.attach(0);
+  auto const p = b.submit(of_workers(1)), q = b.submit(of_workers(1));
+  b.wish(p, program_wish::cancel);
+  EXPECT_EQ(b.orders(a).stops.size(), 1u);
+  b.end(a, p, 1, 0, 0, true);
+  EXPECT_EQ(b.state(p), cancelled);
+  b.wish(q, program_wish::stop);
+  b.end(a, q, 1, 0, 0, true);
+  EXPECT_EQ(b.state(q), succeeded);
+  EXPECT_EQ(b.wish(q, program_wish::restart).code, code::failed_precondition);
+  EXPECT_TRUE(b.wish(q, program_wish::forget).ok());
+  EXPECT_FALSE(b.core.knows(q));
+  EXPECT_EQ(b.wish(q, program_wish::forget).code, code::not_found);
+}
+
+TEST(programs, parameter_servers_are_stopped_when_all_others_have_ended) {
+  bench b;
+  auto const a = b.attach(0);
+  auto spec = of_workers(1);
+  spec.tasks.push_back({.type = "ps"});
+  auto const p = b.submit(spec);
+  b.run(a, p, 1, {0, 1});
+  b.end(a, p, 1, 0);
+  EXPECT_EQ(b.state(p), stopping);
+  EXPECT_EQ(b.orders(a).stops.at(0).ranks, ranks{1});
+  b.end(a, p, 1, 1, 143, true);
+  EXPECT_EQ(b.state(p), succeeded);
+}
+
+TEST(programs, a_host_that_failed_it_twice_is_avoided_while_others_fit) {
+  bench b;
+  auto const a = b.attach(0, {{"gpu", 1}});
+  auto spec = of_workers(1, {{"gpu", 1}});
+  spec.max_restarts = 9;
+  auto const p = b.submit(spec);
+  for (std::uint32_t attempt : {1u, 2u}) {
+    EXPECT_EQ(b.look(p).attempt, attempt);
+    b.end(a, p, attempt, 0, 1);
+    b.advance_in_touch(40s);
+  }
+  b.attach(1, {{"gpu", 1}});
+  b.end(a, p, 3, 0, 1);
+  b.advance_in_touch(40s);
+  EXPECT_EQ(b.core.ranks(p).value()[0].worker, "worker:1");
+}
+
+TEST(programs, two_that_need_more_than_half_each_run_one_after_the_other) {
+  bench b;
+  auto const a = b.attach(0, {{"gpu", 4}}), c = b.attach(1, {{"gpu", 4}});
+  auto const first = b.submit(of_workers(6, {{"gpu", 1}}));
+  auto const second = b.submit(of_workers(6, {{"gpu", 1}}));
+  EXPECT_EQ(b.state(first), starting);
+  EXPECT_EQ(b.state(second), pending);
+  EXPECT_EQ(b.resources.workers[c].free, (named_amounts{{"gpu", 0}})) << "put by for the second";
+  auto const third = b.submit(of_workers(1, {{"gpu", 2}}));
+  EXPECT_EQ(b.state(third), pending);
+  for (std::uint32_t r = 0; r < 6; ++r) b.end(r < 4 ? a : c, first, 1, r);
+  EXPECT_EQ(b.state(first), succeeded);
+  b.advance(1s);
+  EXPECT_EQ(b.state(second), starting);
+  EXPECT_EQ(b.state(third), starting);
+}
+
+TEST(programs, one_that_can_never_start_keeps_nothing_from_others) {
+  bench b;
+  b.attach(0, {{"gpu", 4}});
+  auto const large = b.submit(of_workers(5, {{"gpu", 1}}));
+  auto const small = b.submit(of_workers(4, {{"gpu", 1}}));
+  EXPECT_EQ(b.state(large), pending);
+  EXPECT_EQ(b.state(small), starting);
+}
+
+TEST(programs, fails_at_its_deadline) {
+  bench b;
+  auto const a = b.attach(0);
+  auto spec = of_workers(1);
+  spec.deadline = 5s;
+  auto const p = b.submit(spec);
+  b.run(a, p, 1, {0});
+  b.advance(5s);
+  EXPECT_EQ(b.state(p), stopping);
+  b.end(a, p, 1, 0, 0, true);
+  EXPECT_EQ(b.state(p), failed);
+  EXPECT_EQ(b.look(p).cause->kind, cause_kind::deadline);
+}
+
+TEST(programs, a_second_one_with_the_same_key_is_the_first) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.idempotency_key = "once";
+  auto const p = b.submit(spec);
+  auto const again = b.step([&] { return b.core.submit(b.now, spec); });
+  EXPECT_EQ(again.value(), (program_reply{p, false}));
+}
+
+TEST(programs, its_limits_are_said) {
+  bench b({.programs_max = 1, .finished_max = 1, .ranks_max = 4});
+  auto const refused = [&](program_spec spec) {
+    return b.step([&] { return b.core.submit(b.now, std::move(spec)); }).error();
+  };
+  EXPECT_EQ(refused(of_workers(5)).field, "tasks.worker");
+  EXPECT_EQ(refused(of_workers(5)).limit, 4u);
+  EXPECT_EQ(refused({}).field, "name");
+  auto spec = of_workers(1);
+  spec.ends_with = {"chief"};
+  EXPECT_EQ(refused(spec).field, "ends_with");
+  auto const p = b.submit(of_workers(1));
+  EXPECT_EQ(refused(of_workers(1)).code, code::resource_exhausted);
+  b.wish(p, program_wish::cancel);
+  auto const q = b.submit(of_workers(1));
+  b.wish(q, program_wish::cancel);
+  EXPECT_FALSE(b.core.knows(p)) << "the oldest that has ended is forgotten";
+  EXPECT_TRUE(b.core.knows(q));
+}
+
+}  // namespace
+}  // namespace muster::core::programs

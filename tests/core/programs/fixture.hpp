@@ -1,0 +1,174 @@
+// A controller with workers made by hand: events in, orders and changes out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/core/programs/controller.hpp"
+
+namespace muster::core::programs {
+
+using namespace std::chrono_literals;
+
+/// Resources of workers, as the scheduler has them.
+class model_ledger final : public ledger {
+ public:
+  struct worker {
+    named_amounts free, all;
+    named_texts labels;
+    bool open = true;
+  };
+  std::map<stream_id, worker> workers;
+
+  worker_room look(stream_id s) const override {
+    auto const it = workers.find(s);
+    if (it == workers.end()) return {};
+    auto const& w = it->second;
+    return {w.open, &w.free, &w.all, &w.labels};
+  }
+  bool take(stream_id s, named_amounts const& amounts) override {
+    return workers.contains(s) && programs::take(workers.at(s).free, amounts);
+  }
+  void give_back(stream_id s, named_amounts const& amounts) override {
+    if (!workers.contains(s)) return;
+    programs::give_back(workers.at(s).free, amounts);
+    ++version_;
+  }
+  std::uint64_t version() const override { return version_; }
+
+ private:
+  std::uint64_t version_ = 1;
+};
+
+/// What a worker process knows of itself: its ranks go where it goes.
+struct process {
+  std::uint64_t incarnation = 0;
+  std::int64_t index = 0;
+  std::string host;
+  named_amounts resources;
+  std::uint16_t first_port = 20'000, last_port = 20'099;
+  std::string address = host;
+};
+
+class bench {
+ public:
+  explicit bench(program_limits limits = {}) : core(limits, last_id_, resources) {}
+
+  model_ledger resources;
+  controller core;
+  time_point now{std::chrono::seconds(1'700'000'000)};
+  static constexpr duration lease = 8s;
+
+  /// Performs one call in a step of its own.
+  template <class Call>
+  auto step(Call call) {
+    core.begin_step();
+    struct ending {
+      bench& b;
+      ~ending() {
+        b.core.place(b.now);
+        EXPECT_EQ(b.core.invalid(), "");
+        for (auto const& c : b.core.said().changes) b.states[c.program].push_back(c.state);
+        for (auto const& o : b.core.said().orders) b.sent[o.stream].push_back(o);
+      }
+    } end{*this};
+    return call();
+  }
+
+  stream_id attach(process const& p, std::vector<held_rank> held = {}) {
+    auto const s = stream_id{++last_stream_};
+    resources.workers[s] = {p.resources, p.resources, {}};
+    programs_offer offer{p.first_port, p.last_port, lease, p.address, std::move(held)};
+    kept = step([&] {
+      return core.attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
+    });
+    return s;
+  }
+  stream_id attach(std::int64_t index, named_amounts amounts = {}) {
+    auto const host = "host" + std::to_string(index);
+    return attach({static_cast<std::uint64_t>(index) + 1, index, host, std::move(amounts)});
+  }
+  void cut(stream_id s) {
+    resources.workers.erase(s);
+    step([&] { core.away(s); });
+  }
+  program_id submit(program_spec spec) {
+    return step([&] { return core.submit(now, std::move(spec)); }).value().program;
+  }
+  status wish(program_id id, program_wish w) {
+    return step([&] { return core.wish(now, id, w); });
+  }
+  void report(stream_id s, std::vector<rank_reports::start> started,
+              std::vector<rank_end> ended = {}, std::uint64_t number = 0) {
+    step([&] { core.reports(now, {s, std::move(started), std::move(ended), number}); });
+  }
+  /// As advance, with every worker's lease renewed.
+  void advance_in_touch(duration d) {
+    for (auto const until = now + d; now < until;) {
+      for (auto const& [s, w] : resources.workers) report(s, {}, {}, ++last_number_);
+      advance(std::min<duration>(2s, until - now));
+    }
+  }
+  void advance(duration d) {
+    auto const until = now + d;
+    while (core.due() <= until) {
+      now = std::max(now, core.due());
+      step([&] { core.tick(now); });
+    }
+    now = until;
+  }
+
+  program_view look(program_id id) const { return core.look(id).value(); }
+  program_state state(program_id id) const { return look(id).state; }
+  /// What this worker was ordered in the last step.
+  rank_orders orders(stream_id s) const {
+    for (auto const& o : core.said().orders)
+      if (o.stream == s) return o;
+    return {s};
+  }
+  std::vector<std::uint32_t> started(stream_id s) const {
+    std::vector<std::uint32_t> all;
+    for (auto const& o : orders(s).starts) all.insert(all.end(), o.ranks.begin(), o.ranks.end());
+    return all;
+  }
+  /// The worker says that these run.
+  void run(stream_id s, program_id id, std::uint32_t attempt, std::vector<std::uint32_t> ranks) {
+    std::vector<rank_reports::start> all;
+    for (auto const r : ranks) all.push_back({{id, attempt, r}, 100 + r});
+    report(s, std::move(all));
+  }
+  void end(stream_id s, program_id id, std::uint32_t attempt, std::uint32_t rank,
+           std::uint32_t exit_status = 0, bool stopped = false) {
+    rank_end e;
+    e.name = {id, attempt, rank};
+    e.exit_status = exit_status;
+    e.stopped = stopped;
+    report(s, {}, {std::move(e)});
+  }
+
+  std::vector<std::uint32_t> kept;                    // at the last attach
+  std::map<stream_id, std::deque<rank_orders>> sent;  // and not taken
+  std::map<program_id, std::vector<program_state>> states;
+
+ private:
+  std::uint64_t last_id_ = 100, last_stream_ = 0, last_number_ = 0;
+};
+
+/// A program of so many workers.
+inline program_spec of_workers(std::uint32_t n, named_amounts each = {}) {
+  program_spec s;
+  s.name = "train";
+  s.command = {"train", "--fast"};
+  program_tasks t;
+  t.min = t.max = n;
+  t.resources = std::move(each);
+  s.tasks.push_back(std::move(t));
+  return s;
+}
+
+}  // namespace muster::core::programs
