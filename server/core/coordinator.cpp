@@ -32,6 +32,7 @@ void coordinator::state::begin(time_point t) {
   step.now = t;
   step.fx.clear();
   places.begin_step();
+  programs.begin_step();
 }
 
 // The end of every step, in this order:
@@ -40,7 +41,7 @@ void coordinator::state::begin(time_point t) {
 //      worker, or without the version that they need
 //   2  sessions that have nothing left drain, finish or go
 //   3  values and jobs go where there are too many
-//   4  closures are handed out: builds, gangs, then turn by turn
+//   4  programs are placed, then closures are handed out: builds, gangs, then turn by turn
 //   5  the watchdog looks, what changed of durable jobs is said, and the next tick is set
 effects const& coordinator::state::end() {
   do {
@@ -59,13 +60,17 @@ effects const& coordinator::state::end() {
     }
   intake.tidy_rebuilders();
   if (ends.over_a_limit()) ends.keep_within_limits();
-  if (!step.stopping) handing.dispatch();
+  if (!step.stopping) {
+    programs.place(step.now);
+    handing.dispatch();
+  }
+  say_programs();
   auto const& n = book.counts();
   watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !roster.empty()), step.now);
   step.fx.value_moves = values.take_moves();
   words.say();
   due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
-                  watchdog.due(), scheduler.lone.due(), builds.due(), versions.due()});
+                  watchdog.due(), scheduler.lone.due(), builds.due(), versions.due(), programs.due()});
   return step.fx;
 }
 
@@ -132,6 +137,7 @@ effects const& coordinator::step(time_point now, tick const&) {
   if (now >= st.roster.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
   while (st.step.alarms.next() <= now) st.ring(st.step.alarms.pop());
   st.expire_calls();
+  st.programs.tick(now);
   st.builds.build_what_is_due(now);
   if (st.scheduler.lone.due() <= now) st.handing.keep_a_worker_empty();
   if (st.watchdog.due() <= now && !st.step.stopping) st.handing.report_stall();

@@ -34,6 +34,9 @@ struct closure_groups;
 struct graph_nodes;
 struct value_holder;
 struct worker_hands;  // …here
+namespace programs {
+class controller;
+}
 
 class coordinator {
  public:
@@ -73,6 +76,9 @@ class coordinator {
   effects const& step(time_point now, await_value const& e);
   effects const& step(time_point now, call_gone const& e);
   effects const& step(time_point now, values_moved& e);
+  effects const& step(time_point now, submit_program& e);
+  effects const& step(time_point now, change_program const& e);
+  effects const& step(time_point now, rank_reports const& e);
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 
@@ -102,6 +108,7 @@ class coordinator {
   bool knows(session_id id) const;
   bool knows(closure_id id) const;
   bool knows(per_worker_id id) const;
+  bool knows(program_id id) const;
   /// It is one of several, and they keep more bytes of values than config::value_bytes_max.
   bool server_keeps_too_much() const;
   /// It keeps more of them than its share; see shared_budget.
@@ -161,6 +168,8 @@ class coordinator {
   /// What a worker runs and was sent ahead, oldest first; at most `limit` of each.
   result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
                                    std::size_t limit) const;
+
+  programs::controller const& programs() const;
 
   result<per_worker_view> per_worker(per_worker_id id) const;
   /// In order of creation, ids above `after`.

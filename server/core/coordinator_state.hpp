@@ -62,6 +62,7 @@ struct coordinator::state : engine_state {
     return end();
   }
   void ring(alarm<alarm_kind> const& a);
+  void say_programs();
   void expire_calls();
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }

@@ -17,6 +17,7 @@
 #include "server/core/api/ids.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/phase.hpp"
+#include "server/core/api/programs.hpp"
 #include "server/core/api/time.hpp"
 #include "server/core/api/vocabulary.hpp"
 
@@ -250,6 +251,7 @@ struct changes {
   std::vector<component_changed> components;
   std::vector<session_released> sessions_released;
   std::vector<session_id> let_go;  ///< were durable: nothing of them outlives the process any more
+  std::vector<program_changed> programs;
 
   void clear();
   bool operator==(changes const&) const = default;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/core/api/programs.hpp"
 #include "server/core/api/time.hpp"
 
 namespace muster::core {
@@ -151,6 +152,8 @@ struct config {
   /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
   /// worker_failures_max, as far as a closure counts.
   std::uint32_t max_worker_failures = 3;
+
+  program_limits programs{};
 
   /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its
   /// credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long

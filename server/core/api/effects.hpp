@@ -23,6 +23,8 @@ struct welcome {
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
   std::uint32_t nested_max = 0;  // so many of what it holds may wait for values at one time
+  /// Positions in programs_offer::held of ranks that go on, or whose end is taken; none: no offer.
+  std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
   bool operator==(welcome const&) const = default;
 };
@@ -194,7 +196,7 @@ struct reply {
   call_id call{};
   muster::status status;
   std::variant<std::monostate, session_reply, resume_reply, join_reply, value_reply,
-               per_worker_reply, functions_reply>
+               per_worker_reply, functions_reply, program_reply>
       body;
 
   bool operator==(reply const&) const = default;
@@ -209,6 +211,7 @@ struct effects {
   std::vector<drop_request> drop_requests;
   std::vector<drain_request> drain_requests;
   std::vector<disconnect> disconnects;
+  std::vector<core::rank_orders> rank_orders;
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
   std::vector<session_id> released;  // sessions that were forgotten, with all they had

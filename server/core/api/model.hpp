@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "server/core/api/blob.hpp"
 #include "server/core/api/ids.hpp"
+#include "server/core/api/ranks.hpp"
 #include "server/core/api/time.hpp"
 #include "server/core/api/vocabulary.hpp"
 
@@ -167,6 +168,7 @@ struct worker_attached {
   worker_spec spec;
   std::vector<held_closure> held{};      // from before, when its connection broke
   std::vector<worker_result> answers{};  // of then, which may not have been taken; consumed
+  std::optional<programs_offer> programs{};  // none: it takes no ranks
 };
 
 /// A slot has worked on it for so long.
@@ -390,6 +392,7 @@ using event =
                  drain_task, cordon_task, learn_functions, open_session, schedule, seal_session,
                  cancel_session, close_session, suspend_session, resume_session, release_values,
                  delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
-                 join_session, await_value, call_gone, values_moved, tick, stop>;
+                 join_session, await_value, call_gone, values_moved, submit_program,
+                 change_program, rank_reports, tick, stop>;
 
 }  // namespace muster::core

@@ -49,8 +49,8 @@ std::string_view name(remark_kind k) {
   static constexpr std::string_view names[] = {
       "worker_away",     "worker_returned", "worker_lost",   "worker_given_up", "task_cordoned",
       "task_uncordoned", "dependency_lost", "closure_alone", "no_progress",     "spill_failed",
-      "values_dropped",  "job_failed",      "session_failed"};
-  return named<remark_kind::session_failed>(names, k);
+      "values_dropped",  "job_failed",      "session_failed", "program_failed"};
+  return named<remark_kind::program_failed>(names, k);
 }
 
 std::string_view name(attempt_end e) {
@@ -115,6 +115,7 @@ void effects::clear() {
   drop_requests.clear();
   drain_requests.clear();
   disconnects.clear();
+  rank_orders.clear();
   outcomes.clear();
   notices.clear();
   released.clear();
@@ -134,7 +135,7 @@ void changes::clear() {
   };
   empty(functions, places, workers, tasks, names, sessions, created, moved, attempts, ended,
         failures, values, values_read, queue_waits, value_waits, released, per_worker, components,
-        sessions_released, let_go);
+        sessions_released, let_go, programs);
 }
 
 }  // namespace muster::core

@@ -19,7 +19,8 @@ struct server_wide {
   /// a handle of the one before must not pass for one of this.
   explicit server_wide(time_point start)
       : first_per_worker(static_cast<std::uint64_t>(start.time_since_epoch().count())),
-        last_per_worker(first_per_worker) {}
+        last_per_worker(first_per_worker),
+        last_program(first_per_worker) {}
   server_wide(server_wide const&) = delete;
 
   std::uint32_t coordinators = 0;
@@ -31,6 +32,7 @@ struct server_wide {
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
+  std::uint64_t last_program;  // begins above the time of the start for the same reason
   shared_budget value_bytes, spilled_bytes, row_bytes;
 };
 

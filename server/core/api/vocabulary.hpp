@@ -82,6 +82,7 @@ enum class remark_kind : std::uint8_t {
   values_dropped,   ///< values were released to stay within a limit
   job_failed,       ///< a job has ended FAILED
   session_failed,   ///< an error has ended a generation of a client program's session
+  program_failed,   ///< for good
 };
 
 std::string_view name(closure_state);   // "QUEUED"

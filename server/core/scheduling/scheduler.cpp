@@ -212,6 +212,32 @@ void scheduler::take_for_lane(seat& w, lane const& l) {
 void scheduler::give_back_for_lane(seat& w, lane const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources)
     amount_of(w.free, name)->second += amount;
+  ++room_version_;
+  reconsider(w);
+}
+
+bool scheduler::lend(seat& w, resource_amounts const& amounts) {
+  if (amounts.empty()) return true;
+  if (!enough(w.free, {{}, -1, {}, amounts, {}})) return false;
+  for (auto const& [name, amount] : amounts) {
+    amount_of(w.free, name)->second -= amount;
+    auto const known = amount_of(w.lent, name);
+    known == w.lent.end() ? (void)w.lent.emplace_back(name, amount)
+                          : (void)(known->second += amount);
+  }
+  reconsider(w);
+  return true;
+}
+
+void scheduler::take_back(seat& w, resource_amounts const& amounts) {
+  if (amounts.empty()) return;
+  for (auto const& [name, amount] : amounts) {
+    auto const lent = amount_of(w.lent, name);
+    check(lent != w.lent.end() && lent->second >= amount, "what is taken back was lent");
+    lent->second -= amount;
+    amount_of(w.free, name)->second += amount;
+  }
+  ++room_version_;
   reconsider(w);
 }
 
@@ -284,6 +310,7 @@ std::string scheduler::misplaced(seat const& w) const {
         for (auto const& [resource, amount] : requirements_[l.requirement].resources)
           taken[resource] += amount;
     }
+  for (auto const& [resource, amount] : w.lent) taken[resource] += amount;
   if (waiting != w.yielded || w.slots <= w.yielded || w.slots > w.credits)
     return name + " has other slots than its closures gave back";
   for (auto const& [resource, amount] : w.free)

@@ -86,6 +86,12 @@ class scheduler {
   void set_built(seat& w, per_worker_id v, bool built);
 
   bool has_free(seat const& w, slot c) const;
+  /// For ranks of programs, which hold no slot. False: there is not that much free.
+  bool lend(seat& w, resource_amounts const& amounts);
+  /// REQUIRES: lent.
+  void take_back(seat& w, resource_amounts const& amounts);
+  /// Another number: workers have come or gone, or resources have become free.
+  std::uint64_t room_version() const { return room_version_; }
   /// The worker holds the closure, the newest of its own (or the oldest): it runs where a slot is
   /// free, else it is sent ahead. Says which; the caller tells its book.
   [[nodiscard]] bool hold(seat& w, slot c) {
@@ -131,7 +137,10 @@ class scheduler {
   seat* next(std::vector<slot>& run) { return placement_.next(run); }
 
   /// A worker came, or takes closures again, or does not any more.
-  void fleet_changed() { gangs.fleet_changed(); }
+  void fleet_changed() {
+    gangs.fleet_changed();
+    ++room_version_;
+  }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
   /// Which worker would run which member, or nothing. `idle`: with what is free now; else with all
@@ -188,6 +197,7 @@ class scheduler {
   std::vector<seat*> by_number_;
   std::vector<stream_id> reserved_;  // for the oldest gang
   time_point noted_at_ = never;      // when idle workers were
+  std::uint64_t room_version_ = 1;
 };
 
 }  // namespace muster::core

@@ -30,6 +30,15 @@ bool take_resources(room& r, requirement const& needs) {
   return true;
 }
 
+// Ranks of programs may run for days: nothing is kept free beside them.
+resource_amounts besides_ranks(seat const& w) {
+  auto left = w.resources;
+  for (auto const& [name, amount] : w.lent)
+    for (auto& [of, has] : left)
+      if (of == name) has -= amount;
+  return left;
+}
+
 // A gang is one node, as is a closure without one; an edge goes to what an input comes from. Takes
 // away nodes that need nothing that is left; what cannot be taken away waits for itself.
 bool waits_for_itself(std::vector<closure_spec> const& specs) {
@@ -99,7 +108,7 @@ std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) co
   auto const add = [&](seat& w) {
     if (!w.open || !w.placed || (idle && (w.shut & (seat::for_lone | seat::by_lone)))) return;
     auto const used = idle ? w.held() : 0;
-    if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : w.resources});
+    if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : besides_ranks(w)});
   };
   if (idle) {
     placement_.for_each_idle(add);

@@ -55,6 +55,7 @@ struct seat {
   slot_list running;                 // closures that its slots work on, oldest first
   slot_list ahead;                   // sent and not started, oldest first
   resource_amounts free;             // of its resources
+  resource_amounts lent;             // those that ranks of programs have, or that wait for them
   std::vector<per_worker_id> built;  // PerWorkerValues that it has, sorted
   std::vector<std::uint32_t> satisfied;  // requirements, by number
   placement_class* placed = nullptr;     // null: it has retired

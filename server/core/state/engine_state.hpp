@@ -12,9 +12,11 @@
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/policies/watchdog.hpp"
 #include "server/core/records/closure_table.hpp"
+#include "server/core/programs/controller.hpp"
 #include "server/core/records/place_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
 #include "server/core/sessions/session_table.hpp"
+#include "server/core/state/seat_ledger.hpp"
 #include "server/core/state/step_frame.hpp"
 #include "server/core/values/value_store.hpp"
 #include "server/core/workers/worker_roster.hpp"
@@ -48,6 +50,8 @@ struct engine_state {
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};
+  seat_ledger resources{scheduler};
+  programs::controller programs{step.config.programs, wide.last_program, resources};
 };
 
 }  // namespace muster::core

@@ -25,6 +25,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   w.away = true;
   at.open = false;
   w.away_since = core_.step.now;
+  core_.programs.away(w.stream);
   state_gone(t, why, false);
   count(w);
   core_.scheduler.update(at);

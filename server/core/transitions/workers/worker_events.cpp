@@ -74,6 +74,9 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                                     {},
                                     core_.step.config.reconnect_grace,
                                     seated.credits - seated.slots});
+  if (e.programs)
+    core_.step.fx.welcomes.back().kept_ranks = core_.programs.attached(
+        core_.step.now, {w.stream, t.job, t.index, t.spec.incarnation, t.spec.host}, *e.programs);
   return {&w, old};
 }
 
@@ -202,6 +205,7 @@ void worker_events::retire(worker& w) {
 void worker_events::dismiss(worker& w) {
   if (w.alarm != never) core_.step.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
+  core_.programs.away(w.stream);
   core_.places.release(w.place);
   core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);

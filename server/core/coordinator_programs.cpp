@@ -1,0 +1,48 @@
+// Events about programs, and what the controller says in a step.
+#include <iterator>
+#include <utility>
+
+#include "server/core/coordinator_state.hpp"
+
+namespace muster::core {
+
+effects const& coordinator::step(time_point now, submit_program& e) {
+  return state_->perform(now, [&] {
+    auto& st = *state_;
+    if (st.step.refuse_when_stopping(e.call)) return;
+    auto made = st.programs.submit(now, std::move(e.spec));
+    made ? st.step.answer(e.call, {}, *made) : st.step.answer(e.call, made.error());
+  });
+}
+
+effects const& coordinator::step(time_point now, change_program const& e) {
+  return state_->perform(now, [&] {
+    auto& st = *state_;
+    if (st.step.refuse_when_stopping(e.call)) return;
+    st.step.answer(e.call, st.programs.wish(now, e.program, e.wish));
+  });
+}
+
+effects const& coordinator::step(time_point now, rank_reports const& e) {
+  return state_->perform(now, [&] { state_->programs.reports(now, e); });
+}
+
+void coordinator::state::say_programs() {
+  auto const& said = programs.said();
+  if (said.empty()) return;
+  auto& fx = step.fx;
+  fx.rank_orders = said.orders;
+  fx.changes.programs = said.changes;
+  for (auto const& f : said.failures)
+    fx.remarks.push_back({remark_kind::program_failed, f.about, f.text});
+}
+
+programs::controller const& coordinator::programs() const {
+  return state_->programs;
+}
+
+bool coordinator::knows(program_id id) const {
+  return state_->programs.knows(id);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,31 @@
+// The scheduler's resources as the controller of programs sees them. Owned by engine_state.
+#pragma once
+
+#include "server/core/programs/ledger.hpp"
+#include "server/core/scheduling/scheduler.hpp"
+
+namespace muster::core {
+
+class seat_ledger final : public programs::ledger {
+ public:
+  explicit seat_ledger(core::scheduler& s) : scheduler_(s) {}
+
+  programs::worker_room look(stream_id worker) const override {
+    auto const* w = scheduler_.find(worker);
+    if (!w) return {};
+    return {w->open && w->placed, &w->free, &w->resources, &w->labels};
+  }
+  bool take(stream_id worker, named_amounts const& amounts) override {
+    auto* w = scheduler_.find(worker);
+    return w && scheduler_.lend(*w, amounts);
+  }
+  void give_back(stream_id worker, named_amounts const& amounts) override {
+    if (auto* w = scheduler_.find(worker)) scheduler_.take_back(*w, amounts);
+  }
+  std::uint64_t version() const override { return scheduler_.room_version(); }
+
+ private:
+  core::scheduler& scheduler_;
+};
+
+}  // namespace muster::core
