@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "server/core/programs/controller.hpp"
+
 namespace muster::server {
 
 hub::hub(core::config config, hub_environment environment, log_limits limits)
@@ -52,6 +54,16 @@ void hub::report(core::stream_id stream, core::closure_id closure, closure_progr
   logs_.set_progress(held->job, closure, std::move(progress));
 }
 
+void hub::read_log(rank_log_query query, rank_logs::handler done) {
+  auto const stream = core_.programs().worker_of(query.rank);
+  if (!stream) return done(stream.error());
+  auto const sink = workers_.find(*stream);
+  if (sink == workers_.end())
+    return done(muster::status{code::unavailable, "its worker is away; ask again"});
+  query.number = rank_logs_.expect(*stream, std::move(done));
+  if (query.number != 0) sink->second->on_log_query(query);
+}
+
 hub::learned hub::learn(std::vector<std::string> names) {
   auto const answer = ask_now(core::learn_functions{{}, std::move(names)});
   return {answer.status, std::get<core::functions_reply>(answer.body).ids};
@@ -94,7 +106,8 @@ void hub::pass_on(core::remark const& r) {
   using core::coordination::severity;
   bool const good = r.kind == remark_kind::worker_returned ||
                     r.kind == remark_kind::task_cordoned || r.kind == remark_kind::task_uncordoned;
-  bool const over = r.kind == remark_kind::job_failed || r.kind == remark_kind::session_failed;
+  bool const over = r.kind == remark_kind::job_failed || r.kind == remark_kind::session_failed ||
+                    r.kind == remark_kind::program_failed;
   environment_.remark({good   ? severity::info
                        : over ? severity::error
                               : severity::warning,
@@ -219,11 +232,16 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
+  for (auto const& o : fx.rank_orders)
+    if (auto* sink = sink_of(o.stream)) sink->on_rank_orders(o);
   for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
   for (auto const& r : fx.remarks) pass_on(r);
   if (!fx.value_moves.empty() && environment_.move_values) environment_.move_values(fx.value_moves);
   for (auto const& d : fx.disconnects)
-    if (auto node = workers_.extract(d.stream)) node.mapped()->on_disconnect(d.status, d.final);
+    if (auto node = workers_.extract(d.stream)) {
+      node.mapped()->on_disconnect(d.status, d.final);
+      rank_logs_.gone(d.stream);
+    }
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);
   to_sessions later;

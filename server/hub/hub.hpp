@@ -14,6 +14,7 @@
 #include "server/hub/durable_line.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/notice.hpp"
+#include "server/hub/rank_logs.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
 
@@ -30,6 +31,9 @@ class worker_sink {
   virtual void on_recall(core::recall_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
+  /// Of workers that offer to run ranks.
+  virtual void on_rank_orders(core::rank_orders const&) {}
+  virtual void on_log_query(rank_log_query const&) {}
   /// Last call; the hub has forgotten the sink.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
@@ -140,7 +144,10 @@ class hub {
 
   core::stream_id attach(worker_sink& sink);  // mint an id for a worker's stream
   /// The sink is going; no more calls to it.
-  void detach(core::stream_id stream) { workers_.erase(stream); }
+  void detach(core::stream_id stream) {
+    workers_.erase(stream);
+    rank_logs_.gone(stream);
+  }
   void attach(core::session_id session, session_sink& sink);  // instead of the one it has
   void detach(core::session_id session) { sessions_.erase(session); }
   /// Calls it when all that was said of a durable session so far may be told: at once for others.
@@ -155,6 +162,7 @@ class hub {
   void when_told(core::session_id s, durable_line::told t);
   void when_told(core::closure_id c, durable_line::told t);
   void when_told(core::per_worker_id v, durable_line::told t);
+  void when_told(core::program_id, durable_line::told t) { t({}); }  // nothing of it is written
   /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
   /// a while: nobody tells when it is over.
   bool must_wait(core::session_id session) const;
@@ -162,6 +170,12 @@ class hub {
   /// What a worker says of a closure: kept when its stream holds this attempt, else counted.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
+  /// Asks the worker of a rank for what it has printed; `done` is called once. Errors: NOT_FOUND,
+  /// nobody knows the rank; UNAVAILABLE, its worker is away; RESOURCE_EXHAUSTED.
+  void read_log(rank_log_query query, rank_logs::handler done);
+  void answered(core::stream_id stream, std::uint64_t query, rank_log log) {
+    rank_logs_.answered(stream, query, std::move(log));
+  }
   log_store& logs() { return logs_; }
   log_store const& logs() const { return logs_; }
 
@@ -267,6 +281,7 @@ class hub {
   core::coordinator core_;
   history::history past_;
   log_store logs_;
+  rank_logs rank_logs_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

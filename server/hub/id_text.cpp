@@ -37,5 +37,8 @@ std::optional<core::closure_id> parse_value(std::string_view text) {
 std::optional<core::per_worker_id> parse_per_worker(std::string_view text) {
   return parse<core::per_worker_id>(text, "pw_");
 }
+std::optional<core::program_id> parse_program(std::string_view text) {
+  return parse<core::program_id>(text, "prog_");
+}
 
 }  // namespace muster::server

@@ -18,5 +18,6 @@ std::optional<core::session_id> parse_job(std::string_view text);
 std::optional<core::closure_id> parse_closure(std::string_view text);
 std::optional<core::closure_id> parse_value(std::string_view text);
 std::optional<core::per_worker_id> parse_per_worker(std::string_view text);
+std::optional<core::program_id> parse_program(std::string_view text);
 
 }  // namespace muster::server

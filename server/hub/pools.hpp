@@ -49,6 +49,7 @@ class pools {
   hub& of(core::session_id id) { return knowing(id); }
   hub& of(core::closure_id id) { return knowing(id); }
   hub& of(core::per_worker_id id) { return knowing(id); }
+  hub& of(core::program_id id) { return knowing(id); }
 
   /// Main first.
   template <class F>

@@ -8,6 +8,7 @@
 
 #include "server/hub/blob_store.hpp"
 #include "server/rpc/call_access.hpp"
+#include "server/rpc/workers/rank_convert.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
 
@@ -50,6 +51,7 @@ muster::status worker_session::take(v1::WorkerMessage const& m) {
     if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
   if (auto problem = take_results(m); !problem.ok()) return problem;
+  if (auto problem = take_ranks(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
@@ -68,6 +70,8 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   if (!held) return held.error();
   auto answers = answers_from_wire(hello);
   if (!answers) return answers.error();
+  auto offer = offer_from_wire(hello);
+  if (!offer) return offer.error();
   auto const [wrong, ids] = hub_->learn(spec->functions);
   if (!wrong.ok())
     return {wrong.code, "hello.function[" + std::to_string(ids.size()) + "]: " + wrong.message};
@@ -88,7 +92,9 @@ muster::status worker_session::take_hello(v1::Hello const& hello) {
   acknowledges_ = hello.keeps_answers() && hub_->state().configuration().durable;
   answered_ = answers->size();
   auto const naming = naming_blobs(*answers);
-  core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers)};
+  takes_ranks_ = offer->has_value();
+  core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers),
+                              std::move(*offer)};
   hub_->apply(event);
   rest_on_ = hub_->written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
@@ -117,6 +123,19 @@ muster::status worker_session::take_results(v1::WorkerMessage const& m) {
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
     if (acknowledges_ && answers > 0) acknowledge();
+  }
+  return {};
+}
+
+muster::status worker_session::take_ranks(v1::WorkerMessage const& m) {
+  if (!m.has_ranks() || !attached_) return {};
+  if (!takes_ranks_) return invalid("ranks: the hello has offered none");
+  core::rank_reports reports{stream_};
+  if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
+  hub_->apply(reports);
+  for (auto log : m.ranks().log()) {
+    auto const query = log.query();
+    hub_->answered(stream_, query, from_wire(std::move(log)));
   }
   return {};
 }
@@ -200,6 +219,8 @@ void worker_session::on_welcome(core::welcome const& w) {
   welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(
       std::chrono::ceil<std::chrono::milliseconds>(w.reconnect_grace).count()));
   welcome.set_acknowledges(acknowledges_);
+  if (w.kept_ranks)
+    welcome.mutable_programs()->mutable_kept()->Add(w.kept_ranks->begin(), w.kept_ranks->end());
   outstanding_ += w.kept.size();
   out_.seal();  // it comes alone
   wake();
@@ -235,6 +256,19 @@ void worker_session::on_recall(core::recall_request const& r) {
 
 void worker_session::on_drop(core::per_worker_id value) {
   out_.tail().add_drop_per_worker(core::raw(value));
+  wake();
+}
+
+// One message's starts come after its stops: what was to start before goes on its way first.
+void worker_session::on_rank_orders(core::rank_orders const& o) {
+  bool const after_others = !o.stops.empty() || !o.forget.empty();
+  if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();
+  to_wire(o, *out_.tail().mutable_ranks());
+  wake();
+}
+
+void worker_session::on_log_query(rank_log_query const& q) {
+  to_wire(q, *out_.tail().mutable_ranks()->add_read());
   wake();
 }
 

@@ -40,6 +40,8 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   void on_recall(core::recall_request const& r) override;
   void on_drop(core::per_worker_id value) override;
   void on_drain() override;
+  void on_rank_orders(core::rank_orders const& o) override;
+  void on_log_query(rank_log_query const& q) override;
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:
@@ -52,6 +54,7 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
 
   muster::status take_hello(v1::Hello const& hello);
   muster::status take_results(v1::WorkerMessage const& message);
+  muster::status take_ranks(v1::WorkerMessage const& message);
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
   /// Tells the hub that the worker is gone, unless it knows.
@@ -80,6 +83,7 @@ class worker_session final : public message_stream<v1::WorkerMessage, v1::Server
   std::size_t outstanding_ = 0;  // closures sent and not answered
 
   bool inputs_beside_bytes_ = false;  // the worker takes them
+  bool takes_ranks_ = false;          // of programs
 
   bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
   std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…

@@ -1,0 +1,159 @@
+#include "server/rpc/workers/rank_convert.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/utf8.hpp"
+
+namespace muster::server {
+namespace {
+
+constexpr int held_max = 4'096;
+constexpr int stderr_lines_max = 20;
+constexpr std::size_t stderr_line_bytes_max = 1'024;
+constexpr std::size_t text_bytes_max = 1'024;
+constexpr std::size_t address_bytes_max = 256;
+constexpr std::uint32_t lease_ms_min = 1'000, lease_ms_max = 24u * 3'600 * 1'000;
+
+muster::status wrong(std::string const& field, std::string const& what) {
+  return {code::invalid_argument, "hello.programs." + field + ": " + what};
+}
+
+core::rank_name from_wire(v1::RankName const& n) {
+  return {core::program_id{n.program()}, n.attempt(), n.rank()};
+}
+
+// Text of a program: anything. What people and JSON get is UTF-8 of one line.
+std::string shown(std::string_view bytes, std::size_t max) {
+  return to_utf8(bytes.substr(0, max));
+}
+
+core::rank_end from_wire(v1::RankEnded const& e) {
+  core::rank_end to;
+  to.name = from_wire(e.name());
+  to.exit_status = e.exit_status();
+  to.signal = e.signal();
+  to.not_started = shown(e.not_started(), text_bytes_max);
+  to.stopped = e.stopped();
+  to.lease_ran_out = e.lease_ran_out();
+  to.out_of_memory = e.out_of_memory();
+  for (int i = 0; i < std::min(e.stderr_size(), stderr_lines_max); ++i)
+    to.stderr_lines.push_back(shown(e.stderr(i), stderr_line_bytes_max));
+  return to;
+}
+
+std::uint32_t ms(core::duration d) {
+  return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::milliseconds>(d).count());
+}
+
+void to_wire(core::rank_name const& n, v1::RankName& to) {
+  to.set_program(core::raw(n.program));
+  to.set_attempt(n.attempt);
+  to.set_rank(n.rank);
+}
+
+void to_wire(core::attempt_sheet const& sheet, std::uint32_t rank, v1::StartRank& to) {
+  auto const& task = sheet.tasks[rank];
+  auto const& group = sheet.spec->tasks[task.group];
+  to.set_rank(rank);
+  to.set_type(group.type);
+  to.set_index(task.index);
+  auto const& command = group.command.empty() ? sheet.spec->command : group.command;
+  to.mutable_command()->Add(command.begin(), command.end());
+  for (auto const& [name, amount] : group.resources) (*to.mutable_resource())[name] = amount;
+}
+
+void to_wire(core::rank_orders::start const& s, v1::StartRanks& to) {
+  auto const& sheet = *s.sheet;
+  auto const& spec = *sheet.spec;
+  to.set_program(core::raw(sheet.program));
+  to.set_attempt(sheet.attempt);
+  to.set_name(spec.name);
+  for (auto const rank : s.ranks) to_wire(sheet, rank, *to.add_rank());
+  v1::TaskType* type = nullptr;
+  std::uint32_t group = ~0u;
+  for (auto const& task : sheet.tasks) {
+    if (task.group != group) {
+      group = task.group;
+      type = to.add_task();
+      type->set_type(spec.tasks[group].type);
+    }
+    type->add_address(task.address);
+  }
+  to.set_own_service(sheet.own_service);
+  to.set_meeting_point(sheet.meeting_point);
+  to.set_max_restarts(spec.max_restarts);
+  to.set_restart(sheet.restart);
+  to.mutable_ends_with()->Add(spec.ends_with.begin(), spec.ends_with.end());
+  for (auto const& [name, value] : spec.env) (*to.mutable_env())[name] = value;
+  to.set_working_dir(spec.working_dir);
+  to.set_grace_ms(ms(spec.grace));
+}
+
+}  // namespace
+
+muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello const& hello) {
+  if (!hello.has_programs()) return std::optional<core::programs_offer>();
+  auto const& p = hello.programs();
+  core::programs_offer offer{p.first_port(), p.last_port(), std::chrono::milliseconds(p.lease_ms()),
+                             p.address()};
+  if (p.first_port() == 0 || p.first_port() > p.last_port() || p.last_port() > 65'535)
+    return wrong("first_port", std::to_string(p.first_port()) + " to " +
+                                   std::to_string(p.last_port()) + " are no ports");
+  if (p.lease_ms() < lease_ms_min || p.lease_ms() > lease_ms_max)
+    return wrong("lease_ms", std::to_string(p.lease_ms()) + ", it is between a second and a day");
+  if (p.address().empty() || p.address().size() > address_bytes_max)
+    return wrong("address", "required, at most " + std::to_string(address_bytes_max) + " bytes");
+  if (p.held_size() > held_max)
+    return wrong(
+        "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
+  std::set<core::rank_name> seen;
+  for (auto const& h : p.held()) {
+    auto& held = offer.held.emplace_back();
+    held.name = from_wire(h.name());
+    held.pid = h.pid();
+    if (h.has_ended()) {
+      held.ended = from_wire(h.ended());
+      held.ended->name = held.name;
+    }
+    if (!seen.insert(held.name).second) return wrong("held", "a rank is named twice");
+  }
+  return std::optional(std::move(offer));
+}
+
+std::string from_wire(v1::RankReports const& reports, core::rank_reports& to) {
+  if (reports.started_size() > held_max) return "ranks.started: more than can be held";
+  if (reports.ended_size() > held_max) return "ranks.ended: more than can be held";
+  for (auto const& s : reports.started()) to.started.push_back({from_wire(s.name()), s.pid()});
+  for (auto const& e : reports.ended()) to.ended.push_back(from_wire(e));
+  to.lease = reports.lease();
+  return {};
+}
+
+void to_wire(core::rank_orders const& orders, v1::RankOrders& to) {
+  for (auto const& s : orders.stops) {
+    auto& stop = *to.add_stop();
+    stop.set_program(core::raw(s.program));
+    stop.set_attempt(s.attempt);
+    stop.mutable_rank()->Add(s.ranks.begin(), s.ranks.end());
+    stop.set_grace_ms(ms(s.grace));
+  }
+  for (auto const& f : orders.forget) to_wire(f, *to.add_forget());
+  for (auto const& s : orders.starts) to_wire(s, *to.add_start());
+  if (orders.lease > 0) to.set_lease(orders.lease);
+}
+
+void to_wire(rank_log_query const& query, v1::ReadLog& to) {
+  to.set_query(query.number);
+  to_wire(query.rank, *to.mutable_name());
+  to.set_offset(query.offset);
+  to.set_from_end(query.from_end);
+  to.set_bytes_max(query.bytes_max);
+}
+
+rank_log from_wire(v1::RankLog&& log) {
+  return {log.known(), log.offset(), std::move(*log.mutable_data()), log.size(), log.complete()};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,26 @@
+// Ranks of programs on the worker stream: offers and reports in, orders out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/v1/worker.pb.h"
+#include "server/core/api/ranks.hpp"
+#include "server/hub/rank_logs.hpp"
+
+namespace muster::server {
+
+/// None: the worker takes no ranks. Errors: INVALID_ARGUMENT (ports, lease, address, more ranks
+/// than may be held, one named twice).
+muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello const& hello);
+
+/// Empty, or the field and what is wrong with it.
+std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
+
+/// Appends to what the stream has to send.
+void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
+void to_wire(rank_log_query const& query, v1::ReadLog& to);
+rank_log from_wire(v1::RankLog&& log);
+
+}  // namespace muster::server
