@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "server/core/api/programs.hpp"
 #include "server/core/api/time.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/json/json_out.hpp"
@@ -268,6 +269,8 @@ schema::json schema_of_value() {
     return schema::id("job_");
   } else if constexpr (std::is_same_v<V, core::closure_id>) {
     return schema::id("cl_");
+  } else if constexpr (std::is_same_v<V, core::program_id>) {
+    return schema::id("prog_");
   } else if constexpr (std::is_same_v<V, core::per_worker_id>) {
     return schema::id("pw_");
   } else if constexpr (std::is_enum_v<V>) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "server/core/programs/controller.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/hub/access/token_text.hpp"
@@ -47,6 +48,11 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
     if (v && v->owner == core::session_id{}) return whose{h.cluster(), v->submitted_by};
     if (v) session = v->owner;
     return of_hub(h);
+  }
+  if (auto const program = server::parse_program(id)) {
+    auto& h = services.pools.of(*program);
+    auto const p = h.state().programs().look(*program);
+    return whose{h.cluster(), p ? p->spec.submitted_by : std::string()};
   }
   auto closure = server::parse_closure(id);
   if (!closure) closure = server::parse_value(id);

@@ -9,6 +9,7 @@
 #include "web/http/query.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/json/program_json.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/json/token_json.hpp"
 #include "web/rest/handlers.hpp"
@@ -196,7 +197,8 @@ constexpr std::string_view schema_names[] = {
     "Wishes",          "Problem",       "Overview",       "Version",       "BlobCounts",
     "BlobView",        "Attention",     "FunctionView",   "FunctionPage",  "Text",
     "OpenApi",         "TokenRequest",  "SignIn",         "TokenView",     "NewToken",
-    "TokenPage",       "Session"};
+    "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
+    "RankList",        "AttemptList",   "RankLog"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
@@ -211,8 +213,10 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"Problem", problem_schema()},
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};
-  for (auto const& some :
-       {submission_schemas(), {cluster_schema()}, argument_schemas(), token_schemas()})
+  for (auto const& some : {submission_schemas(),
+                           {cluster_schema(), program_schema()},
+                           argument_schemas(),
+                           token_schemas()})
     for (auto const& s : some) all.emplace(s.name, s.schema);
   for (auto const& r : routes)
     for (auto const& o : r.outcomes)

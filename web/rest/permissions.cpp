@@ -56,7 +56,8 @@ void set_permissions(std::vector<route>& all) {
                               std::end(not_audited);
     r.scoped =
         std::find(std::begin(tell_of_all), std::end(tell_of_all), r.id) != std::end(tell_of_all);
-    r.names_cluster = r.id == "submitJob" || r.id == "createPerWorkerValue";
+    r.names_cluster =
+        r.id == "submitJob" || r.id == "submitProgram" || r.id == "createPerWorkerValue";
   }
 }
 

@@ -1,0 +1,269 @@
+// The table of a program, and what is shown of one.
+#include "web/json/program_json.hpp"
+
+#include "base/utf8.hpp"
+#include "web/json/json_fields.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t text_bytes_max = 128 * 1024;
+constexpr std::size_t metadata_bytes_max = 16 * 1024;
+constexpr std::size_t names_max = 64;
+constexpr std::int64_t priority_max = 1'000'000;
+constexpr core::duration longest = std::chrono::hours(24 * 365);
+
+json_kind<std::vector<std::string>> texts() {
+  auto read = [](json_check& check, json_ref const& at) {
+    std::vector<std::string> words;
+    if (!check.is(at, json_type::array)) return words;
+    for (json_walk w(at); w.next() && !check.failed();)
+      words.push_back(check.text(w.value(), text_bytes_max));
+    return words;
+  };
+  return {schema::array(schema::text(0, text_bytes_max)), read};
+}
+
+json_kind<core::named_texts> named_texts(std::size_t value_bytes) {
+  auto read = [value_bytes](json_check& check, json_ref const& at) {
+    core::named_texts all;
+    if (!check.is(at, json_type::object)) return all;
+    for (json_walk m(at); m.next() && !check.failed();)
+      all.emplace_back(m.key(), check.text(m.value(), value_bytes));
+    return all;
+  };
+  return {schema::map(schema::text(0, value_bytes)), read};
+}
+
+json_kind<core::named_amounts> amounts() {
+  auto const amount = an_integer(1, UINT32_MAX);
+  auto read = [amount](json_check& check, json_ref const& at) {
+    core::named_amounts all;
+    if (!check.is(at, json_type::object)) return all;
+    for (json_walk m(at); m.next() && !check.failed();)
+      all.emplace_back(m.key(), static_cast<std::uint32_t>(amount.read(check, m.value())));
+    return all;
+  };
+  return {schema::map(amount.schema, schema::text(1, name_bytes_max), names_max), read};
+}
+
+struct group_members {
+  core::program_tasks tasks;
+  std::uint32_t count = 0;
+};
+
+json_object<group_members> const& group_table() {
+  using g = group_members;
+  using t = core::program_tasks;
+  static json_object<g> const table(
+      {field("count", &g::count, an_integer(1, UINT32_MAX)),
+       nested(&g::tasks, field("min", &t::min, an_integer(1, UINT32_MAX))),
+       nested(&g::tasks, field("max", &t::max, an_integer(1, UINT32_MAX))),
+       nested(&g::tasks, field("command", &t::command, texts())),
+       nested(&g::tasks, field("resources", &t::resources, amounts())),
+       nested(&g::tasks, field("labels", &t::labels, named_texts(name_bytes_max)))});
+  return table;
+}
+
+core::program_tasks read_group(json_check& check, json_ref const& at) {
+  group_members g;
+  g.tasks.min = g.tasks.max = 0;
+  if (at.type() == json_type::number)
+    g.count = static_cast<std::uint32_t>(check.integer(at, 1, UINT32_MAX));
+  else
+    group_table().read(check, at, g);
+  bool const range = g.tasks.min != 0 || g.tasks.max != 0;
+  if (!check.failed() && range == (g.count != 0))
+    check.fail(at, "say either 'count' or 'min' and 'max'");
+  if (!range) g.tasks.min = g.tasks.max = g.count;
+  if (g.tasks.min == 0) g.tasks.min = 1;
+  if (g.tasks.max == 0) check.fail(at, "'min' needs a 'max'");
+  return std::move(g.tasks);
+}
+
+json_field<core::program_spec> tasks_field() {
+  auto read = [](json_check& check, json_ref const& at, core::program_spec& spec) {
+    if (!check.is(at, json_type::object)) return;
+    for (json_walk m(at); m.next() && !check.failed();) {
+      spec.tasks.push_back(read_group(check, m.value()));
+      spec.tasks.back().type = m.key();
+    }
+  };
+  auto each = schema::any_of({schema::integer(1, UINT32_MAX), group_table().schema()});
+  return {"tasks", schema::map(std::move(each)), read,
+          "required, how many of which type: {\"worker\": 8}"};
+}
+
+json_field<core::program_spec> metadata_field() {
+  auto read = [](json_check& check, json_ref const& at, core::program_spec& spec) {
+    if (!check.is(at, json_type::object)) return;
+    auto const limit = std::to_string(metadata_bytes_max) + " bytes";
+    if (at.text().size() > metadata_bytes_max)
+      check.fail(impossible(at.path(), "the limit is " + limit, limit));
+    spec.metadata = at.text();
+  };
+  return {"metadata", schema::map(schema::any()), read};
+}
+
+json_object<program_request> const& program_table() {
+  using r = program_request;
+  using s = core::program_spec;
+  auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
+  static json_object<r> const table(
+      {of(field("name", &s::name, a_text(name_bytes_max))),
+       field("cluster", &r::cluster, a_text(name_bytes_max)),
+       of(field("command", &s::command, texts())), of(tasks_field()),
+       of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
+       of(field("env", &s::env, named_texts(text_bytes_max))),
+       of(field("working_dir", &s::working_dir, a_text(4'096))),
+       of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
+       of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
+       of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
+       of(field("deadline", &s::deadline, a_duration(longest))),
+       of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
+       of(field("ends_with", &s::ends_with, texts())),
+       of(field("idempotency_key", &s::idempotency_key, a_text(name_bytes_max))),
+       of(metadata_field())});
+  return table;
+}
+
+void cause_members(member_list const& m, core::program_cause const& c) {
+  m("kind", c.kind);
+  m.when(c.rank >= 0)("rank", static_cast<std::uint64_t>(c.rank));
+  m.some("task", c.task);
+  m.some("host", c.host);
+  m.some("exit_status", c.exit_status);
+  m.some("signal", c.signal);
+  m("text", c.text);
+  m.some("stderr", c.stderr_lines, "the last lines");
+}
+
+schema::json tasks_schema() {
+  return schema::map(schema::map(schema::any()));
+}
+
+void write_tasks(json_out& out, std::vector<core::program_tasks> const& tasks) {
+  auto const all = out.object();
+  for (auto const& t : tasks) {
+    auto const one = out.key(t.type).object();
+    member_list const m(out);
+    m("min", t.min);
+    m("max", t.max);
+    m.some("command", t.command);
+    m.some("resources", t.resources);
+    m.some("labels", t.labels);
+  }
+}
+
+std::vector<std::string> names_of(core::named_texts const& env) {
+  std::vector<std::string> names;
+  for (auto const& [name, value] : env) names.push_back(name);
+  return names;
+}
+
+void spec_members(member_list const& m, core::program_spec const& s) {
+  m("command", s.command);
+  m.json("tasks", tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
+  m.some("per_worker", s.per_worker);
+  m.some("env", names_of(s.env), "names alone");
+  m.some("working_dir", s.working_dir);
+  m("max_restarts", s.max_restarts);
+  m("grace_ms", s.grace);
+  m("restart_grace_ms", s.restart_grace);
+  m.some("deadline_ms", s.deadline);
+  m.when(s.priority != 0)
+      .json(
+          "priority", [] { return schema::integer(-priority_max, priority_max); },
+          [&s](json_out& out) { out.number(s.priority); });
+  m.some("ends_with", s.ends_with);
+  m.when(!s.metadata.empty())
+      .json(
+          "metadata", [] { return schema::map(schema::any()); },
+          [&s](json_out& out) { out.raw(s.metadata); });
+  m.some("submitted_by", s.submitted_by);
+}
+
+// What was cut in the middle of a character comes with the next piece.
+std::string_view whole_characters(std::string_view data, bool more) {
+  auto end = data.size();
+  std::size_t back = 0;
+  while (more && back < 3 && end > back + 1 &&
+         (static_cast<unsigned char>(data[end - 1 - back]) & 0xC0) == 0x80)
+    ++back;
+  if (more && end > back && (static_cast<unsigned char>(data[end - 1 - back]) & 0xC0) == 0xC0 &&
+      !is_utf8(data.substr(end - 1 - back)) && end > back + 1)
+    end -= back + 1;
+  return data.substr(0, end);
+}
+
+}  // namespace
+
+program_request read_program(json_check& check, json_ref const& body) {
+  program_request request;
+  program_table().read(check, body, request);
+  return request;
+}
+
+schema::named program_schema() {
+  return {"ProgramRequest", program_table().schema()};
+}
+
+void members(member_list const& m, core::program_view const& p) {
+  m("id", p.id);
+  m("cluster", p.cluster);
+  m("name", p.spec.name);
+  m("state", p.state);
+  m("attempt", p.attempt, "the last; 0: none yet");
+  m("restarts", p.restarts, "those that count");
+  m("ranks", p.ranks, "of the last attempt");
+  m("started", p.started);
+  m("alive", p.alive, "not known to be dead");
+  m("created_ms", p.created);
+  m.when(p.finished != core::never)("finished_ms", p.finished);
+  m.some("waits_for", p.waits_for);
+  m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
+  spec_members(m, p.spec);
+}
+
+void members(member_list const& m, core::rank_view const& r) {
+  bool const over = r.ended != core::never;
+  m("rank", r.rank);
+  m("task", r.task);
+  m("state", r.state);
+  m("worker", r.worker);
+  m("host", r.host);
+  m("address", r.address);
+  m.some("pid", r.pid);
+  m.when(r.started != core::never)("started_ms", r.started);
+  m.when(over)("ended_ms", r.ended);
+  m.when(over)("exit_status", r.exit_status);
+  m.some("signal", r.signal);
+  m.some("not_started", r.not_started);
+  m.some("out_of_memory", r.out_of_memory);
+  m.some("resources", r.resources);
+}
+
+void members(member_list const& m, core::program_attempt_view const& a) {
+  m("attempt", a.attempt);
+  m("end", a.end);
+  m("ranks", a.ranks);
+  m("hosts", a.hosts);
+  m("begun_ms", a.begun);
+  m.when(a.running_since != core::never)("running_ms", a.running_since, "all ranks had started");
+  m.when(a.ended != core::never)("ended_ms", a.ended);
+  m.some_object("cause", a.cause, cause_members);
+}
+
+void members(member_list const& m, server::rank_log const& l) {
+  auto const data = whole_characters(l.data, !l.complete || l.offset + l.data.size() < l.size);
+  m("known", l.known);
+  m("offset", l.offset, "of the first byte");
+  m("data", to_utf8(data));
+  m("next_offset", l.offset + data.size());
+  m("size", l.size, "so far, in bytes");
+  m("complete", l.complete, "nothing will be added");
+}
+
+}  // namespace muster::web

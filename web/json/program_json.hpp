@@ -1,0 +1,27 @@
+// Programs in the JSON of the REST contract: what is submitted, and the core's views. Pure
+// functions.
+#pragma once
+
+#include <string>
+
+#include "server/core/api/program_views.hpp"
+#include "server/hub/rank_logs.hpp"
+#include "web/json/json_in.hpp"
+#include "web/json/members.hpp"
+
+namespace muster::web {
+
+struct program_request {
+  std::string cluster;
+  core::program_spec spec;
+};
+
+program_request read_program(json_check& check, json_ref const& body);
+schema::named program_schema();  // of the request
+
+void members(member_list const& m, core::program_view const& p);
+void members(member_list const& m, core::rank_view const& r);
+void members(member_list const& m, core::program_attempt_view const& a);
+void members(member_list const& m, server::rank_log const& l);
+
+}  // namespace muster::web

@@ -1,0 +1,233 @@
+// Programs: submit, list, look, stop, forget.
+#include "base/text.hpp"
+#include "server/core/programs/controller.hpp"
+#include "server/hub/access/use.hpp"
+#include "server/hub/id_text.hpp"
+#include "web/json/program_json.hpp"
+#include "web/rest/access.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+
+namespace muster::web {
+
+namespace {
+
+constexpr std::string_view states[] = {"PENDING",  "STARTING",  "RUNNING", "RESTARTING",
+                                       "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};
+constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
+
+muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
+  auto p = h.state().programs().look(id);
+  if (p) p->cluster = h.state().configuration().cluster;
+  return p;
+}
+
+struct submitted_program {
+  core::program_view program;
+  bool created = true;
+};
+
+response submitted(submitted_program const& s) {
+  // Found by its idempotency key: nothing was created this time.
+  auto r = json_response(to_text(s.program), s.created ? 201 : 200);
+  r.headers.emplace_back("Location", "/api/v1/programs/" + core::text(s.program.id));
+  return r;
+}
+
+// What the core finds wrong with a field fits the description and cannot be.
+problem program_problem(muster::status const& s) {
+  auto p = to_problem(s);
+  if (!s.field.empty() && p.status == 400) p.status = 422;
+  return p;
+}
+
+coro::task<response> submit_program(web_context& context, exchange& ex) {
+  json_check check;
+  json_ref const body(ex.req.body);
+  auto const request = std::make_shared<program_request>(read_program(check, body));
+  if (check.failed()) co_return problem_response(check.failure());
+  if (auto const p = check_cluster(context, ex.req, request->cluster))
+    co_return problem_response(*p);
+  if (auto const p = check_function(ex.req, "muster.exec")) co_return problem_response(*p);
+  if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
+  using answer_type = muster::result<submitted_program>;
+  auto work = [request](server::hub& h, answer_handle<answer_type> const& slot) {
+    core::submit_program e;
+    e.spec = std::move(request->spec);
+    h.ask(std::move(e), [&h, slot](core::reply const& r) {
+      if (!r.status.ok()) return slot->send(r.status);
+      auto const& made = std::get<core::program_reply>(r.body);
+      auto view = shown(h, made.program);
+      view ? slot->send(submitted_program{std::move(*view), made.created})
+           : slot->send(view.error());
+    });
+  };
+  target at = request->cluster;
+  auto const now = co_await context.engine.call<answer_type>(
+      taking_in(ex.req.who, std::move(at), 0, 0, std::move(work)));
+  co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
+}
+
+coro::task<response> list_programs(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const limit = query.limit();
+  auto const before = core::program_id{query.page_token('g')};
+  std::optional<core::program_state> state;
+  for (std::size_t i = 0; i < core::program_states; ++i)
+    if (equal_ignoring_case(query.text("state"), states[i])) state = core::program_state(i);
+  auto work = [before, limit, state](server::hub& h) {
+    core::page<core::program_view, core::program_id> page;
+    page.items = h.state().programs().list(before, limit, state);
+    for (auto& p : page.items) p.cluster = h.state().configuration().cluster;
+    if (page.items.size() == limit) page.next = page.items.back().id;
+    return page;
+  };
+  return look(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});
+}
+
+template <class Look>
+coro::task<response> look_at(web_context& context, exchange& ex, Look one) {
+  return with_id(ex, "program", server::parse_program,
+                 [&context, one](core::program_id id) { return one(context, id); });
+}
+
+coro::task<response> get_program(web_context& context, exchange& ex) {
+  return look_at(context, ex, [](web_context& c, core::program_id id) {
+    return look(c, in_pool_of(id, [id](server::hub& h) { return shown(h, id); }));
+  });
+}
+
+struct rank_list {
+  std::vector<core::rank_view> ranks;
+};
+void members(member_list const& m, rank_list const& l) {
+  m("ranks", l.ranks);
+}
+struct attempt_list {
+  std::vector<core::program_attempt_view> attempts;
+};
+void members(member_list const& m, attempt_list const& l) {
+  m("attempts", l.attempts);
+}
+
+coro::task<response> get_ranks(web_context& context, exchange& ex) {
+  return look_at(context, ex, [](web_context& c, core::program_id id) {
+    auto work = [id](server::hub& h) -> muster::result<rank_list> {
+      auto all = h.state().programs().ranks(id);
+      if (!all) return all.error();
+      return rank_list{std::move(*all)};
+    };
+    return look(c, in_pool_of(id, std::move(work)));
+  });
+}
+
+coro::task<response> get_attempts(web_context& context, exchange& ex) {
+  return look_at(context, ex, [](web_context& c, core::program_id id) {
+    auto work = [id](server::hub& h) -> muster::result<attempt_list> {
+      auto all = h.state().programs().attempts_of(id);
+      if (!all) return all.error();
+      return attempt_list{std::move(*all)};
+    };
+    return look(c, in_pool_of(id, std::move(work)));
+  });
+}
+
+coro::task<response> get_log(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  server::rank_log_query q;
+  q.rank.rank = static_cast<std::uint32_t>(query.number("rank", 0));
+  q.rank.attempt = static_cast<std::uint32_t>(query.number("attempt", 0));
+  q.offset = query.number("offset", 0);
+  q.from_end = query.flag("from_end");
+  q.bytes_max = static_cast<std::uint32_t>(query.number("bytes", log_bytes_default));
+  return with_id(ex, "program", server::parse_program, [&context, q](core::program_id id) {
+    auto work = [id, q](server::hub& h, auto const& slot) {
+      auto const p = h.state().programs().look(id);
+      if (!p) return slot->send(p.error());
+      auto asked = q;
+      asked.rank.program = id;
+      if (asked.rank.attempt == 0) asked.rank.attempt = p->attempt;
+      h.read_log(asked,
+                 [slot](muster::result<server::rank_log> log) { slot->send(std::move(log)); });
+    };
+    return ask<server::rank_log>(context, in_pool_of(id, std::move(work)));
+  });
+}
+
+template <core::program_wish wish>
+coro::task<response> change(web_context& context, exchange& ex) {
+  return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
+    auto work = [id](server::hub& h, auto const& slot) {
+      core::change_program e{{}, id, wish};
+      h.ask(e, [&h, slot, id](core::reply const& r) {
+        r.status.ok() ? slot->send(shown(h, id)) : slot->send(r.status);
+      });
+    };
+    return ask<core::program_view>(context, in_pool_of(id, std::move(work)));
+  });
+}
+
+coro::task<response> delete_program(web_context& context, exchange& ex) {
+  return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
+    auto work = [id](server::hub& h, auto const& slot) {
+      core::change_program e{{}, id, core::program_wish::forget};
+      h.ask(e, [slot](core::reply const& r) { slot->send(r.status); });
+    };
+    return order(context, in_pool_of(id, std::move(work)));
+  });
+}
+
+}  // namespace
+
+void add_program_routes(std::vector<route>& to) {
+  to.push_back(post("/api/v1/programs", submit_program, "submitProgram",
+                    "Run a program as ranks on workers that allow programs")
+                   .takes(body_kind::json, "ProgramRequest")
+                   .tells("ProgramView", schema_of<core::program_view>, 201)
+                   .also(200, "The program that was submitted with this idempotency_key before",
+                         "ProgramView")
+                   .also(404, "No such cluster")
+                   .also(422, "Well-formed, and cannot be; `field` says what")
+                   .also(429, "Too many programs have not ended"));
+  to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
+                   .with({choice_parameter("state", states, "only programs in this state"),
+                          cluster_parameter, limit_parameter, page_token_parameter("g")})
+                   .tells("ProgramPage", [] { return page_schema("programs", "ProgramView"); })
+                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/programs/{id}", get_program, "getProgram", "One program").tells("ProgramView"));
+  to.push_back(remove("/api/v1/programs/{id}", delete_program, "deleteProgram",
+                      "Forget a program that has ended")
+                   .also(409, "It has not ended"));
+  to.push_back(get("/api/v1/programs/{id}/ranks", get_ranks, "listRanks",
+                   "The ranks of the last attempt, by number")
+                   .tells("RankList", schema_of<rank_list>));
+  to.push_back(get("/api/v1/programs/{id}/attempts", get_attempts, "listAttempts",
+                   "Its newest attempts, the last one last")
+                   .tells("AttemptList", schema_of<attempt_list>));
+  to.push_back(
+      get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "What a rank has printed")
+          .with({{.name = "rank",
+                  .kind = query_kind::number,
+                  .meaning = "which",
+                  .max = UINT32_MAX,
+                  .missing = "required, the number of a rank"},
+                 {"attempt", query_kind::number, "the last one unless told", 0, UINT32_MAX},
+                 {"offset", query_kind::number, "bytes from the beginning"},
+                 {"from_end", query_kind::flag, "the offset counts backwards from the end"},
+                 {"bytes", query_kind::number, "at most, 65536 unless told", 1, log_bytes_max}})
+          .tells("RankLog", schema_of<server::rank_log>)
+          .also(429, "Too many questions for logs wait for workers"));
+  to.push_back(post("/api/v1/programs/{id}/stop", change<core::program_wish::stop>, "stopProgram",
+                    "Ask its ranks to end; it has succeeded where all end well")
+                   .tells("ProgramView"));
+  to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_wish::cancel>,
+                    "cancelProgram", "Stop its ranks and end it")
+                   .tells("ProgramView"));
+  to.push_back(post("/api/v1/programs/{id}/restart", change<core::program_wish::restart>,
+                    "restartProgram", "Stop its ranks and start them again; it is not counted")
+                   .tells("ProgramView")
+                   .also(409, "It ends, or has ended"));
+}
+
+}  // namespace muster::web
