@@ -1,0 +1,104 @@
+// Whole programs as real processes: a server, workers that allow programs, ranks.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace json = boost::json;
+
+// Two workers of one machine, whose ranks know each other by ports of one range.
+void two_workers(cluster& c, words const& flags = {}) {
+  c.serve();
+  for (auto const* index : {"0", "1"}) {
+    words all{"--index", index, "--allow-programs"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    c.worker(all);
+  }
+  ASSERT_TRUE(c.await_tasks(2));
+}
+
+std::string submit(cluster& c, std::string const& script, unsigned ranks,
+                   std::string const& more = {}) {
+  auto const body = R"({"name":"test","command":["sh","-c",)" +
+                    json::serialize(json::value(script)) + R"(],"tasks":{"worker":)" +
+                    std::to_string(ranks) + "}" + more + "}";
+  return std::string(c.post("/api/v1/programs", body).at("id").as_string());
+}
+
+json::value await(cluster& c, std::string const& id, std::string_view state) {
+  auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (;;) {
+    auto p = c.get("/api/v1/programs/" + id);
+    if (p.at("state").as_string() == state || std::chrono::steady_clock::now() > until) return p;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+TEST(programs_e2e, ranks_on_two_workers_are_told_who_they_are_and_end_well) {
+  cluster c;
+  two_workers(c);
+  auto const id = submit(c, "echo rank $RANK of $WORLD_SIZE as $MUSTER_TASK_TYPE", 4);
+  EXPECT_EQ(await(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  auto const ranks = c.get("/api/v1/programs/" + id + "/ranks").at("ranks").as_array();
+  ASSERT_EQ(ranks.size(), 4u);
+  EXPECT_EQ(ranks[0].at("worker").as_string(), "worker:0");
+  EXPECT_EQ(ranks[3].at("worker").as_string(), "worker:1");
+  auto const log = c.get("/api/v1/programs/" + id + "/logs?rank=3");
+  EXPECT_EQ(log.at("data").as_string(), "rank 3 of 4 as worker\n");
+}
+
+TEST(programs_e2e, the_rank_that_fails_is_named_and_all_start_again) {
+  cluster c;
+  two_workers(c);
+  auto const id = submit(c,
+                         "if [ $RANK = 2 ] && [ $MUSTER_RESTART_COUNT = 0 ]; then "
+                         "echo the shard is empty >&2; exit 3; fi; "
+                         "[ $MUSTER_RESTART_COUNT = 1 ] || sleep 60",
+                         4, R"(,"max_restarts":1)");
+  EXPECT_EQ(await(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  auto const all = c.get("/api/v1/programs/" + id + "/attempts").at("attempts").as_array();
+  ASSERT_EQ(all.size(), 2u);
+  auto const& cause = all[0].at("cause").as_object();
+  EXPECT_EQ(cause.at("rank").to_number<int>(), 2);
+  EXPECT_EQ(cause.at("exit_status").to_number<int>(), 3);
+  EXPECT_EQ(cause.at("stderr").as_array(), json::array{"the shard is empty"});
+}
+
+TEST(programs_e2e, cancel_ends_what_runs) {
+  cluster c;
+  two_workers(c);
+  auto const id = submit(c, "sleep 600", 4);
+  EXPECT_EQ(await(c, id, "RUNNING").at("alive").to_number<int>(), 4);
+  c.post("/api/v1/programs/" + id + "/cancel", {});
+  EXPECT_EQ(await(c, id, "CANCELLED").at("alive").to_number<int>(), 0);
+}
+
+TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
+  cluster c;
+  c.serve();
+  auto& first = c.worker({"--index", "0", "--allow-programs", "--program-lease", "2s"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const id = submit(c, "sleep 600", 2);
+  await(c, id, "RUNNING");
+  c.worker({"--index", "1", "--allow-programs", "--program-lease", "2s"});
+  first.signal(SIGKILL);
+  auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  auto p = c.get("/api/v1/programs/" + id);
+  while ((p.at("attempt").to_number<int>() < 2 || p.at("state").as_string() != "RUNNING") &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    p = c.get("/api/v1/programs/" + id);
+  }
+  EXPECT_EQ(p.at("attempt").to_number<int>(), 2);
+  EXPECT_EQ(p.at("restarts").to_number<int>(), 0);
+  EXPECT_EQ(p.at("state").as_string(), "RUNNING");
+}
+
+}  // namespace
+}  // namespace muster::e2e
