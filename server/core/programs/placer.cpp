@@ -112,16 +112,19 @@ void placer::place(time_point now) {
     return;
   }
   release();
+  auto const others = waiting.size() - 1;
   std::size_t tries = 0;
-  for (auto* p : waiting) {
+  for (std::size_t i = 0; i <= others && tries < tries_max; ++i) {
+    auto* const p = waiting[i == 0 ? 0 : 1 + (turn_ + i - 1) % others];
     if (p->not_before > now) {
       due_ = std::min(due_, p->not_before);
       continue;
     }
     if (start(*p, now)) continue;
     if (reserved_for_ == program_id{} && p->fits_when_idle) reserve(*p, now);
-    if (++tries == tries_max) break;
+    ++tries;
   }
+  turn_ = tries < tries_max ? 0 : turn_ + tries_max - 1;
   next_look_ = now + between_looks;
   asked_ = false;
   seen_ = ledger_.version();

@@ -56,7 +56,7 @@ class placer {
   void top_up();
   void release();
 
-  /// Programs that find no room in one look. The others' turn comes.
+  /// Programs that find no room in one look: the first of all, and others in turn.
   static constexpr std::size_t tries_max = 16;
   /// A look goes over all workers, so there is time between two that found nothing.
   static constexpr duration between_looks = std::chrono::milliseconds(10);
@@ -71,6 +71,7 @@ class placer {
   ledger& ledger_;
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
+  std::size_t turn_ = 0;  // behind the first, who is tried next
   bool asked_ = false;
   std::uint64_t seen_ = 0;  // version of the ledger
   time_point next_look_{};

@@ -240,6 +240,18 @@ TEST(programs, one_that_can_never_start_keeps_nothing_from_others) {
   EXPECT_EQ(b.state(small), starting);
 }
 
+TEST(programs, the_turn_of_each_comes_when_many_do_not_fit) {
+  bench b;
+  b.attach(0, {{"gpu", 1}});
+  for (int i = 0; i < 20; ++i) b.submit(of_workers(2, {{"gpu", 1}}));
+  auto const small = b.submit(of_workers(1, {{"gpu", 1}}));
+  for (std::uint64_t n = 1; n < 5 && b.state(small) == pending; ++n) {
+    b.wish(b.submit(of_workers(9, {{"gpu", 1}})), program_wish::cancel);
+    b.advance(20ms);
+  }
+  EXPECT_EQ(b.state(small), starting);
+}
+
 TEST(programs, fails_at_its_deadline) {
   bench b;
   auto const a = b.attach(0);
