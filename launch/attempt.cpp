@@ -32,14 +32,11 @@ void attempt::start_one(task_process& t) {
   try {
     t.start();
   } catch (std::system_error const& e) {
-    auto const error = e.code().value();
     failed({.task = t.of().name,
-            .status = status_of_start_error(error),
+            .status = status_of_start_error(e.code().value()),
             .why = ending::cause::not_started,
             .after = clock::now() - started_,
-            .last_errors = {status_of_start_error(error) == 127
-                                ? "'" + t.of().argv.front() + "': no such command"
-                                : e.what()}});
+            .last_errors = {start_error(t.of().argv.front(), e)}});
   }
 }
 

@@ -18,6 +18,7 @@ namespace {
 struct segment {
   int fd;
   std::string text;
+  std::function<void()> written{};  // of a mark, which has no text
 };
 
 // 0, or errno.
@@ -72,12 +73,23 @@ void descriptor_writer::post(int fd, std::string_view text) {
   std::lock_guard lock(state_->mutex);
   auto& waiting = state_->waiting;
   if (state_->abandoned || state_->broken.contains(fd)) return;
-  if (!waiting.empty() && waiting.back().fd == fd && waiting.back().text.size() < segment_bytes)
+  if (!waiting.empty() && waiting.back().fd == fd && !waiting.back().written &&
+      waiting.back().text.size() < segment_bytes)
     waiting.back().text += text;
   else
     waiting.push_back({fd, std::string(text)});
   state_->bytes += text.size();
   state_->was_full = state_->was_full || state_->bytes >= bytes_max;
+  state_->changed.notify_one();
+}
+
+void descriptor_writer::mark(std::function<void()> written) {
+  std::unique_lock lock(state_->mutex);
+  if (state_->abandoned) {
+    lock.unlock();
+    return written();
+  }
+  state_->waiting.push_back({-1, {}, std::move(written)});
   state_->changed.notify_one();
 }
 
@@ -95,7 +107,10 @@ void descriptor_writer::finish() {
 void descriptor_writer::abandon() {
   std::lock_guard lock(state_->mutex);
   state_->abandoned = state_->finished = true;
-  for (auto const& s : state_->waiting) state_->bytes -= s.text.size();
+  for (auto const& s : state_->waiting) {
+    state_->bytes -= s.text.size();
+    if (s.written) s.written();
+  }
   state_->waiting.clear();
   state_->changed.notify_one();
 }
@@ -110,11 +125,12 @@ void descriptor_writer::run(std::shared_ptr<state> const& s) {
     if (s->waiting.empty()) break;
     auto const next = std::move(s->waiting.front());
     s->waiting.pop_front();
-    bool const skipped = s->broken.contains(next.fd);
+    bool const skipped = next.written || s->broken.contains(next.fd);
     lock.unlock();
     int const error = skipped ? 0 : write_all(next);
     lock.lock();
     s->bytes -= next.text.size();
+    if (next.written) next.written();
     if (error != 0) s->broken.insert(next.fd);
     if (error != 0 && !s->abandoned) s->on.on_error(next.fd, error);
     if (s->was_full && s->bytes < bytes_max / 2) {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <map>
 
+#include "process/child.hpp"
+
 namespace muster::launch {
 namespace {
 
@@ -39,6 +41,11 @@ std::string list(std::vector<std::string> const& names) {
 void set_status(ending& e, int raw) {
   e.signal = WIFSIGNALED(raw) ? WTERMSIG(raw) : 0;
   e.status = e.signal != 0 ? 128 + e.signal : WEXITSTATUS(raw);
+}
+
+std::string start_error(std::string const& command, std::system_error const& e) {
+  return status_of_start_error(e.code().value()) == 127 ? "'" + command + "': no such command"
+                                                        : e.what();
 }
 
 std::string signal_name(int number) {

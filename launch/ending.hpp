@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace muster::launch {
@@ -30,6 +31,9 @@ struct attempt_result {
 
 /// From wait().
 void set_status(ending& e, int raw);
+
+/// Why a command could not be started, as start_child said it.
+std::string start_error(std::string const& command, std::system_error const& e);
 
 /// "exit status 3", "SIGSEGV".
 std::string describe(ending const& e);

@@ -3,13 +3,9 @@
 
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <random>
@@ -17,6 +13,8 @@
 #include "base/backoff.hpp"
 #include "launch/attempt.hpp"
 #include "launch/guardian.hpp"
+#include "launch/guardian_line.hpp"
+#include "launch/reaper.hpp"
 
 namespace muster::launch {
 namespace {
@@ -31,8 +29,12 @@ class launcher {
       : options_(std::move(o)),
         backoff_(options_.backoff_min, options_.backoff_max, std::random_device()()),
         output_(io_, options_.output),
-        children_(io_, SIGCHLD),
-        line_(io_, options_.guardian_line.release()),
+        children_(io_,
+                  [this](pid_t pid, int raw) {
+                    if (attempt_) attempt_->ended(pid, raw);
+                  }),
+        line_(io_, std::move(options_.guardian_line),
+              {[this](int signal) { on_signal(signal); }, [this] { on_guardian_gone(); }}),
         pause_(io_) {
     output_.resume = [this] {
       if (attempt_) attempt_->resume();
@@ -40,14 +42,14 @@ class launcher {
   }
 
   int run() {
-    await_word();
+    line_.listen();
     io_.poll();  // what the guardian was sent before this was asked to run
     if (told_ != 0) {
       output_.say(signal_name(told_) + ": stopped before anything was started");
       return 128 + told_;
     }
     ::eventfd_write(options_.begun.get(), 1);
-    await_child();
+    children_.start();
     begin();
     io_.run();
     return status_;
@@ -61,37 +63,6 @@ class launcher {
                                          options_.roles(restarts_),
                                          [this](attempt_result r) { over(std::move(r)); });
     attempt_->start();
-  }
-
-  void await_child() {
-    children_.async_wait([this](error_code error, int) {
-      if (error) return;
-      reap();
-      await_child();
-    });
-  }
-
-  // Each is looked at before it is reaped: as long as the zombie is there, nobody else can have
-  // the number of its process group.
-  void reap() {
-    for (;;) {
-      siginfo_t info{};
-      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-      auto const pid = info.si_pid;
-      int const raw = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
-      if (attempt_) attempt_->ended(pid, raw);
-      ::waitpid(pid, nullptr, 0);
-    }
-  }
-
-  // Of the guardian: a signal that it was sent, or its end. It has none before that: no deadline.
-  void await_word() {
-    line_.async_read_some(asio::buffer(&word_, 1), [this](error_code error, std::size_t) {
-      if (error == asio::error::operation_aborted) return;
-      if (error) return on_guardian_gone();
-      on_signal(word_);
-      await_word();
-    });
   }
 
   // Killed. What it was the guardian of shall not outlive it.
@@ -174,9 +145,8 @@ class launcher {
   asio::io_context io_{1};
   backoff backoff_;
   output output_;
-  asio::signal_set children_;
-  asio::posix::stream_descriptor line_;
-  char word_ = 0;
+  reaper children_;
+  guardian_line line_;
   asio::steady_timer pause_;
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};

@@ -22,6 +22,9 @@ std::string prefix_of(std::string const& name, std::size_t number, bool colour) 
   return on + name + " |" + (colour ? "\x1b[0m" : "") + " ";
 }
 
+// So much of a file is given up at one time.
+constexpr std::uint64_t hole_bytes = std::uint64_t{1} << 20;
+
 // "worker:3" → "worker-3.log"; a job's name may hold anything.
 std::string file_name(std::string name) {
   for (auto& c : name)
@@ -78,13 +81,27 @@ std::size_t output::add_task(std::string const& name) {
 }
 
 void output::line(std::size_t number, stream s, std::string_view text) {
-  auto const& t = tasks_[number];
+  auto& t = tasks_[number];
   buffer_ = t.prefix[s == stream::err];
   auto const length = buffer_.size();
   buffer_ += text;
   buffer_ += '\n';
-  writer_.post(s == stream::err ? STDERR_FILENO : STDOUT_FILENO, buffer_);
-  if (t.file) writer_.post(t.file.get(), std::string_view(buffer_).substr(length));
+  if (options_.shown) writer_.post(s == stream::err ? STDERR_FILENO : STDOUT_FILENO, buffer_);
+  if (t.file) store(t, std::string_view(buffer_).substr(length));
+}
+
+void output::store(task& t, std::string_view line) {
+  writer_.post(t.file.get(), line);
+  t.bytes += line.size();
+  auto const max = options_.file_bytes_max;
+  if (max == 0 || t.bytes < t.gone + max + hole_bytes) return;
+  t.gone += hole_bytes;
+  ::fallocate(t.file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+              static_cast<off_t>(t.gone));
+}
+
+void output::mark(std::function<void()> written) {
+  writer_.mark([this, written = std::move(written)] { boost::asio::post(io_, written); });
 }
 
 void output::say(std::string_view text) {

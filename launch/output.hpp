@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,9 +16,13 @@
 namespace muster::launch {
 
 struct output_options {
+  bool shown = true;  // on stdout and stderr; else lines go into files only
   bool prefix = true;
   std::string directory{};  // empty: no files; it is made if it is not there
   bool colour_out = false, colour_err = false;
+  /// Of each file so many of its newest bytes stay on the disk, and a little more: what is older
+  /// becomes a hole, so what is there keeps its offset. 0: all.
+  std::uint64_t file_bytes_max = 0;
 };
 
 class output {
@@ -38,6 +43,8 @@ class output {
   bool full() const { return !abandoned_ && writer_.full(); }
   std::function<void()> resume;
 
+  /// `written` is called when everything up to here was written, or abandoned.
+  void mark(std::function<void()> written);
   /// `done` is called when everything was written, or abandoned.
   void finish(std::function<void()> done);
   /// What was not written by now never is.
@@ -48,8 +55,11 @@ class output {
     std::string prefix[2];  // by stream
     file_descriptor file;
     std::string path;
+    std::uint64_t bytes = 0;  // posted
+    std::uint64_t gone = 0;   // of them, made a hole
   };
   descriptor_writer::callbacks callbacks();
+  void store(task& t, std::string_view line);
   void broken(int fd, int error);
 
   boost::asio::io_context& io_;

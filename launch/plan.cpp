@@ -7,7 +7,6 @@
 #include "base/host_port.hpp"
 #include "muster/cluster_error.hpp"
 #include "muster/cluster_resolver.hpp"
-#include "muster/cluster_rules.hpp"
 
 namespace muster::launch {
 namespace {
@@ -50,15 +49,18 @@ std::string name_of(task const& t) {
 }
 
 std::vector<task> tasks_of(cluster_spec const& cluster) {
+  std::vector<std::string> jobs = {"chief", "worker", "ps", "evaluator"};
+  for (auto const& job : cluster.jobs())
+    if (std::find(jobs.begin(), jobs.end(), job) == jobs.end()) jobs.push_back(job);
   std::vector<task> all;
-  for (auto const* job : {"chief", "worker", "ps", "evaluator"})
+  for (auto const& job : jobs)
     if (cluster.has_job(job))
       for (int const index : cluster.task_indices(job)) all.emplace_back(job, index);
   return all;
 }
 
 bool trains(task const& t) {
-  return t.first == "chief" || t.first == "worker";
+  return t.first != "ps" && t.first != "evaluator";
 }
 
 class planner {
@@ -79,7 +81,13 @@ class planner {
   }
 
  private:
-  bool chief(task const& t) const { return is_chief(request_.cluster, t.first, t.second); }
+  // As is_chief of the cluster's rules says, but jobs of a program may have any name.
+  bool chief(task const& t) const {
+    if (t.first == "chief" || t.first == "evaluator") return true;
+    if (request_.cluster.has_job("chief")) return false;
+    return request_.cluster.has_job("worker") ? t == task("worker", 0)
+                                              : !ranked_.empty() && t == ranked_.front();
+  }
 
   bool ends_run(task const& t) const {
     auto const is = [&t](std::string const& named) {

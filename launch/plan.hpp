@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "muster/cluster_spec.hpp"
+#include "process/child.hpp"
 
 namespace muster::launch {
 
@@ -18,6 +19,8 @@ struct role {
   std::map<std::string, std::string> environment;  // all of it
   /// Nobody waits for its end: it is stopped once all others have ended well.
   bool serves = false;
+  std::string cwd{};                   // empty: the launcher's
+  std::optional<process_user> user{};  // unset: the launcher's
 };
 
 struct plan_request {
@@ -43,7 +46,8 @@ struct plan_request {
   std::map<std::string, std::string> inherited{}, added{};
 };
 
-/// Chiefs first, then workers, ps, evaluators. REQUIRES: the cluster is valid (cluster_rules.hpp)
+/// Chiefs first, then workers, ps, evaluators, then jobs of other names, which train as workers do.
+/// REQUIRES: the cluster is valid (cluster_rules.hpp)
 /// and has the own task. Errors: cluster_error for an address without a port where one is needed,
 /// for in_graph without a server, and for
 /// what ends the run and is not in the cluster.

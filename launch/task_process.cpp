@@ -24,6 +24,8 @@ void task_process::start() {
   number_ = output_.add_task(role_.name);
   auto c = start_child({.argv = role_.argv,
                         .environment = role_.environment,
+                        .cwd = role_.cwd,
+                        .user = role_.user,
                         .dies_with_thread = true,
                         .keeps_ignored_signals = true});
   pid_ = c.pid;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,15 +81,23 @@ void signals_as_new(bool keep_ignored) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// By system calls: those of the library would change all threads of the parent.
+bool take_user(process_user const& u) {
+  return ::syscall(SYS_setgroups, u.groups.size(), u.groups.data()) == 0 &&
+         ::syscall(SYS_setresgid, u.group, u.group, u.group) == 0 &&
+         ::syscall(SYS_setresuid, u.user, u.user, u.user) == 0;
+}
+
 // In the parent's memory until exec: no allocation, no lock, nothing is written that it may miss.
 [[noreturn]] void become(prepared const& p) {
   ::setpgid(0, 0);
+  bool const is_user = !p.options.user || take_user(*p.options.user);
   if (p.options.dies_with_thread) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != p.parent) ::_exit(127);  // it died before prctl
   }
   signals_as_new(p.options.keeps_ignored_signals);
-  bool const there = p.options.cwd.empty() || ::chdir(p.options.cwd.c_str()) == 0;
+  bool const there = is_user && (p.options.cwd.empty() || ::chdir(p.options.cwd.c_str()) == 0);
   if (there && ::dup2(p.in, 0) >= 0 && ::dup2(p.out, 1) >= 0 && ::dup2(p.err, 2) >= 0)
     ::execvpe(p.argv[0], p.argv, p.environment);
   int const error = errno;

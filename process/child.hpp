@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,19 @@ using environment_map = std::map<std::string, std::string>;
 /// This process's.
 environment_map current_environment();
 
+/// Whose rights a process has.
+struct process_user {
+  uid_t user = 0;
+  gid_t group = 0;
+  std::vector<gid_t> groups{};  // all of them
+};
+
 struct child_options {
-  std::vector<std::string> argv;  // argv[0] is looked up in this process's PATH
-  environment_map environment;    // all of it
-  std::string cwd = {};           // empty: this process's
-  int in = -1;                    // becomes its standard input; -1: that is empty
+  std::vector<std::string> argv;       // argv[0] is looked up in this process's PATH
+  environment_map environment;         // all of it
+  std::string cwd = {};                // empty: this process's
+  std::optional<process_user> user{};  // unset: this process's; takes root
+  int in = -1;                         // becomes its standard input; -1: that is empty
   /// The kernel kills it when the thread that started it is gone: it cannot outlive this process,
   /// and that thread must live as long as the child may.
   bool dies_with_thread = false;

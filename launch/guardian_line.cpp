@@ -1,0 +1,24 @@
+// Each byte is a signal.
+#include "launch/guardian_line.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <utility>
+
+namespace muster::launch {
+
+namespace asio = boost::asio;
+
+guardian_line::guardian_line(asio::io_context& io, file_descriptor line, callbacks c)
+    : line_(io, line.release()), on_(std::move(c)) {}
+
+void guardian_line::listen() {
+  line_.async_read_some(asio::buffer(&word_, 1),
+                        [this](boost::system::error_code error, std::size_t) {
+                          if (error == asio::error::operation_aborted) return;
+                          if (error) return on_.on_gone();
+                          on_.on_signal(word_);
+                          listen();
+                        });
+}
+
+}  // namespace muster::launch

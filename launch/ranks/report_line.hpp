@@ -1,0 +1,50 @@
+// What the launcher of a program's ranks tells its worker: a line of JSON each, over its standard
+// output, in order. A worker that does not read is waited for by nobody. Owned by the launcher; its
+// thread.
+//
+//   {"started": {"rank": 3, "pid": 4711}}
+//   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     RankEnded of programs.proto
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "process/file_descriptor.hpp"
+
+namespace muster::launch {
+
+struct rank_end {
+  std::uint32_t rank = 0;
+  int exit_status = 0, signal = 0;
+  std::string not_started{};  // why; empty: it was
+  bool stopped = false, lease_ran_out = false;
+  std::vector<std::string> last_errors{};
+};
+
+class report_line {
+ public:
+  report_line(boost::asio::io_context& io, file_descriptor to);
+
+  /// What waits to be written is bounded by whom there is to tell of: two lines a rank.
+  void started(std::uint32_t rank, pid_t pid);
+  void ended(rank_end const& e);
+  /// `done` is called once all was written, or nobody reads any more.
+  void finish(std::function<void()> done);
+
+ private:
+  void add(std::string const& line);
+  void write();
+
+  boost::asio::posix::stream_descriptor to_;
+  std::string waiting_, writing_;
+  std::function<void()> done_;
+  bool broken_ = false;
+};
+
+}  // namespace muster::launch

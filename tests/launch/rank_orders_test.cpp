@@ -1,0 +1,89 @@
+// What ranks are told by the orders of a worker.
+#include "launch/ranks/rank_orders.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+constexpr char two_hosts[] = R"({"logs": "/l", "work": "/w", "devices": {"1": "4,5"}, "start": {
+  "program": "7", "attempt": 3, "name": "train", "restart": 2, "max_restarts": 5, "grace_ms": 1500,
+  "task": [{"type": "worker", "address": ["h1:1", "h2:2", "h2:3"]}],
+  "coordinator": "127.0.0.1:99", "meeting_point": "h1:9",
+  "env": {"MINE": "mine", "MUSTER_PROGRAM": "another"},
+  "rank": [{"rank": 1, "type": "worker", "index": 1, "command": ["python", "t.py"]},
+           {"rank": 2, "type": "worker", "index": 2, "command": ["python", "t.py"]}]}})";
+
+TEST(rank_orders, tell_each_rank_who_it_is) {
+  auto const order = parse_order(two_hosts, {{"PATH", "/bin"}, {"RANK", "77"}});
+  ASSERT_TRUE(order.start);
+  EXPECT_EQ(order.start->logs, "/l");
+  EXPECT_EQ(order.start->grace, std::chrono::milliseconds(1500));
+  ASSERT_EQ(order.start->ranks.size(), 2u);
+  auto const& [rank, program, own_cwd, refusal] = order.start->ranks[0];
+  EXPECT_EQ(rank, 1u);
+  EXPECT_EQ(program.argv, (std::vector<std::string>{"python", "t.py"}));
+  EXPECT_TRUE(own_cwd);
+  EXPECT_EQ(program.cwd, "/w/1");
+  EXPECT_EQ(refusal, "");
+  auto v = program.environment;
+  for (auto const& [name, value] :
+       std::map<std::string, std::string>{{"PATH", "/bin"},
+                                          {"MUSTER_PROGRAM", "train"},
+                                          {"MUSTER_ATTEMPT", "3"},
+                                          {"MUSTER_RESTART_COUNT", "2"},
+                                          {"MUSTER_TASK_TYPE", "worker"},
+                                          {"MUSTER_TASK_INDEX", "1"},
+                                          {"MUSTER_COORDINATOR", "127.0.0.1:99"},
+                                          {"JAX_COORDINATOR_ADDRESS", "127.0.0.1:99"},
+                                          {"JAX_NUM_PROCESSES", "3"},
+                                          {"JAX_PROCESS_ID", "1"},
+                                          {"RANK", "1"},
+                                          {"LOCAL_RANK", "0"},
+                                          {"LOCAL_WORLD_SIZE", "2"},
+                                          {"GROUP_RANK", "1"},
+                                          {"MASTER_ADDR", "h1"},
+                                          {"MASTER_PORT", "9"},
+                                          {"TORCHELASTIC_MAX_RESTARTS", "5"},
+                                          {"CUDA_VISIBLE_DEVICES", "4,5"},
+                                          {"MINE", "mine"}})
+    EXPECT_EQ(v[name], value) << name;
+  EXPECT_EQ(order.start->ranks[1].program.environment.count("CUDA_VISIBLE_DEVICES"), 0u);
+}
+
+TEST(rank_orders, number_ranks_of_types_of_any_name) {
+  auto const order = parse_order(R"({"start": {"task": [{"type": "ps", "address": ["h:1"]},
+    {"type": "actor", "address": ["h:2"]}, {"type": "learner", "address": ["h:3"]}],
+    "own_service": "h:4",
+    "rank": [{"rank": 2, "type": "learner", "command": ["x"]}]}})",
+                                 {});
+  auto v = order.start->ranks.at(0).program.environment;
+  EXPECT_EQ(v["RANK"] + " of " + v["WORLD_SIZE"], "1 of 2") << "a ps has none";
+  EXPECT_EQ(v["MUSTER_COORDINATOR"], "h:4");
+}
+
+TEST(rank_orders, a_user_that_is_not_there_is_named) {
+  try {
+    parse_order(R"({"user": "nobody-of-this-name", "start": {"rank": []}})", {});
+    FAIL();
+  } catch (std::exception const& e) {
+    EXPECT_STREQ(e.what(), "--program-user: there is no user 'nobody-of-this-name' here");
+  }
+}
+
+TEST(rank_orders, to_stop_are_for_all_with_sigterm_unless_they_say_otherwise) {
+  auto order = parse_order(R"({"stop": {"program": "7", "attempt": 1, "grace_ms": 20}})", {});
+  ASSERT_TRUE(order.stop);
+  EXPECT_TRUE(order.stop->ranks.empty());
+  EXPECT_EQ(order.stop->signal, 15);
+  order = parse_order(R"({"stop": {"rank": [0, 4], "signal": 2}, "lease_until_ns": 5})", {});
+  EXPECT_EQ(order.stop->ranks, (std::vector<std::uint32_t>{0, 4}));
+  EXPECT_EQ(order.stop->signal, 2);
+  EXPECT_EQ(order.stop->grace.count(), 0);
+  EXPECT_EQ(order.lease_until->time_since_epoch().count(), 5);
+  EXPECT_ANY_THROW(parse_order("{", {}));
+  EXPECT_ANY_THROW(parse_order(R"({"start": {}})", {}));
+}
+
+}  // namespace
+}  // namespace muster::launch
