@@ -95,9 +95,15 @@ class worker::runtime {
     functions_.push_back(std::move(f));
   }
 
+  void take_programs(std::unique_ptr<rank_side> ranks) { ranks_ = std::move(ranks); }
+
   int run() {
     engine_ = client_engine::shared();
     auto& engine = engine_->context();
+    if (ranks_)
+      ranks_->begin(engine, [this] {
+        if (current_) current_->take_rank_reports();
+      });
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
     threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
     engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
@@ -107,6 +113,7 @@ class worker::runtime {
       if (!done_) engine.post([this] { heed_stops(); });
     }
     threads_->stop();
+    if (ranks_) ranks_->end();
     // What was posted before has run once this has.
     std::binary_semaphore swept(0);
     engine.post([&swept] { swept.release(); });
@@ -146,7 +153,7 @@ class worker::runtime {
       auto const& server = options_.servers[n % options_.servers.size()];
       worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
                                           options_, hello_,    functions_, values_};
-      worker_stream stream(mine, server);
+      worker_stream stream(mine, server, ranks_.get());
       current_ = &stream;
       auto const end = co_await stream.run();
       current_ = nullptr;
@@ -240,6 +247,8 @@ class worker::runtime {
   per_worker_store values_;  // outlives the streams and the threads
   int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
 
+  std::unique_ptr<rank_side> ranks_;  // null: no programs
+
   // any thread
   report_buffer reports_;
   std::atomic<int> stops_ = 0;
@@ -274,6 +283,10 @@ worker::~worker() = default;
 
 void worker::add(std::string name, muster::raw_function f, bool quick, bool typed) {
   runtime_->add({std::move(name), std::move(f), quick, typed});
+}
+
+void worker::take_programs(std::unique_ptr<rank_side> ranks) {
+  runtime_->take_programs(std::move(ranks));
 }
 
 int worker::run() {

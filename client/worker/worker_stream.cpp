@@ -23,9 +23,10 @@ bool is_for_good(grpc::StatusCode code) {
 
 }  // namespace
 
-worker_stream::worker_stream(resources of_worker, std::string server)
+worker_stream::worker_stream(resources of_worker, std::string server, rank_side* ranks)
     : worker_(of_worker),
       server_(std::move(server)),
+      ranks_(ranks),
       stream_(worker_.engine, server_, worker_.options.tls, worker_.options.token,
               "/muster.v1.WorkerService/Attach", *this),
       deadline_(worker_.engine.context()),
@@ -76,6 +77,7 @@ void worker_stream::leave() {
 }
 
 void worker_stream::begin_leaving() {
+  if (ranks_) ranks_->leave();
   if (deadline_.pending()) return;
   deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] {
     log(log_level::warning, std::to_string(worker_.held.size()) +
@@ -83,13 +85,16 @@ void worker_stream::begin_leaving() {
                                 "within the drain time-out");
     leaving_ = true;
     worker_.held.drop_all();
+    if (ranks_) ranks_->kill();
     stream_.wake();
   });
 }
 
 worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
+  if (out_.empty() && identity_ && ranks_ && ranks_->reports()) out_.tail();
   if (!out_.empty()) {
     auto oldest = out_.take_front();
+    if (identity_ && ranks_) ranks_->report(oldest->message);
     check(proto::encode(oldest->message, to), "a message is within its limits");
     worker_.reports.sent(oldest->message);
     out_.recycle(std::move(oldest));
@@ -97,7 +102,7 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
     greeted_ = true;  // it may be there before the write is known to be done
     return next::message;
   }
-  if (!leaving_ || !worker_.held.empty()) return next::nothing;
+  if (!leaving_ || !may_leave()) return next::nothing;
   if (worker_.held.awaits_taking() && !std::exchange(last_taking_, true))
     deadline_.call_at(steady::now() + last_words_timeout, [this] {
       worker_.held.forget_answers();

@@ -18,6 +18,7 @@
 #include "client/link/server_stream.hpp"
 #include "client/worker/executor.hpp"
 #include "client/worker/held_closures.hpp"
+#include "client/worker/rank_side.hpp"
 #include "client/worker/report_buffer.hpp"
 #include "coro/timer_queue.hpp"
 #include "muster/v1/worker.pb.h"
@@ -50,7 +51,8 @@ class worker_stream final : stream_side {
     per_worker_store& values;
   };
 
-  worker_stream(resources of_worker, std::string server);
+  /// `ranks`: null where the worker takes no programs; else it outlives this.
+  worker_stream(resources of_worker, std::string server, rank_side* ranks = nullptr);
   worker_stream(worker_stream const&) = delete;
 
   /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
@@ -66,6 +68,10 @@ class worker_stream final : stream_side {
   void take(job const& finished);
   /// Functions have something to report.
   void take_reports();
+  /// Ranks of programs have.
+  void take_rank_reports() {
+    if (identity_ && !input_ended_) stream_.wake();
+  }
 
  private:
   void connected() override;
@@ -88,6 +94,8 @@ class worker_stream final : stream_side {
   /// Tells which functions have been running for a while, and looks again while there are any.
   void report_started();
   void begin_leaving();
+  /// Nothing is held that has to be answered first.
+  bool may_leave() const { return worker_.held.empty() && (!ranks_ || ranks_->settled()); }
   void beat();
 
   void answer(job const& j);
@@ -104,6 +112,7 @@ class worker_stream final : stream_side {
 
   resources const worker_;
   std::string const server_;
+  rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
   std::uint32_t workers_ = 0;                        // of its job, as the server said last

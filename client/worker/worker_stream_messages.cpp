@@ -45,6 +45,10 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   take_recalls(m);
   if (m.answers_taken() != 0) take_acknowledgement(m.answers_taken());
   for (auto const handle : m.drop_per_worker()) worker_.values.drop(handle);
+  if (ranks_ && m.has_ranks()) {
+    ranks_->take(m.ranks());
+    stream_.wake();
+  }
   if (m.drain()) {
     leaving_ = true;
     begin_leaving();
@@ -57,6 +61,7 @@ void worker_stream::connected() {
   auto& hello = *out_.tail().mutable_hello();
   hello = worker_.hello;
   for (auto const handle : worker_.values.handles()) hello.add_per_worker(handle);
+  if (ranks_) ranks_->offer(*hello.mutable_programs());
   hello.set_keeps_answers(true);
   hello.set_inputs_beside_bytes(true);
   for (auto const& j : worker_.held.answers_again()) {
@@ -88,6 +93,10 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   // Before a server that keeps nothing finds out, and the time to find out.
   if (w.reconnect_grace_ms() > 0)
     hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
+  if (ranks_) {
+    ranks_->welcomed(w.programs(), server_);
+    beat_interval_ = std::min(beat_interval_, ranks_->sign_of_life());
+  }
   beat();
   for (auto const& j : worker_.held.settle(
            offered_, {w.kept().data(), w.kept().data() + w.kept_size()}, w.acknowledges()))

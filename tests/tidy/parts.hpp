@@ -53,6 +53,7 @@ inline std::vector<part> const parts = {
     {"client/blobs", {"base", "proto", "client", "client/link"}},
     {"client/distribute", {"base", "client", "cluster"}},
     {"client/functions", {"base", "process", "client"}},
+    {"client/programs", {"base", "coro", "proto", "process", "client", "client/worker"}},
     {"server/core/api", {"base"}},
     {"server/core/words", {"base", "server/core/api"}},
     {"server/core/common", {"base", "server/core/api"}},
@@ -137,8 +138,8 @@ inline std::vector<part> const parts = {
       "web/engine", "web/http", "web/server"}},
     {"cli",
      {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "app", "server/core/access", "server/core/coordination", "server/journal",
-      "server/journal/etcd"}},
+      "client/functions", "client/programs", "app", "server/core/access",
+      "server/core/coordination", "server/journal", "server/journal/etcd"}},
 };
 
 }  // namespace muster::tidy

@@ -5,10 +5,11 @@
 //   return w.run();
 //
 // Functions run on `slots` threads; quick functions on the stream's own thread, in between
-// messages. Every closure is answered exactly once. When the connection breaks, running functions go
-// on: the worker connects again with the same incarnation and says what it holds, and answers that
-// the server may not have taken come with that. What the server does not take up again is asked to
-// stop, and its results are dropped. Made and run by one thread; stop() comes from anywhere.
+// messages. Every closure is answered exactly once. When the connection breaks, running functions
+// go on: the worker connects again with the same incarnation and says what it holds, and answers
+// that the server may not have taken come with that. What the server does not take up again is
+// asked to stop, and its results are dropped. Made and run by one thread; stop() comes from
+// anywhere.
 #pragma once
 
 #include <memory>
@@ -21,6 +22,8 @@
 #include "muster/worker_options.hpp"
 
 namespace muster {
+
+class rank_side;
 
 class worker {
  public:
@@ -54,6 +57,10 @@ class worker {
   void quick_raw_function(std::string name, muster::raw_function f) {
     add(std::move(name), std::move(f), true, false);
   }
+
+  /// Takes ranks of programs, too. For `muster worker`, which has who runs them
+  /// (client/programs). REQUIRES: before run().
+  void take_programs(std::unique_ptr<rank_side> ranks);
 
   /// Serves until stop(), the server's drain, or a status that forbids coming back. Returns 0 after
   /// an orderly end, 1 otherwise, with the reason in the log. Returns only when every function has

@@ -1,0 +1,44 @@
+// The launchers that a worker has started, one for each order to start ranks: processes with a line
+// of orders in and a line of reports out (launch/ranks). They live on a thread of its own, since
+// the engine thread polls no descriptors; disk work of programs goes there, too. When this object
+// is gone, so are they.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster {
+
+class launchers {
+ public:
+  /// Called by the thread of this object. What they hand on has to outlive close().
+  struct callbacks {
+    std::function<void(std::uint64_t id, std::string line)> on_report;
+    /// Once for each, the last that is heard of it: it and all that it started is gone, or it could
+    /// not be started. `why`: empty when it ended in order.
+    std::function<void(std::uint64_t id, bool started, std::string why)> on_gone;
+  };
+
+  /// `program`: the launcher's words.
+  launchers(std::vector<std::string> program, callbacks c);
+  ~launchers();
+  launchers(launchers const&) = delete;
+
+  /// Any thread. `id` is used once; there are as many as there are ranks, at most.
+  void start(std::uint64_t id, std::string order);
+  /// Any thread. To one that is gone: nothing happens.
+  void tell(std::uint64_t id, std::string order);
+  /// Any thread: work that may wait for a disk.
+  void post(std::function<void()> work);
+  /// Ends all lines of orders, and returns when no launcher is left.
+  void close();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace muster

@@ -1,0 +1,37 @@
+// How a worker takes ranks of programs, and who runs them. A value; `muster worker` fills it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/worker/rank_side.hpp"
+
+namespace muster {
+
+struct program_options {
+  /// That ranks may listen at, both inclusive: outside of what the kernel gives to who dials.
+  std::uint16_t first_port = 20'000, last_port = 29'999;
+  /// Ranks are killed when the server has not been heard for nearly so long.
+  std::chrono::milliseconds lease{60'000};
+  /// Of this machine, for ranks on others. Empty: that of the way to the first server.
+  std::string address{};
+  /// Whose rights ranks have; empty: the worker's.
+  std::string user{};
+  /// Where ranks have their working directories and what they printed. Empty: a directory of its
+  /// own that goes with the worker.
+  std::string directory{};
+  /// Those of the worker, of which ranks get devices: "gpu".
+  std::map<std::string, std::uint32_t> resources{};
+  /// The launcher of ranks (launch/ranks/rank_launcher.hpp) and its words.
+  std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
+};
+
+/// `servers`: of the worker. Errors: std::system_error, the directory cannot be made.
+std::unique_ptr<rank_side> make_rank_side(program_options options,
+                                          std::vector<std::string> const& servers);
+
+}  // namespace muster

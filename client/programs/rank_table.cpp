@@ -1,0 +1,138 @@
+// Who is held, who has ended, who is to be told of.
+#include "client/programs/rank_table.hpp"
+
+#include <utility>
+
+namespace muster {
+
+v1::RankName name_of(rank_key const& key) {
+  v1::RankName name;
+  name.set_program(key.program);
+  name.set_attempt(key.attempt);
+  name.set_rank(key.rank);
+  return name;
+}
+
+rank_key key_of(v1::RankName const& name) {
+  return {name.program(), name.attempt(), name.rank()};
+}
+
+held_rank* rank_table::find(rank_key const& key) {
+  auto const it = held_.find(key);
+  return it == held_.end() ? nullptr : &it->second;
+}
+
+held_rank& rank_table::add(rank_key const& key, std::uint64_t launcher) {
+  ++alive_;
+  auto& r = held_[key];
+  r.launcher = launcher;
+  return r;
+}
+
+std::vector<rank_key> rank_table::alive_of(std::uint64_t launcher) const {
+  std::vector<rank_key> all;
+  for (auto const& [key, r] : held_)
+    if (r.launcher == launcher && !r.ended) all.push_back(key);
+  return all;
+}
+
+std::set<std::uint64_t> rank_table::launchers_of(std::uint64_t program,
+                                                 std::uint32_t attempt) const {
+  std::set<std::uint64_t> all;
+  for (auto const& [key, r] : held_)
+    if (key.program == program && key.attempt == attempt && !r.ended) all.insert(r.launcher);
+  return all;
+}
+
+std::set<std::uint64_t> rank_table::launchers() const {
+  std::set<std::uint64_t> all;
+  for (auto const& [key, r] : held_)
+    if (!r.ended) all.insert(r.launcher);
+  return all;
+}
+
+std::set<std::pair<std::uint64_t, std::uint32_t>> rank_table::attempts() const {
+  std::set<std::pair<std::uint64_t, std::uint32_t>> all;
+  for (auto const& [key, r] : held_) all.emplace(key.program, key.attempt);
+  return all;
+}
+
+void rank_table::started(rank_key const& key, std::uint32_t pid) {
+  auto* r = find(key);
+  if (!r || r->ended) return;
+  r->pid = pid;
+  untold_.push_back(key);
+}
+
+std::vector<std::string> rank_table::ended(rank_key const& key, v1::RankEnded what) {
+  auto* r = find(key);
+  if (!r || r->ended) return {};
+  *what.mutable_name() = name_of(key);
+  r->ended = std::move(what);
+  --alive_;
+  untold_.push_back(key);
+  return std::move(r->devices);
+}
+
+void rank_table::say_again(rank_key const& key) {
+  auto* r = find(key);
+  if (!r || !r->ended) return;
+  r->told_ended = false;
+  untold_.push_back(key);
+}
+
+void rank_table::forget(rank_key const& key) {
+  auto* r = find(key);
+  if (r && r->ended) held_.erase(key);
+}
+
+void rank_table::offer(v1::ProgramsOffer& to) {
+  offered_.clear();
+  untold_.clear();
+  for (auto& [key, r] : held_) {
+    auto& h = *to.add_held();
+    *h.mutable_name() = name_of(key);
+    h.set_pid(r.pid);
+    r.told_started = r.pid != 0;
+    r.told_ended = r.ended.has_value();
+    if (r.ended) *h.mutable_ended() = *r.ended;
+    offered_.push_back(key);
+  }
+}
+
+std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
+  std::set<std::uint32_t> const kept(answer.kept().begin(), answer.kept().end());
+  std::vector<rank_key> unwanted;
+  for (std::uint32_t i = 0; i < offered_.size(); ++i) {
+    auto const* r = find(offered_[i]);
+    if (!r) continue;
+    if (r->told_ended)
+      held_.erase(offered_[i]);  // the server has it, or does not want it
+    else if (!r->ended && !kept.contains(i))
+      unwanted.push_back(offered_[i]);
+  }
+  offered_.clear();
+  return unwanted;
+}
+
+void rank_table::report(v1::RankReports& to, std::size_t bytes_max) {
+  std::size_t bytes = 0;
+  while (!untold_.empty() && bytes < bytes_max) {
+    auto const key = untold_.front();
+    untold_.pop_front();
+    auto* r = find(key);
+    if (!r) continue;
+    if (r->pid != 0 && !std::exchange(r->told_started, true)) {
+      auto& s = *to.add_started();
+      *s.mutable_name() = name_of(key);
+      s.set_pid(r->pid);
+      bytes += s.ByteSizeLong();
+    }
+    if (r->ended && !std::exchange(r->told_ended, true)) {
+      *to.add_ended() = *r->ended;
+      bytes += r->ended->ByteSizeLong();
+    }
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,279 @@
+// Orders become lines for launchers, their lines become reports.
+#include "client/programs/ranks.hpp"
+
+#include <google/protobuf/util/json_util.h>
+#include <signal.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+
+#include "base/check.hpp"
+#include "base/host_port.hpp"
+#include "client/log.hpp"
+
+namespace muster {
+namespace {
+
+namespace json = boost::json;
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
+
+std::string visible_devices() {
+  auto const* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible ? visible : "";
+}
+
+std::uint32_t gpus_of(program_options const& o) {
+  auto const it = o.resources.find("gpu");
+  return it == o.resources.end() ? 0 : it->second;
+}
+
+std::string json_of(google::protobuf::Message const& m) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  auto const done = google::protobuf::util::MessageToJsonString(m, &text, options);
+  check(done.ok(), "an order becomes JSON");
+  return text;
+}
+
+std::string lease_text(clock::time_point until) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count());
+}
+
+// A service that listens everywhere is reached where the server is.
+std::string reached_at(std::string const& address, std::string const& server_host) {
+  auto a = host_port::parse(address);
+  if (a.host == "0.0.0.0" || a.host == "::" || a.host.empty()) a.host = server_host;
+  return a.text();
+}
+
+v1::RankEnded not_started(std::string const& why) {
+  v1::RankEnded e;
+  e.set_not_started(why);
+  return e;
+}
+
+}  // namespace
+
+ranks::ranks(program_options o)
+    : options_(std::move(o)),
+      spool_(options_.directory),
+      lease_(options_.lease),
+      devices_(gpus_of(options_), visible_devices()),
+      launchers_(options_.launcher,
+                 {[this](std::uint64_t id, std::string line) {
+                    engine_->post([this, id, line = std::move(line)] { on_report(id, line); });
+                  },
+                  [this](std::uint64_t id, bool started, std::string why) {
+                    engine_->post(
+                        [this, id, started, why = std::move(why)] { on_gone(id, started, why); });
+                  }}) {}
+
+void ranks::begin(coro::engine_context& engine, std::function<void()> wake) {
+  engine_ = &engine;
+  wake_ = std::move(wake);
+}
+
+void ranks::offer(v1::ProgramsOffer& to) {
+  to.set_first_port(options_.first_port);
+  to.set_last_port(options_.last_port);
+  to.set_lease_ms(static_cast<std::uint32_t>(options_.lease.count()));
+  to.set_address(options_.address);
+  table_.offer(to);
+  lease_.greeted(clock::now());
+  ++stream_;
+  reading_ = 0;
+  logs_.clear();
+}
+
+void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
+  server_host_ = host_port::parse(server.substr(0, server.find(','))).host;
+  if (lease_.came_back(0)) renew();
+  for (auto const& key : table_.settle(answer)) {
+    v1::StopRanks unwanted;
+    unwanted.set_program(key.program);
+    unwanted.set_attempt(key.attempt);
+    unwanted.add_rank(key.rank);
+    stop(unwanted);
+  }
+}
+
+void ranks::take(v1::RankOrders const& orders) {
+  if (orders.lease() != 0 && lease_.came_back(orders.lease())) renew();
+  for (auto const& order : orders.stop()) stop(order);
+  for (auto const& name : orders.forget()) table_.forget(key_of(name));
+  for (auto const& order : orders.start()) start(order);
+  for (auto const& query : orders.read()) read(query);
+}
+
+void ranks::renew() {
+  auto const line = R"({"lease_until_ns": )" + lease_text(lease_.until()) + "}";
+  for (auto const id : table_.launchers()) launchers_.tell(id, line);
+}
+
+void ranks::start(v1::StartRanks order) {
+  google::protobuf::RepeatedPtrField<v1::StartRank> fresh;
+  auto const launcher = ++last_launcher_;
+  for (auto& rank : *order.mutable_rank()) {
+    rank_key const key{order.program(), order.attempt(), rank.rank()};
+    if (table_.find(key)) {
+      table_.say_again(key);
+      continue;
+    }
+    auto& held = table_.add(key, launcher);
+    auto const gpus = rank.resource().find("gpu");
+    if (gpus != rank.resource().end()) held.devices = devices_.take(gpus->second);
+    *fresh.Add() = std::move(rank);
+  }
+  order.mutable_rank()->Swap(&fresh);
+  if (order.rank().empty()) return;
+  if (clock::now() >= lease_.until())
+    return refuse(order, "the server was not heard for longer than the lease of this worker");
+  auto& by_itself = attempts_[launcher];
+  by_itself.set_program(order.program());
+  by_itself.set_attempt(order.attempt());
+  by_itself.set_grace_ms(order.grace_ms());
+  if (!order.coordinator().empty())
+    order.set_coordinator(reached_at(order.coordinator(), server_host_));
+  launchers_.post([this, launcher, line = line_of(order), in_use = table_.attempts(),
+                   name = spool::attempt_name(order.program(), order.attempt())] {
+    try {
+      spool_.make(name, in_use);
+    } catch (std::exception const& e) {
+      engine_->post(
+          [this, launcher, why = std::string(e.what())] { on_gone(launcher, false, why); });
+      return;
+    }
+    launchers_.start(launcher, line);
+  });
+}
+
+void ranks::refuse(v1::StartRanks const& order, std::string const& why) {
+  for (auto const& rank : order.rank()) {
+    auto e = not_started(why);
+    e.set_lease_ran_out(true);
+    ended({order.program(), order.attempt(), rank.rank()}, std::move(e));
+  }
+}
+
+std::string ranks::line_of(v1::StartRanks const& order) {
+  auto const directories = spool_.directories_of(order.program(), order.attempt());
+  json::object devices_of;
+  for (auto const& rank : order.rank()) {
+    if (gpus_of(options_) == 0) break;
+    std::string all;  // none: it has asked for none
+    for (auto const& d : table_.find({order.program(), order.attempt(), rank.rank()})->devices)
+      all += (all.empty() ? "" : ",") + d;
+    devices_of[std::to_string(rank.rank())] = all;
+  }
+  return R"({"logs": )" + json::serialize(json::value(directories.logs.string())) +
+         R"(, "work": )" + json::serialize(json::value(directories.work.string())) +
+         R"(, "user": )" + json::serialize(json::value(options_.user)) + R"(, "devices": )" +
+         json::serialize(devices_of) + R"(, "lease_until_ns": )" + lease_text(lease_.until()) +
+         R"(, "start": )" + json_of(order) + "}";
+}
+
+void ranks::stop(v1::StopRanks const& order) {
+  auto const line = R"({"stop": )" + json_of(order) + "}";
+  for (auto const id : table_.launchers_of(order.program(), order.attempt()))
+    launchers_.tell(id, line);
+}
+
+void ranks::leave() {
+  for (auto const id : table_.launchers())
+    launchers_.tell(id, R"({"stop": )" + json_of(attempts_[id]) + "}");
+}
+
+void ranks::kill() {
+  for (auto const id : table_.launchers()) launchers_.tell(id, R"({"stop": {}})");
+}
+
+void ranks::read(v1::ReadLog const& query) {
+  auto const key = key_of(query.name());
+  v1::RankLog answer;
+  answer.set_query(query.query());
+  if (reading_ + logs_.size() >= logs_max) {
+    logs_.push_back(std::move(answer));  // as little as can be said
+    return wake_();
+  }
+  auto const* held = table_.find(key);
+  answer.set_complete(!held || held->ended);
+  ++reading_;
+  launchers_.post([this, key, query, answer, stream = stream_]() mutable {
+    if (auto found = spool_.read(key.program, key.attempt, key.rank, query.offset(),
+                                 query.from_end(), query.bytes_max())) {
+      answer.set_known(true);
+      answer.set_offset(found->offset);
+      answer.set_size(found->size);
+      answer.set_data(std::move(found->data));
+    }
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      logs_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
+bool ranks::report(v1::WorkerMessage& to) {
+  if (auto const number = lease_.number(clock::now())) to.mutable_ranks()->set_lease(number);
+  if (table_.reports()) table_.report(*to.mutable_ranks(), bytes_of_reports_max);
+  if (!logs_.empty()) {  // each may be as large as a message
+    *to.mutable_ranks()->add_log() = std::move(logs_.front());
+    logs_.pop_front();
+  }
+  return reports();
+}
+
+void ranks::on_report(std::uint64_t launcher, std::string const& line) {
+  auto const of = attempts_.find(launcher);
+  if (of == attempts_.end()) return;
+  boost::system::error_code error;
+  auto const report = json::parse(line, error);
+  if (error || !report.is_object()) return;
+  auto const& all = report.as_object();
+  rank_key key{of->second.program(), of->second.attempt(), 0};
+  if (auto const* s = all.if_contains("started")) {
+    key.rank = s->at("rank").to_number<std::uint32_t>();
+    table_.started(key, s->at("pid").to_number<std::uint32_t>());
+  }
+  if (auto const* e = all.if_contains("ended")) {
+    key.rank = e->at("rank").to_number<std::uint32_t>();
+    v1::RankEnded what;
+    google::protobuf::util::JsonParseOptions options;
+    options.ignore_unknown_fields = true;
+    auto const done =
+        google::protobuf::util::JsonStringToMessage(json::serialize(*e), &what, options);
+    if (!done.ok()) what.set_not_started("its launcher said something that makes no sense");
+    ended(key, std::move(what));
+  }
+  wake_();
+}
+
+// Whoever has not told its end was killed along with its launcher.
+void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
+  for (auto const& key : table_.alive_of(launcher)) {
+    v1::RankEnded e;
+    if (started) {
+      e.set_signal(SIGKILL);
+      e.add_stderr(why);
+    } else {
+      e.set_not_started(why);
+    }
+    ended(key, std::move(e));
+  }
+  attempts_.erase(launcher);
+  if (!why.empty()) log(log_level::warning, "ranks of a program: " + why);
+}
+
+void ranks::ended(rank_key const& key, v1::RankEnded what) {
+  auto taken = table_.ended(key, std::move(what));
+  devices_.give_back(taken);
+  wake_();
+}
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+// Runs ranks of programs for a worker: what the server orders goes to launchers, what they report
+// goes back. See rank_side.hpp for its threads.
+#pragma once
+
+#include "client/programs/devices.hpp"
+#include "client/programs/launchers.hpp"
+#include "client/programs/lease.hpp"
+#include "client/programs/program_options.hpp"
+#include "client/programs/rank_table.hpp"
+#include "client/programs/spool.hpp"
+#include "coro/engine_context.hpp"
+
+namespace muster {
+
+class ranks final : public rank_side {
+ public:
+  /// REQUIRES: o.address is not empty.
+  explicit ranks(program_options o);
+
+  void begin(coro::engine_context& engine, std::function<void()> wake) override;
+  void offer(v1::ProgramsOffer& to) override;
+  void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) override;
+  void take(v1::RankOrders const& orders) override;
+  bool report(v1::WorkerMessage& to) override;
+  bool reports() const override { return table_.reports() || !logs_.empty(); }
+  std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
+  void leave() override;
+  void kill() override;
+  void end() override { launchers_.close(); }
+  bool settled() const override { return table_.settled(); }
+
+ private:
+  /// Reads of logs that are under way or wait to be sent.
+  static constexpr std::size_t logs_max = 16;
+
+  void start(v1::StartRanks order);
+  void refuse(v1::StartRanks const& order, std::string const& why);
+  void stop(v1::StopRanks const& order);
+  void read(v1::ReadLog const& query);
+  /// The line for a launcher.
+  std::string line_of(v1::StartRanks const& order);
+  void renew();
+  void on_report(std::uint64_t launcher, std::string const& line);
+  void on_gone(std::uint64_t launcher, bool started, std::string const& why);
+  void ended(rank_key const& key, v1::RankEnded what);
+
+  program_options const options_;
+  coro::engine_context* engine_ = nullptr;  // from begin() on
+  std::function<void()> wake_;
+  spool spool_;  // before the launchers, whose thread uses it
+  lease lease_;
+  devices devices_;
+  rank_table table_;
+  std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
+  std::uint64_t last_launcher_ = 0;
+  std::string server_host_;
+  std::deque<v1::RankLog> logs_;
+  std::size_t reading_ = 0;
+  std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
+  launchers launchers_;
+};
+
+}  // namespace muster

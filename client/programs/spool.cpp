@@ -1,0 +1,99 @@
+// Files of ranks by program, attempt and rank.
+#include "client/programs/spool.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "process/file_descriptor.hpp"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path temporary() {
+  auto name = (fs::temp_directory_path() / "muster-programs-XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
+  return name;
+}
+
+// The first byte that is there: a file whose beginning was given up begins with a hole.
+std::uint64_t first_kept(int fd, std::uint64_t size) {
+  auto const data = ::lseek(fd, 0, SEEK_DATA);
+  return data < 0 ? size : static_cast<std::uint64_t>(data);
+}
+
+}  // namespace
+
+spool::spool(fs::path directory)
+    : own_(directory.empty()), root_(own_ ? temporary() : std::move(directory)) {
+  fs::create_directories(root_ / "logs");
+  fs::create_directories(root_ / "work");
+  fs::permissions(root_ / "logs", fs::perms::owner_all);
+  auto const passable = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
+  fs::permissions(root_, passable);
+  fs::permissions(root_ / "work", passable);
+}
+
+spool::~spool() {
+  std::error_code ignored;
+  if (own_) fs::remove_all(root_, ignored);
+}
+
+spool::attempt spool::directories_of(std::uint64_t program, std::uint32_t number) const {
+  auto const name = std::to_string(program) + "." + std::to_string(number);
+  return {root_ / "logs" / name, root_ / "work" / name};
+}
+
+void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
+  auto const d = directories_of(which.first, which.second);
+  fs::create_directories(d.logs);
+  fs::create_directories(d.work);
+  forget_oldest(in_use);
+}
+
+// By when something was last made in them.
+void spool::forget_oldest(std::set<attempt_name> const& in_use) const {
+  std::vector<std::pair<fs::file_time_type, fs::path>> all;
+  std::error_code ignored;
+  for (auto const& entry : fs::directory_iterator(root_ / "logs", ignored))
+    all.emplace_back(entry.last_write_time(ignored), entry.path().filename());
+  if (all.size() <= attempts_max) return;
+  std::sort(all.begin(), all.end());
+  all.resize(all.size() - attempts_max);
+  std::erase_if(all, [&](auto const& one) {
+    return std::any_of(in_use.begin(), in_use.end(), [&](attempt_name const& a) {
+      return directories_of(a.first, a.second).logs.filename() == one.second;
+    });
+  });
+  for (auto const& [when, name] : all) {
+    fs::remove_all(root_ / "logs" / name, ignored);
+    fs::remove_all(root_ / "work" / name, ignored);
+  }
+}
+
+std::optional<spool::piece> spool::read(std::uint64_t program, std::uint32_t number,
+                                        std::uint32_t rank, std::uint64_t offset, bool from_end,
+                                        std::size_t bytes_max) const {
+  auto const path = directories_of(program, number).logs / (std::to_string(rank) + ".log");
+  file_descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0) return {};
+  piece p{.offset = 0, .data = {}, .size = static_cast<std::uint64_t>(about.st_size)};
+  p.offset = from_end ? p.size - std::min(p.size, offset) : std::min(p.size, offset);
+  p.offset = std::max(p.offset, first_kept(file.get(), p.size));
+  p.data.resize(std::min({bytes_max, read_bytes_max, static_cast<std::size_t>(p.size - p.offset)}));
+  auto const got = ::pread(file.get(), p.data.data(), p.data.size(), static_cast<off_t>(p.offset));
+  p.data.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return p;
+}
+
+}  // namespace muster

@@ -1,0 +1,52 @@
+// The directories of ranks: what they printed, a file each, and their working directories. Of
+// attempts that are over so many stay as `attempts_max` says. Any thread; what it does may wait for
+// the disk.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace muster {
+
+class spool {
+ public:
+  static constexpr std::size_t attempts_max = 32;
+  static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
+
+  /// `directory` empty: one of its own among temporary files, which goes with this object. Errors:
+  /// std::filesystem::filesystem_error, std::system_error.
+  explicit spool(std::filesystem::path directory);
+  ~spool();
+  spool(spool const&) = delete;
+
+  struct attempt {
+    std::filesystem::path logs;  // "3.log" of rank 3; for this user only
+    std::filesystem::path work;  // anybody who runs as another user gets through to his own
+  };
+  attempt directories_of(std::uint64_t program, std::uint32_t number) const;
+  /// Makes them, and removes those of the oldest attempts, but none of `in_use`.
+  using attempt_name = std::pair<std::uint64_t, std::uint32_t>;
+  void make(attempt_name which, std::set<attempt_name> const& in_use);
+
+  struct piece {
+    std::uint64_t offset = 0;  // of its first byte
+    std::string data;
+    std::uint64_t size = 0;  // of the file
+  };
+  /// From `offset`, which counts backwards from the end with `from_end`. What is no longer kept is
+  /// passed over. Nothing: there is no such file.
+  std::optional<piece> read(std::uint64_t program, std::uint32_t number, std::uint32_t rank,
+                            std::uint64_t offset, bool from_end, std::size_t bytes_max) const;
+
+ private:
+  void forget_oldest(std::set<attempt_name> const& in_use) const;
+
+  bool const own_;  // goes with this object
+  std::filesystem::path const root_;
+};
+
+}  // namespace muster

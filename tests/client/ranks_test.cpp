@@ -1,0 +1,282 @@
+// A worker that runs ranks of programs, and a server that says by hand what it shall do.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <future>
+
+#include "client/programs/program_options.hpp"
+#include "tests/client/fake_server.hpp"
+#include "tests/support/temporary_directory.hpp"
+#include "tests/support/worker_thread.hpp"
+
+namespace muster::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool alive(pid_t pid) {
+  auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  auto const behind = stat.rfind(") ");
+  return behind != std::string::npos && stat[behind + 2] != 'Z' && stat[behind + 2] != 'X';
+}
+
+v1::ServerMessage start(int ranks, std::string const& script, std::uint32_t attempt = 1) {
+  v1::ServerMessage m;
+  auto& s = *m.mutable_ranks()->add_start();
+  s.set_program(7);
+  s.set_attempt(attempt);
+  s.set_name("train");
+  s.set_own_service("127.0.0.1:20001");
+  s.set_grace_ms(10'000);
+  auto& type = *s.add_task();
+  type.set_type("worker");
+  for (int i = 0; i < ranks; ++i) {
+    type.add_address("127.0.0.1:" + std::to_string(20'010 + i));
+    auto& r = *s.add_rank();
+    r.set_rank(static_cast<std::uint32_t>(i));
+    r.set_type("worker");
+    r.set_index(static_cast<std::uint32_t>(i));
+    for (auto const* word : {"/bin/sh", "-c"}) r.add_command(word);
+    r.add_command(script);
+  }
+  return m;
+}
+
+v1::ServerMessage stop(std::uint32_t grace_ms) {
+  v1::ServerMessage m;
+  auto& s = *m.mutable_ranks()->add_stop();
+  s.set_program(7);
+  s.set_attempt(1);
+  s.set_grace_ms(grace_ms);
+  return m;
+}
+
+/// What a server has heard of ranks on one stream.
+struct heard {
+  explicit heard(worker_stream* s) : stream(s) {}
+  /// Reads until so many ranks have begun and ended; false: the stream is over.
+  bool until(std::size_t began, std::size_t over) {
+    while (pids.size() < began || ends.size() < over)
+      if (!next()) return false;
+    return true;
+  }
+  bool next() {
+    v1::WorkerMessage m;
+    if (!stream->Read(&m)) return false;
+    for (auto const& s : m.ranks().started()) pids[s.name().rank()] = static_cast<pid_t>(s.pid());
+    for (auto const& e : m.ranks().ended()) {
+      ++said[e.name().rank()];
+      ends[e.name().rank()] = e;
+    }
+    for (auto const& l : m.ranks().log()) logs.push_back(l);
+    if (m.ranks().lease() != 0) {
+      ++leases;
+      v1::ServerMessage answer;
+      answer.mutable_ranks()->set_lease(m.ranks().lease());
+      if (answers) stream->Write(answer);
+    }
+    return true;
+  }
+
+  worker_stream* stream;
+  std::map<std::uint32_t, pid_t> pids;
+  std::map<std::uint32_t, v1::RankEnded> ends;
+  std::map<std::uint32_t, int> said;
+  std::vector<v1::RankLog> logs;
+  int leases = 0;
+  bool answers = true;
+};
+
+struct ranks_of_a_worker : testing::Test {
+  /// Runs a worker against `streams`, one a connection, until the last has returned.
+  void serve(std::vector<std::function<void(worker_stream*, v1::WorkerMessage const&)>> streams,
+             program_options o = {}) {
+    std::promise<void> done;
+    std::atomic<std::size_t> number = 0;
+    server.on_attach = [&](worker_stream* s) {
+      auto const mine = number++;
+      if (mine >= streams.size()) return grpc::Status::OK;
+      auto const hello = greet(s);
+      streams[mine](s, hello);
+      if (mine + 1 == streams.size()) done.set_value();
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "over");
+    };
+    o.launcher = {RANK_LAUNCHER};
+    o.directory = directory.path();
+    auto w = options_for(server.address());
+    w.resources = o.resources;
+    worker_thread worker(w, [&](muster::worker& made) {
+      made.take_programs(make_rank_side(o, {server.address()}));
+    });
+    done.get_future().wait();
+    worker.stop();
+  }
+  std::string file(std::string const& name) const { return (directory / name).string(); }
+
+  temporary_directory directory;
+  fake_server server;
+};
+
+TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
+  program_options o;
+  o.resources = {{"gpu", 3}};
+  serve({[](worker_stream* s, v1::WorkerMessage const& m) {
+           auto const& offer = m.hello().programs();
+           EXPECT_EQ(offer.first_port(), 20'000u);
+           EXPECT_EQ(offer.last_port(), 29'999u);
+           EXPECT_EQ(offer.lease_ms(), 60'000u);
+           EXPECT_EQ(offer.address(), "127.0.0.1");
+           EXPECT_EQ(offer.held_size(), 0);
+           auto order = start(2,
+                              "echo $MUSTER_TASK_INDEX of $WORLD_SIZE on [$CUDA_VISIBLE_DEVICES]; "
+                              "echo oops >&2; exit $RANK");
+           (*order.mutable_ranks()->mutable_start(0)->mutable_rank(1)->mutable_resource())["gpu"] =
+               2;
+           s->Write(order);
+           heard h(s);
+           ASSERT_TRUE(h.until(2, 2));
+           EXPECT_EQ(h.ends[0].exit_status(), 0u);
+           EXPECT_EQ(h.ends[1].exit_status(), 1u);
+           EXPECT_FALSE(h.ends[1].stopped());
+           ASSERT_EQ(h.ends[1].stderr_size(), 1);
+           EXPECT_EQ(h.ends[1].stderr(0), "oops");
+           v1::ServerMessage read;
+           for (std::uint32_t rank : {0u, 1u, 9u}) {
+             auto& q = *read.mutable_ranks()->add_read();
+             q.set_query(rank + 1);
+             q.mutable_name()->set_program(7);
+             q.mutable_name()->set_attempt(1);
+             q.mutable_name()->set_rank(rank);
+             q.set_bytes_max(1000);
+           }
+           s->Write(read);
+           while (h.logs.size() < 3) ASSERT_TRUE(h.next());
+           EXPECT_EQ(h.logs[0].data(), "0 of 2 on []\noops\n");
+           EXPECT_EQ(h.logs[1].data(), "1 of 2 on [0,1]\noops\n");
+           EXPECT_TRUE(h.logs[1].complete());
+           EXPECT_FALSE(h.logs[2].known());
+           // The same order again: the ends are said again, nothing is started.
+           s->Write(order);
+           while (h.said[0] < 2 || h.said[1] < 2) ASSERT_TRUE(h.next());
+           v1::ServerMessage forget;
+           for (std::uint32_t rank : {0u, 1u}) {
+             auto& name = *forget.mutable_ranks()->add_forget();
+             name.set_program(7);
+             name.set_attempt(1);
+             name.set_rank(rank);
+           }
+           s->Write(forget);
+         },
+         [](worker_stream*, v1::WorkerMessage const& m) {
+           EXPECT_EQ(m.hello().programs().held_size(), 0);
+         }},
+        o);
+}
+
+TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(2, "trap 'exit 9' TERM; [ $RANK = 0 ] || trap '' TERM; : > " + file("up") +
+                          "$RANK; while :; do sleep 0.05; done"));
+    heard h(s);
+    ASSERT_TRUE(h.until(2, 0));
+    while (!std::filesystem::exists(file("up0")) || !std::filesystem::exists(file("up1")))
+      std::this_thread::yield();
+    s->Write(stop(200));
+    ASSERT_TRUE(h.until(2, 2));
+    EXPECT_EQ(h.ends[0].exit_status(), 9u);
+    EXPECT_TRUE(h.ends[0].stopped());
+    EXPECT_EQ(h.ends[1].signal(), static_cast<std::uint32_t>(SIGKILL));
+  }});
+}
+
+TEST_F(ranks_of_a_worker, go_on_over_a_broken_stream_unless_the_server_does_not_keep_them) {
+  std::map<std::uint32_t, pid_t> pids;
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+           s->Write(start(2, "sleep 1000"));
+           heard h(s);
+           ASSERT_TRUE(h.until(2, 0));
+           pids = h.pids;
+         },
+         [&](worker_stream* s, v1::WorkerMessage const& m) {
+           auto const& held = m.hello().programs().held();
+           ASSERT_EQ(held.size(), 2);
+           for (int i : {0, 1}) {
+             EXPECT_EQ(static_cast<pid_t>(held[i].pid()), pids[static_cast<std::uint32_t>(i)]);
+             EXPECT_FALSE(held[i].has_ended());
+           }
+           heard h(s);  // the fake server's welcome keeps none
+           ASSERT_TRUE(h.until(0, 2));
+           EXPECT_TRUE(h.ends[0].stopped());
+         },
+         [&](worker_stream*, v1::WorkerMessage const& m) {
+           ASSERT_EQ(m.hello().programs().held_size(), 2) << "nobody said that they are forgotten";
+           EXPECT_TRUE(m.hello().programs().held(0).has_ended());
+         }});
+  for (auto const& [rank, pid] : pids) EXPECT_FALSE(alive(pid));
+}
+
+TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_not_heard_for_the_lease) {
+  program_options o;
+  o.lease = 1'000ms;
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+          s->Write(start(1, "sleep 1000"));
+          heard h(s);
+          while (h.leases < 6) ASSERT_TRUE(h.next());  // longer than the lease
+          EXPECT_TRUE(h.ends.empty());
+          h.answers = false;
+          ASSERT_TRUE(h.until(1, 1));
+          EXPECT_TRUE(h.ends[0].lease_ran_out());
+          EXPECT_FALSE(alive(h.pids[0]));
+          // And nothing begins by a lease that has run out.
+          s->Write(start(1, "sleep 1000", 2));
+          h.ends.clear();
+          ASSERT_TRUE(h.until(0, 1));
+          EXPECT_NE(h.ends[0].not_started(), "");
+          EXPECT_TRUE(h.ends[0].lease_ran_out());
+        }},
+        o);
+}
+
+TEST_F(ranks_of_a_worker, are_stopped_and_told_of_before_it_leaves) {
+  std::promise<void> up;
+  std::map<std::uint32_t, v1::RankEnded> ends;
+  server.on_attach = [&](worker_stream* s) {
+    greet(s);
+    s->Write(start(1, "trap 'exit 9' TERM; : > " + file("up") + "; while :; do sleep 0.05; done"));
+    heard h(s);
+    EXPECT_TRUE(h.until(1, 0));
+    while (!std::filesystem::exists(file("up"))) std::this_thread::yield();
+    up.set_value();
+    v1::ServerMessage drain;
+    drain.set_drain(true);
+    s->Write(drain);
+    while (h.next()) {
+    }
+    ends = h.ends;
+    return grpc::Status::OK;
+  };
+  program_options o;
+  o.launcher = {RANK_LAUNCHER};
+  worker_thread worker(options_for(server.address()), [&](muster::worker& made) {
+    made.take_programs(make_rank_side(o, {server.address()}));
+  });
+  up.get_future().wait();
+  EXPECT_EQ(worker.join(), 0);
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].exit_status(), 9u);
+}
+
+TEST_F(ranks_of_a_worker, say_why_they_could_not_be_started) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    auto order = start(1, "true");
+    order.mutable_ranks()->mutable_start(0)->mutable_rank(0)->set_command(0, "/no/such/command");
+    s->Write(order);
+    heard h(s);
+    ASSERT_TRUE(h.until(0, 1));
+    EXPECT_EQ(h.ends[0].not_started(), "'/no/such/command': no such command");
+  }});
+}
+
+}  // namespace
+}  // namespace muster::test
