@@ -10,6 +10,7 @@
 #include "base/version.hpp"
 #include "cli/command.hpp"
 #include "cli/rest.hpp"
+#include "cli/verbs/worker_programs.hpp"
 #include "client/functions/bundled_functions.hpp"
 
 namespace muster::cli {
@@ -20,6 +21,7 @@ struct worker_verb_options {
   std::string token_file;
   std::vector<std::string> labels, resources;
   bool allow_exec = false;
+  program_flags programs;
 };
 
 std::atomic<muster::worker*> running = nullptr;
@@ -48,8 +50,11 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
   w.version = version();
+  auto ranks = rank_side_of(o.programs, w);
   try {
-    return std::make_unique<muster::worker>(std::move(w));
+    auto made = std::make_unique<muster::worker>(std::move(w));
+    if (ranks) made->take_programs(std::move(ranks));
+    return made;
   } catch (std::invalid_argument const& e) {
     throw command_error(exit_usage, e.what());
   }
@@ -97,10 +102,12 @@ void add_worker(CLI::App& app, choice& chosen) {
                "How much it has for closures that take some; may be repeated");
   add_value(*verb, "--host", o->worker.host, "NAME", "Name of this machine, if not its own");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
+  add_program_flags(*verb, o->programs);
   verb->footer(
       "Examples:\n"
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
       "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
+      "  muster worker --resource gpu=8 --allow-programs\n"
       "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
 }
 

@@ -1,0 +1,25 @@
+// muster task-launcher: what a worker starts for ranks of a program. Nobody else calls it, so no
+// help lists it.
+#include "cli/command.hpp"
+#include "launch/ranks/rank_launcher.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct no_options {};
+
+int run_task_launcher(no_options&) {
+  auto here = launch::split();
+  if (here.over) return *here.over;
+  return launch::run_ranks(std::move(here));
+}
+
+}  // namespace
+
+void add_task_launcher(CLI::App& app, choice& chosen) {
+  auto const added = add_verb(app, chosen, "task-launcher",
+                              "Start ranks of a program as a worker says", run_task_launcher);
+  added.first->group("");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,72 @@
+// Reads what the flags about programs say.
+#include "cli/verbs/worker_programs.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "base/text.hpp"
+
+namespace muster::cli {
+namespace {
+
+std::uint16_t port_of(std::string const& text, program_flags const& flags) {
+  auto const port = muster::parse_number(text);
+  if (!port || *port < 1024 || *port > 65535)
+    throw command_error(
+        exit_usage, "--program-ports " + flags.ports + ": write FIRST-LAST, from 1024 to 65535");
+  return static_cast<std::uint16_t>(*port);
+}
+
+void check_user(std::string const& user) {
+  if (user.empty()) return;
+  if (!::getpwnam(user.c_str()))
+    throw command_error(exit_usage, "--program-user: there is no user '" + user + "' here");
+  if (::geteuid() != 0)
+    throw command_error(exit_usage, "--program-user: only root can run ranks as another user");
+}
+
+}  // namespace
+
+void add_program_flags(CLI::App& verb, program_flags& f) {
+  verb.add_flag("--allow-programs", f.allow,
+                "Run ranks of programs, which may be any command (muster launch)");
+  add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports that ranks may listen at")
+      ->capture_default_str();
+  add_value(verb, "--program-user", f.user, "NAME",
+            "Whose rights ranks have; without it the worker's");
+  add_duration(verb, "--program-lease", f.lease,
+               "Ranks are killed when the server has not been heard for so long");
+  add_value(verb, "--program-address", f.address, "HOST",
+            "This machine, for ranks on others; without it its address on the way to the server");
+  add_value(verb, "--program-dir", f.directory, "DIR",
+            "Where ranks have working directories and what they printed; without it one that goes "
+            "with the worker");
+}
+
+std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options const& worker) {
+  if (!f.allow) return nullptr;
+  program_options o;
+  auto const dash = f.ports.find('-');
+  o.first_port = port_of(f.ports.substr(0, dash), f);
+  o.last_port = dash == std::string::npos ? o.first_port : port_of(f.ports.substr(dash + 1), f);
+  if (o.last_port < o.first_port)
+    throw command_error(exit_usage,
+                        "--program-ports " + f.ports + ": the last is before the first");
+  o.lease = std::chrono::ceil<std::chrono::milliseconds>(f.lease);
+  if (o.lease < std::chrono::seconds(1) || o.lease > std::chrono::hours(24))
+    throw command_error(exit_usage, "--program-lease takes 1s to 24h");
+  check_user(f.user);
+  o.user = f.user;
+  o.address = f.address;
+  o.directory = f.directory;
+  o.resources = worker.resources;
+  try {
+    return make_rank_side(std::move(o), worker.servers);
+  } catch (std::system_error const& e) {
+    throw command_error(exit_usage, std::string("--program-dir: ") + e.what());
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,25 @@
+// The flags of `muster worker` about programs, and what they come to. Main thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/durations.hpp"
+#include "client/programs/program_options.hpp"
+#include "muster/worker_options.hpp"
+
+namespace muster::cli {
+
+struct program_flags {
+  bool allow = false;
+  std::string ports = "20000-29999", user, address, directory;
+  duration lease = std::chrono::seconds(60);
+};
+
+void add_program_flags(CLI::App& verb, program_flags& flags);
+
+/// Null: programs are not allowed. command_error (usage) names the flag that is wrong.
+std::unique_ptr<rank_side> rank_side_of(program_flags const& flags, worker_options const& worker);
+
+}  // namespace muster::cli
