@@ -153,7 +153,7 @@ int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const
 
 }  // namespace
 
-side split() {
+side split(char const* verb) {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
     throw std::system_error(errno, std::generic_category(), "pipe of the guardian");
@@ -179,7 +179,7 @@ side split() {
   set_status(e, await_end(launcher, writing, begun, heard));
   kill_orphans(spared);
   if (e.signal != 0)
-    std::cerr << "muster run: its launcher ended with " << describe(e)
+    std::cerr << verb << ": its launcher ended with " << describe(e)
               << "; what it had started was killed\n";
   return {.over = e.status};
 }

@@ -25,8 +25,9 @@ struct side {
 };
 
 /// Splits this process in two and returns in both: in the launcher at once, in the guardian when
-/// nothing of the run is left. REQUIRES: one thread. Errors: std::system_error.
-side split();
+/// nothing of the run is left. `verb`: who says on stderr that the launcher was killed. REQUIRES:
+/// one thread. Errors: std::system_error.
+side split(char const* verb = "muster run");
 
 /// Kills, and waits for, what descends from this process and was left to it by its parents, and
 /// what it started itself, but not `spared`. For each at most a second.

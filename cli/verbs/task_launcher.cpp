@@ -9,7 +9,7 @@ namespace {
 struct no_options {};
 
 int run_task_launcher(no_options&) {
-  auto here = launch::split();
+  auto here = launch::split("muster task-launcher");
   if (here.over) return *here.over;
   return launch::run_ranks(std::move(here));
 }

@@ -20,6 +20,7 @@ class lease {
   /// A hello is sent, which the welcome answers.
   void greeted(clock::time_point now) {
     open_.clear();
+    last_ = 0;  // numbers are of a stream
     open_.emplace_back(0, now);
   }
   /// The number for a message that is sent now; 0: there was one just before.

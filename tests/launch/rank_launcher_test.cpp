@@ -70,8 +70,10 @@ struct rank_launchers : testing::Test {
                        {"own_service", "h:9"},
                        {"rank", all}};
     for (auto& [key, value] : more) order[key] = value;
-    say(json::serialize(json::object{
-        {"start", order}, {"logs", directory.path()}, {"work", file("work").string()}}));
+    say(json::serialize(json::object{{"start", order},
+                                     {"logs", directory.path()},
+                                     {"work", file("work").string()},
+                                     {"user", user}}));
   }
   /// The next report, or the end of reports: null.
   json::value report() {
@@ -132,6 +134,7 @@ struct rank_launchers : testing::Test {
   }
 
   test::temporary_directory directory;
+  std::string user;
   file_descriptor orders;
   child process;
   std::optional<int> status;
@@ -156,6 +159,18 @@ TEST_F(rank_launchers, have_nothing_of_the_environment_but_what_they_were_starte
   start(1, "env | grep -c ^MUSTER_; env | grep -v '^[A-Z_]*=' || :; [ -z \"$MUSTER_TOKEN\" ]",
         {{"env", {{"MINE", "1"}}}});
   EXPECT_EQ(ends().at(0).at("exit_status").to_number<int>(), 0);
+}
+
+TEST_F(rank_launchers, give_ranks_the_rights_of_a_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "takes root";
+  namespace fs = std::filesystem;
+  fs::permissions(directory.path(), fs::perms::others_exec, fs::perm_options::add);
+  user = "nobody";
+  start(1,
+        "id -un; id -Gn; echo $USER; : > mine && ls -l mine | cut -d ' ' -f 3; "
+        "kill -0 $PPID 2> /dev/null || echo powerless");
+  EXPECT_EQ(ends().at(0).at("exit_status").to_number<int>(), 0);
+  EXPECT_EQ(read_file(file("0.log")), "nobody\nnogroup\nnobody\nnobody\npowerless\n");
 }
 
 TEST_F(rank_launchers, stop_one_at_once_and_the_others_after_the_grace) {
