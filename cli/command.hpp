@@ -44,6 +44,8 @@ struct choice {
 void add_serve(CLI::App& app, choice& chosen);
 void add_worker(CLI::App& app, choice& chosen);
 void add_run(CLI::App& app, choice& chosen);
+void add_launch(CLI::App& app, choice& chosen);
+void add_programs(CLI::App& app, choice& chosen);
 void add_task_launcher(CLI::App& app, choice& chosen);
 void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);

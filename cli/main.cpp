@@ -37,10 +37,10 @@ void name_group(CLI::App& app, char const* name) {
 // In the order of `muster --help`; then what they have in common.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
-       {verb_group{"Start", {add_serve, add_worker, add_run, add_task_launcher}},
+       {verb_group{"Start", {add_serve, add_worker, add_run, add_launch, add_task_launcher}},
         verb_group{"Work",
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
-                    add_functions, add_per_worker}},
+                    add_functions, add_per_worker, add_programs}},
         verb_group{"Look", {add_tasks, add_top, add_events, add_trace, add_doctor}},
         verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_resolve}},
         verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
@@ -95,9 +95,10 @@ int main(int argc, char** argv) {
     app.parse(static_cast<int>(dashes - argv), argv);
     if (app.get_subcommands().empty()) return misunderstood(app, "say what to do");
     auto const takes = [&app](char const* verb) { return app.got_subcommand(verb); };
-    if (!chosen.literal.empty() && !takes("run") && !takes("submit") && !takes("kv") &&
-        !takes("per-worker"))
-      return misunderstood(app, "only 'run', 'submit', 'kv' and 'per-worker' take words behind --");
+    if (!chosen.literal.empty() && !takes("run") && !takes("launch") && !takes("submit") &&
+        !takes("kv") && !takes("per-worker"))
+      return misunderstood(
+          app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take words behind --");
     return chosen.run ? chosen.run() : exit_ok;
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());

@@ -1,0 +1,95 @@
+// Looks, prints, looks again.
+#include "cli/programs/following.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+#include "cli/programs/program.hpp"
+#include "cli/programs/rank_logs.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<int> signals = 0;
+
+extern "C" void on_program_signal(int number) {
+  if (signals.fetch_add(1) >= 2) ::_exit(128 + number);
+}
+
+class follower {
+ public:
+  follower(rest& server, std::string path)
+      : server_(server), path_(std::move(path)), logs_(server, path_) {}
+
+  int run() {
+    for (;;) {
+      pass_signals_on();
+      auto const program = server_.get(path_);
+      tell(program);
+      auto const attempt = number_of(program, "attempt");
+      auto const ranks = attempt > 0 ? server_.all(path_ + "/ranks?", "ranks") : json::array();
+      bool const more = logs_.look(ranks, attempt);
+      if (has_ended(program)) {
+        // Workers tell the last lines a moment after the end, or are gone.
+        for (int looks = 0; more && looks < 5 && logs_.look(ranks, attempt); ++looks)
+          std::this_thread::sleep_for(200ms);
+        return end(program);
+      }
+      // A thousand ranks are not asked for a thousand logs three times a second.
+      std::this_thread::sleep_for(300ms + 10ms * ranks.size());
+    }
+  }
+
+ private:
+  void pass_signals_on() {
+    auto const now = signals.load();
+    if (now == passed_on_) return;
+    passed_on_ = now;
+    say(now == 1 ? "asked to stop; Ctrl-C again cancels it" : "cancelled");
+    server_.post(path_ + (now == 1 ? "/stop" : "/cancel"), {});
+  }
+
+  void tell(json::value const& program) {
+    auto const state = text_of(program, "state");
+    auto news = state;
+    if (auto const attempt = number_of(program, "attempt"); attempt > 1)
+      news += ", attempt " + std::to_string(attempt);
+    if (auto const why = text_of(program, "waits_for"); !why.empty()) news += ": " + why;
+    if (news == told_ || has_ended(program)) return;
+    told_ = news;
+    say(title_of(program) + " is " + for_terminal(news));
+    if (state == "RESTARTING")
+      if (auto const cause = cause_of(program); !cause.empty()) say(cause);
+  }
+
+  int end(json::value const& program) {
+    say(title_of(program) + " is " + text_of(program, "state"));
+    if (auto const cause = cause_of(program); !cause.empty()) say(cause);
+    return exit_status_of(program);
+  }
+
+  static void say(std::string const& text) { std::cerr << "muster launch: " << text << '\n'; }
+
+  rest& server_;
+  std::string const path_;
+  rank_logs logs_;
+  std::string told_;
+  int passed_on_ = 0;
+};
+
+}  // namespace
+
+int follow_program(rest& server, std::string const& path) {
+  std::signal(SIGINT, on_program_signal);
+  std::signal(SIGTERM, on_program_signal);
+  return follower(server, path).run();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,59 @@
+// Programs in words.
+#include "cli/programs/program.hpp"
+
+#include "cli/table.hpp"
+
+namespace muster::cli {
+
+std::string path_of_program(rest& server, std::string const& name_or_id) {
+  std::string const all = "/api/v1/programs";
+  auto const path = all + "/" + percent_encoded(name_or_id);
+  if (server.send("GET", path).status == 200) return path;
+  std::string found;
+  std::int64_t newest = -1;
+  for (auto const& p : server.all(all + "?", "programs")) {
+    if (text_of(p, "name") != name_or_id || number_of(p, "created_ms") < newest) continue;
+    newest = number_of(p, "created_ms");
+    found = text_of(p, "id");
+  }
+  if (found.empty())
+    throw command_error(exit_failed,
+                        "there is no program '" + name_or_id + "'; 'muster programs' lists them");
+  return all + "/" + percent_encoded(found);
+}
+
+bool has_ended(json::value const& program) {
+  auto const state = text_of(program, "state");
+  return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED";
+}
+
+std::string title_of(json::value const& program) {
+  auto const name = text_of(program, "name");
+  auto const id = text_of(program, "id");
+  return name.empty() ? id : for_terminal(name) + " (" + id + ")";
+}
+
+std::string cause_of(json::value const& program) {
+  auto const& cause = field_of(program, "cause");
+  if (cause.is_null()) return {};
+  auto const task = text_of(cause, "task");
+  auto const host = text_of(cause, "host");
+  auto text = for_terminal(task.empty() ? "" : task + (host.empty() ? "" : " on " + host) + ": ") +
+              for_terminal(text_of(cause, "text"));
+  auto const& last = list_of(cause, "stderr");
+  if (!last.empty()) text += "\n  its last lines on stderr:";
+  for (auto const& line : last)
+    if (line.is_string()) text += "\n    " + for_terminal(std::string(line.as_string()));
+  return text;
+}
+
+int exit_status_of(json::value const& program) {
+  if (text_of(program, "state") == "SUCCEEDED") return exit_ok;
+  auto const& cause = field_of(program, "cause");
+  auto const signal = number_of(cause, "signal");
+  auto const status = number_of(cause, "exit_status");
+  if (signal > 0 && signal < 128) return 128 + static_cast<int>(signal);
+  return status > 0 && status < 256 ? static_cast<int>(status) : exit_failed;
+}
+
+}  // namespace muster::cli

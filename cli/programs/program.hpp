@@ -1,0 +1,23 @@
+// Programs as the server tells of them, for verbs: how one is found and what is said of it. Main
+// thread.
+#pragma once
+
+#include <string>
+
+#include "cli/rest.hpp"
+
+namespace muster::cli {
+
+/// "/api/v1/programs/ID" of a program by its name or its id; of several with the name the newest.
+/// request_error or command_error (failed): there is none.
+std::string path_of_program(rest& server, std::string const& name_or_id);
+
+bool has_ended(json::value const& program);
+/// "train (prog_0000000000000001)".
+std::string title_of(json::value const& program);
+/// Why it ended as it did, with the last lines on stderr: several lines. Empty: nothing went wrong.
+std::string cause_of(json::value const& program);
+/// What a verb that waited for it ends with: 0, or the first failure's own, as `muster run` does.
+int exit_status_of(json::value const& program);
+
+}  // namespace muster::cli

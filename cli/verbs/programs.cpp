@@ -1,0 +1,103 @@
+// muster programs: list, look at, stop, cancel or restart programs.
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/programs/program.hpp"
+#include "cli/programs/rank_logs.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct programs_options : server_options {
+  std::vector<std::string> words;
+};
+
+std::string ranks_in_short(json::value const& p) {
+  auto const all = count_of(p, "ranks");
+  return has_ended(p) ? std::to_string(all)
+                      : std::to_string(count_of(p, "alive")) + " of " + std::to_string(all);
+}
+
+void list(rest& server, programs_options const& o) {
+  auto const all = server.all("/api/v1/programs?", "programs");
+  if (printed_as_json(o.output, all)) return;
+  table rows({"ID", "NAME", "STATE", right("RANKS"), right("ATTEMPT"), "WHY"});
+  for (auto const& p : all) {
+    auto const why = text_of(p, "waits_for");
+    rows.add({text_of(p, "id"), for_terminal(text_of(p, "name")), text_of(p, "state"),
+              ranks_in_short(p), text_of(p, "attempt"),
+              for_terminal(why.empty() ? text_of(field_of(p, "cause"), "text") : why, 60)});
+  }
+  rows.print(std::cout);
+}
+
+std::string how_it_ended(json::value const& rank) {
+  if (auto const why = text_of(rank, "not_started"); !why.empty()) return why;
+  if (auto const signal = number_of(rank, "signal"); signal > 0)
+    return "signal " + std::to_string(signal);
+  return text_of(rank, "ended_ms").empty() ? "" : "status " + text_of(rank, "exit_status");
+}
+
+void show(rest& server, std::string const& path, programs_options const& o) {
+  auto const p = server.get(path);
+  if (printed_as_json(o.output, p)) return;
+  std::cout << "program  " << title_of(p) << '\n'
+            << "command  " << for_terminal(texts_of(p, "command", " ")) << '\n'
+            << "state    " << text_of(p, "state") << ", attempt " << text_of(p, "attempt") << '\n';
+  if (auto const why = text_of(p, "waits_for"); !why.empty())
+    std::cout << "waits    " << for_terminal(why) << '\n';
+  if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';
+  if (number_of(p, "attempt") == 0) return;
+  table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), "END"});
+  for (auto const& r : server.all(path + "/ranks?", "ranks"))
+    rows.add({text_of(r, "rank"), text_of(r, "task"), text_of(r, "state"), text_of(r, "worker"),
+              for_terminal(text_of(r, "host")), text_of(r, "pid"),
+              for_terminal(how_it_ended(r), 60)});
+  rows.print(std::cout);
+}
+
+void logs(rest& server, std::string const& path) {
+  auto const attempt = number_of(server.get(path), "attempt");
+  rank_logs(server, path).look(server.all(path + "/ranks?", "ranks"), attempt);
+}
+
+int run_programs(programs_options& o) {
+  action_words const words(
+      "programs", o.words,
+      {{"list", 0}, {"show", 1}, {"logs", 1}, {"stop", 1}, {"cancel", 1}, {"restart", 1}});
+  rest server(o.rest);
+  auto const& action = words.action();
+  if (action == "list") {
+    list(server, o);
+    return exit_ok;
+  }
+  auto const path = path_of_program(server, words.need(0, "NAME or ID"));
+  if (action == "show") {
+    show(server, path, o);
+  } else if (action == "logs") {
+    logs(server, path);
+  } else {
+    auto const p = server.post(path + "/" + action, {});
+    if (!printed_as_json(o.output, p))
+      std::cout << title_of(p) << " is " << text_of(p, "state") << '\n';
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_programs(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "programs",
+                                  "List, show, stop, cancel or restart programs", run_programs);
+  add_value(*verb, "action", o->words,
+            "list | show PROGRAM | logs PROGRAM | stop PROGRAM | cancel PROGRAM | restart PROGRAM",
+            "What to do, with a name or an id; without it: list");
+  add_server_options(*verb, *o);
+  verb->footer(
+      "stop asks the ranks to end and takes it for a success if all end well; cancel ends it as\n"
+      "CANCELLED; restart begins another attempt, which is not counted.\n"
+      "Examples:\n  muster programs show train\n  muster programs restart train");
+}
+
+}  // namespace muster::cli
