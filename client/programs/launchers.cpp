@@ -55,12 +55,14 @@ struct reader {
 
 struct launcher {
   launcher(asio::io_context& io, line_splitter::line_function report)
-      : orders(io), reports(io, std::move(report)), errors(io, [](std::string_view line) {
+      : orders(io), reports(io, std::move(report)), errors(io, [this](std::string_view line) {
+          last_error = line;
           log(log_level::warning, "a launcher of ranks: " + std::string(line));
         }) {}
   asio::posix::stream_descriptor orders;
   reader reports, errors;
   std::string waiting, writing;  // orders; a stop or a lease each, some hundred bytes
+  std::string last_error;
   pid_t pid = 0;
 };
 
@@ -137,7 +139,8 @@ struct launchers::state {
     int raw = 0;
     ::waitpid(ended->pid, &raw, 0);
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
-    on.on_gone(id, true, well ? "" : "its launcher was killed");
+    auto const& why = ended->last_error;
+    on.on_gone(id, true, well ? "" : why.empty() ? "its launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }
 

@@ -1,15 +1,14 @@
 // Orders become lines for launchers, their lines become reports.
 #include "client/programs/ranks.hpp"
 
-#include <google/protobuf/util/json_util.h>
 #include <signal.h>
 
 #include <boost/json.hpp>
 #include <cstdlib>
 
-#include "base/check.hpp"
 #include "base/host_port.hpp"
 #include "client/log.hpp"
+#include "client/programs/order_lines.hpp"
 
 namespace muster {
 namespace {
@@ -27,20 +26,6 @@ std::string visible_devices() {
 std::uint32_t gpus_of(program_options const& o) {
   auto const it = o.resources.find("gpu");
   return it == o.resources.end() ? 0 : it->second;
-}
-
-std::string json_of(google::protobuf::Message const& m) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  auto const done = google::protobuf::util::MessageToJsonString(m, &text, options);
-  check(done.ok(), "an order becomes JSON");
-  return text;
-}
-
-std::string lease_text(clock::time_point until) {
-  return std::to_string(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(until.time_since_epoch()).count());
 }
 
 // A service that listens everywhere is reached where the server is.
@@ -110,7 +95,7 @@ void ranks::take(v1::RankOrders const& orders) {
 }
 
 void ranks::renew() {
-  auto const line = R"({"lease_until_ns": )" + lease_text(lease_.until()) + "}";
+  auto const line = lease_line(lease_.until());
   for (auto const id : table_.launchers()) launchers_.tell(id, line);
 }
 
@@ -160,35 +145,31 @@ void ranks::refuse(v1::StartRanks const& order, std::string const& why) {
 }
 
 std::string ranks::line_of(v1::StartRanks const& order) {
-  auto const directories = spool_.directories_of(order.program(), order.attempt());
-  json::object devices_of;
+  start_settings settings{.directories = spool_.directories_of(order.program(), order.attempt()),
+                          .user = options_.user,
+                          .devices = {},
+                          .lease_until = lease_.until()};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
-    std::string all;  // none: it has asked for none
+    auto& names = settings.devices[rank.rank()];  // none: it has asked for none
     for (auto const& d : table_.find({order.program(), order.attempt(), rank.rank()})->devices)
-      all += (all.empty() ? "" : ",") + d;
-    devices_of[std::to_string(rank.rank())] = all;
+      names += (names.empty() ? "" : ",") + d;
   }
-  return R"({"logs": )" + json::serialize(json::value(directories.logs.string())) +
-         R"(, "work": )" + json::serialize(json::value(directories.work.string())) +
-         R"(, "user": )" + json::serialize(json::value(options_.user)) + R"(, "devices": )" +
-         json::serialize(devices_of) + R"(, "lease_until_ns": )" + lease_text(lease_.until()) +
-         R"(, "start": )" + json_of(order) + "}";
+  return start_line(order, settings);
 }
 
 void ranks::stop(v1::StopRanks const& order) {
-  auto const line = R"({"stop": )" + json_of(order) + "}";
+  auto const line = stop_line(order);
   for (auto const id : table_.launchers_of(order.program(), order.attempt()))
     launchers_.tell(id, line);
 }
 
 void ranks::leave() {
-  for (auto const id : table_.launchers())
-    launchers_.tell(id, R"({"stop": )" + json_of(attempts_[id]) + "}");
+  for (auto const id : table_.launchers()) launchers_.tell(id, stop_line(attempts_[id]));
 }
 
 void ranks::kill() {
-  for (auto const id : table_.launchers()) launchers_.tell(id, R"({"stop": {}})");
+  for (auto const id : table_.launchers()) launchers_.tell(id, stop_line({}));
 }
 
 void ranks::read(v1::ReadLog const& query) {
@@ -243,13 +224,7 @@ void ranks::on_report(std::uint64_t launcher, std::string const& line) {
   }
   if (auto const* e = all.if_contains("ended")) {
     key.rank = e->at("rank").to_number<std::uint32_t>();
-    v1::RankEnded what;
-    google::protobuf::util::JsonParseOptions options;
-    options.ignore_unknown_fields = true;
-    auto const done =
-        google::protobuf::util::JsonStringToMessage(json::serialize(*e), &what, options);
-    if (!done.ok()) what.set_not_started("its launcher said something that makes no sense");
-    ended(key, std::move(what));
+    ended(key, end_of(json::serialize(*e)));
   }
   wake_();
 }
@@ -258,11 +233,11 @@ void ranks::on_report(std::uint64_t launcher, std::string const& line) {
 void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
   for (auto const& key : table_.alive_of(launcher)) {
     v1::RankEnded e;
-    if (started) {
+    if (started && table_.find(key)->pid != 0) {
       e.set_signal(SIGKILL);
       e.add_stderr(why);
     } else {
-      e.set_not_started(why);
+      e.set_not_started(why.empty() ? "its launcher ended before it" : why);
     }
     ended(key, std::move(e));
   }

@@ -23,10 +23,14 @@ void report_line::started(std::uint32_t rank, pid_t pid) {
 void report_line::ended(rank_end const& e) {
   json::array last;
   for (auto const& line : e.last_errors) last.emplace_back(to_utf8(line));
-  json::object what{{"rank", e.rank},           {"exit_status", e.exit_status},
-                    {"signal", e.signal},       {"not_started", to_utf8(e.not_started)},
-                    {"stopped", e.stopped},     {"lease_ran_out", e.lease_ran_out},
-                    {"stderr", std::move(last)}};
+  json::object what{{"rank", e.rank},
+                    {"exit_status", e.exit_status},
+                    {"signal", e.signal},
+                    {"not_started", to_utf8(e.not_started)},
+                    {"stopped", e.stopped},
+                    {"lease_ran_out", e.lease_ran_out},
+                    {"stderr", std::move(last)},
+                    {"out_of_memory", e.out_of_memory}};
   add(json::serialize(json::object{{"ended", std::move(what)}}));
 }
 

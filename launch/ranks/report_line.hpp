@@ -23,7 +23,7 @@ struct rank_end {
   std::uint32_t rank = 0;
   int exit_status = 0, signal = 0;
   std::string not_started{};  // why; empty: it was
-  bool stopped = false, lease_ran_out = false;
+  bool stopped = false, lease_ran_out = false, out_of_memory = false;
   std::vector<std::string> last_errors{};
 };
 

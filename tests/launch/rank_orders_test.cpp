@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/ranks/oom_kills.hpp"
+
 namespace muster::launch {
 namespace {
 
@@ -83,6 +85,11 @@ TEST(rank_orders, to_stop_are_for_all_with_sigterm_unless_they_say_otherwise) {
   EXPECT_EQ(order.lease_until->time_since_epoch().count(), 5);
   EXPECT_ANY_THROW(parse_order("{", {}));
   EXPECT_ANY_THROW(parse_order(R"({"start": {}})", {}));
+}
+
+TEST(oom_kills, are_counted_by_the_kernel) {
+  EXPECT_EQ(oom_kills_in("low 0\nhigh 4\nmax 0\noom 9\noom_kill 3\noom_group_kill 0\n"), 3u);
+  EXPECT_EQ(oom_kills_in(""), 0u);
 }
 
 }  // namespace

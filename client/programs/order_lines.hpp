@@ -1,0 +1,30 @@
+// The lines of orders that a launcher of ranks takes (launch/ranks/rank_orders.hpp). Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "client/programs/spool.hpp"
+#include "muster/v1/worker.pb.h"
+
+namespace muster {
+
+struct start_settings {
+  spool::attempt directories;
+  std::string user;
+  /// CUDA_VISIBLE_DEVICES by rank; a rank that is not there is told nothing of devices.
+  std::map<std::uint32_t, std::string> devices;
+  std::chrono::steady_clock::time_point lease_until;
+};
+
+std::string start_line(v1::StartRanks const& order, start_settings const& settings);
+std::string stop_line(v1::StopRanks const& order);
+std::string lease_line(std::chrono::steady_clock::time_point until);
+
+/// The end of a rank, as its launcher says it, without the name.
+v1::RankEnded end_of(std::string const& json);
+
+}  // namespace muster

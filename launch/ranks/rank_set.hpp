@@ -1,0 +1,67 @@
+// The ranks of one order to start them, as processes: starts them, looks after their ends, kills
+// those whose grace is over. Owned by the launcher of ranks; its thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "launch/output.hpp"
+#include "launch/ranks/rank_orders.hpp"
+#include "launch/ranks/report_line.hpp"
+#include "launch/task_process.hpp"
+
+namespace muster::launch {
+
+class rank_set {
+ public:
+  struct callbacks {
+    std::function<void(std::uint32_t rank, pid_t pid)> on_started;
+    /// What it printed is in its file. The last one comes when nothing is left that any of them
+    /// had started.
+    std::function<void(rank_end const& end)> on_ended;
+    std::function<void()> on_all_ended;
+  };
+
+  /// Starts all of them. Errors: std::runtime_error, the directory of logs; then none has begun.
+  rank_set(boost::asio::io_context& io, start_order order, callbacks c);
+  rank_set(rank_set const&) = delete;
+
+  /// From the reaper, before the zombie is gone; it may be none of these.
+  void ended(pid_t pid, int raw_status);
+  /// A later order may shorten the grace, never lengthen it.
+  void stop(stop_order const& order);
+  /// All that run, with the grace of the order to start.
+  void stop(int signal);
+  /// All that run, at once.
+  void kill(bool lease_ran_out);
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct rank {
+    explicit rank(boost::asio::io_context& io) : killing(io) {}
+    rank_end end{};
+    std::unique_ptr<task_process> process;  // null: it was not started
+    boost::asio::steady_timer killing;
+    clock::time_point kill_at = clock::time_point::max();
+    bool over = false;
+  };
+
+  void start(rank& r, rank_role role);
+  void over(rank& r);
+  void stop(rank& r, int signal, std::chrono::milliseconds grace);
+
+  boost::asio::io_context& io_;
+  callbacks const on_;
+  std::chrono::milliseconds const grace_;
+  output output_;
+  std::vector<std::unique_ptr<rank>> ranks_;
+  std::uint64_t oom_kills_;  // that are known
+  std::size_t told_ = 0;     // of the ranks, whose end was told
+};
+
+}  // namespace muster::launch
