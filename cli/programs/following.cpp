@@ -34,7 +34,7 @@ class follower {
       auto const program = server_.get(path_);
       tell(program);
       auto const attempt = number_of(program, "attempt");
-      auto const ranks = attempt > 0 ? server_.all(path_ + "/ranks?", "ranks") : json::array();
+      auto const ranks = attempt > 0 ? ranks_of(server_, path_) : json::array();
       bool const more = logs_.look(ranks, attempt);
       if (has_ended(program)) {
         // Workers tell the last lines a moment after the end, or are gone.

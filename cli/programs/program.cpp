@@ -22,6 +22,10 @@ std::string path_of_program(rest& server, std::string const& name_or_id) {
   return all + "/" + percent_encoded(found);
 }
 
+json::array ranks_of(rest& server, std::string const& path) {
+  return list_of(server.get(path + "/ranks"), "ranks");
+}
+
 bool has_ended(json::value const& program) {
   auto const state = text_of(program, "state");
   return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED";

@@ -12,6 +12,9 @@ namespace muster::cli {
 /// request_error or command_error (failed): there is none.
 std::string path_of_program(rest& server, std::string const& name_or_id);
 
+/// The ranks of its last attempt, by number.
+json::array ranks_of(rest& server, std::string const& path);
+
 bool has_ended(json::value const& program);
 /// "train (prog_0000000000000001)".
 std::string title_of(json::value const& program);

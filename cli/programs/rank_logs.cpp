@@ -35,9 +35,7 @@ bool rank_logs::look(rank& r, std::int64_t number, std::int64_t attempt) {
   boost::system::error_code error;
   auto const piece = json::parse(answer.body, error);
   // Its worker is away, or does not know it any more: another look may tell.
-  if (answer.status != 200 || error ||
-      (!is_true(piece, "known") && !text_of(piece, "known").empty()))
-    return false;
+  if (answer.status != 200 || error || !is_true(piece, "known")) return false;
   auto const data = text_of(piece, "data");
   r.lines->add(data);
   auto const next = count_of(piece, "next_offset");

@@ -50,7 +50,7 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';
   if (number_of(p, "attempt") == 0) return;
   table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), "END"});
-  for (auto const& r : server.all(path + "/ranks?", "ranks"))
+  for (auto const& r : ranks_of(server, path))
     rows.add({text_of(r, "rank"), text_of(r, "task"), text_of(r, "state"), text_of(r, "worker"),
               for_terminal(text_of(r, "host")), text_of(r, "pid"),
               for_terminal(how_it_ended(r), 60)});
@@ -59,7 +59,7 @@ void show(rest& server, std::string const& path, programs_options const& o) {
 
 void logs(rest& server, std::string const& path) {
   auto const attempt = number_of(server.get(path), "attempt");
-  rank_logs(server, path).look(server.all(path + "/ranks?", "ranks"), attempt);
+  rank_logs(server, path).look(ranks_of(server, path), attempt);
 }
 
 int run_programs(programs_options& o) {
