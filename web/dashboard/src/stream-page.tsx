@@ -214,8 +214,10 @@ const SHAPES = [
   ['cancelled', 'cancelled'],
 ] as const;
 
+const LEGEND_MAX = 24; // functions
+
 function Legend({ stream, hues }: { stream: Stream; hues: Uint8Array }) {
-  const named = stream.functions.map((name, n) => [name, hues[n] ?? OTHER] as const).filter(([, hue]) => hue !== OTHER);
+  const named = stream.functions.map((name, n) => [name, hues[n] ?? OTHER] as const).filter(([, hue]) => hue !== OTHER).slice(0, LEGEND_MAX);
   const others = stream.functions.length - named.length;
   return (
     <ul class="legend" data-testid="stream-legend">

@@ -24,7 +24,7 @@ function contrast(a: string, b: string): number {
   return (high! + 0.05) / (low! + 0.05);
 }
 
-const states = ['connected', 'late', 'restarting', 'error', 'disconnected'];
+const states = ['connected', 'late', 'running', 'restarting', 'error', 'disconnected'];
 const surfaces = ['surface', 'bg', 'surface2'];
 const pairs: [string, string, number][] = [
   ...surfaces.flatMap((on): [string, string, number][] => [
@@ -40,7 +40,7 @@ const pairs: [string, string, number][] = [
   ...['text', 'late-text'].map((ink): [string, string, number] => [ink, 'late-bg', 4.5]),
   ['waiting', 'surface', 3],
   ['control', 'surface', 3],
-  ...['k0', 'k1', 'k2', 'k3', 'k4'].map((ink): [string, string, number] => [ink, 'surface', 3]),
+  ...Array.from({ length: 12 }, (_, n) => `k${n}`).map((ink): [string, string, number] => [ink, 'surface', 3]),
 ];
 
 test('all pairs, light and dark', () => {

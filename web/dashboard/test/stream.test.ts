@@ -134,9 +134,9 @@ test('the table: worker, function, closures, busy time inside the view', () => {
   assert.deepEqual(texts, ['worker:10 f 50 0 550', 'worker:2 f 1 0 500', 'worker:2 g 1 1 50']);
 });
 
-test('the first five functions have a colour of their own', () => {
-  const hues = hueNumbers('abcdefg'.split('').map((name) => ({ name })));
-  assert.deepEqual([...hues.values()], [0, 1, 2, 3, 4, 5, 5]);
+test('twelve functions have a colour of their own, the thirteenth the first again', () => {
+  const hues = hueNumbers('abcdefghijklm'.split('').map((name) => ({ name })));
+  assert.deepEqual([...hues.values()], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0]);
 });
 
 test('pixels: a bar has its colour over the height of its lane, and bad ones are left to be drawn', () => {

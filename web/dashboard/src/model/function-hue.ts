@@ -1,11 +1,11 @@
-// A function keeps its colour everywhere: the server lists functions by first sight, the first five have one of their
-// own, the rest share one.
+// A function keeps its colour everywhere: the server lists functions by first sight, and the thirteenth begins again with
+// the first colour. Grey is left to what is of several functions, or of none that is known.
 
-export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'other'] as const;
+export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'other'] as const;
 export type Hue = (typeof HUES)[number];
 export const OTHER = HUES.length - 1;
 
 // The position in HUES.
 export function hueNumbers(functions: readonly { name: string }[]): Map<string, number> {
-  return new Map(functions.map(({ name }, n) => [name, Math.min(n, OTHER)]));
+  return new Map(functions.map(({ name }, n) => [name, n % OTHER]));
 }

@@ -31,7 +31,7 @@ export interface Pitch {
 }
 
 const RADIUS = 8;
-export const TOKENS: Record<string, string> = { BLOCKED: 'waiting', QUEUED: 'waiting', RUNNING: 'k0', SUCCEEDED: 'connected', FAILED: 'error', CANCELLED: 'disconnected' };
+export const TOKENS: Record<string, string> = { BLOCKED: 'waiting', QUEUED: 'waiting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', CANCELLED: 'disconnected' };
 
 export const centre = ({ graph, pitch }: Pick<GraphPicture, 'graph' | 'pitch'>, node: number): [number, number] => {
   const { x, y } = graph.places[node]!;

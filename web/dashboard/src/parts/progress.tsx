@@ -58,7 +58,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
         )}
         <span>{fraction(done, job.total)}</span>
       </div>
-      <Bar parts={parts('done', done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
+      <Bar parts={parts(done, job.running, waiting, job.failed, job.cancelled)} total={job.total} />
       <div class="progress-foot">
         {(ended || job.running === 0) && <DoingChip is={doing(job, job.running, waiting)} />}
         {ended ? null : <span>{`${count(job.running)} running · ${count(waiting)} waiting`}</span>}
@@ -83,8 +83,8 @@ export function Functions() {
   const more = counters?.progress?.more ?? 0;
   return (
     <Panel id="functions" title="Progress by function" span={12}>
-      {functions.map((f, n) => (
-        <FunctionRow key={f.name} f={f} hue={n < 5 ? `k${n}` : 'other'} />
+      {functions.map((f) => (
+        <FunctionRow key={f.name} f={f} />
       ))}
       {more > 0 && <p class="foot">and {count(more)} more</p>}
       {functions.length === 0 && <p class="calm">No closure was scheduled yet.</p>}
@@ -92,7 +92,7 @@ export function Functions() {
   );
 }
 
-function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
+function FunctionRow({ f }: { f: ShownFunction }) {
   const waiting = f.queued + f.waiting;
   const total = waiting + f.running + f.succeeded + f.failed + f.cancelled;
   return (
@@ -103,7 +103,7 @@ function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
         </b>
         <span>{fraction(f.succeeded, total)}</span>
       </div>
-      <Bar parts={parts(hue, f.succeeded, f.running, waiting, f.failed, f.cancelled)} total={total} />
+      <Bar parts={parts(f.succeeded, f.running, waiting, f.failed, f.cancelled)} total={total} />
       <div class="progress-foot">
         <span>{`${count(f.running)} running · ${count(waiting)} waiting`}</span>
         <Failed n={f.failed} />
@@ -113,9 +113,9 @@ function FunctionRow({ f, hue }: { f: ShownFunction; hue: string }) {
   );
 }
 
-function parts(hue: string, done: number, running: number, waiting: number, failed: number, cancelled: number): Part[] {
+function parts(done: number, running: number, waiting: number, failed: number, cancelled: number): Part[] {
   return [
-    { kind: hue, n: done },
+    { kind: 'done', n: done },
     { kind: 'running', n: running },
     { kind: 'failed', n: failed },
     { kind: 'cancelled', n: cancelled },

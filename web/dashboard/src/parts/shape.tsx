@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import type { TaskState } from '../model/protocol';
 
-export type Shape = 'connected' | 'late' | 'restarting' | 'error' | 'disconnected' | 'waiting' | 'put-back';
+export type Shape = 'connected' | 'late' | 'running' | 'restarting' | 'error' | 'disconnected' | 'waiting' | 'put-back';
 
 export const SHAPES: Record<TaskState, Shape> = {
   CONNECTED: 'connected',
@@ -26,6 +26,7 @@ const turn = <path d="M9.9 3.2A4.3 4.3 0 1 0 10.3 7M10.2.9v2.6H7.6" fill="none" 
 const drawings: Record<Shape, JSX.Element> = {
   connected: <circle cx="6" cy="6" r="4" fill="currentColor" />,
   late: <path d="M6 1.4 11.2 10.6H.8Z" fill="currentColor" />,
+  running: <path d="M3 1.6 10.4 6 3 10.4Z" fill="currentColor" />,
   restarting: turn,
   'put-back': turn,
   error: <path d="M2.2 2.2 9.8 9.8M9.8 2.2 2.2 9.8" stroke="currentColor" stroke-width="2.4" />,

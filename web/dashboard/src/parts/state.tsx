@@ -3,7 +3,7 @@ import { doing, type Doing } from '../model/rest/doing';
 import type { ClosureState, JobView } from '../model/rest/views';
 import { Mark, type Shape } from './shape';
 
-const COLOURS: Partial<Record<string, string>> = { SUCCEEDED: 'text-connected', FAILED: 'text-error' };
+const COLOURS: Partial<Record<string, string>> = { RUNNING: 'text-running', SUCCEEDED: 'text-connected', FAILED: 'text-error' };
 const title = (word: string): string => word[0] + word.slice(1).toLowerCase();
 
 export function ClosureChip({ state }: { state: ClosureState }) {
@@ -16,7 +16,7 @@ export function ClosureChip({ state }: { state: ClosureState }) {
 
 const LOOKS: Record<Doing, [shape: Shape, colour: string]> = {
   Stopping: ['restarting', ''],
-  Running: ['restarting', ''],
+  Running: ['running', 'text-running'],
   Waiting: ['late', 'text-late'],
   Idle: ['waiting', ''],
   Succeeded: ['connected', 'text-connected'],

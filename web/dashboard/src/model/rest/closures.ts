@@ -8,7 +8,7 @@ import type { Shape } from '../../parts/shape';
 export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
   BLOCKED: 'waiting',
   QUEUED: 'waiting',
-  RUNNING: 'restarting',
+  RUNNING: 'running',
   SUCCEEDED: 'connected',
   FAILED: 'error',
   CANCELLED: 'disconnected',
