@@ -17,9 +17,11 @@ export function Clusters() {
   if (all.length === 0) return null;
   return (
     <Panel id="clusters" title="Clusters" note="of agents" span={12}>
-      {all.map((c) => (
-        <Row key={c.name} cluster={c} />
-      ))}
+      <div class="clusters-beside">
+        {all.map((c) => (
+          <Row key={c.name} cluster={c} />
+        ))}
+      </div>
     </Panel>
   );
 }

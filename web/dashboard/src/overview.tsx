@@ -1,5 +1,5 @@
 import { AgentProblems } from './agents-panel';
-import { Attention } from './attention-panel';
+import { Attention, Verdict } from './attention-panel';
 import { Charts } from './charts';
 import { Clusters } from './clusters-panel';
 import { Kept } from './kept-panel';
@@ -10,24 +10,26 @@ import { Functions, Jobs } from './parts/progress';
 import { TaskList } from './parts/task-list';
 import { Values } from './values';
 
+// The verdict, what needs a person, how the clusters are; then the picture and the numbers behind it.
 export function Overview() {
   return (
     <div class="panels overview">
-      <KeyNumbers />
+      <Verdict />
       <div class="stack span-8">
-        <ClusterMap />
-        <Charts />
-        <Workers />
-        <div class="side-by-side">
-          <Functions />
-          <Values />
-        </div>
-      </div>
-      <div class="stack span-4">
         <Attention />
         <Clusters />
-        <Kept />
+        <ClusterMap />
+        <Workers />
+      </div>
+      <div class="stack span-4">
         <Jobs />
+        <Functions />
+        <Values />
+        <Kept />
+      </div>
+      <KeyNumbers />
+      <div class="span-12">
+        <Charts />
       </div>
     </div>
   );

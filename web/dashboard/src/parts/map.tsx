@@ -21,7 +21,7 @@ const MODES: [MapMode, string][] = [
   ['age', 'Heartbeat age'],
   ['load', 'Load'],
 ];
-const MAP_HEIGHT = 340; // CSS pixels
+const MAP_HEIGHT = 340; // CSS pixels at most: few cells need less
 
 const mode = signal<MapMode>('state');
 
