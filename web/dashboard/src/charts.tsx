@@ -47,7 +47,7 @@ const CHARTS: readonly Shown[] = [
     text: short,
     rows: [
       { column: 'queued', token: 'k4', word: 'waiting', filled: true },
-      { column: 'running', token: 'k1', word: 'running', filled: false },
+      { column: 'running', token: 'running', word: 'running', filled: false },
     ],
   },
   {

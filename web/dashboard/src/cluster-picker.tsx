@@ -1,24 +1,32 @@
 import { cluster, slow, store } from './page';
 import { Panel } from './parts/panel';
-import { choose, follow, picked } from './route';
+import { choose, follow, page, picked } from './route';
 
-// Which cluster the page is about; there is nothing to pick when there is one.
+// Which cluster the page is about. All pages obey it, and it goes along from page to page; a page that can only be about
+// one shows which. There is nothing to pick when there is one.
 export function ClusterPicker() {
   slow.value;
   const all = store.clusters.all();
   const now = cluster();
-  if (!now || (all.length < 2 && !picked.value)) return null;
+  if (all.length === 0 || (all.length < 2 && !picked.value)) return null;
+  const one = page.value.cluster === true;
+  const value = one ? (now?.name ?? '') : picked.value;
+  const named = all.some((c) => c.name === value);
   return (
-    <div class="picker">
-      <span class="note" aria-hidden="true">cluster</span>
-      <select aria-label="Cluster" data-testid="cluster-picker" value={now.name} onChange={(event) => choose({ cluster: event.currentTarget.value })}>
+    <label class="picker">
+      <span class="note">Cluster</span>
+      {/* Drawn anew when there are others: a select that had no such option yet would stay blank. */}
+      <select key={all.length} data-testid="cluster-picker" value={value} onChange={(event) => choose({ cluster: event.currentTarget.value, page: '', at: '' })}>
+        {!one && <option value="">All clusters</option>}
+        {value && !named && <option value={value}>{value}</option>}
         {all.map((c) => (
           <option key={c.name} value={c.name}>
+            {c.state === 'FAILED' ? '✕ ' : ''}
             {c.name}
           </option>
         ))}
       </select>
-    </div>
+    </label>
   );
 }
 

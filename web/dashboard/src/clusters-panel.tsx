@@ -7,13 +7,13 @@ import { Bar } from './parts/bar';
 import { Panel } from './parts/panel';
 import type { ClusterRow } from './model/protocol';
 import { Mark, type Shape } from './parts/shape';
-import { address, follow } from './route';
+import { address, follow, picked } from './route';
 
 const SHAPES: Record<ClusterRow['state'], Shape> = { WAITING: 'waiting', REGISTERING: 'restarting', RUNNING: 'connected', FAILED: 'error', FINISHED: 'disconnected' };
 
 export function Clusters() {
   slow.value;
-  const all = store.clusters.all().filter((c) => c.tasks > 0);
+  const all = store.clusters.all().filter((c) => c.tasks > 0 && (!picked.value || c.name === picked.value));
   if (all.length === 0) return null;
   return (
     <Panel id="clusters" title="Clusters" note="of agents" span={12}>

@@ -1,21 +1,21 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { ClusterPicker } from './cluster-picker';
 import { age, moment } from './model/format';
-import { frozen, helpOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
-import { PAGES, tabTitle } from './model/pages';
-import { address, go, page } from './route';
+import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
+import { pageOf, PAGES, railOf, tabTitle } from './model/pages';
+import { address, follow, go, page } from './route';
 import { heading } from './heading';
 import { session, signOut } from './access/session';
 
 export function Header() {
   const find = useRef<HTMLInputElement>(null);
   useShortcuts(find);
-  const { path, title, find: wanted, cluster } = page.value;
+  const { path, title, find: wanted } = page.value;
   useEffect(() => {
     document.title = tabTitle(page.value, heading.value);
   }, [path, heading.value]);
   return (
     <header class="top">
+      <Above />
       <h1>
         {title}
         {heading.value && (
@@ -27,7 +27,7 @@ export function Header() {
           </>
         )}
       </h1>
-      {path === '/' ? <Uptime /> : cluster && <ClusterPicker />}
+      {path === '/' && <Uptime />}
       {wanted ? <Find input={find} words={wanted} /> : <span class="find" />}
       <button type="button" data-testid="pause" aria-pressed={paused.value} onClick={() => setPaused(!paused.value)}>
         {paused.value ? 'Resume' : 'Pause'} {shortcuts.value && <kbd aria-hidden="true">p</kbd>}
@@ -37,6 +37,20 @@ export function Header() {
         ?
       </button>
     </header>
+  );
+}
+
+// The page above this one, where there is one.
+function Above() {
+  const above = railOf(page.value);
+  if (above === page.value.path) return null;
+  return (
+    <nav class="above" aria-label="Breadcrumbs">
+      <a href={address(above)} onClick={follow}>
+        {pageOf(above).title}
+      </a>{' '}
+      <span aria-hidden="true">›</span>
+    </nav>
   );
 }
 
@@ -89,6 +103,10 @@ function useShortcuts(find: { current: HTMLInputElement | null }): void {
   useEffect(() => {
     let going = -Infinity; // when "g" was pressed: the next letter names a page
     const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
+        if (!document.querySelector('dialog[open]')) paletteOpen.value = true;
+        return event.preventDefault();
+      }
       if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
       const to = PAGES.find((p) => 'key' in p && p.key === event.key);

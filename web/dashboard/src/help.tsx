@@ -3,6 +3,7 @@ import { PAGES } from './model/pages';
 import { helpOpen, setShortcuts, shortcuts } from './page';
 
 const KEYS = [
+  ['Ctrl K', 'find anything: pages, jobs, workers, hosts, keys, actions'],
   ['/', 'find on this page'],
   ['p', 'pause and resume'],
   ['?', 'this help'],

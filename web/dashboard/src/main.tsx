@@ -5,8 +5,9 @@ import { Announcer, Banners, connectionState } from './connection';
 import { Header } from './header';
 import { Help } from './help';
 import { NoCluster } from './cluster-picker';
-import { start, unknownCluster } from './page';
+import { paletteOpen, start, unknownCluster } from './page';
 import { Content } from './pages';
+import { Lazy } from './parts/lazy-dialog';
 import { Rail } from './rail';
 import { look, startLooking } from './access/session';
 import { isClosed, SignIn } from './access/sign-in';
@@ -26,6 +27,7 @@ function App() {
         {unknownCluster.value ? <NoCluster /> : <Content />}
       </main>
       <Help />
+      {paletteOpen.value && <Lazy />}
       <Announcer />
     </>
   );

@@ -28,6 +28,7 @@ export const query = chosen('q'); // what is looked for on this page
 export const rebooted = signal(false); // until the user has read it
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
+export const paletteOpen = signal(false);
 export const order = signal<Float64Array>(new Float64Array(0)); // the task list
 export const groups = signal<MapGroup[]>([]); // the cluster map
 
@@ -156,7 +157,9 @@ function onVisibility(hidden: boolean): void {
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
-  return mayLog(of) ? [...topics, `logs:${of}`] : topics;
+  // Ctrl-K finds workers and agents from any page.
+  const all: readonly Topic[] = paletteOpen.value ? [...new Set<Topic>([...topics, 'tasks', 'agents', 'jobs'])] : topics;
+  return mayLog(of) ? [...all, `logs:${of}`] : all;
 }
 
 function want(topics: readonly Topic[]): void {

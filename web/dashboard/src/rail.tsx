@@ -1,10 +1,13 @@
-import { session } from './access/session';
 import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
 import { taskTotals } from './model/map-groups';
-import { cluster, paused, slow, store } from './page';
-import { PAGES, railOf, type Path } from './model/pages';
-import { address, follow, page, picked } from './route';
+import { cluster, paletteOpen, paused, slow, store } from './page';
+import { GROUPS, PAGES, railOf, type Path } from './model/pages';
+import { address, follow, page } from './route';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { ClusterPicker } from './cluster-picker';
+import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
 
 // How many there are; red what is in error, amber what waits.
@@ -21,35 +24,58 @@ function Badge({ path }: { path: Path }) {
   return null;
 }
 
-export function Rail() {
-  slow.value;
+function Entries({ group }: { group?: string }) {
   const lit = railOf(page.value);
   return (
-    <nav class="rail" aria-label="Pages">
+    <ul>
+      {PAGES.map(
+        (p) =>
+          'rail' in p &&
+          ('group' in p ? p.group : undefined) === group && (
+            <li key={p.path}>
+              <a href={address(p.path)} aria-current={lit !== p.path ? undefined : page.value.path === p.path ? 'page' : 'true'} onClick={follow}>
+                {p.rail} <Badge path={p.path} />
+              </a>
+            </li>
+          ),
+      )}
+    </ul>
+  );
+}
+
+export function Rail() {
+  slow.value;
+  const open = useSignal(false); // the menu of a telephone
+  useEffect(() => {
+    open.value = false;
+  }, [page.value.path]);
+  return (
+    <nav class={`rail${open.value ? ' is-open' : ''}`} aria-label="Pages">
       <div class="rail-in">
       <div class="brand">
         <img src="/icon.svg" alt="" width="26" height="26" />
         <div>
           <b>Muster</b>
-          <span class="clip">
-            <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
-          </span>
         </div>
+        <button type="button" class="rail-find" data-testid="find-anything" aria-haspopup="dialog" onClick={() => (paletteOpen.value = true)}>
+          Find anything <kbd aria-hidden="true">Ctrl K</kbd>
+        </button>
+        <button type="button" class="rail-menu" data-testid="menu" aria-expanded={open.value} aria-controls="rail-pages" onClick={() => (open.value = !open.value)}>
+          Menu
+        </button>
       </div>
-      <ul>
-        {PAGES.map(
-          (p) =>
-            'rail' in p && (
-              <li key={p.path}>
-                <a href={address(p.path)} aria-current={lit !== p.path ? undefined : page.value.path === p.path ? 'page' : 'true'} onClick={follow}>
-                  {p.rail} <Badge path={p.path} />
-                </a>
-              </li>
-            ),
-        )}
-      </ul>
+      <div class="rail-pages" id="rail-pages">
+      <ClusterPicker />
+      <Entries />
+      {GROUPS.map((group) => (
+        <div key={group} role="group" aria-label={group}>
+          <p class="rail-group" aria-hidden="true">
+            {group}
+          </p>
+          <Entries group={group} />
+        </div>
+      ))}
       <div class="rail-foot">
-        <ConnectionLine />
         <p class="note">
           <span>update {count(store.updates)}</span>
           <span>{store.serverNow > 0 ? `server time ${clock(store.serverNow)}` : 'no data yet'}{paused.value && ' (held)'}</span>
@@ -61,7 +87,16 @@ export function Rail() {
             </button>
           ))}
         </div>
+        <div class="segments" role="group" aria-label="Time zone">
+          {ZONES.map((choice) => (
+            <button key={choice} type="button" data-testid={`zone-${choice}`} aria-pressed={zone.value === choice} onClick={() => setZone(choice)}>
+              {choice === 'UTC' ? choice : 'local time'}
+            </button>
+          ))}
+        </div>
       </div>
+      </div>
+      <ConnectionLine />
       </div>
     </nav>
   );

@@ -80,16 +80,37 @@ export function bytes(n: number): string {
   return `${unit === 0 ? n : n.toFixed(n < 9.95 ? 1 : 0)} ${units[unit]}`;
 }
 
-// Local wall clock: "02:27:33".
-export function clock(ms: number): string {
-  const at = new Date(ms);
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+// Which wall clock is meant: that of the browser, or UTC. The one setting of this file; zone.ts owns the choice.
+export type Zone = 'local' | 'UTC';
+let clockZone: Zone = 'local';
+export function setClockZone(next: Zone): void {
+  clockZone = next;
 }
 
-// For `title` attributes: the absolute time with its date.
+// The moment so that its UTC fields read as the wall clock of the zone, and how far that is from UTC in minutes.
+function wall(ms: number): [at: Date, offset: number] {
+  const offset = clockZone === 'UTC' ? 0 : -new Date(ms).getTimezoneOffset();
+  return [new Date(ms + offset * 60_000), offset];
+}
+
+// Wall clock: "02:27:33".
+export function clock(ms: number): string {
+  const [at] = wall(ms);
+  return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+}
+
+// For `title` attributes: the absolute time with its date and zone, "2026-11-24 16:00:45 +01:00".
 export function moment(ms: number): string {
-  const at = new Date(ms);
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(ms)}`;
+  const [at, offset] = wall(ms);
+  const away = Math.abs(offset);
+  const zone = offset === 0 ? 'UTC' : `${offset < 0 ? '−' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
+  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${zone}`;
+}
+
+// An id by which people know it again, for what has no name: "job_0000000000000a0b" -> "job …0a0b".
+export function shortId(id: string): string {
+  const [, kind, digits] = /^([a-z]+)_([0-9a-f]{16})$/.exec(id) ?? [];
+  return kind ? `${kind} …${digits!.slice(-4)}` : id;
 }
 
 // "1 task", "2 tasks"

@@ -2,10 +2,14 @@
 
 import type { Topic } from './protocol';
 
+export const GROUPS = ['Work', 'Cluster', 'Agreement'] as const;
+export type Group = (typeof GROUPS)[number];
+
 interface PageRow {
   path: string; // '*' stands for one part of the path, the subject
   title: string;
   rail?: string; // how the rail calls it; pages without are reached through others
+  group?: Group; // under which headline of the rail; none: above them
   key?: string; // after "g"
   find?: string; // what the search field of the header looks for; none: it has no such field
   cluster?: boolean; // it is about one cluster, so one may be picked
@@ -17,21 +21,21 @@ const always = ['counters', 'clusters'] as const satisfies readonly Topic[];
 // In the order of the rail.
 export const PAGES = [
   { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs', 'attention'] },
-  { path: '/tasks', title: 'Tasks', rail: 'Tasks', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
+  { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
   { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
-  { path: '/jobs', title: 'Jobs', rail: 'Jobs', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/jobs', title: 'Jobs', rail: 'Jobs', group: 'Work', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
   { path: '/closures/*', title: 'Closure', topics: always },
-  { path: '/stream', title: 'Task stream', rail: 'Task stream', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/values', title: 'Remote values', rail: 'Remote values', key: 'v', cluster: true, topics: always },
-  { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
-  { path: '/gangs', title: 'Gangs', rail: 'Gangs', key: 'n', cluster: true, topics: always },
-  { path: '/sessions', title: 'Sessions', rail: 'Sessions', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
-  { path: '/barriers', title: 'Barriers', rail: 'Barriers', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
-  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', key: 'l', cluster: true, topics: always },
-  { path: '/kv', title: 'Key-values', rail: 'Key-values', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
-  { path: '/events', title: 'Events', rail: 'Events', key: 'e', find: 'Find in the events', topics: [...always, 'events'] },
+  { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
+  { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
+  { path: '/gangs', title: 'Gangs and wishes', rail: 'Gangs and wishes', group: 'Work', key: 'n', cluster: true, topics: always },
+  { path: '/sessions', title: 'Sessions', rail: 'Sessions', group: 'Work', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
+  { path: '/barriers', title: 'Barriers', rail: 'Barriers', group: 'Agreement', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },
+  { path: '/stragglers', title: 'Stragglers', rail: 'Stragglers', group: 'Agreement', key: 'l', cluster: true, topics: always },
+  { path: '/kv', title: 'Key-values', rail: 'Key-values', group: 'Agreement', key: 'k', find: 'Find a key in this folder', cluster: true, topics: always },
+  { path: '/events', title: 'Events', rail: 'Events', group: 'Cluster', key: 'e', find: 'Find in the events', topics: [...always, 'events'] },
 ] as const satisfies readonly PageRow[];
 export type Path = (typeof PAGES)[number]['path'];
 export interface Page extends PageRow {

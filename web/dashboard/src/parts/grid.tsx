@@ -170,7 +170,7 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
       onClick={onClick}
     >
       {columns.map((column) => (
-        <span key={column.title} role="gridcell" class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
+        <span key={column.title} role="gridcell" data-title={column.right ? column.title : undefined} class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
           {column.cell(row)}
         </span>
       ))}

@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLooked, type Looked } from '../looked';
 import { countLine, readOn, type Listing, type Page } from '../model/rest/listing';
 import { get } from '../rest';
-import { choose, chosen } from '../route';
+import { choose, chosen, page } from '../route';
+import { forgetFilter, isSaved, saveFilter } from '../saved';
 import type { Sorting } from './grid';
 
 interface Options<Row> {
@@ -53,9 +54,25 @@ export function Filters({ names, problem, children }: { names: readonly string[]
             Clear filters
           </button>
         )}
+        {any && <Save />}
       </div>
       <Problem text={problem} />
     </>
+  );
+}
+
+// A filter that is saved is found by ctrl-K, under its page and what it filters by.
+function Save() {
+  const { pathname } = location;
+  const query = new URLSearchParams(location.search);
+  for (const name of ['page', 'at']) query.delete(name);
+  const href = `${pathname}?${query}`;
+  const kept = isSaved(href);
+  const name = `${page.value.title}: ${[...query].map(([key, value]) => (key === 'q' ? `“${value}”` : `${key} ${value.toLowerCase()}`)).join(', ')}`;
+  return (
+    <button type="button" data-testid="save-filter" aria-pressed={kept} onClick={() => (kept ? forgetFilter(href) : saveFilter(href, name))}>
+      {kept ? 'Saved' : 'Save filter'}
+    </button>
   );
 }
 

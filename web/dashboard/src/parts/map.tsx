@@ -10,7 +10,7 @@ import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from
 import { paint, type MapMode } from './map-paint';
 import { AgentFacts, WorkerFacts } from './map-tip';
 import { cluster, fast, groups, selected, slow, store, viewNow } from '../page';
-import { address, choose, go, picked } from '../route';
+import { address, go, picked } from '../route';
 import { Panel } from './panel';
 import { Mark, SHAPES, WORDS, type Shape } from './shape';
 import { useSize } from './size';
@@ -39,7 +39,6 @@ export function ClusterMap() {
   const empty = store.counters !== null && store.tasks.size === 0 && all.every((c) => c.tasks === 0);
   const aside = (
     <div class="map-aside">
-      {(all.length > 1 || picked.value !== '') && <WhichClusters />}
       {!empty && <Modes />}
     </div>
   );
@@ -48,19 +47,6 @@ export function ClusterMap() {
       {empty ? <Join /> : <Canvas />}
       {!empty && <Legend />}
     </Panel>
-  );
-}
-
-function WhichClusters() {
-  return (
-    <select aria-label="Clusters on the map" data-testid="map-cluster" value={picked.value} onChange={(event) => choose({ cluster: event.currentTarget.value })}>
-      <option value="">all clusters</option>
-      {store.clusters.all().map((c) => (
-        <option key={c.name} value={c.name}>
-          {c.name}
-        </option>
-      ))}
-    </select>
   );
 }
 

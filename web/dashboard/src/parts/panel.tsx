@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { heading } from '../heading';
+import { page } from '../route';
 
 interface Props {
   id: string;
@@ -10,10 +12,12 @@ interface Props {
 }
 
 export function Panel({ id, title, note, aside, span, children }: Props) {
+  // The header says it already: the list is still named by it.
+  const twice = title === page.value.title || (heading.value !== '' && title === heading.value);
   return (
     <section class={`panel span-${span}`} id={id} aria-labelledby={`${id}-title`}>
       <header class="panel-head">
-        <h2 id={`${id}-title`}>{title}</h2>
+        <h2 id={`${id}-title`} class={twice ? 'unseen' : ''}>{title}</h2>
         {note && <span class="note">{note}</span>}
         {aside && <div class="aside">{aside}</div>}
       </header>

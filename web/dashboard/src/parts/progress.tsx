@@ -2,26 +2,27 @@
 
 import type { ComponentChildren } from 'preact';
 import { Bar, type Part } from './bar';
-import { age, count, moment, outOf, percent, plural, short } from '../model/format';
+import { age, count, moment, outOf, percent, plural, short, shortId } from '../model/format';
 import { bare } from '../model/ansi';
 import { lineOf } from '../model/rest/closures';
 import { doing } from '../model/rest/doing';
-import { slow, store, viewNow } from '../page';
+import { cluster, poolOf, slow, store, viewNow } from '../page';
 import { Panel } from './panel';
 import type { ShownFunction } from '../model/counters-protocol';
 import type { Job } from '../model/protocol';
-import { follow, jobAddress } from '../route';
+import { follow, jobAddress, picked } from '../route';
 import { DoingChip } from './state';
 
 const JOBS_SHOWN = 6;
 
 export function Jobs() {
   slow.value;
-  const jobs = store.jobs();
+  const of = picked.value ? cluster() : undefined;
+  const jobs = store.jobs().filter((job) => !of || (job.cluster ?? '') === poolOf(of));
   // What still runs is what one looks for; among equals the newest.
   const order = [...jobs].sort((a, b) => Number(b.state === 'RUNNING') - Number(a.state === 'RUNNING'));
   const shown = order.slice(0, JOBS_SHOWN);
-  const totals = store.counters?.jobs;
+  const totals = of ? undefined : store.counters?.jobs;
   const all = totals ? totals.running + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
   const rest = Math.max(all, jobs.length) - shown.length;
   return (
@@ -49,7 +50,7 @@ export function JobRow({ job, chosen }: { job: Job; chosen?: boolean }) {
     <div class={`progress${chosen ? ' is-chosen' : ''}`} data-testid="job-row" data-job={job.id} data-state={job.state}>
       <div class="progress-head">
         <a class="mono clip" href={jobAddress(job.id)} aria-current={chosen ? 'true' : undefined} onClick={follow} title={job.name ? `${job.name} (${job.id})` : job.id}>
-          <bdi>{job.name || job.id}</bdi>
+          <bdi>{job.name || shortId(job.id)}</bdi>
         </a>
         {job.cluster && (
           <span class="soft clip" title="cluster">

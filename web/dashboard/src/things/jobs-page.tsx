@@ -1,6 +1,6 @@
 // The jobs of a cluster, all of them: by state, by words, a page at a time.
 
-import { count, outOf, percent, short } from '../model/format';
+import { count, outOf, percent, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';
 import { bare } from '../model/ansi';
 import { failureLine } from '../model/rest/closures';
@@ -25,7 +25,7 @@ const columns: readonly Column<JobView>[] = [
     width: 'minmax(150px, 2fr)',
     cell: (j) => (
       <a class="mono" href={jobAddress(j.id)} onClick={follow} tabIndex={-1} title={`${j.name} (${j.id})`}>
-        <bdi>{j.name || j.id}</bdi>
+        <bdi>{j.name || shortId(j.id)}</bdi>
       </a>
     ),
   },
@@ -61,7 +61,7 @@ function Remark({ j }: { j: JobView }) {
         {failureLine(j.error)}
       </bdi>
     );
-  return <span class="soft">{j.retry_of ? `retry of ${j.retry_of}` : j.streaming ? 'session' : ''}</span>;
+  return <span class="soft">{j.retry_of ? `retry of ${shortId(j.retry_of)}` : j.streaming ? 'session' : ''}</span>;
 }
 
 const STATES = [

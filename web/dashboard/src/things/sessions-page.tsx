@@ -1,7 +1,7 @@
 // Sessions: who holds them, what they hold, and how to end one.
 
 import { useSignal } from '@preact/signals';
-import { bytes, count, short } from '../model/format';
+import { bytes, count, short, shortId } from '../model/format';
 import { heldBy } from '../model/rest/sessions';
 import type { JobView } from '../model/rest/views';
 import { Grid, type Column } from '../parts/grid';
@@ -22,7 +22,7 @@ const columns: readonly Column<JobView>[] = [
     width: 'minmax(150px, 1.6fr)',
     cell: (j) => (
       <a class="mono" href={jobAddress(j.id)} onClick={follow} tabIndex={-1} title={`${j.name} (${j.id})`}>
-        <bdi>{j.name || j.id}</bdi>
+        <bdi>{j.name || shortId(j.id)}</bdi>
       </a>
     ),
   },

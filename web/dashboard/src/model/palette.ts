@@ -1,0 +1,46 @@
+// What ctrl-K finds: which of many names fit what was typed, and the best first. Pure.
+
+export interface Found {
+  kind: string; // "page", "job", "worker"
+  title: string;
+  detail: string;
+  href?: string; // where it leads; else `act` is called
+  act?: () => void;
+}
+
+const PER_KIND = 6;
+const ALL = 40;
+
+// The lower the better; none: it does not fit. Every word must be somewhere in the title or the detail.
+export function rank({ title, detail, kind }: Found, words: readonly string[]): number | null {
+  const name = title.toLowerCase();
+  const all = `${name} ${detail.toLowerCase()} ${kind}`;
+  if (!words.every((word) => all.includes(word))) return null;
+  const first = words[0] ?? '';
+  return name === words.join(' ') ? 0 : name.startsWith(first) ? 1 : name.includes(first) ? 2 : 3;
+}
+
+// Few of each kind, so that 10,000 workers do not hide the one job.
+export function bestOf(all: Iterable<Found>, typed: string): Found[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const kinds = new Map<string, [number, Found][]>();
+  for (const one of all) {
+    const mine = rank(one, words);
+    if (mine === null) continue;
+    const kept = kinds.get(one.kind) ?? [];
+    kinds.set(one.kind, kept);
+    if (kept.length < PER_KIND) kept.push([mine, one]);
+    else {
+      const worst = kept.reduce((at, [r], n) => (r > kept[at]![0] ? n : at), 0);
+      if (mine < kept[worst]![0]) kept[worst] = [mine, one];
+    }
+  }
+  return [...kinds.values()].flat().sort(([a], [b]) => a - b).slice(0, ALL).map(([, one]) => one);
+}
+
+// Ids are opened as they are: the server may know what no list shows.
+export function named(typed: string): { kind: 'job' | 'closure'; id: string } | null {
+  const id = typed.trim().toLowerCase();
+  if (/^job_[0-9a-f]{16}$/.test(id)) return { kind: 'job', id };
+  return /^cl_[0-9a-f]{16}$/.test(id) ? { kind: 'closure', id } : null;
+}

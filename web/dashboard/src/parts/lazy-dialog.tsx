@@ -1,0 +1,21 @@
+// The dialog of ctrl-K, whose script is asked for when it is first opened.
+
+import { signal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { announcement } from '../connection';
+import { paletteOpen } from '../page';
+
+const loaded = signal<ComponentType | null>(null);
+
+export function Lazy() {
+  const Shown = loaded.value;
+  if (Shown) return <Shown />;
+  import('../palette').then(
+    ({ Palette }) => (loaded.value = Palette),
+    () => {
+      paletteOpen.value = false;
+      announcement.value = 'Find anything could not be loaded: the server does not answer.';
+    },
+  );
+  return null;
+}

@@ -1,0 +1,31 @@
+// Filters that were given a name: a page with its query. They stay in this browser; to share one, send its address.
+
+import { keptList } from './kept';
+
+const MAX = 50;
+const kept = keptList('muster.filters', MAX);
+
+export interface SavedFilter {
+  name: string;
+  href: string;
+}
+
+// A stored address leads to a page of this server, whatever somebody wrote into the storage.
+export function savedFilters(): SavedFilter[] {
+  return kept.list.value.flatMap((text) => {
+    const at = text.indexOf(' ');
+    const href = text.slice(0, at);
+    return at > 0 && /^\/(?!\/|\\)/.test(href) ? [{ href, name: text.slice(at + 1) }] : [];
+  });
+}
+
+export const isSaved = (href: string): boolean => savedFilters().some((one) => one.href === href);
+
+export function saveFilter(href: string, name: string): void {
+  forgetFilter(href);
+  kept.add(`${href} ${name}`);
+}
+
+export function forgetFilter(href: string): void {
+  for (const text of kept.list.peek()) if (text.startsWith(`${href} `)) kept.drop(text);
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bestOf, named, type Found } from '../src/model/palette';
+
+const one = (kind: string, title: string, detail = ''): Found => ({ kind, title, detail, href: '/' });
+
+test('every word must fit, whatever the case; the beginning of a name is better than its middle', () => {
+  const all = [one('worker', 'aworker:1', 'node-1'), one('worker', 'worker:1', 'node-1'), one('worker', 'worker:2', 'node-2'), one('page', 'Jobs')];
+  assert.deepEqual(bestOf(all, 'WORKER node-1').map((f) => f.title), ['worker:1', 'aworker:1']);
+  assert.deepEqual(bestOf(all, 'nothing'), []);
+});
+
+test('many of one kind leave room for the others, and the best of them stay', () => {
+  const many = Array.from({ length: 10_000 }, (_, n) => one('worker', `x job ${n}`));
+  const found = bestOf([...many, one('worker', 'job'), one('job', 'the job')], 'job');
+  assert.equal(found.length, 7);
+  assert.equal(found[0]!.title, 'job');
+  assert.ok(found.some((f) => f.kind === 'job'));
+});
+
+test('ids are told apart', () => {
+  assert.deepEqual(named(' job_00000000000000aB '), { kind: 'job', id: 'job_00000000000000ab' });
+  assert.deepEqual(named('cl_0000000000000001'), { kind: 'closure', id: 'cl_0000000000000001' });
+  assert.equal(named('cl_1'), null);
+});
