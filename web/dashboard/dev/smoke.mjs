@@ -41,10 +41,10 @@ await step('pause holds the numbers, resume catches up', async () => {
   await page.keyboard.press('p');
   await conn('paused');
   await page.waitForTimeout(300);
-  const held = [await text('key-tasks'), await text('values-ready'), await page.locator('.grid').textContent()];
+  const held = [await text('key-tasks'), await text('values-ready'), await page.locator('[data-testid=task-list]').textContent()];
   mock.post('/mock/kill?task=worker:9');
   await page.waitForTimeout(2500);
-  assert.deepEqual([await text('key-tasks'), await text('values-ready'), await page.locator('.grid').textContent()], held);
+  assert.deepEqual([await text('key-tasks'), await text('values-ready'), await page.locator('[data-testid=task-list]').textContent()], held);
   await page.click('[data-testid=pause]');
   await conn('live');
   await row('worker:9', 'ERROR');
@@ -55,7 +55,7 @@ await step('keys reach the last of 1,200 rows', async () => {
   await row('worker:1199', 'CONNECTED');
   const active = await page.getAttribute('[data-testid=task-list]', 'aria-activedescendant');
   assert.equal(await page.locator(`#${active}`).getAttribute('data-task'), 'worker:1199');
-  await page.evaluate(() => (document.querySelector('.grid').scrollTop = 0));
+  await page.evaluate(() => (document.querySelector('[data-testid=task-list]').scrollTop = 0));
   await page.waitForTimeout(200);
   assert.equal(await page.locator(`#${active}`).count(), 1, 'the selected row stays mounted');
   assert.ok((await page.locator('[data-testid=task-row]').count()) < 60);

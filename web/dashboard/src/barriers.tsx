@@ -7,6 +7,7 @@ import { age, count, moment, plural } from './model/format';
 import { Action } from './parts/action';
 import { Grid, type Column } from './parts/grid';
 import { cluster, query, slow, store, viewNow } from './page';
+import { Elsewhere } from './parts/elsewhere';
 import { Panel } from './parts/panel';
 import type { BarrierRow } from './model/protocol';
 import { Mark } from './parts/shape';
@@ -161,7 +162,7 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
         data={(b) => ({ 'data-barrier': b.id, 'data-state': b.state })}
         chosen={picked}
         choose={(name) => choose({ barrier: name ?? '' }, 'replace')}
-        empty="No barrier has ended yet."
+        empty={<>No barrier has ended yet: one ends when all its tasks have come, or when its time is over.<Elsewhere /></>}
       />
       {row?.error ? (
         <div class="detail">

@@ -6,6 +6,7 @@ import { useLooked } from './looked';
 import { cluster, slow, viewNow } from './page';
 import { Bar } from './parts/bar';
 import { Grid, type Column } from './parts/grid';
+import { Elsewhere } from './parts/elsewhere';
 import { Panel } from './parts/panel';
 import { api } from './rest';
 import { address, choose, chosen, follow } from './route';
@@ -41,12 +42,12 @@ export function StragglersPage() {
       )}
       <Panel id="late-hosts" title="Hosts" note={all > 0 && `of the last ${plural(all, 'barrier')}, most often last first`} span={4}>
         {found && (
-          <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} chosen={row} choose={pick} empty="No barrier has passed yet." />
+          <Grid id="late-hosts" columns={hostColumns(all)} rows={found.hosts} name={(h) => `host ${h.host}`} data={(h) => ({ 'data-host': h.host })} chosen={row} choose={pick} empty={<>No barrier has passed yet.<Elsewhere /></>} />
         )}
       </Panel>
       <Panel id="late-tasks" title="Tasks" note={all > 0 && lateNote(found!)} span={8}>
         {found && (
-          <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': short(t.task) })} chosen={row} choose={pick} empty="No barrier has passed yet." />
+          <Grid id="late-tasks" columns={taskColumns(all)} rows={found.tasks} name={(t) => `task ${t.task}`} data={(t) => ({ 'data-task': short(t.task) })} chosen={row} choose={pick} empty={<>No barrier has passed yet.<Elsewhere /></>} />
         )}
         {looked.problem && <p class="calm text-error">{looked.problem}</p>}
       </Panel>
@@ -60,7 +61,7 @@ export function StragglersPage() {
             data={(b) => ({ 'data-barrier': b.id })}
             chosen={row}
             choose={pick}
-            empty="No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing."
+            empty={<>No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing.<Elsewhere /></>}
           />
         )}
       </Panel>

@@ -18,7 +18,7 @@ test('one task is always last', () => {
 
 test('the list says whom it leaves out', () => {
   const all = found([['worker:3', 'n1', 2], ['worker:1', 'n1', 1]], 3);
-  assert.equal(lateNote(all), '2 of 4 tasks came late (after the median arrival); the others never did');
+  assert.equal(lateNote(all), '2 of 4 tasks were late at least once: later than half of the others. The rest were always on time');
   assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 that come latest; late: after the median arrival');
 });
 

@@ -40,7 +40,7 @@ const TASKS_LISTED = 100; // by the server
 export function lateNote({ barriers, tasks }: Stragglers): string {
   if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} that come latest; late: after the median arrival`;
   const of = Math.max(...barriers.map((b) => b.participants));
-  return `${tasks.length} of ${plural(of, 'task')} came late (after the median arrival); the others never did`;
+  return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once: later than half of the others${tasks.length < of ? '. The rest were always on time' : ''}`;
 }
 
 // One sentence, if one host or task is last far more often than chance has it; empty if nobody stands out.

@@ -46,7 +46,7 @@ const columns: readonly Column<ClosureView>[] = [
   { title: 'Waited', width: '72px', right: true, narrow: 'hide', cell: (c) => <Span {...waited(c)} /> },
   { title: 'Started', width: '92px', right: true, sort: 'started', narrow: 'hide', cell: (c) => <Ago ms={ran(c).from} /> },
   { title: 'Ran', width: '76px', right: true, sort: 'duration', cell: (c) => <Span {...ran(c)} /> },
-  { title: 'What there is to say', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (c) => <Remark c={c} /> },
+  { title: 'Remark', width: 'minmax(180px, 3fr)', narrow: 'long', says: remark, cell: (c) => <Remark c={c} /> },
 ];
 
 function Remark({ c }: { c: ClosureView }) {

@@ -21,7 +21,7 @@ export interface Column<Row> {
   narrow?: 'hide' | 'long'; // on a telephone: left out, or below the others over two lines
   sort?: string; // its name for the server, if rows can be ordered by it
   largest?: boolean; // the first click on it asks for the largest
-  says?(row: Row): string; // what a long one says, so that rows are lower while none says anything
+  says?(row: Row): string; // what a long one says, so that it takes no room while none says anything
   cell(row: Row): ComponentChildren;
 }
 
@@ -56,7 +56,7 @@ export function Grid<Row>(props: Props<Row>) {
   const { height } = useSize(box);
   const narrow = useNarrow();
   const top = useSignal(0);
-  const shown = narrow ? narrowed(columns) : columns;
+  const shown = narrow ? narrowed(columns) : columns.filter((column) => rows.length === 0 || speaks(column, rows));
   const row = !narrow ? ROW : shown.some((column) => column.narrow === 'long' && speaks(column, rows)) ? NARROW_ROW.long : NARROW_ROW.plain;
   const first = Math.max(0, Math.floor(top.value / row) - SPARE);
   const last = Math.min(rows.length, Math.ceil((top.value + Math.max(height, row)) / row) + SPARE);

@@ -47,8 +47,13 @@ const columns: readonly Column<number>[] = [
     )),
   },
   { title: 'Finished', width: '58px', right: true, narrow: 'hide', cell: shown((task) => count(task.finished)) },
-  { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', cell: shown((task) => <Reason task={task} />) },
+  { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', says: (id) => reasonOf(id), cell: shown((task) => <Reason task={task} />) },
 ];
+
+const reasonOf = (id: number): string => {
+  const task = store.tasks.view(id);
+  return task?.cordoned ? 'cordoned' : (task?.error ?? '');
+};
 
 function Reason({ task }: { task: TaskView }) {
   return (

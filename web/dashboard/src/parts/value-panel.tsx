@@ -39,7 +39,7 @@ export function ValuePanel({ c }: { c: ClosureView }) {
         </pre>
       )}
       {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes; Download has all.</p>}
-      {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'There will be none.' : 'There is none yet.'}</p>}
+      {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'It ended without a value.' : 'No value yet.'}</p>}
     </Panel>
   );
 }

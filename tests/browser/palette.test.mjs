@@ -1,0 +1,135 @@
+// Ctrl-K, the switch of clusters that all pages obey, what was put aside, saved filters and the zone of times.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe';
+const axe = readFileSync(createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json')).resolve('axe-core/axe.min.js'), 'utf8');
+let browser;
+let cluster;
+let failed;
+
+before(async () => {
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+  cluster.worker(0);
+  cluster.worker(1);
+  await cluster.declare('train', { worker: 2 });
+  await cluster.put('train', 'config/rate', '0.1');
+  await cluster.submit('muster.noop', [], 2, HOSTILE);
+  failed = await cluster.submit('muster.fail', ['no'], 1, 'nightly');
+});
+after(async () => {
+  cluster?.end();
+  await browser?.close();
+});
+
+let visited = [];
+afterEach(async () => {
+  const faults = visited.flatMap((seen) => seen.faults);
+  for (const seen of visited) await seen.page.context().close();
+  visited = [];
+  assert.deepEqual(faults, []);
+});
+
+async function visitor(path = '/') {
+  const seen = await WatchedPage.open(browser, cluster.url + path);
+  visited.push(seen);
+  await seen.reads('conn-state', /live/i);
+  return seen;
+}
+
+async function find(seen, text) {
+  await seen.page.keyboard.press('Control+k');
+  await seen.at('palette').waitFor();
+  await seen.page.keyboard.type(text);
+}
+
+test('by keys alone from any page to a job, a worker, a key, a page and an action', async () => {
+  const seen = await visitor('/events?cluster=train');
+  await find(seen, 'config/');
+  await seen.at('palette-row', '[data-kind="key"]').waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/kv\?.*key=config/);
+  await seen.page.goto(`${cluster.url}/kv`);
+  await seen.reads('conn-state', /live/i);
+  await find(seen, 'nightly');
+  await seen.at('palette-row', '[data-kind="job"]').waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(new RegExp(`/jobs/${failed}`));
+  await find(seen, 'worker:1');
+  await seen.at('palette-row', '[data-kind="worker"]').waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/workers\/worker/);
+  await find(seen, 'task stream');
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/stream/);
+  await find(seen, 'pause');
+  await seen.page.keyboard.press('Enter');
+  await seen.reads('conn-state', /paused/i);
+});
+
+test('Esc leaves everything as it was; hostile names are text, and axe finds nothing', async () => {
+  const seen = await visitor('/jobs');
+  await find(seen, 'img src');
+  await seen.at('palette-row', '[data-kind="job"]').filter({ hasText: '<img src=x' }).waitFor();
+  assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
+  await seen.page.evaluate(axe);
+  const { violations } = await seen.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map((v) => `${v.id} ${v.nodes[0].html}`), []);
+  await seen.page.keyboard.press('Escape');
+  await seen.at('palette').waitFor({ state: 'detached' });
+  assert.equal(new URL(seen.page.url()).pathname, '/jobs');
+});
+
+test('the cluster goes along from page to page', async () => {
+  const seen = await visitor('/');
+  await seen.at('cluster-picker').selectOption('train');
+  await seen.page.waitForURL(/cluster=train/);
+  for (const name of ['Key-values', 'Tasks', 'Overview']) {
+    await seen.page.locator('.rail a', { hasText: name }).click();
+    assert.equal(await seen.at('cluster-picker').inputValue(), 'train');
+  }
+  await seen.at('cluster-picker').selectOption('');
+  await seen.page.waitForURL((url) => !url.searchParams.has('cluster'));
+});
+
+test('what was seen is put aside, also after a reload, and can be shown again', async () => {
+  const seen = await visitor('/');
+  const item = seen.at('attention-item', '[data-kind="job-failed"]');
+  await item.waitFor();
+  await item.locator('[data-testid=seen]').click();
+  await item.waitFor({ state: 'detached' });
+  await seen.page.reload();
+  await seen.at('show-seen').click();
+  await item.locator('[data-testid=seen]').click();
+  await seen.at('show-seen').waitFor({ state: 'detached' });
+  await item.locator('[data-testid=attention-deed]').click();
+  await seen.page.waitForURL(/\/jobs/);
+});
+
+test('a saved filter is found by ctrl-K', async () => {
+  const seen = await visitor('/jobs?state=FAILED');
+  await seen.at('save-filter').click();
+  await seen.page.goto(`${cluster.url}/events`);
+  await seen.reads('conn-state', /live/i);
+  await find(seen, 'saved failed');
+  await seen.at('palette-row', '[data-kind="saved filter"]').waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/jobs\?state=FAILED/);
+});
+
+test('times say their zone, and UTC is kept', async () => {
+  const seen = await visitor('/jobs');
+  await seen.at('zone-UTC').click();
+  await seen.page.reload();
+  const time = seen.page.locator('[data-testid=jobs-row] time').first();
+  await time.waitFor();
+  assert.match(await time.getAttribute('title'), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+});
