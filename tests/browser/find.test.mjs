@@ -191,7 +191,6 @@ test('cordon: the worker says so, and is given back', async () => {
   await seen.reads('standing', /cordoned/);
   assert.equal(clicks(), 2);
   await seen.at('uncordon').click();
-  await seen.at('question-yes').click();
   await seen.at('cordon').waitFor();
 });
 

@@ -133,3 +133,29 @@ test('times say their zone, and UTC is kept', async () => {
   await time.waitFor();
   assert.match(await time.getAttribute('title'), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
 });
+
+test('an attempt leads to its moment in the task stream', async () => {
+  const { closures } = await cluster.get(`/api/v1/jobs/${failed}/closures`);
+  const seen = await visitor(`/closures/${closures[0].id}`);
+  await seen.at('in-stream').click();
+  await seen.page.waitForURL(/\/stream\?.*from=\d+&to=\d+/);
+});
+
+test('what turns text around is shown by its number', async () => {
+  const seen = await visitor('/jobs');
+  await seen.at('jobs-row').filter({ hasText: '⟨U+202E⟩gnp.exe' }).waitFor();
+});
+
+test('on a telephone: one bar, a menu, and names beside the values', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/tasks`, { viewport: { width: 390, height: 844 } });
+  visited.push(seen);
+  await seen.reads('conn-state', /live/i);
+  const bar = await seen.page.locator('.rail').boundingBox();
+  assert.ok(bar.height < 60, `${bar.height}`);
+  await seen.at('task-row').first().waitFor();
+  assert.match(await seen.at('task-row').first().locator('[data-title]').first().evaluate((cell) => getComputedStyle(cell, '::before').content), /Running/);
+  await seen.at('menu').click();
+  await seen.page.locator('.rail a', { hasText: 'Jobs' }).click();
+  await seen.page.waitForURL(/\/jobs/);
+  assert.equal(await seen.page.locator('.rail a', { hasText: 'Jobs' }).isVisible(), false, 'the menu has closed');
+});

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import { render } from 'preact';
+import { options, render } from 'preact';
 import { startAnnouncing } from './announce';
 import { Announcer, Banners, connectionState } from './connection';
 import { Header } from './header';
@@ -12,6 +12,7 @@ import { Rail } from './rail';
 import { look, startLooking } from './access/session';
 import { isClosed, SignIn } from './access/sign-in';
 import { startTheme } from './theme';
+import { unturned } from './model/bidi';
 
 function App() {
   if (isClosed()) return <SignIn />;
@@ -32,6 +33,18 @@ function App() {
     </>
   );
 }
+
+// Names of strangers stand in <bdi>: whatever turns text around in there is shown by its number.
+const before = options.vnode;
+options.vnode = (vnode) => {
+  const { type, props } = vnode as { type: unknown; props: { children?: unknown } | null };
+  if (type === 'bdi' && props) {
+    const { children } = props;
+    if (typeof children === 'string') props.children = unturned(children);
+    else if (Array.isArray(children)) props.children = children.map((child: unknown) => (typeof child === 'string' ? unturned(child) : child));
+  }
+  before?.(vnode);
+};
 
 startTheme();
 // Whether the page is closed is known before it is drawn, unless the server takes its time.

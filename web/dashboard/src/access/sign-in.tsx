@@ -30,7 +30,7 @@ export function SignIn() {
         <p class="said" role="alert">
           {said}
         </p>
-        <button type="submit" disabled={busy}>
+        <button type="submit" class="primary" disabled={busy}>
           {busy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="note">

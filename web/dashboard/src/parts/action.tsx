@@ -16,13 +16,23 @@ interface Props {
   run(): Promise<unknown>;
   done?: string; // said when it is: "The job was cancelled."
   testid: string;
+  atOnce?: boolean; // what can be undone by one click needs no question
 }
 
 export function Action(props: Props) {
   const open = useSignal(false);
+  const { atOnce, run, done } = props;
+  const press = () => {
+    if (!atOnce) open.value = true;
+    else
+      run().then(
+        () => (announcement.value = done ?? ''),
+        () => (open.value = true), // the question says why not when it is answered again
+      );
+  };
   return (
     <>
-      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled} title={props.why} data-testid={props.testid} aria-haspopup="dialog" onClick={() => (open.value = true)}>
+      <button type="button" class={props.danger ? 'danger' : ''} disabled={props.disabled} title={props.why} data-testid={props.testid} aria-haspopup={atOnce ? undefined : 'dialog'} onClick={press}>
         {props.label}
       </button>
       {open.value && <Question {...props} close={() => (open.value = false)} />}

@@ -1,8 +1,9 @@
 import { runs } from '../model/ansi';
+import { unturned } from '../model/bidi';
 
 // What a program printed, in its colours.
 export function Ansi({ text }: { text: string }) {
-  const all = runs(text);
+  const all = runs(unturned(text));
   if (all.length === 1 && !all[0]!.style) return <>{all[0]!.text}</>;
   return (
     <>

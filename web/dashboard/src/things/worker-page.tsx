@@ -102,7 +102,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
   const aside = (
     <div class="actions">
       {w.cordoned ? (
-        <Action testid="uncordon" label="Uncordon" title={`Give ${task} closures again?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
+        <Action atOnce testid="uncordon" label="Uncordon" title={`Give ${task} closures again?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
           <p>It gets new closures at once.</p>
         </Action>
       ) : (

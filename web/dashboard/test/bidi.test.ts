@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unturned } from '../src/model/bidi';
+
+test('what turns text around is shown, all else stays', () => {
+  assert.equal(unturned('\u202Egnp.exe'), '⟨U+202E⟩gnp.exe');
+  assert.equal(unturned('a\u2066b\u061c'), 'a⟨U+2066⟩b⟨U+061C⟩');
+  assert.equal(unturned('שלום 👩‍👩‍👧‍👦 plain'), 'שלום 👩‍👩‍👧‍👦 plain');
+});
