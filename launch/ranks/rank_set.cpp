@@ -93,6 +93,10 @@ void rank_set::ended(pid_t pid, int raw_status) {
   }
   r.killing.cancel();
   r.process->ended();
+  // At once: a lease that runs out leaves no time to wait for those who hold the pipes.
+  if (std::none_of(ranks_.begin(), ranks_.end(),
+                   [](auto const& one) { return one->process && one->process->running(); }))
+    kill_orphans();
 }
 
 // Nothing of it runs, or ever did, and what it printed was read.
