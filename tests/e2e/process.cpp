@@ -57,8 +57,15 @@ bool alive(pid_t pid) {
 }
 
 pid_t first_child_of(pid_t parent) {
-  auto const id = std::to_string(parent);
-  return std::atoi(read_file("/proc/" + id + "/task/" + id + "/children").c_str());
+  // Each thread has those that it has started.
+  pid_t oldest = 0;
+  std::error_code ignored;
+  for (auto const& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task", ignored)) {
+    auto const child = std::atoi(read_file(thread.path() / "children").c_str());
+    if (child != 0 && (oldest == 0 || child < oldest)) oldest = child;
+  }
+  return oldest;
 }
 
 process::process(spawn_options options) : options_(std::move(options)), pid_(::fork()) {
