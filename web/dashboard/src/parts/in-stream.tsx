@@ -3,6 +3,7 @@ import { address, follow } from '../route';
 
 // The same moment in the task stream: the attempt with as much before and after it.
 export function InStream({ attempt: a }: { attempt: { worker: string; started_ms: number; ended_ms: number } }) {
+  if (!a.started_ms) return null;
   const end = a.ended_ms || viewNow();
   const margin = Math.max(500, end - a.started_ms);
   return (

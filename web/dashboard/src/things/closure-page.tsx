@@ -11,8 +11,8 @@ import { Commands, Copy } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Linked } from '../parts/linked';
-import { LogPanel } from '../parts/log-panel';
 import { InStream } from '../parts/in-stream';
+import { LogPanel } from '../parts/log-panel';
 import { Panel } from '../parts/panel';
 import { ClosureChip } from '../parts/state';
 import { ValuePanel } from '../parts/value-panel';
@@ -240,8 +240,7 @@ function Attempts({ c }: { c: ClosureView }) {
                   <Span from={a.started_ms} to={a.ended_ms || (hasEnded(c) ? c.finished_ms : 0)} />
                 </td>
                 <td class="wrap">
-                  <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi>{' '}
-                  {a.started_ms > 0 && <InStream attempt={a} />}
+                  <bdi>{a.outcome || (a.ended_ms ? '' : 'runs')}</bdi> <InStream attempt={a} />
                 </td>
               </tr>
             ))}
