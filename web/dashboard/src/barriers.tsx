@@ -60,7 +60,7 @@ function Running({ barrier: b }: { barrier: BarrierRow }) {
         </b>
         <span>
           <b class={hurried ? 'text-error' : 'text-late'}>{count(missing)} missing</b> of {count(b.of)} · {age(now - b.started)}
-          {b.deadline > 0 && ` / ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'time is over'}`}
+          {b.deadline > 0 && ` of ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'time is over'}`}
         </span>
       </div>
       <Bar parts={[{ kind: hurried ? 'failed' : 'late', n: b.arrived }]} total={b.of} />

@@ -65,7 +65,7 @@ export function Grid<Row>(props: Props<Row>) {
   const visible = mounted.map((n) => rows[n]!);
   // The chosen row stays mounted wherever one scrolls: aria-activedescendant must name something that exists.
   if (at >= 0 && (at < first || at >= last)) mounted.push(at);
-  const template = narrow ? undefined : { gridTemplateColumns: columns.map((column) => column.width).join(' ') };
+  const template = narrow ? undefined : { gridTemplateColumns: shown.map((column) => column.width).join(' ') };
   const least = narrow || !props.least ? undefined : { minWidth: `${props.least}px` };
 
   useEffect(() => {

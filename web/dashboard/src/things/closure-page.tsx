@@ -229,9 +229,7 @@ function Attempts({ c }: { c: ClosureView }) {
             {c.attempts.map((a) => (
               <tr key={a.attempt}>
                 <td>{a.attempt}</td>
-                <td>
-                  <Worker name={a.worker} />
-                </td>
+                <td><Worker name={a.worker} /></td>
                 <td class="wrap soft">
                   <bdi>{a.host}</bdi>
                 </td>
