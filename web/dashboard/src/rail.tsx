@@ -3,7 +3,8 @@ import { ConnectionLine } from './connection';
 import { taskTotals } from './model/map-groups';
 import { cluster, paletteOpen, paused, slow, store } from './page';
 import { GROUPS, PAGES, railOf, type Path } from './model/pages';
-import { address, follow, page } from './route';
+import { address, follow, page, picked } from './route';
+import { session } from './access/session';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { ClusterPicker } from './cluster-picker';
@@ -56,6 +57,9 @@ export function Rail() {
         <img src="/icon.svg" alt="" width="26" height="26" />
         <div>
           <b>Muster</b>
+          <span class="clip">
+            <bdi>{picked.value || session.value?.clusters?.join(', ') || store.hello?.cluster || 'cluster coordinator'}</bdi>
+          </span>
         </div>
         <button type="button" class="rail-find" data-testid="find-anything" aria-haspopup="dialog" onClick={() => (paletteOpen.value = true)}>
           Find anything <kbd aria-hidden="true">Ctrl K</kbd>
