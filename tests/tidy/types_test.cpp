@@ -28,7 +28,6 @@ constexpr big_type with_more_fields[] = {
     {"config.hpp", "config", 54},  // flags of the core, one each
     {"explanation.hpp", "explanation", 38},
     {"closure_table.hpp", "closure_record", 32},
-    {"session_table.hpp", "session", 31},
     {"views.hpp", "task_view", 31},
     {"views.hpp", "job_view", 31},
     {"views.hpp", "closure_view", 31},

@@ -16,7 +16,7 @@ constexpr std::size_t text_bytes_max = 1'024;
 constexpr std::size_t address_bytes_max = 256;
 constexpr std::uint32_t lease_ms_min = 1'000, lease_ms_max = 24u * 3'600 * 1'000;
 
-muster::status wrong(std::string const& field, std::string const& what) {
+muster::status wrong_offer(std::string const& field, std::string const& what) {
   return {code::invalid_argument, "hello.programs." + field + ": " + what};
 }
 
@@ -99,14 +99,16 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
   core::programs_offer offer{p.first_port(), p.last_port(), std::chrono::milliseconds(p.lease_ms()),
                              p.address()};
   if (p.first_port() == 0 || p.first_port() > p.last_port() || p.last_port() > 65'535)
-    return wrong("first_port", std::to_string(p.first_port()) + " to " +
-                                   std::to_string(p.last_port()) + " are no ports");
+    return wrong_offer("first_port", std::to_string(p.first_port()) + " to " +
+                                         std::to_string(p.last_port()) + " are no ports");
   if (p.lease_ms() < lease_ms_min || p.lease_ms() > lease_ms_max)
-    return wrong("lease_ms", std::to_string(p.lease_ms()) + ", it is between a second and a day");
+    return wrong_offer("lease_ms",
+                       std::to_string(p.lease_ms()) + ", it is between a second and a day");
   if (p.address().empty() || p.address().size() > address_bytes_max)
-    return wrong("address", "required, at most " + std::to_string(address_bytes_max) + " bytes");
+    return wrong_offer("address",
+                       "required, at most " + std::to_string(address_bytes_max) + " bytes");
   if (p.held_size() > held_max)
-    return wrong(
+    return wrong_offer(
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
   std::set<core::rank_name> seen;
   for (auto const& h : p.held()) {
@@ -117,7 +119,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
       held.ended = from_wire(h.ended());
       held.ended->name = held.name;
     }
-    if (!seen.insert(held.name).second) return wrong("held", "a rank is named twice");
+    if (!seen.insert(held.name).second) return wrong_offer("held", "a rank is named twice");
   }
   return std::optional(std::move(offer));
 }
