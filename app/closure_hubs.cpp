@@ -25,7 +25,7 @@ bool is_followed(configuration const& c, std::string const& cluster) {
 }  // namespace
 
 struct closure_hubs::timed_hub {
-  timed_hub(closure_hubs& all, core::config config, std::string cluster, pool_surroundings pool)
+  timed_hub(closure_hubs& all, core::config config, std::string cluster, pool_dependencies pool)
       : deadline(all.engine_.context()),
         closures(std::move(config), all.dependencies(
                                         deadline, [this] { closures.on_deadline(); },
@@ -53,7 +53,7 @@ closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durabl
              {.find = [this](std::string_view name) { return find(name); },
               .main = [this] { return main_cluster(); },
               .make = [this](cluster_id cluster,
-                             pool_surroundings pool) { return make(cluster, std::move(pool)); }}) {}
+                             pool_dependencies pool) { return make(cluster, std::move(pool)); }}) {}
 
 core::coordination::cluster_id closure_hubs::main_cluster() const {
   auto const found = clusters_.state().find(main_name_);
@@ -83,9 +83,10 @@ core::config closure_hubs::config_of(core::coordination::cluster_spec const* clu
   return core;
 }
 
-hub_environment closure_hubs::dependencies(coro::timer& deadline, std::function<void()> on_deadline,
-                                           std::string cluster, pool_surroundings pool) {
-  hub_environment e;
+hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
+                                            std::function<void()> on_deadline, std::string cluster,
+                                            pool_dependencies pool) {
+  hub_dependencies e;
   e.now = [this] {
     leadership_.check();
     return engine_.clock.now();
@@ -94,14 +95,14 @@ hub_environment closure_hubs::dependencies(coro::timer& deadline, std::function<
     deadline.cancel();
     if (at != core::never) deadline.call_at(engine_.clock.to_steady(at), on_deadline);
   };
-  e.tell = [this](notice const& n) { engine_.feed(n); };
-  e.remark = [this](notice const& n) { engine_.tell(n); };
+  e.tell = [this](log_event const& n) { engine_.feed(n); };
+  e.log = [this](log_event const& n) { engine_.tell(n); };
   e.move_values = [this](std::vector<core::value_move> moves) { spilled_.ask(std::move(moves)); };
   if (engine_.config.is_durable()) {
-    e.line = &clusters_.line();
+    e.commits = &clusters_.commits();
     e.journal_refusal = [this] { return durable_.data().refusal(); };
     e.write_down = [this, cluster](std::vector<core::fact> const& facts) {
-      clusters_.line().wrote(durable_.data().write_down(cluster, facts));
+      clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
     };
   }
   e.cluster = std::move(cluster);
@@ -109,7 +110,7 @@ hub_environment closure_hubs::dependencies(coro::timer& deadline, std::function<
   return e;
 }
 
-std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_surroundings pool) {
+std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies pool) {
   auto const& spec = clusters_.state().spec(cluster);
   pool.over_budget = [this] { make_room_soon(); };
   auto made = std::make_shared<timed_hub>(*this, config_of(&spec), spec.name, std::move(pool));
@@ -144,7 +145,7 @@ void closure_hubs::restore() {
       else
         for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
     }
-    clusters_.line().wrote(data.write_down(cluster, gone));
+    clusters_.commits().wrote(data.write_down(cluster, gone));
   }
 }
 

@@ -33,9 +33,9 @@ class closure_hubs {
   cluster_id main_cluster() const;
   muster::result<cluster_id> find(std::string_view name) const;
   core::config config_of(core::coordination::cluster_spec const* cluster) const;
-  hub_environment dependencies(coro::timer& deadline, std::function<void()> on_deadline,
-                               std::string cluster, pool_surroundings pool);
-  std::shared_ptr<hub> make(cluster_id cluster, pool_surroundings pool);
+  hub_dependencies dependencies(coro::timer& deadline, std::function<void()> on_deadline,
+                                std::string cluster, pool_dependencies pool);
+  std::shared_ptr<hub> make(cluster_id cluster, pool_dependencies pool);
   void make_room_soon();
   void keep_blobs(core::restored_job const& job);
 

@@ -153,23 +153,24 @@ muster::status data_directory::refusal() const {
                             " are for what was accepted; " + std::string(what_then));
 }
 
-std::optional<notice> data_directory::room_changed() {
+std::optional<log_event> data_directory::room_changed() {
   auto const facts = journal_->facts();
   if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return {};
   using core::coordination::severity;
   auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
   auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
-  if (!facts.disk_is_full) return notice{severity::info, "journal_disk_has_room", {}, name_, free};
-  return notice{severity::error,
-                "journal_disk_full",
-                {},
-                name_,
-                free + "; the last " + reserve +
-                    " are for what was accepted, and nothing new that has to be written down is "
-                    "taken until there are more"};
+  if (!facts.disk_is_full)
+    return log_event{severity::info, "journal_disk_has_room", {}, name_, free};
+  return log_event{severity::error,
+                   "journal_disk_full",
+                   {},
+                   name_,
+                   free + "; the last " + reserve +
+                       " are for what was accepted, and nothing new that has to be written down is "
+                       "taken until there are more"};
 }
 
-notice data_directory::failure(muster::status const& why) const {
+log_event data_directory::failure(muster::status const& why) const {
   return {core::coordination::severity::error,
           "journal_failed",
           {},

@@ -47,9 +47,9 @@ class data_directory {
   muster::status refusal() const;
   store_view view() const;
   /// What people are told when the disk is full, or is not any more; once each.
-  std::optional<notice> room_changed();
+  std::optional<log_event> room_changed();
   /// What people are told when the disk fails.
-  notice failure(muster::status const& why) const;
+  log_event failure(muster::status const& why) const;
   /// Writes what waits. Nothing may be written down then. Harmless when it is not open.
   void stop();
   /// After that: the hub hears how far it got.

@@ -23,14 +23,14 @@ core::coordination::limits durable_coordination::limits() const {
   return l;
 }
 
-coordination_environment durable_coordination::dependencies() {
-  coordination_environment e{.now =
-                                 [this] {
-                                   leadership_.check();
-                                   return engine_.clock.now();
-                                 },
-                             .arm = [this](core::time_point at) { arm(at); },
-                             .tell = [this](notice const& n) { engine_.tell(n); }};
+coordination_dependencies durable_coordination::dependencies() {
+  coordination_dependencies e{.now =
+                                  [this] {
+                                    leadership_.check();
+                                    return engine_.clock.now();
+                                  },
+                              .arm = [this](core::time_point at) { arm(at); },
+                              .tell = [this](log_event const& n) { engine_.tell(n); }};
   if (!engine_.config.is_durable()) return e;
   e.write_down = [this](std::vector<core::coordination::fact> facts) {
     return data_.write_down(facts);

@@ -29,7 +29,7 @@ class durable_coordination {
  private:
   core::coordination::limits limits() const;
   muster::status open(std::string const& version);
-  coordination_environment dependencies();
+  coordination_dependencies dependencies();
   void arm(core::time_point at);
   void written(std::uint64_t durable, muster::status const& failed);
   void declare(core::coordination::cluster_spec spec);

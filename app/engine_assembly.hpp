@@ -44,9 +44,9 @@ class engine_assembly {
   // Engine thread, or before that runs.
   event_log& events() { return events_; }
   /// A line for the event feed.
-  void feed(notice const& n) { events_.add(clock.now(), n); }
+  void feed(log_event const& n) { events_.add(clock.now(), n); }
   /// A line for the event feed and the log.
-  void tell(notice const& n);
+  void tell(log_event const& n);
 
  private:
   coro::task_group::error_hook on_task_error();

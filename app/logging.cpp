@@ -123,7 +123,7 @@ void write_log_line(spdlog::level::level_enum level, std::string_view text) noex
   [[maybe_unused]] auto const written = ::write(STDERR_FILENO, out.data(), out.size());
 }
 
-void log(notice const& n) {
+void log(log_event const& n) {
   using core::coordination::severity;
   auto const level = n.severity == severity::info      ? spdlog::level::info
                      : n.severity == severity::warning ? spdlog::level::warn

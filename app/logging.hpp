@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "app/configuration.hpp"
-#include "server/hub/notice.hpp"
+#include "server/hub/log_event.hpp"
 
 namespace muster::server {
 
@@ -24,7 +24,7 @@ class logging {
 };
 
 /// Any thread.
-void log(notice const& n);
+void log(log_event const& n);
 
 /// The same line for whoever cannot wait for the logger's thread: the supervisor, which has none,
 /// and a process's last words. Dropped when stderr takes nothing. Any thread; also in a signal

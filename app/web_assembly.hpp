@@ -1,4 +1,4 @@
-// HTTP: the server with its thread, and its door to the engine thread. Owned by the composition
+// HTTP: the server with its thread, and its access to the engine thread. Owned by the composition
 // root; main thread unless it says any thread.
 #pragma once
 

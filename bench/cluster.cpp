@@ -25,7 +25,7 @@ cluster::cluster(std::string grpc_address, muster::tls_options tls, std::string 
 }
 
 cluster::cluster(int workers, int credits, int slots, std::vector<std::string> serve_flags,
-                 cluster_doors doors) {
+                 cluster_access access) {
   auto pattern = (std::filesystem::temp_directory_path() / "muster-bench-XXXXXX").string();
   if (!mkdtemp(pattern.data())) throw std::runtime_error("cannot make a temporary directory");
   directory_ = pattern;
@@ -34,13 +34,13 @@ cluster::cluster(int workers, int credits, int slots, std::vector<std::string> s
                                    "--http",       "127.0.0.1:0", "--ready-file", ready,
                                    "--log-level",  "warn"};
   argv.insert(argv.end(), serve_flags.begin(), serve_flags.end());
-  for (auto const& more : {doors.tls ? make_authority() : std::vector<std::string>(),
-                           doors.auth ? make_token() : std::vector<std::string>()})
+  for (auto const& more : {access.tls ? make_authority() : std::vector<std::string>(),
+                           access.auth ? make_token() : std::vector<std::string>()})
     argv.insert(argv.end(), more.begin(), more.end());
   server_.emplace(argv);
   auto const addresses = json::parse(wait_for_file(ready, *server_, 20s)).as_object();
   grpc_ = json::value_to<std::string>(addresses.at("grpc"));
-  http_ = (doors.tls ? "https://" : "http://") + json::value_to<std::string>(addresses.at("http"));
+  http_ = (access.tls ? "https://" : "http://") + json::value_to<std::string>(addresses.at("http"));
   for (int i = 0; i < workers; ++i) start_worker(credits, slots);
   wait_for_tasks(static_cast<std::size_t>(workers));
 }

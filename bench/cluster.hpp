@@ -16,7 +16,7 @@ namespace muster::bench {
 
 /// How a server of its own is spoken to: over TLS by an authority that goes with it, with a token
 /// that it asks for.
-struct cluster_doors {
+struct cluster_access {
   bool tls = false, auth = false;
 };
 
@@ -25,7 +25,7 @@ class cluster {
   /// Starts `muster serve`, then `workers` times `muster worker`, and waits until all are
   /// connected.
   cluster(int workers, int credits, int slots = 1, std::vector<std::string> serve_flags = {},
-          cluster_doors doors = {});
+          cluster_access access = {});
   /// An existing server, and how it is spoken to.
   cluster(std::string grpc_address, muster::tls_options tls, std::string token_file);
   ~cluster();

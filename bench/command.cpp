@@ -68,7 +68,7 @@ using benchmark = std::function<void(options const&, report&)>;
 enum class flag {
   seconds,
   server,
-  doors,
+  access,
   workers,
   credits,
   function,
@@ -80,7 +80,7 @@ enum class flag {
 };
 
 /// How the server is spoken to, and who works for one that runs already.
-void add_doors(CLI::App& verb, options& o) {
+void add_access(CLI::App& verb, options& o) {
   verb.add_flag("--tls", o.tls,
                 "speak TLS: its own server by an authority that is thrown away, --server by --ca "
                 "or the system's");
@@ -97,7 +97,7 @@ void add_doors(CLI::App& verb, options& o) {
 }
 
 /// Also of flags that came from the environment or a file.
-void check_doors(options const& o) {
+void check_access(options const& o) {
   bool const of_server = o.start_workers || o.files.on() || !o.token_file.empty();
   if (o.server.empty() && of_server)
     throw std::invalid_argument(
@@ -115,8 +115,8 @@ void add_flag(CLI::App& verb, options& o, flag f) {
       verb.add_option("--server", o.server,
                       "gRPC address of a running server; without it a server of its own");
       return;
-    case flag::doors:
-      return add_doors(verb, o);
+    case flag::access:
+      return add_access(verb, o);
     case flag::workers:
       verb.add_option("--workers", o.workers, "worker processes; several: comma")->delimiter(',');
       return;
@@ -169,7 +169,7 @@ void add(CLI::App& bench, char const* name, char const* what, benchmark run,
   verb->callback([o, output, run] {
     report r(*output == "json");
     try {
-      check_doors(*o);
+      check_access(*o);
       run(*o, r);
     } catch (std::invalid_argument const& e) {
       std::fprintf(stderr, "muster bench: %s\n", e.what());
@@ -191,9 +191,9 @@ void add_command(CLI::App& app) {
   bench->footer("Without --server each benchmark starts its own server and worker processes.");
   using enum flag;
   add(*bench, "closures", "no-op closures a second, end to end", bench::closures,
-      {seconds, server, doors, workers, credits, function});
+      {seconds, server, access, workers, credits, function});
   add(*bench, "latency", "round trip of one closure beside a bare gRPC call", latency,
-      {seconds, server, doors, workers, credits, function});
+      {seconds, server, access, workers, credits, function});
   add(*bench, "memory", "server memory of a queued closure", memory, {flag::closures});
   add(*bench, "recovery", "time from a worker's death to its closure's next attempt", recovery,
       {rounds});

@@ -77,7 +77,7 @@ void latency(options const& o, report& r) {
   auto const credits = o.credits.empty() ? 16 : o.credits.front();
   auto const c = o.server.empty()
                      ? std::make_unique<cluster>(workers, credits, 1, std::vector<std::string>(),
-                                                 cluster_doors{o.tls, o.auth})
+                                                 cluster_access{o.tls, o.auth})
                      : existing_cluster(o, workers, credits);
   echo_process echo;
   ping closure(c->session("bench latency"), o.function);

@@ -104,10 +104,10 @@ struct port_listener::state {
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };
-      waiting_connections::door d{judge_of(speaks), std::move(hand_on)};
-      through = std::make_shared<waiting_connections::door const>(std::move(d));
+      waiting_connections::way_in d{judge_of(speaks), std::move(hand_on)};
+      through = std::make_shared<waiting_connections::way_in const>(std::move(d));
     }
-    std::shared_ptr<waiting_connections::door const> through;
+    std::shared_ptr<waiting_connections::way_in const> through;
     tcp::acceptor acceptor;
     asio::steady_timer retry;
   };

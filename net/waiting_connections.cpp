@@ -30,7 +30,7 @@ struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
   tcp::endpoint client;  // who is behind it
-  std::shared_ptr<door const> through;
+  std::shared_ptr<way_in const> through;
   clock::time_point until;
   std::size_t bytes_wanted = 1;
   half_open_table<waiting>::place place = {};
@@ -47,7 +47,7 @@ waiting_connections::waiting_connections(boost::asio::io_context& context, waiti
       silent_(options.silent) {}
 
 void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
-                              std::shared_ptr<door const> through) {
+                              std::shared_ptr<way_in const> through) {
   words_.resize(std::max({words_.size(), through->of_words.bytes_max, proxy_header_bytes_max}));
   waiting first{std::move(socket), peer, peer, std::move(through), {}};
   auto const found = look(first);

@@ -44,7 +44,7 @@ class waiting_connections {
   static constexpr std::size_t refused = std::numeric_limits<std::size_t>::max();
 
   // Of a port: who is handed on, and to whom.
-  struct door {
+  struct way_in {
     judge of_words;
     handler spoken;
   };
@@ -54,7 +54,7 @@ class waiting_connections {
   waiting_connections(waiting_connections const&) = delete;
 
   // Hands it on at once when its words are there.
-  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<door const> through);
+  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<way_in const> through);
   // False: nobody waits.
   bool make_room();
   // Closes all.

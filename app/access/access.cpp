@@ -74,18 +74,18 @@ access::access(engine_assembly& engine, durable_coordination& durable,
       file_look_(engine.context()),
       keeper_(gate_, dependencies(std::move(ended))) {}
 
-keeper_environment access::dependencies(std::function<void(std::string const&)> ended) {
-  keeper_environment e;
+keeper_dependencies access::dependencies(std::function<void(std::string const&)> ended) {
+  keeper_dependencies e;
   e.now = [this] { return engine_.clock.now(); };
   e.arm = [this](core::time_point at) {
     deadline_.cancel();
     deadline_.call_at(engine_.clock.to_steady(at), [this] { keeper_.on_deadline(); });
   };
-  e.tell = [this](notice const& n) { engine_.tell(n); };
+  e.tell = [this](log_event const& n) { engine_.tell(n); };
   e.ended = std::move(ended);
   if (engine_.config.is_durable())
     e.write_down = [this](core::token_fact const& fact) {
-      durable_.hub().line().wrote(durable_.data().write_down(fact));
+      durable_.hub().commits().wrote(durable_.data().write_down(fact));
     };
   return e;
 }

@@ -56,7 +56,7 @@ class access {
   void stop();
 
  private:
-  keeper_environment dependencies(std::function<void(std::string const&)> ended);
+  keeper_dependencies dependencies(std::function<void(std::string const&)> ended);
   bool is_required() const;
   void read_certificates();
   void make_first_admin();

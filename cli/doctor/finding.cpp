@@ -214,7 +214,7 @@ findings judge_versions(std::string const& here, std::string const& server,
   return all;
 }
 
-findings judge_attention(json::array const& items, std::string const& url) {
+findings judge_alerts(json::array const& items, std::string const& url) {
   findings all;
   for (auto const& i : items) {
     auto const command = text_of(i, "command");
@@ -226,7 +226,7 @@ findings judge_attention(json::array const& items, std::string const& url) {
                    for_terminal(text_of(i, "title") + (detail.empty() ? "" : ": " + detail), 400),
                    command.empty() ? "see " + url + text_of(i, "link") : command});
   }
-  if (all.empty()) all.push_back({"health", result::ok, "nothing needs attention"});
+  if (all.empty()) all.push_back({"health", result::ok, "no alerts"});
   return all;
 }
 

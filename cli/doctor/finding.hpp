@@ -55,7 +55,7 @@ finding judge_refusal(std::string const& why, request_end const& end, bool with_
                       std::string const& url);
 
 /// The server's attention items: each a warning or a problem.
-findings judge_attention(json::array const& items, std::string const& url);
+findings judge_alerts(json::array const& items, std::string const& url);
 
 }  // namespace doctor
 }  // namespace muster::cli

@@ -82,12 +82,11 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   std::vector<std::string> lines;
   lines.push_back("muster " + text_of(f.version, "version") + "  " + l.url + "  up " +
                   rounded(std::chrono::milliseconds(number_of(o, "uptime_ms"))));
-  if (f.attention > 0)
-    lines.back() += "  " + std::to_string(f.attention) + " need attention: muster doctor";
+  if (f.alerts > 0) lines.back() += "  " + std::to_string(f.alerts) + " alerts: muster doctor";
   lines.push_back(
       "closures  " + count(c, "running") + " running  " + count(c, "queued") + " queued  " +
       count(c, "blocked") + " blocked  " + per_second(real_of(rate, "finished")) + "/s finished  " +
-      per_second(real_of(rate, "failed")) + "/s failed  " + count(c, "put_back") + " put back");
+      per_second(real_of(rate, "failed")) + "/s failed  " + count(c, "put_back") + " requeued");
   lines.push_back("tasks     " + count(t, "connected") + " connected  " + count(t, "late") +
                   " late  " + count(t, "error") + " in error  " + count(t, "disconnected") +
                   " disconnected");
@@ -157,7 +156,7 @@ frame look(rest& server, std::string const& cluster) {
   f.tasks =
       server.some("/api/v1/clusters/" + percent_encoded(cluster) + "/tasks?", "tasks", tasks_max);
   f.slowest = slowest_running(server, cluster);
-  f.attention = list_of(server.get("/api/v1/attention"), "items").size();
+  f.alerts = list_of(server.get("/api/v1/attention"), "items").size();
   return f;
 }
 
@@ -166,7 +165,7 @@ json::object to_json(frame const& f) {
           {"overview", f.overview},
           {"tasks", f.tasks},
           {"slowest", f.slowest},
-          {"attention", f.attention}};
+          {"attention", f.alerts}};
 }
 
 order after(order o) {

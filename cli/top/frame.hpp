@@ -17,7 +17,7 @@ struct frame {
   json::value version, overview;
   json::array tasks;
   json::array slowest;  // running closures, those that began first
-  std::size_t attention = 0;
+  std::size_t alerts = 0;
   steady::time_point at;
 };
 constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20;

@@ -54,7 +54,7 @@ void add(CLI::App& app, choice& chosen, std::string const& name, std::string con
 
 void add_cordon(CLI::App& app, choice& chosen) {
   add(app, chosen, "cordon", "Send a worker nothing new until it is uncordoned", cordon,
-      "What it runs goes on; what was only sent ahead goes to others. It holds for the task,\n"
+      "What it runs goes on; what was only prefetched goes to others. It holds for the task,\n"
       "whichever worker serves it.");
   add(app, chosen, "uncordon", "End a cordon", uncordon, "The task gets closures again.");
   add(app, chosen, "drain", "Let a worker finish what it has, and leave", drain,

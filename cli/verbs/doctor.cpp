@@ -103,8 +103,8 @@ findings look_at_server(rest& server) {
   add(all, doctor::judge_versions(
                MUSTER_VERSION, version,
                server.some("/api/v1/clusters/default/tasks?", "tasks", tasks_looked_at)));
-  auto const attention = server.get("/api/v1/attention");
-  add(all, doctor::judge_attention(list_of(attention, "items"), server.url()));
+  auto const alerts = server.get("/api/v1/attention");
+  add(all, doctor::judge_alerts(list_of(alerts, "items"), server.url()));
   return all;
 }
 

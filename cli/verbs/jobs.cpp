@@ -85,7 +85,7 @@ void print_one(json::value const& job, json::value const& graph) {
             << " succeeded, " << with_thousands(c.failed) << " failed, "
             << with_thousands(c.cancelled) << " cancelled, " << with_thousands(c.running)
             << " running, " << with_thousands(c.waiting) << " waiting" << not_kept(job) << '\n'
-            << "put back   " << text_of(job, "put_back") << '\n'
+            << "requeued   " << text_of(job, "put_back") << '\n'
             << "time       " << rounded(run_time(job)) << '\n';
   if (auto const called = called_by(graph); !called.empty())
     std::cout << "functions  " << called << '\n';

@@ -47,7 +47,7 @@ void add_store(CLI::App& verb, server::shared_store& s) {
   add_duration(
       verb, "--store-lease", s.lease,
       "A server that etcd has not heard for so long does not lead any more: shorter serves "
-      "again sooner, longer bears longer silence of etcd");
+      "again sooner, longer tolerates longer silence of etcd");
   add_bytes(verb, "--store-bytes", s.bytes,
             "What etcd may hold; with less than 64 MiB left nothing new is taken");
   add_value(verb, "--advertise", s.advertise, "HOST:PORT",

@@ -33,7 +33,7 @@ std::string devices(json::value const& task) {
 }
 
 // What there is to say about it: why it is not well, or what it waits for, or what it brought.
-std::string remark(json::value const& task) {
+std::string note(json::value const& task) {
   auto const is = [&](std::string_view key) { return is_true(task, key); };
   if (is("away")) return "away, may come back: " + text_of(task, "error");
   if (is("given_up")) return "given up: " + text_of(task, "error");
@@ -80,7 +80,7 @@ int run_tasks(tasks_options& o) {
               age(task), for_terminal(text_of(task, "host"), 24),
               for_terminal(text_of(task, "version"), 24), count(task, "slots"),
               count(task, "running"), count(task, "finished"), count(task, "failed"),
-              for_terminal(remark(task), 80)});
+              for_terminal(note(task), 80)});
   rows.print(std::cout);
   if (all.empty()) std::cerr << "no such task; closure workers are started with 'muster worker'\n";
   return exit_ok;

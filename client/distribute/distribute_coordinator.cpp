@@ -158,7 +158,7 @@ void run_local(job const& j, bool has_eval_fn) {
   prepared(j.evaluation, j, {})();
 }
 
-void remark(job const& j, distribute_options const& o) {
+void announce(job const& j, distribute_options const& o) {
   if (!j.in.cluster.has_job("evaluator") && j.in.task_type != "evaluator") return;
   if (!o.eval_fn)
     log(log_level::warning, "there is no eval_fn: evaluators run the worker function");
@@ -201,7 +201,7 @@ std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s
     run_local(j, static_cast<bool>(o.eval_fn));
     return {};
   }
-  remark(j, o);
+  announce(j, o);
   return o.mode == coordinator_mode::standalone_client ? run_standalone(j, o)
                                                        : run_independent(j, o);
 }

@@ -37,11 +37,11 @@ inline void add_callable(v1::SessionRequest& m, int position, std::string_view n
   m.add_callable_of(static_cast<std::uint32_t>(size + 1));
 }
 
-/// Empty, or what is wrong with the columns of outcomes. `holding`: each has a closure's id.
-inline std::string wrong_columns(v1::SessionResponse const& m, bool holding) {
+/// Empty, or what is wrong with the columns of outcomes. `resumable`: each has a closure's id.
+inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   int const n = m.token_size();
   bool const fit = m.value_size() == n && (m.encoding_size() == 0 || m.encoding_size() == n) &&
-                   (!holding || m.closure_size() == n);
+                   (!resumable || m.closure_size() == n);
   return fit ? std::string() : "the server sent columns of unequal length";
 }
 

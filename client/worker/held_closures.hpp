@@ -46,7 +46,7 @@ class held_closures {
   /// itself, if it is held.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
-  /// A recall: true when no thread had started it; it is forgotten.
+  /// A retraction: true when no thread had started it; it is forgotten.
   bool give_back(std::uint64_t closure, std::uint32_t attempt);
   /// Calls `f` with each job that has run for `worth_reporting` by now, once, and for how long.
   template <class F>

@@ -87,7 +87,7 @@ class worker_stream final : stream_side {
   /// What the function of this position is told as the number of workers.
   std::uint32_t workers_of(v1::ServerMessage const& message, int position) const;
   void take_stops(v1::ServerMessage const& message);
-  void take_recalls(v1::ServerMessage const& message);
+  void take_retractions(v1::ServerMessage const& message);
   void take_acknowledgement(std::uint64_t count);
   /// Runs them, once no more answers wait to be taken than may.
   void begin(std::vector<std::shared_ptr<job>>& jobs);

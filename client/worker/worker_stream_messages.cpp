@@ -42,7 +42,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   if (!identity_) return "something came before welcome";
   if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
   take_stops(m);
-  take_recalls(m);
+  take_retractions(m);
   if (m.answers_taken() != 0) take_acknowledgement(m.answers_taken());
   for (auto const handle : m.drop_per_worker()) worker_.values.drop(handle);
   if (ranks_ && m.has_ranks()) {
@@ -224,7 +224,7 @@ void worker_stream::run_quick(registered_function const& f, v1::ServerMessage co
   quick_.emplace_back(&to, to.closure_size() - 1);
 }
 
-void worker_stream::take_recalls(v1::ServerMessage const& m) {
+void worker_stream::take_retractions(v1::ServerMessage const& m) {
   for (int i = 0; i < std::min(m.recall_closure_size(), m.recall_attempt_size()); ++i) {
     if (!worker_.held.give_back(m.recall_closure(i), m.recall_attempt(i))) continue;
     auto& back = out_.tail();

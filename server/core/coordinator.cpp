@@ -46,9 +46,9 @@ void coordinator::state::begin(time_point t) {
 effects const& coordinator::state::end() {
   do {
     while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
-           !step.doomed.empty()) {
+           !step.failed_inputs.empty()) {
       life.tell_dependents();
-      life.fail_doomed();
+      life.end_failed_inputs();
       life.tell_gangs();
       life.check_feasible();
     }
@@ -66,15 +66,16 @@ effects const& coordinator::state::end() {
   }
   say_programs();
   auto const& n = book.counts();
-  watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !roster.empty()), step.now);
+  watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !registry.empty()), step.now);
   step.fx.value_moves = values.take_moves();
   words.say();
-  due = std::min({roster.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
-                  watchdog.due(), scheduler.lone.due(), builds.due(), versions.due(), programs.due()});
+  due = std::min({registry.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
+                  watchdog.due(), scheduler.exclusives.due(), builds.due(), versions.due(),
+                  programs.due()});
   return step.fx;
 }
 
-void coordinator::state::ring(alarm<alarm_kind> const& a) {
+void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
   switch (a.kind) {
     case alarm_kind::start:
     case alarm_kind::closure_deadline: {
@@ -86,19 +87,19 @@ void coordinator::state::ring(alarm<alarm_kind> const& a) {
       if (auto* s = sessions.find(session_id{a.id})) ends.expire_session(*s);
       return;
     case alarm_kind::session_lease:
-      return ends.lease_rang(*sessions.find(session_id{a.id}));
+      return ends.on_lease_expired(*sessions.find(session_id{a.id}));
     case alarm_kind::worker_return:
-      return workers.stop_waiting(*roster.find(stream_id{a.id}));
+      return workers.stop_waiting(*registry.find(stream_id{a.id}));
     case alarm_kind::worker_start:
-      return workers.start(*roster.find(stream_id{a.id}));
+      return workers.start(*registry.find(stream_id{a.id}));
     case alarm_kind::gang:
       return scheduler.gangs.now_impatient(a.id);  // what follows from it: dispatcher
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
-    case alarm_kind::recall:
-      return handing.recall();
+    case alarm_kind::retract:
+      return handing.retract();
     case alarm_kind::value_age:
-      return ends.age_rang(session_id{a.id});
+      return ends.on_age_limit(session_id{a.id});
   }
 }
 
@@ -134,12 +135,12 @@ effects const& coordinator::step(time_point now, tick const&) {
   // A tick far behind its time means that we, not the workers, stood still.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.step.config.stall_grace ? behind : duration{};
-  if (now >= st.roster.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
-  while (st.step.alarms.next() <= now) st.ring(st.step.alarms.pop());
+  if (now >= st.registry.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
+  while (st.step.alarms.next() <= now) st.on_alarm(st.step.alarms.pop());
   st.expire_calls();
   st.programs.tick(now);
   st.builds.build_what_is_due(now);
-  if (st.scheduler.lone.due() <= now) st.handing.keep_a_worker_empty();
+  if (st.scheduler.exclusives.due() <= now) st.handing.keep_a_worker_empty();
   if (st.watchdog.due() <= now && !st.step.stopping) st.handing.report_stall();
   return st.end();
 }
@@ -193,15 +194,15 @@ std::string_view coordinator::function_name(function_id f) const {
 }
 
 std::uint32_t coordinator::connected_workers() const {
-  return static_cast<std::uint32_t>(state_->roster.all().size());
+  return static_cast<std::uint32_t>(state_->registry.all().size());
 }
 
 std::uint32_t coordinator::tasks_of(std::string const& job) const {
-  return state_->roster.tasks.tasks_of(job);
+  return state_->registry.tasks.tasks_of(job);
 }
 
 std::uint64_t coordinator::tasks_version() const {
-  return state_->roster.tasks.version();
+  return state_->registry.tasks.version();
 }
 
 bool coordinator::has_room(session_id id) const {
@@ -314,8 +315,8 @@ effects const& coordinator::step(time_point now, await_value const& e) {
 effects const& coordinator::step(time_point now, worker_alive const& e) {
   return state_->perform(now, [&] { state_->workers.alive(e); });
 }
-effects const& coordinator::step(time_point now, worker_detached const& e) {
-  return state_->perform(now, [&] { state_->workers.detached(e); });
+effects const& coordinator::step(time_point now, worker_disconnected const& e) {
+  return state_->perform(now, [&] { state_->workers.disconnected(e); });
 }
 effects const& coordinator::step(time_point now, worker_drain const& e) {
   return state_->perform(now, [&] { state_->workers.drain(e); });

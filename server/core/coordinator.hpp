@@ -9,7 +9,7 @@
 //   worker_attached      ──►  registry: task row, incarnation        ──► welcome, dispatch…
 //   open_session/schedule──►  sessions, scheduler                    ──► reply, dispatch…
 //   worker_results       ──►  fence by stream + attempt, finish      ──► outcome/reply, dispatch…
-//   worker_detached      ──►  put back at the head                   ──► dispatch…
+//   worker_disconnected  ──►  requeued at the head                   ──► dispatch…
 //   tick                 ──►  silent tasks lost, deadlines reached   ──► disconnect, reply, …
 #pragma once
 
@@ -21,12 +21,12 @@
 
 namespace muster::core {
 
-struct running_view;   // api/activity.hpp
-struct explanation;    // api/explanation.hpp
-struct gangs_view;     // api/waiting_views.hpp
-struct wishes_view;    // the same
-struct server_wide;    // api/server_wide.hpp
-struct closure_query;  // api/listings.hpp, as all down to…
+struct running_view;       // api/activity.hpp
+struct explanation;        // api/explanation.hpp
+struct gangs_view;         // api/waiting_views.hpp
+struct unmet_demand_view;  // the same
+struct server_wide;        // api/server_wide.hpp
+struct closure_query;      // api/listings.hpp, as all down to…
 struct closure_cursor;
 struct closure_bounds;
 struct closure_look;
@@ -48,12 +48,12 @@ class coordinator {
 
   /// Performs one event. REQUIRES: now does not go backwards.
   /// A worker that breaks the protocol (results it does not hold, columns that do not fit) gets a
-  /// `disconnect` effect and its closures go back; the shell sends no worker_detached for it.
+  /// `disconnect` effect and its closures go back; the shell sends no worker_disconnected for it.
   effects const& step(time_point now, event& e);
   effects const& step(time_point now, worker_attached& e);
   effects const& step(time_point now, worker_results& e);
   effects const& step(time_point now, worker_alive const& e);
-  effects const& step(time_point now, worker_detached const& e);
+  effects const& step(time_point now, worker_disconnected const& e);
   effects const& step(time_point now, worker_drain const& e);
   effects const& step(time_point now, drain_task const& e);
   effects const& step(time_point now, cordon_task const& e);
@@ -95,12 +95,12 @@ class coordinator {
 
   /// True while the session's queue is below its capacity (streams are read only then).
   bool has_room(session_id s) const;
-  /// The closure of a holding session's token; none when it is not known (any more).
+  /// The closure of a resumable session's token; none when it is not known (any more).
   closure_id closure_of(session_id s, std::uint64_t token) const;
 
   /// Whether the stream may speak for this closure: it holds this very attempt of it. Nothing for
   /// the builder of a per-worker value, which belongs to no session.
-  std::optional<holding> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
+  std::optional<held_place> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
   /// What a closure with a record calls, as people know it.
   std::string_view called(closure_id closure) const;
 
@@ -153,7 +153,7 @@ class coordinator {
   /// Gangs that wait, and queued closures that no connected worker could run: the oldest, as many
   /// as fit into about a millisecond; each says how many more there are.
   gangs_view gangs() const;
-  wishes_view wishes() const;
+  unmet_demand_view unmet_demand() const;
 
   // Listings go over everything in steps of about a millisecond; see api/listings.hpp.
   /// Looks on from `from`, as far as one step goes.
@@ -165,7 +165,7 @@ class coordinator {
   status graph(session_id id, graph_nodes& into) const;
   /// Of sessions with ids above `after`: those that keep values. Looks at 2,000 a step.
   page<value_holder, session_id> value_holders(session_id after) const;
-  /// What a worker runs and was sent ahead, oldest first; at most `limit` of each.
+  /// What a worker runs and has prefetched, oldest first; at most `limit` of each.
   result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
                                    std::size_t limit) const;
 

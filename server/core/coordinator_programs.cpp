@@ -34,7 +34,7 @@ void coordinator::state::say_programs() {
   fx.rank_orders = said.orders;
   fx.changes.programs = said.changes;
   for (auto const& f : said.failures)
-    fx.remarks.push_back({remark_kind::program_failed, f.about, f.text});
+    fx.log_events.push_back({log_event_kind::program_failed, f.about, f.text});
 }
 
 programs::controller const& coordinator::programs() const {

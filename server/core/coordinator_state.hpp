@@ -61,12 +61,12 @@ struct coordinator::state : engine_state {
     move();
     return end();
   }
-  void ring(alarm<alarm_kind> const& a);
+  void on_alarm(alarm<alarm_kind> const& a);
   void say_programs();
   void expire_calls();
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }
-  lone_closure alone_of(closure_id id) const;
+  exclusive_closure exclusive_of(closure_id id) const;
   job_view view_of(session const& s) const;
   task_view view_of(task_row const& t) const;
   void name(closure_view& v, function_id f) const;

@@ -16,7 +16,7 @@ std::string broken(std::string const& what, std::uint64_t is, std::uint64_t shou
 // Every place is held as often as something says that it ran there.
 std::string coordinator::state::leaked_place() const {
   std::vector<std::uint32_t> held(places.used());
-  for (auto const& [stream, w] : roster.all()) ++held[w->place];
+  for (auto const& [stream, w] : registry.all()) ++held[w->place];
   closures.for_each([&](slot, closure_record const& r) {
     if (r.place != place_table::none) ++held[r.place];
     if (r.details)
@@ -91,7 +91,7 @@ std::string coordinator::state::stray_alarm() const {
     timed += r.is(closure_phase::delayed);
     timed += r.details && r.details->deadline != never && !ended(r.state());
   });
-  for (auto const& [stream, w] : roster.all()) timed += w->away, timed += w->waiting;
+  for (auto const& [stream, w] : registry.all()) timed += w->away, timed += w->waiting;
   for (auto const& [id, s] : sessions.all()) {
     timed += s->deadline != never && !s->terminal();
     timed += s->lease_alarm != never;
@@ -104,29 +104,30 @@ std::string coordinator::state::stray_alarm() const {
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
 }
 
-// Workers beside their seats, sessions beside what they wait for.
+// Workers beside their slots, sessions beside what they wait for.
 std::string coordinator::state::mismatch() const {
-  for (auto const& [stream, w] : roster.all()) {
+  for (auto const& [stream, w] : registry.all()) {
     auto const& at = scheduler.of(w->number);
     if (at.stream != stream || at.open != w->open() || !at.placed)
-      return w->task->name() + " sits on another's seat";
-    if (w->away && (at.running.size == 0 || at.ahead.size > 0))
+      return w->task->name() + " has another's slots";
+    if (w->away && (at.running.size == 0 || at.prefetched.size > 0))
       return broken("waiting for " + w->task->name(), at.running.size, at.held());
   }
-  if (scheduler.seats().size() != roster.all().size()) return "a seat is left over";
+  if (scheduler.all_workers().size() != registry.all().size())
+    return "slots of a worker are left over";
   std::map<session_id, std::uint64_t> repeating;
   for (auto const& [id, s] : sessions.all()) repeating[id] = s->repeating;
   if (!values.repeats(repeating)) return "a session waits for other repeats";
   for (auto const& [id, s] : sessions.all())
     if (s->full && !flow.has_reason_to_hold_back(*s)) return text(id) + " is held back for nothing";
-  if (!step.ended_inputs.empty() || !step.doomed.empty()) return "an end was left untold";
+  if (!step.ended_inputs.empty() || !step.failed_inputs.empty()) return "an end was left untold";
   return {};
 }
 
 std::string coordinator::violated_invariant() const {
   auto const& st = *state_;
   for (auto const& wrong :
-       {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.roster.invalid(),
+       {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.registry.invalid(),
         st.sessions.invalid(), st.values.invalid(), st.builds.invalid(), st.failures.invalid(),
         st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(), st.stray_alarm(),
         st.mismatch(), st.leaked_place(), st.miscounted_per_worker(), st.programs.invalid()})

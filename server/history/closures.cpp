@@ -147,7 +147,7 @@ result<closure_look> look(history const& h, coordinator const& core, closure_que
   out->next.part = closure_cursor::end;
   row_names const named{h.named(), h.rows().where()};
   closure_search wanted(q, within, named);
-  if (!owner || wanted.hopeless()) return out;
+  if (!owner || wanted.unsatisfiable()) return out;
   auto const part = from.part == closure_cursor::rows ? ended_rows::newest : ended_rows::failures;
   auto const per_row = row_units + (q.text.empty() ? 0 : search_text_units);
   auto const next = h.rows().all().look(*owner, part, from.at, step_units / per_row,

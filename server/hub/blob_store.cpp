@@ -13,9 +13,9 @@ muster::status not_running() {
 
 }  // namespace
 
-blob_store::blob_store(blob_store_options options, blob_environment environment)
+blob_store::blob_store(blob_store_options options, blob_dependencies dependencies)
     : options_(std::move(options)),
-      environment_(std::move(environment)),
+      dependencies_(std::move(dependencies)),
       table_(options_.limits),
       files_(options_.files) {}
 
@@ -26,7 +26,7 @@ blob_store::~blob_store() {
 muster::status blob_store::start() {
   auto const found = files_.find();
   if (!found) return found.error();
-  for (auto const& [hash, size] : *found) table_.restore(hash, size, environment_.now());
+  for (auto const& [hash, size] : *found) table_.restore(hash, size, dependencies_.now());
   thread_.start([this](std::vector<job> jobs) {
     for (auto& j : jobs) std::exchange(j, {})(files_);  // it may be large
   });
@@ -47,7 +47,7 @@ bool blob_store::ask(job j) {
 template <class Work, class Answer>
 void blob_store::ask(Work work, Answer answer) {
   auto const asked = ask([this, work = std::move(work), answer](blob_files& files) {
-    environment_.post([answer, said = work(files)]() mutable { answer(std::move(said)); });
+    dependencies_.post([answer, said = work(files)]() mutable { answer(std::move(said)); });
   });
   if (!asked) answer(not_running());
 }
@@ -66,7 +66,7 @@ muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
     return muster::status{muster::code::resource_exhausted,
                           std::to_string(uploads_.size()) +
                               " blobs are being put, which is the limit; try again later"};
-  auto const room = table_.reserve(size.value_or(0), environment_.now());
+  auto const room = table_.reserve(size.value_or(0), dependencies_.now());
   remove_gone();
   if (!room.ok()) return room;
   auto const id = ++last_upload_;
@@ -86,7 +86,7 @@ void blob_store::append(upload_id id, std::string piece, done on_done) {
                                              std::to_string(table_.limits().blob_bytes_max) +
                                              " bytes, the limit of a blob"};
   else if (u.got > u.reserved) {
-    wrong = table_.reserve(u.got - u.reserved, environment_.now());
+    wrong = table_.reserve(u.got - u.reserved, dependencies_.now());
     remove_gone();
     if (wrong.ok()) u.reserved = u.got;
   }
@@ -110,7 +110,7 @@ void blob_store::finish(upload_id id, done on_done) {
   auto finished = [this, id, on_done](muster::status const& said) {
     auto const node = uploads_.extract(id);
     auto const& put = node.mapped();
-    auto const now = environment_.now();
+    auto const now = dependencies_.now();
     if (said.ok())
       table_.put(put.hash, put.reserved, now);
     else
@@ -137,7 +137,7 @@ void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t b
   auto const left = offset < *size ? *size - offset : 0;
   bytes = std::min<std::uint64_t>({bytes, piece_bytes_max, left});
   auto answer = [this, name = std::string(hash), on_done](muster::result<std::string> got) {
-    table_.unpin(name, environment_.now());
+    table_.unpin(name, dependencies_.now());
     on_done(std::move(got));
   };
   auto work = [name = std::string(hash), offset, bytes](blob_files& files) {
@@ -147,7 +147,7 @@ void blob_store::read(std::string_view hash, std::uint64_t offset, std::size_t b
 }
 
 bool blob_store::lease(std::string_view hash) {
-  return table_.touch(hash, environment_.now());
+  return table_.touch(hash, dependencies_.now());
 }
 
 void blob_store::name(core::closure_id closure, std::string_view hash) {
@@ -155,12 +155,12 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   if (it == named_by_.end() && named_by_.size() >= options_.names_max) return;
   table_.hold(hash);
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
-  if (!named.empty()) table_.release(named, environment_.now());
+  if (!named.empty()) table_.release(named, dependencies_.now());
   named = hash;
 }
 
 void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value) {
-  auto const now = environment_.now();
+  auto const now = dependencies_.now();
   auto it = named_by_.upper_bound(looked_at_);
   for (std::size_t i = 0; i < looks && it != named_by_.end(); ++i) {
     looked_at_ = it->first;

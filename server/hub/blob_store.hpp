@@ -36,7 +36,7 @@ struct blob_store_options {
   std::size_t names_max = 500'000;
 };
 
-struct blob_environment {
+struct blob_dependencies {
   std::function<core::time_point()> now;
   /// Has it called on the engine thread. From the store's thread.
   std::function<void(std::function<void()>)> post;
@@ -55,7 +55,7 @@ class blob_store {
   using read_done = std::function<void(muster::result<std::string>)>;
   using upload_id = std::uint64_t;
 
-  blob_store(blob_store_options options, blob_environment environment);
+  blob_store(blob_store_options options, blob_dependencies dependencies);
   ~blob_store();
   blob_store(blob_store const&) = delete;
 
@@ -109,7 +109,7 @@ class blob_store {
   void remove_gone();
 
   blob_store_options const options_;
-  blob_environment const environment_;
+  blob_dependencies const dependencies_;
   core::blob_table table_;
   std::map<upload_id, upload> uploads_;
   upload_id last_upload_ = 0;

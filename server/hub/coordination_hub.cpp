@@ -1,4 +1,4 @@
-// Requests in, replies and notices out.
+// Requests in, replies and log events out.
 #include "server/hub/coordination_hub.hpp"
 
 #include <memory>
@@ -28,8 +28,8 @@ subject changed_by(coordination::fact const& f) {
 }  // namespace
 
 coordination_hub::coordination_hub(coordination::limits limits, std::uint64_t seed,
-                                   coordination_environment environment)
-    : environment_(std::move(environment)), clusters_(limits, seed) {}
+                                   coordination_dependencies dependencies)
+    : dependencies_(std::move(dependencies)), clusters_(limits, seed) {}
 
 void coordination_hub::forget(coordination::cluster_id cluster, core::call_id call) {
   if (calls_.forget(call) && clusters_.exists(cluster))
@@ -37,7 +37,7 @@ void coordination_hub::forget(coordination::cluster_id cluster, core::call_id ca
 }
 
 result<coordination::cluster_id> coordination_hub::create(coordination::cluster_spec spec) {
-  auto& fx = clusters_.step(environment_.now(), coordination::create_cluster{std::move(spec)});
+  auto& fx = clusters_.step(dependencies_.now(), coordination::create_cluster{std::move(spec)});
   auto const id = fx.cluster;
   if (auto const done = deliver(fx); !done.ok()) return done;
   return id;
@@ -59,22 +59,22 @@ void coordination_hub::write_down(std::vector<coordination::fact> facts) {
   touched.reserve(facts.size());
   for (auto const& f : facts)
     if (auto const s = changed_by(f); s != subject{}) touched.push_back(s);
-  line_.wrote(environment_.write_down(std::move(facts)));
-  for (auto const s : touched) line_.touch(s);
+  commits_.wrote(dependencies_.write_down(std::move(facts)));
+  for (auto const s : touched) commits_.touch(s);
 }
 
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   late_.fold(fx.changes);
   auto declared = std::move(fx.declared);
-  for (auto& r : fx.remarks)
-    environment_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),
-                       std::move(r.about), std::move(r.text)});
-  alarm_.follow(clusters_.next_deadline(), environment_.arm);
+  for (auto& r : fx.log_events)
+    dependencies_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),
+                        std::move(r.about), std::move(r.text)});
+  alarm_.follow(clusters_.next_deadline(), dependencies_.arm);
   bool const changed = !fx.facts.empty();
   if (changed) write_down(std::move(fx.facts));
   if (fx.replies.empty()) return declared;
-  if (line_.idle()) {
+  if (commits_.idle()) {
     calls_.deliver(std::move(fx.replies));
     return declared;
   }
@@ -95,15 +95,16 @@ status coordination_hub::deliver(coordination::effects& fx) {
       one.push_back(std::move(r));
       calls_.deliver(std::move(one));
     };
-    certain ? line_.hold_for(batch_of(of), std::move(told)) : line_.hold(changed, std::move(told));
+    certain ? commits_.hold_for(batch_of(of), std::move(told))
+            : commits_.hold(changed, std::move(told));
   }
   return declared;
 }
 
 std::optional<coordination_hub::durability> coordination_hub::durable() const {
-  if (!environment_.write_down) return {};
-  return durability{line_.written(), line_.durable(), line_.failed_since(), line_.failed().message,
-                    environment_.store()};
+  if (!dependencies_.write_down) return {};
+  return durability{commits_.written(), commits_.durable(), commits_.failed_since(),
+                    commits_.failed().message, dependencies_.store()};
 }
 
 void coordination_hub::refuse(core::call_id call, muster::status const& why) {

@@ -1,5 +1,5 @@
 // The only owner of the clusters' coordination services: performs requests, carries the replies to
-// whom they concern, keeps the one timer they need, and hands notices to the log. Lives on the
+// whom they concern, keeps the one timer they need, and hands log events to the log. Lives on the
 // engine thread; everything here is called there.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 #include "server/core/coordination/clusters.hpp"
 #include "server/history/barriers/barrier_lateness.hpp"
-#include "server/hub/durable_line.hpp"
-#include "server/hub/notice.hpp"
+#include "server/hub/commit_queue.hpp"
+#include "server/hub/log_event.hpp"
 #include "server/hub/reply_table.hpp"
 
 namespace muster::server {
@@ -29,14 +29,14 @@ struct store_view {
   core::duration lease_left{};  ///< then: for so long it may answer
 };
 
-/// What the coordination hub needs from its surroundings; real in the engine, by hand in tests.
-struct coordination_environment {
+/// What the coordination hub needs from outside; real in the engine, by hand in tests.
+struct coordination_dependencies {
   /// Monotonic, in Unix microseconds (see core/time.hpp).
   std::function<core::time_point()> now;
   /// Arrange for `on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;
   /// A line for the log and the event feed. Must not call the hub back.
-  std::function<void(notice const&)> tell;
+  std::function<void(log_event const&)> tell;
   /// Writes down what a step changed, and answers with `on_durable` of the number it gives, later.
   /// Numbers rise. Empty: everything is in memory. REQUIRES: set when the limits say `journalled`.
   std::function<std::uint64_t(std::vector<core::coordination::fact>)> write_down = {};
@@ -47,7 +47,7 @@ struct coordination_environment {
   std::function<store_view()> store = {};
 };
 
-/// What a call's answer tells of: two at most, see durable_line. None: anything.
+/// What a call's answer tells of: two at most, see commit_queue. None: anything.
 struct told_of {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // it says something that the disk has to have
@@ -57,7 +57,7 @@ class coordination_hub {
  public:
   /// `seed`: random.
   coordination_hub(core::coordination::limits limits, std::uint64_t seed,
-                   coordination_environment environment);
+                   coordination_dependencies dependencies);
 
   using reply_handler = reply_table<core::coordination::reply, told_of>::handler;
 
@@ -67,8 +67,8 @@ class coordination_hub {
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done), about(cluster, r));
-    if (begins_something<Request> && environment_.journal_refusal)
-      if (auto const why = environment_.journal_refusal(); !why.ok()) {
+    if (begins_something<Request> && dependencies_.journal_refusal)
+      if (auto const why = dependencies_.journal_refusal(); !why.ok()) {
         refuse(call, why);
         return call;
       }
@@ -104,25 +104,25 @@ class coordination_hub {
   void stop() { apply(core::coordination::stop{}); }
 
   void on_deadline() {
-    alarm_.rang();
+    alarm_.on_fired();
     apply(core::coordination::tick{});
   }
   /// What was written down up to this number is durable. `failed`: nothing beyond it will ever be:
   /// who waits for it hears so, as will everybody who changes something.
   void on_durable(std::uint64_t number, muster::status const& failed) {
-    line_.on_durable(number, failed, environment_.now());
+    commits_.on_durable(number, failed, dependencies_.now());
   }
   /// Called when all that has been done so far is durable, at once where it is, with why it never
   /// will be otherwise. Not called when the hub goes before.
-  void when_durable(durable_line::told told) { line_.hold(true, std::move(told)); }
+  void when_durable(commit_queue::told told) { commits_.hold(true, std::move(told)); }
   /// The same for what is told of one key: when its last change is durable, and the cluster's run.
   /// REQUIRES: the cluster exists.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
-                 durable_line::told told) {
-    line_.hold_for(batch_of(of_key(cluster, key)), std::move(told));
+                 commit_queue::told told) {
+    commits_.hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
   /// Who waits for the journal's disk, whatever it is about.
-  durable_line& line() { return line_; }
+  commit_queue& commits() { return commits_; }
 
   /// How far the disk is, for people and metrics.
   struct durability {
@@ -140,12 +140,12 @@ class coordination_hub {
   core::coordination::clusters const& state() const { return clusters_; }
   /// Who comes late to barriers.
   history::barrier_lateness const& late() const { return late_; }
-  core::time_point now() const { return environment_.now(); }
+  core::time_point now() const { return dependencies_.now(); }
 
  private:
   template <class Event>
   status apply(Event&& e) {
-    return deliver(clusters_.step(environment_.now(), e));
+    return deliver(clusters_.step(dependencies_.now(), e));
   }
   /// What a client may begin that has to be written down; the rest follows from it and is bounded.
   template <class Request>
@@ -157,7 +157,7 @@ class coordination_hub {
   /// A key, or a task that beats. What others are answered may rest on anything.
   template <class Request>
   told_of about(core::coordination::cluster_id cluster, Request const& r) const {
-    if (!environment_.write_down) return {};
+    if (!dependencies_.write_down) return {};
     if constexpr (std::is_same_v<Request, core::coordination::get_key_value>)
       return of_key(cluster, r.key);
     else if constexpr (std::is_same_v<Request, core::coordination::heartbeat>)
@@ -168,19 +168,19 @@ class coordination_hub {
   told_of of_key(core::coordination::cluster_id cluster, std::string_view key) const;
   told_of of_task(core::coordination::cluster_id cluster, core::coordination::task_index t) const;
   std::uint64_t batch_of(told_of const& o) const {
-    return std::max(line_.batch_of(o.one), line_.batch_of(o.other));
+    return std::max(commits_.batch_of(o.one), commits_.batch_of(o.other));
   }
   void write_down(std::vector<core::coordination::fact> facts);
 
   status deliver(core::coordination::effects& fx);
   void refuse(core::call_id call, muster::status const& why);
 
-  coordination_environment environment_;
+  coordination_dependencies dependencies_;
   core::coordination::clusters clusters_;
   history::barrier_lateness late_;
   reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
-  durable_line line_;
+  commit_queue commits_;
 };
 
 }  // namespace muster::server

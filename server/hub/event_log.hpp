@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "server/hub/notice.hpp"
+#include "server/hub/log_event.hpp"
 
 namespace muster::server {
 
 struct event {
   std::uint64_t number = 0;
   core::time_point at{};
-  notice what;
+  log_event what;
 };
 
 class event_log {
@@ -23,7 +23,7 @@ class event_log {
   /// More than `size_max`: the oldest is forgotten, and `first` tells that there is a gap.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
-  void add(core::time_point at, notice what) {
+  void add(core::time_point at, log_event what) {
     if (events_.size() == size_max_) events_.pop_front();
     events_.push_back({++last_, at, std::move(what)});
   }

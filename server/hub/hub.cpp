@@ -8,19 +8,19 @@
 
 namespace muster::server {
 
-hub::hub(core::config config, hub_environment environment, log_limits limits)
-    : environment_(std::move(environment)),
-      own_wide_(environment_.pool.wide ? nullptr
-                                       : std::make_unique<core::server_wide>(environment_.now())),
-      core_(config, environment_.now(), own_wide_ ? *own_wide_ : *environment_.pool.wide),
-      past_(core_.configuration(), own_wide_ ? *own_wide_ : *environment_.pool.wide,
-            environment_.now()),
-      logs_(limits, environment_.pool.calls_above),
-      calls_(environment_.pool.calls_above) {}
+hub::hub(core::config config, hub_dependencies dependencies, log_limits limits)
+    : dependencies_(std::move(dependencies)),
+      own_wide_(dependencies_.pool.wide ? nullptr
+                                        : std::make_unique<core::server_wide>(dependencies_.now())),
+      core_(config, dependencies_.now(), own_wide_ ? *own_wide_ : *dependencies_.pool.wide),
+      past_(core_.configuration(), own_wide_ ? *own_wide_ : *dependencies_.pool.wide,
+            dependencies_.now()),
+      logs_(limits, dependencies_.pool.calls_above),
+      calls_(dependencies_.pool.calls_above) {}
 
 void hub::close(std::string const& why) {
   muster::status const gone{muster::code::not_found, why};
-  if (environment_.move_values) environment_.move_values(core_.forget_spilled());
+  if (dependencies_.move_values) dependencies_.move_values(core_.forget_spilled());
   if (auto const jobs = core_.forget_durable(); !jobs.empty()) write_down(jobs);
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
@@ -80,38 +80,40 @@ core::stream_id hub::attach(worker_sink& sink) {
 }
 
 void hub::tell_attached(core::welcome const& w) {
-  if (!environment_.tell) return;
+  if (!dependencies_.tell) return;
   auto const& name =
       names_.insert_or_assign(w.stream, w.job + ":" + std::to_string(w.index)).first->second;
-  environment_.tell({core::coordination::severity::info, "worker_attached", environment_.cluster,
-                     name, "attached"});
+  dependencies_.tell({core::coordination::severity::info, "worker_attached", dependencies_.cluster,
+                      name, "attached"});
 }
 
 // A worker that is away, or is back already, is the core's to speak of.
 void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason,
                     core::effects const& fx) {
   auto const node = names_.extract(stream);
-  if (!node || !environment_.tell) return;
-  for (auto const& r : fx.remarks)
+  if (!node || !dependencies_.tell) return;
+  for (auto const& r : fx.log_events)
     if (r.about == node.mapped()) return;
   using core::coordination::severity;
-  environment_.tell({clean ? severity::info : severity::warning,
-                     clean ? "worker_left" : "worker_lost", environment_.cluster, node.mapped(),
-                     reason});
+  dependencies_.tell({clean ? severity::info : severity::warning,
+                      clean ? "worker_left" : "worker_lost", dependencies_.cluster, node.mapped(),
+                      reason});
 }
 
-void hub::pass_on(core::remark const& r) {
-  if (!environment_.remark) return;
-  using core::remark_kind;
+void hub::pass_on(core::log_event const& r) {
+  if (!dependencies_.log) return;
+  using core::log_event_kind;
   using core::coordination::severity;
-  bool const good = r.kind == remark_kind::worker_returned ||
-                    r.kind == remark_kind::task_cordoned || r.kind == remark_kind::task_uncordoned;
-  bool const over = r.kind == remark_kind::job_failed || r.kind == remark_kind::session_failed ||
-                    r.kind == remark_kind::program_failed;
-  environment_.remark({good   ? severity::info
-                       : over ? severity::error
-                              : severity::warning,
-                       std::string(core::name(r.kind)), environment_.cluster, r.about, r.text});
+  bool const good = r.kind == log_event_kind::worker_returned ||
+                    r.kind == log_event_kind::task_cordoned ||
+                    r.kind == log_event_kind::task_uncordoned;
+  bool const over = r.kind == log_event_kind::job_failed ||
+                    r.kind == log_event_kind::session_failed ||
+                    r.kind == log_event_kind::program_failed;
+  dependencies_.log({good   ? severity::info
+                     : over ? severity::error
+                            : severity::warning,
+                     std::string(core::name(r.kind)), dependencies_.cluster, r.about, r.text});
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
@@ -120,7 +122,7 @@ void hub::attach(core::session_id session, session_sink& sink) {
   served = {&sink, core_.is_durable(session), served.behind};
 }
 
-void hub::in_line(core::session_id session, std::function<void()> tell) {
+void hub::in_order(core::session_id session, std::function<void()> tell) {
   auto const it = sessions_.find(session);
   if (it == sessions_.end() || !it->second.durable) return tell();
   hold(true, [this, session, tell = std::move(tell)](muster::status const& lost) {
@@ -131,30 +133,30 @@ void hub::in_line(core::session_id session, std::function<void()> tell) {
 }
 
 void hub::when_durable(std::uint64_t batch, std::function<void()> then) {
-  if (!environment_.line) return then();
+  if (!dependencies_.commits) return then();
   auto told = [alive = std::weak_ptr(alive_), then = std::move(then)](muster::status const&) {
     if (!alive.expired()) then();
   };
-  environment_.line->hold_for(batch, std::move(told));
+  dependencies_.commits->hold_for(batch, std::move(told));
 }
 
-void hub::when_told(core::session_id s, durable_line::told t) {
-  environment_.line ? environment_.line->hold_for(batches_.of(s), std::move(t)) : t({});
+void hub::when_told(core::session_id s, commit_queue::told t) {
+  dependencies_.commits ? dependencies_.commits->hold_for(batches_.of(s), std::move(t)) : t({});
 }
 
-void hub::when_told(core::closure_id c, durable_line::told t) {
+void hub::when_told(core::closure_id c, commit_queue::told t) {
   if (auto const s = core_.session_of(c); s != core::session_id{})
     return when_told(s, std::move(t));
-  environment_.line ? environment_.line->hold(false, std::move(t)) : t({});
+  dependencies_.commits ? dependencies_.commits->hold(false, std::move(t)) : t({});
 }
 
-void hub::when_told(core::per_worker_id, durable_line::told t) {
-  environment_.line ? environment_.line->hold(false, std::move(t)) : t({});
+void hub::when_told(core::per_worker_id, commit_queue::told t) {
+  dependencies_.commits ? dependencies_.commits->hold(false, std::move(t)) : t({});
 }
 
 bool hub::must_wait(core::session_id session) const {
   auto const it = sessions_.find(session);
-  return it != sessions_.end() && it->second.durable && environment_.line->failed().ok() &&
+  return it != sessions_.end() && it->second.durable && dependencies_.commits->failed().ok() &&
          !journal_refusal().ok();
 }
 
@@ -197,7 +199,7 @@ void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool
 
 // With a disk that has failed even what this step has not changed may rest on what is not there.
 void hub::tell(to_sessions const& all, muster::status const& lost) {
-  auto const& failed = environment_.line->failed();
+  auto const& failed = dependencies_.commits->failed();
   if (lost.ok() && failed.ok()) {
     deliver_notices(all.failures, true, nullptr);
     deliver_outcomes(all.outcomes, nullptr);
@@ -226,8 +228,8 @@ void hub::deliver(core::effects const& fx) {
       sink->on_dispatch(std::span(fx.assignments).subspan(d.first, d.count));
   for (auto const& s : fx.stop_requests)
     if (auto* sink = sink_of(s.stream)) sink->on_stop(s);
-  for (auto const& r : fx.recalls)
-    if (auto* sink = sink_of(r.stream)) sink->on_recall(r);
+  for (auto const& r : fx.retractions)
+    if (auto* sink = sink_of(r.stream)) sink->on_retract(r);
   for (auto const& d : fx.drop_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)
@@ -235,8 +237,9 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& o : fx.rank_orders)
     if (auto* sink = sink_of(o.stream)) sink->on_rank_orders(o);
   for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
-  for (auto const& r : fx.remarks) pass_on(r);
-  if (!fx.value_moves.empty() && environment_.move_values) environment_.move_values(fx.value_moves);
+  for (auto const& r : fx.log_events) pass_on(r);
+  if (!fx.value_moves.empty() && dependencies_.move_values)
+    dependencies_.move_values(fx.value_moves);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) {
       node.mapped()->on_disconnect(d.status, d.final);
@@ -245,8 +248,8 @@ void hub::deliver(core::effects const& fx) {
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);
   to_sessions later;
-  auto* const line = environment_.line;
-  auto* const wait = line && (changed || !line->idle()) ? &later : nullptr;
+  auto* const commits = dependencies_.commits;
+  auto* const wait = commits && (changed || !commits->idle()) ? &later : nullptr;
   deliver_notices(fx.notices, true, wait);
   deliver_outcomes(fx.outcomes, wait);
   for (auto const s : fx.released) {
@@ -255,9 +258,9 @@ void hub::deliver(core::effects const& fx) {
   }
   deliver_notices(fx.notices, false, wait);
 
-  alarm_.follow(core_.next_deadline(), environment_.arm);
-  if (environment_.pool.over_budget && core_.server_keeps_too_much())
-    environment_.pool.over_budget();
+  alarm_.follow(core_.next_deadline(), dependencies_.arm);
+  if (dependencies_.pool.over_budget && core_.server_keeps_too_much())
+    dependencies_.pool.over_budget();
   if (!later.empty())
     hold(changed,
          [this, later = std::move(later)](muster::status const& lost) { tell(later, lost); });
@@ -265,7 +268,7 @@ void hub::deliver(core::effects const& fx) {
 }
 
 void hub::write_down(std::vector<core::fact> const& facts) {
-  environment_.write_down(facts);
+  dependencies_.write_down(facts);
   batches_.wrote(facts);
 }
 
@@ -277,8 +280,8 @@ core::session_id hub::opened_by(core::effects const& fx) {
 
 // Each waits until the disk has what it may rest on, those of ask_now excepted.
 void hub::answer(core::effects const& fx) {
-  auto* const line = environment_.line;
-  if (!line || line->idle()) return calls_.deliver(fx.replies);
+  auto* const commits = dependencies_.commits;
+  if (!commits || commits->idle()) return calls_.deliver(fx.replies);
   bool const changed = !fx.facts.empty();
   auto replies = fx.replies;
   for (auto& r : replies) {
@@ -295,16 +298,16 @@ void hub::answer(core::effects const& fx) {
       calls_.deliver({std::move(r)});
     };
     if (session == core::session_id{})
-      line->hold(changed, std::move(told));
+      commits->hold(changed, std::move(told));
     else
-      line->hold_for(batches_.of(session), std::move(told));
+      commits->hold_for(batches_.of(session), std::move(told));
   }
 }
 
 muster::status hub::journal_refusal() const {
-  if (!environment_.line) return {};
-  if (!environment_.line->failed().ok()) return environment_.line->failed();
-  return environment_.journal_refusal ? environment_.journal_refusal() : muster::status{};
+  if (!dependencies_.commits) return {};
+  if (!dependencies_.commits->failed().ok()) return dependencies_.commits->failed();
+  return dependencies_.journal_refusal ? dependencies_.journal_refusal() : muster::status{};
 }
 
 }  // namespace muster::server

@@ -11,9 +11,9 @@
 
 #include "server/core/coordinator.hpp"
 #include "server/history/history.hpp"
-#include "server/hub/durable_line.hpp"
+#include "server/hub/commit_queue.hpp"
+#include "server/hub/log_event.hpp"
 #include "server/hub/log_store.hpp"
-#include "server/hub/notice.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
@@ -28,7 +28,7 @@ class worker_sink {
   virtual void on_welcome(core::welcome const& w) = 0;
   virtual void on_dispatch(std::span<core::assignment const> batch) = 0;
   virtual void on_stop(core::stop_request const& s) = 0;
-  virtual void on_recall(core::recall_request const& r) = 0;
+  virtual void on_retract(core::retract_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
   /// Of workers that offer to run ranks.
@@ -54,53 +54,53 @@ class session_sink {
 };
 
 /// What a hub shares with the others of its server.
-struct pool_surroundings {
+struct pool_dependencies {
   core::server_wide* wide = nullptr;  // null: it is alone
   std::uint64_t calls_above = 0;      // its calls have greater numbers, up to the next hub's
   /// More values are kept than the server may: the others are to make room. Not from inside.
   std::function<void()> over_budget = {};
 };
 
-/// What the hub needs from its surroundings; real in the engine, by hand in tests.
-struct hub_environment {
+/// What the hub needs from outside; real in the engine, by hand in tests.
+struct hub_dependencies {
   /// Monotonic, in Unix microseconds (see core/time.hpp).
   std::function<core::time_point()> now;
   /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;
   /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
-  std::function<void(notice const&)> tell = {};
-  /// The same for what the core remarks, which nobody else has logged.
-  std::function<void(notice const&)> remark = {};
+  std::function<void(log_event const&)> tell = {};
+  /// The same for what the core says as log events, which nobody else has logged.
+  std::function<void(log_event const&)> log = {};
   /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
   /// where the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
-  std::string cluster = {};  // its name in notices; empty: the main one
-  /// Gives what a step changed of durable jobs to the journal, which says in `line` how far it is.
-  /// Empty where the core was configured without `durable`.
+  std::string cluster = {};  // its name in log events; empty: the main one
+  /// Gives what a step changed of durable jobs to the journal, which says in `commits` how far it
+  /// is. Empty where the core was configured without `durable`.
   std::function<void(std::vector<core::fact> const&)> write_down = {};
-  durable_line* line = nullptr;  // REQUIRES: set when write_down is; outlives the hub
+  commit_queue* commits = nullptr;  // REQUIRES: set when write_down is; outlives the hub
   /// More waits to be written than may: nothing new is taken that would have to be.
   /// OK: it takes more.
   std::function<muster::status()> journal_refusal = {};
-  pool_surroundings pool = {};
+  pool_dependencies pool = {};
 };
 
 class hub {
  public:
-  hub(core::config config, hub_environment environment, log_limits limits = {});
+  hub(core::config config, hub_dependencies dependencies, log_limits limits = {});
 
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
     session_batches::sessions from;
     if constexpr (requires { inputs_of(e); }) from = inputs_of(e);
-    auto const now = environment_.now();
+    auto const now = dependencies_.now();
     auto const& fx = core_.step(now, e);
     past_.fold(fx, now);
     if constexpr (requires { inputs_of(e); })
       if (!from.empty())
         if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
-    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_detached>)
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       tell_gone(e.stream, e.clean, e.reason, fx);
     deliver(fx);
   }
@@ -119,7 +119,7 @@ class hub {
     return call;
   }
   /// The same for an event that the core answers in its step: nothing that waits for something.
-  /// The answer may rest on what is not durable yet: see in_line.
+  /// The answer may rest on what is not durable yet: see in_order.
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
@@ -152,17 +152,19 @@ class hub {
   void detach(core::session_id session) { sessions_.erase(session); }
   /// Calls it when all that was said of a durable session so far may be told: at once for others.
   /// Never, but the sink's on_lost, once the disk has failed.
-  void in_line(core::session_id session, std::function<void()> tell);
+  void in_order(core::session_id session, std::function<void()> tell);
   /// The last batch of the journal so far; 0 where there is none.
-  std::uint64_t written() const { return environment_.line ? environment_.line->written() : 0; }
+  std::uint64_t written() const {
+    return dependencies_.commits ? dependencies_.commits->written() : 0;
+  }
   /// Calls it when the disk has this batch and those before: at once where there is none, and when
   /// it has failed, as nothing that waits for it could go on.
   void when_durable(std::uint64_t batch, std::function<void()> then);
   /// Calls it when what its caller knows of it now may be told, or never may.
-  void when_told(core::session_id s, durable_line::told t);
-  void when_told(core::closure_id c, durable_line::told t);
-  void when_told(core::per_worker_id v, durable_line::told t);
-  void when_told(core::program_id, durable_line::told t) { t({}); }  // nothing of it is written
+  void when_told(core::session_id s, commit_queue::told t);
+  void when_told(core::closure_id c, commit_queue::told t);
+  void when_told(core::per_worker_id v, commit_queue::told t);
+  void when_told(core::program_id, commit_queue::told t) { t({}); }  // nothing of it is written
   /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
   /// a while: nobody tells when it is over.
   bool must_wait(core::session_id session) const;
@@ -184,11 +186,11 @@ class hub {
   void on_deadline() { apply(core::tick{}); }
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
-  std::string const& cluster() const { return environment_.cluster; }
+  std::string const& cluster() const { return dependencies_.cluster; }
 
   core::coordinator const& state() const { return core_; }
   history::history const& past() const { return past_; }
-  core::time_point now() const { return environment_.now(); }
+  core::time_point now() const { return dependencies_.now(); }
 
  private:
   void deliver(core::effects const& fx);
@@ -207,7 +209,7 @@ class hub {
                        std::is_same_v<Event, core::create_per_worker>)
       return is_durable(e) ? journal_refusal() : muster::status{};
     else if constexpr (std::is_same_v<Event, core::resume_session>)
-      return is_durable(e) ? environment_.line->failed() : muster::status{};
+      return is_durable(e) ? dependencies_.commits->failed() : muster::status{};
     else
       return {};
   }
@@ -268,15 +270,15 @@ class hub {
     auto told = [alive = std::weak_ptr(alive_), then = std::move(then)](auto const& lost) mutable {
       if (!alive.expired()) then(lost);
     };
-    environment_.line->hold(changed, std::move(told));
+    dependencies_.commits->hold(changed, std::move(told));
   }
   void tell(to_sessions const& all, muster::status const& lost);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
                  core::effects const& fx);
-  void pass_on(core::remark const& r);
+  void pass_on(core::log_event const& r);
 
-  hub_environment environment_;
+  hub_dependencies dependencies_;
   std::unique_ptr<core::server_wide> own_wide_;  // of one that is alone
   core::coordinator core_;
   history::history past_;
@@ -291,15 +293,15 @@ class hub {
   };
   /// What it is told does, or rests on what does, or on what else it is told before.
   bool waits(core::session_id id, served_session const& s) const {
-    return s.durable || !environment_.line->is_past(s.behind) || !batches_.is_written(id);
+    return s.durable || !dependencies_.commits->is_past(s.behind) || !batches_.is_written(id);
   }
   std::unordered_map<core::session_id, served_session> sessions_;
-  session_batches batches_{environment_.line};
+  session_batches batches_{dependencies_.commits};
   reply_table<core::reply, core::session_id> calls_;
   deadline_alarm alarm_;
   std::uint64_t last_stream_ = 0;
   core::call_id prompt_{};                                      // of ask_now
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits in the line
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits in the queue
 };
 
 }  // namespace muster::server

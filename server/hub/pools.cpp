@@ -19,20 +19,20 @@ std::string counted(std::uint64_t n, std::string const& one, std::string const& 
 
 }  // namespace
 
-pools::pools(hub& main, core::server_wide& wide, pools_environment e)
+pools::pools(hub& main, core::server_wide& wide, pools_dependencies e)
     : main_(main),
       wide_(wide),
-      environment_(std::move(e)),
+      dependencies_(std::move(e)),
       log_bytes_max_(main.logs().limits().bytes_max) {}
 
 muster::result<hub*> pools::of(cluster_id c) {
-  if (!environment_.main || c == environment_.main()) return &main_;
+  if (!dependencies_.main || c == dependencies_.main()) return &main_;
   if (auto* known = existing(c)) return known;
   if (stopped_) return muster::status{muster::code::unavailable, "the server is shutting down"};
   if (wide_.chunks + spare_chunks > core::server_wide::chunks_max)
     return wrong_field("cluster", "the server has no ids left for the closures of another one", 0,
                        muster::code::resource_exhausted);
-  auto made = environment_.make(c, {&wide_, ++made_ << call_bits});
+  auto made = dependencies_.make(c, {&wide_, ++made_ << call_bits});
   auto* const raw = made.get();
   others_.emplace(c, std::move(made));
   share_logs();
@@ -41,8 +41,8 @@ muster::result<hub*> pools::of(cluster_id c) {
 
 muster::result<hub*> pools::named(std::string_view cluster) {
   if (cluster.empty()) return &main_;
-  if (environment_.find) {
-    auto const c = environment_.find(cluster);
+  if (dependencies_.find) {
+    auto const c = dependencies_.find(cluster);
     if (c) return of(*c);
   }
   if (cluster == "default") return &main_;
@@ -51,7 +51,7 @@ muster::result<hub*> pools::named(std::string_view cluster) {
 }
 
 hub* pools::existing(cluster_id c) {
-  if (!environment_.main || c == environment_.main()) return &main_;
+  if (!dependencies_.main || c == dependencies_.main()) return &main_;
   auto const it = others_.find(c);
   return it == others_.end() ? nullptr : it->second.get();
 }

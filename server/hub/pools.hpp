@@ -16,25 +16,25 @@
 
 namespace muster::server {
 
-/// What the pools need from their surroundings. Empty in a server of one cluster: then only the
+/// What the pools need from outside. Empty in a server of one cluster: then only the
 /// main pool is ever found.
-struct pools_environment {
+struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
   /// The cluster of this name; the main one's for `default` where no cluster is called so.
   /// NOT_FOUND.
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
   /// The main port's cluster, none when it is not declared.
   std::function<cluster_id()> main = {};
-  /// The hub of a cluster that had none, with these surroundings beside the usual ones.
-  std::function<std::shared_ptr<hub>(cluster_id, pool_surroundings)> make = {};
+  /// The hub of a cluster that had none, with these dependencies beside the usual ones.
+  std::function<std::shared_ptr<hub>(cluster_id, pool_dependencies)> make = {};
 };
 
 class pools {
  public:
   using cluster_id = core::coordination::cluster_id;
 
-  /// REQUIRES: `main` outlives it and is called below `wide`, which is the environment's.
-  explicit pools(hub& main, core::server_wide& wide, pools_environment e = {});
+  /// REQUIRES: `main` outlives it and is called below `wide`, which is one of the dependencies.
+  explicit pools(hub& main, core::server_wide& wide, pools_dependencies e = {});
   pools(pools const&) = delete;
 
   hub& main() { return main_; }
@@ -83,7 +83,7 @@ class pools {
 
   hub& main_;
   core::server_wide& wide_;
-  pools_environment environment_;
+  pools_dependencies dependencies_;
   std::map<cluster_id, std::shared_ptr<hub>> others_;
   std::size_t const log_bytes_max_;
   std::uint64_t made_ = 0;

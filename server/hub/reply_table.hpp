@@ -63,7 +63,7 @@ class deadline_alarm {
     set(deadline);
   }
   /// It has rung, and is to be set again even for the same time.
-  void rang() { armed_ = core::never; }
+  void on_fired() { armed_ = core::never; }
 
  private:
   core::time_point armed_ = core::never;

@@ -26,15 +26,15 @@ void session_batches::wrote(std::vector<core::fact> const& facts) {
   bool first = true;
   for (auto const& f : facts) {
     auto const of = session_of(f);
-    if (std::exchange(first, false) || of != last) line_->touch(subject_of(of));
+    if (std::exchange(first, false) || of != last) commits_->touch(subject_of(of));
     last = of;
   }
 }
 
 std::uint64_t session_batches::of(core::session_id s) const {
-  if (none() || line_->idle()) return 0;
+  if (none() || commits_->idle()) return 0;
   auto const batch_of = [this](core::session_id id) {
-    return id == anything ? line_->written() : line_->batch_of(subject_of(id));
+    return id == anything ? commits_->written() : commits_->batch_of(subject_of(id));
   };
   // Per-worker values of nobody may be used by everybody.
   auto last = std::max(batch_of(s), batch_of(nobody));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
-#include "server/hub/durable_line.hpp"
+#include "server/hub/commit_queue.hpp"
 
 namespace muster::server {
 
@@ -16,14 +16,14 @@ class session_batches {
   using sessions = std::vector<core::session_id>;
 
   /// Null: nothing is written down, and nobody waits.
-  explicit session_batches(durable_line* line) : line_(line) {}
+  explicit session_batches(commit_queue* commits) : commits_(commits) {}
 
-  bool none() const { return line_ == nullptr; }
-  /// The line's last batch has these.
+  bool none() const { return commits_ == nullptr; }
+  /// The queue's last batch has these.
   void wrote(std::vector<core::fact> const& facts);
   /// 0: all that is known of it is on the disk.
   std::uint64_t of(core::session_id s) const;
-  bool is_written(core::session_id s) const { return none() || of(s) <= line_->durable(); }
+  bool is_written(core::session_id s) const { return none() || of(s) <= commits_->durable(); }
 
   /// Sessions other than `own` whose values the closures take.
   sessions inputs(core::coordinator const& of, std::vector<core::closure_spec> const& closures,
@@ -40,7 +40,7 @@ class session_batches {
  private:
   sessions with_theirs(sessions given) const;
 
-  durable_line* const line_;
+  commit_queue* const commits_;
   // As many as there are sessions with such inputs; for each a few, or `anything`.
   std::unordered_map<core::session_id, sessions> inputs_;
 };

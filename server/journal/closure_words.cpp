@@ -126,7 +126,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_created(us(f.created));
   into.set_finished(us(f.finished));
   if (s.delivery == core::delivery::job) return;
-  into.set_delivery(s.delivery == core::delivery::held ? 1 : 2);
+  into.set_delivery(s.delivery == core::delivery::resumable ? 1 : 2);
   into.set_grace(s.grace.count());
   into.set_detached(s.detached);
   into.set_closed(f.closed);
@@ -166,7 +166,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   f.finished = time(w.finished());
   if (w.delivery() == 0) return f;
   ok = ok && f.state == core::job_state::running && w.generation() >= 1;
-  s.delivery = w.delivery() == 1 ? core::delivery::held : core::delivery::calls;
+  s.delivery = w.delivery() == 1 ? core::delivery::resumable : core::delivery::unary;
   s.grace = core::duration(w.grace());
   s.detached = w.detached();
   f.closed = w.closed();

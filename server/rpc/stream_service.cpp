@@ -10,7 +10,7 @@
 #include "server/rpc/sessions/session_stream.hpp"
 #include "server/rpc/status_convert.hpp"
 #include "server/rpc/stream_list.hpp"
-#include "server/rpc/workers/worker_session.hpp"
+#include "server/rpc/workers/worker_connection.hpp"
 
 namespace muster::server {
 namespace {
@@ -115,7 +115,7 @@ class blob_service final : public stream_service {
 
 std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options) {
-  return std::make_unique<streams_of_pools<worker_session, worker_methods>>(
+  return std::make_unique<streams_of_pools<worker_connection, worker_methods>>(
       all, server, std::move(options), &worker_methods::RequestAttach,
       coro::accept_options{"worker stream", 64, needs(core::permission::work)});
 }

@@ -1,4 +1,4 @@
-// The services that are streams: muster.v1.WorkerService (one worker_session each),
+// The services that are streams: muster.v1.WorkerService (one worker_connection each),
 // muster.v1.CoordinatorService, for those who schedule closures by stream (one session_stream each)
 // or by call (coordinator_calls), and muster.v1.BlobService (a blob_put or blob_get each). A
 // service keeps the list of its streams and ends them. Owned by the composition root, below the

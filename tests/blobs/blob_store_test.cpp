@@ -65,8 +65,8 @@ class BlobStore : public testing::Test {
     options.files.durable = durable;
     if (named) options.files.directory = directory / "blobs";
     store = std::make_unique<blob_store>(
-        options, blob_environment{[this] { return now; },
-                                  [this](std::function<void()> work) { engine.post(work); }});
+        options, blob_dependencies{[this] { return now; },
+                                   [this](std::function<void()> work) { engine.post(work); }});
     ASSERT_TRUE(store->start().ok());
   }
   template <class Ask>
@@ -294,8 +294,8 @@ TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
   ASSERT_TRUE(put(large).ok());
   auto const first = std::move(store);
   store = std::make_unique<blob_store>(
-      options, blob_environment{[this] { return now; },
-                                [this](std::function<void()> work) { engine.post(work); }});
+      options, blob_dependencies{[this] { return now; },
+                                 [this](std::function<void()> work) { engine.post(work); }});
   auto const refused = store->start();
   EXPECT_EQ(refused.code, code::failed_precondition);
   EXPECT_EQ(refused.message, (directory / "blobs").string() +

@@ -105,14 +105,14 @@ TEST_F(held_over, many_resets_in_a_row_lose_nothing) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(held_over, what_was_put_back_meanwhile_is_asked_to_stop) {
+TEST_F(held_over, what_was_requeued_meanwhile_is_asked_to_stop) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
   started.acquire();
   wire.sever();
   ASSERT_TRUE(
-      server.eventually([](core::coordinator const& c) { return c.overview({}).put_back == 1; }));
+      server.eventually([](core::coordinator const& c) { return c.overview({}).requeued == 1; }));
   EXPECT_EQ(asked_to_stop, 0);
   wire.mend();
   ASSERT_TRUE(server.eventually([&](core::coordinator const&) { return asked_to_stop == 1; }));

@@ -111,7 +111,7 @@ TEST_F(kept_answers, wait_for_the_disk_before_their_worker_leaves) {
 
 TEST_F(kept_answers, of_which_there_are_too_many_begin_nothing_more) {
   constexpr int most = 1'024;
-  std::atomic<int> calls_at_recall = 0;
+  std::atomic<int> calls_at_retraction = 0;
   server.on_attach = [&](worker_stream* s) {
     auto const hello = greet(s, 2'000, true);
     auto const counted = number_of(hello, "counted");
@@ -125,7 +125,7 @@ TEST_F(kept_answers, of_which_there_are_too_many_begin_nothing_more) {
     v1::WorkerMessage m;
     while (m.returned_closure_size() == 0 && s->Read(&m)) {
     }
-    calls_at_recall = calls.load();
+    calls_at_retraction = calls.load();
     acknowledge(s, 1);
     read_answers(s, 1);
     acknowledge(s, most + 1);
@@ -135,9 +135,9 @@ TEST_F(kept_answers, of_which_there_are_too_many_begin_nothing_more) {
   };
   worker_thread worker(options_for(server.address()), functions);
   EXPECT_EQ(worker.join(), 0);
-  EXPECT_EQ(calls_at_recall, most);
+  EXPECT_EQ(calls_at_retraction, most);
   EXPECT_EQ(calls, most + 1)
-      << "the one that was recalled ran nowhere, the other when there was room";
+      << "the one that was retracted ran nowhere, the other when there was room";
 }
 
 TEST_F(kept_answers, are_forgotten_where_the_next_server_acknowledges_nothing) {

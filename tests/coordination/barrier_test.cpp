@@ -244,8 +244,8 @@ TEST(barrier, many_that_break_at_one_moment_are_told_of_in_short) {
   s.enlist_all();
   for (int i = 0; i < 50; ++i) s.barrier("b" + std::to_string(i), 0);
   s.report(1, code::internal, "x");
-  EXPECT_EQ(s.remarks(remark_kind::barrier_failed).size(), 20u);
-  EXPECT_EQ(s.remarks(remark_kind::barriers_failed).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::barrier_failed).size(), 20u);
+  EXPECT_EQ(s.log_events(log_event_kind::barriers_failed).size(), 1u);
 }
 
 TEST(barrier, many_sets_of_participants_are_told_apart) {

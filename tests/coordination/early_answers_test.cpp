@@ -77,7 +77,7 @@ TEST(early_answers, a_wait_for_a_key_says_who_is_not_connected) {
   EXPECT_EQ(s.current().parked_calls(), 0u);
 }
 
-TEST(early_answers, short_waits_still_wait_and_hopeless_ones_end_at_once) {
+TEST(early_answers, short_waits_still_wait_and_unsatisfiable_ones_end_at_once) {
   scene s;
   auto const brief = s.get("k", s.now() + 20ms);
   s.advance(9ms);

@@ -26,7 +26,7 @@ TEST(error_propagation, happens_once_in_a_generation) {
   s.report(0, code::aborted, "first");
   s.report(1, code::internal, "second");
   EXPECT_NE(s.message_of(s.poll(2)).find("first"), std::string::npos);
-  EXPECT_EQ(s.remarks(remark_kind::generation_failed).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::generation_failed).size(), 1u);
 }
 
 TEST(error_propagation, of_an_error_ok_is_unknown) {

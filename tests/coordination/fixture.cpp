@@ -48,7 +48,7 @@ void scene::take(effects& fx) {
     auto const call = r.call;
     replies_.emplace(call, std::move(r));
   }
-  for (auto& r : fx.remarks) remarks_.push_back(std::move(r));
+  for (auto& r : fx.log_events) log_events_.push_back(std::move(r));
   written_.add(fx.facts);
   if (stopped_) {
     EXPECT_TRUE(fx.facts.empty()) << "what ends with the process is written down";
@@ -238,9 +238,9 @@ std::int64_t scene::version() {
   return states_of(ask(watch_tasks{{}, {}, 0, true}))->version;
 }
 
-std::vector<remark> scene::remarks(remark_kind kind) const {
-  std::vector<remark> of_kind;
-  for (auto const& r : remarks_)
+std::vector<log_event> scene::log_events(log_event_kind kind) const {
+  std::vector<log_event> of_kind;
+  for (auto const& r : log_events_)
     if (r.kind == kind) of_kind.push_back(r);
   return of_kind;
 }

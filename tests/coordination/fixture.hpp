@@ -109,8 +109,8 @@ class scene {
   std::shared_ptr<task_states const> states_of(call_id c) const;
   agent_state state_of(task_index t);
   std::int64_t version();
-  std::vector<remark> remarks(remark_kind kind) const;
-  void forget_remarks() { remarks_.clear(); }
+  std::vector<log_event> log_events(log_event_kind kind) const;
+  void forget_log_events() { log_events_.clear(); }
   /// What was said of this kind, since that was forgotten last.
   template <class Change>
   std::vector<Change> changed() const {
@@ -145,7 +145,7 @@ class scene {
   std::uint64_t last_call_ = 0;
   std::map<call_id, reply> replies_;
   std::set<call_id> open_;
-  std::vector<remark> remarks_;
+  std::vector<log_event> log_events_;
   std::size_t last_replies_ = 0;
   fact_book written_;
   changes_model folded_;

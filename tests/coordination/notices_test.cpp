@@ -24,7 +24,7 @@ struct notices : testing::Test {
   }
   std::vector<std::string> told() const {
     std::vector<std::string> all;
-    for (auto const& r : s.remarks(remark_kind::notice_unheard)) all.push_back(r.text);
+    for (auto const& r : s.log_events(log_event_kind::notice_unheard)) all.push_back(r.text);
     return all;
   }
   std::vector<std::string> unheard() const { return s.current().notices_unheard().first; }
@@ -89,7 +89,7 @@ TEST_F(notices, who_does_not_hear_is_named_again_when_a_notice_is_set) {
       told()[0].starts_with("a preemption notice was set, and /job:worker/task:1-2 do not "
                             "hear it"))
       << told()[0];
-  EXPECT_EQ(s.remarks(remark_kind::notice_unheard)[0].severity, severity::error);
+  EXPECT_EQ(s.log_events(log_event_kind::notice_unheard)[0].severity, severity::error);
 }
 
 TEST_F(notices, who_was_told_need_not_wait) {

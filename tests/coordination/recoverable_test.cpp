@@ -32,7 +32,7 @@ TEST_F(recoverable_rules, after_silence_a_new_incarnation_may_register) {
 
 TEST_F(recoverable_rules, a_restart_needs_no_silence) {
   EXPECT_EQ(s.code_of(s.enlist(0, 200)), code::ok);
-  EXPECT_EQ(s.remarks(remark_kind::task_restarted).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::task_restarted).size(), 1u);
 }
 
 TEST_F(recoverable_rules, heartbeats_of_the_old_incarnation_are_not_counted) {

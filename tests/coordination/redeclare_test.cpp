@@ -15,8 +15,8 @@ struct redeclaration : testing::Test {
   scene s{{.spec = of(2)}};
   std::uint32_t size() { return s.all.spec(s.id).size(); }
   std::string told() {
-    auto const all = s.remarks(remark_kind::cluster_changed);
-    s.forget_remarks();
+    auto const all = s.log_events(log_event_kind::cluster_changed);
+    s.forget_log_events();
     return all.empty() ? std::string() : all.back().text;
   }
   void end_run() {
@@ -124,7 +124,7 @@ TEST_F(redeclaration, waits_for_those_who_wait_for_keys) {
 TEST_F(redeclaration, can_be_taken_back) {
   s.enlist_all();
   ASSERT_TRUE(s.redeclare(of(3)).ok());
-  s.forget_remarks();
+  s.forget_log_events();
   ASSERT_TRUE(s.redeclare(of(2)).ok());
   EXPECT_EQ(told(), "worker=3 becomes worker=2, as the current generation has it");
   end_run();
@@ -148,7 +148,7 @@ TEST(redeclaration_without_renewal, waits_as_long_as_the_cluster_stands) {
   scene s{{.spec = spec}};
   s.enlist(0);
   ASSERT_TRUE(s.redeclare(of(2)).ok());
-  EXPECT_NE(s.remarks(remark_kind::cluster_changed).at(0).text.find("does not renew itself"),
+  EXPECT_NE(s.log_events(log_event_kind::cluster_changed).at(0).text.find("does not renew itself"),
             std::string::npos);
   s.leave(0);
   s.advance(1s);

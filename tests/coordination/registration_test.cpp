@@ -16,7 +16,7 @@ TEST(registration, nobody_returns_before_the_last) {
     EXPECT_EQ(std::get<incarnation>(s.reply_to(call).body), s.incarnation());
   }
   EXPECT_EQ(s.generation().state, generation_state::running);
-  EXPECT_EQ(s.remarks(remark_kind::cluster_ready).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::cluster_ready).size(), 1u);
 }
 
 TEST(registration, of_an_unknown_task_is_invalid_and_bothers_nobody) {

@@ -16,7 +16,7 @@ TEST(shutdown, nobody_leaves_before_the_last) {
   EXPECT_EQ(s.code_of(poll), code::cancelled);
   for (task_index t = 0; t < 3; ++t) EXPECT_EQ(s.state_of(t), agent_state::disconnected);
   EXPECT_EQ(s.generation().state, generation_state::finished);
-  EXPECT_EQ(s.remarks(remark_kind::generation_ended).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::generation_ended).size(), 1u);
   EXPECT_EQ(s.code_of(s.leave(1)), code::ok) << "one whose reply was lost asks again";
 }
 

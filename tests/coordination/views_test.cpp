@@ -14,7 +14,7 @@ TEST(views, a_task_that_beats_but_keeps_others_waiting_is_late) {
   s.advance(59s);
   s.beat_all();
   EXPECT_EQ(s.agent(2).health, agent_health::connected);
-  EXPECT_TRUE(s.remarks(remark_kind::barrier_stuck).empty());
+  EXPECT_TRUE(s.log_events(log_event_kind::barrier_stuck).empty());
   s.advance(1s);
   auto const late = s.agent(2);
   EXPECT_EQ(late.health, agent_health::late);
@@ -26,10 +26,11 @@ TEST(views, a_task_that_beats_but_keeps_others_waiting_is_late) {
   s.advance(80s);
   s.beat_all();
   s.advance(80s);
-  ASSERT_EQ(s.remarks(remark_kind::barrier_stuck).size(), 1u) << "once";
-  EXPECT_EQ(s.remarks(remark_kind::barrier_stuck)[0].about, "step_12");
-  EXPECT_NE(s.remarks(remark_kind::barrier_stuck)[0].text.find("Missing 1: /job:worker/task:2"),
-            std::string::npos);
+  ASSERT_EQ(s.log_events(log_event_kind::barrier_stuck).size(), 1u) << "once";
+  EXPECT_EQ(s.log_events(log_event_kind::barrier_stuck)[0].about, "step_12");
+  EXPECT_NE(
+      s.log_events(log_event_kind::barrier_stuck)[0].text.find("Missing 1: /job:worker/task:2"),
+      std::string::npos);
   s.beat_all();
   s.barrier("step_12", 2);
   EXPECT_EQ(s.agent(2).health, agent_health::connected);
@@ -42,13 +43,13 @@ TEST(views, a_barrier_that_nobody_waits_at_makes_nobody_late) {
   s.advance(70s);
   s.beat_all();
   EXPECT_EQ(s.agent(1).health, agent_health::connected);
-  EXPECT_TRUE(s.remarks(remark_kind::barrier_stuck).empty());
+  EXPECT_TRUE(s.log_events(log_event_kind::barrier_stuck).empty());
   s.barrier("b", 0);
   s.advance(59s);
   s.beat_all();
-  EXPECT_TRUE(s.remarks(remark_kind::barrier_stuck).empty());
+  EXPECT_TRUE(s.log_events(log_event_kind::barrier_stuck).empty());
   s.advance(2s);
-  EXPECT_EQ(s.remarks(remark_kind::barrier_stuck).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::barrier_stuck).size(), 1u);
 }
 
 TEST(views, pages_of_tasks_may_begin_and_end_anywhere) {

@@ -24,28 +24,28 @@ session_spec streaming(session_spec s) {
   return s;
 }
 
-session_spec holding_values(session_spec s) {
+session_spec resumable_values(session_spec s) {
   s = streaming(std::move(s));
-  s.delivery = delivery::held;
+  s.delivery = delivery::resumable;
   return s;
 }
 session_spec by_call(session_spec s) {
-  s = holding_values(std::move(s));
-  s.delivery = delivery::calls;
+  s = resumable_values(std::move(s));
+  s.delivery = delivery::unary;
   return s;
 }
 
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
-  if (core.overview(now_).closures_alone > 0) return {};
+  if (core.overview(now_).closures_exclusive > 0) return {};
   auto const& stateful = core.configuration().stateful_jobs;
   auto const holds_state = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
-  std::uint64_t sent_ahead = 0;
-  for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items) sent_ahead += t.sent_ahead;
+  std::uint64_t prefetched = 0;
+  for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items) prefetched += t.prefetched;
   for (auto const& f : core.functions()) {
-    if (f.queued <= sent_ahead || f.workers == 0) continue;
+    if (f.queued <= prefetched || f.workers == 0) continue;
     for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
           !t.cordoned && !t.away && t.starts_at <= now_ && t.running < t.slots &&
@@ -129,7 +129,7 @@ stream_id cluster::attach(joining const& w) {
 }
 
 effects const& cluster::cut(stream_id w, std::string reason) {
-  return step(worker_detached{w, false, std::move(reason), true});
+  return step(worker_disconnected{w, false, std::move(reason), true});
 }
 
 stream_id cluster::come_back(joining const& w, closures const& held) {
@@ -173,11 +173,11 @@ effects const& cluster::fail(stream_id w, closure_id c, std::string message, fai
 }
 
 effects const& cluster::lose(stream_id w, std::string reason) {
-  return step(worker_detached{w, false, std::move(reason)});
+  return step(worker_disconnected{w, false, std::move(reason)});
 }
 
 effects const& cluster::leave(stream_id w, std::string reason) {
-  return step(worker_detached{w, true, std::move(reason)});
+  return step(worker_disconnected{w, true, std::move(reason)});
 }
 
 result<function_id> cluster::learn(std::string_view name) {

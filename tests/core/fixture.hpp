@@ -64,8 +64,8 @@ session_spec left_open(session_spec s = {});
 session_spec streaming(session_spec s = {});
 
 /// As streaming, but values stay until they are released.
-session_spec holding_values(session_spec s = {});
-/// As holding, without a stream.
+session_spec resumable_values(session_spec s = {});
+/// As resumable_values, without a stream.
 session_spec by_call(session_spec s = {});
 
 class cluster {

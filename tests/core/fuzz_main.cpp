@@ -15,7 +15,7 @@ muster::simulation::report play(std::uint64_t seed) {
   r.counts["succeeded"] = p.reached.closures.succeeded;
   r.counts["failed"] = p.reached.closures.failed;
   r.counts["cancelled"] = p.reached.closures.cancelled;
-  r.counts["put_back"] = p.reached.put_back;
+  r.counts["put_back"] = p.reached.requeued;
   if (testing::Test::HasFailure()) r.violation = "what was expected above did not hold";
   return r;
 }

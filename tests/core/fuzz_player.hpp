@@ -142,7 +142,7 @@ class fuzz_player {
         c_.step(worker_alive{some_stream()});
         break;
       case 6:
-        c_.step(worker_detached{some_stream(), one_in(3), "bytes said so", one_in(2)});
+        c_.step(worker_disconnected{some_stream(), one_in(3), "bytes said so", one_in(2)});
         break;
       case 7:
         if (one_in(2))
@@ -210,7 +210,7 @@ class fuzz_player {
     session_spec s;
     if (!one_in(2)) {
       s.delivery = delivery::stream;
-      if (one_in(2)) s.delivery = one_in(2) ? delivery::calls : delivery::held;
+      if (one_in(2)) s.delivery = one_in(2) ? delivery::unary : delivery::resumable;
     }
     s.open = s.delivery != delivery::job || one_in(2);
     s.detached = traits_of(s.delivery).resumable && one_in(4);
@@ -227,9 +227,9 @@ class fuzz_player {
     core::schedule e{{}, some_session(), some_closures()};
     auto const v = c_.core.job(e.session);
     if (one_in(4)) e.generation = byte() % 4u;
-    if (v && v->holding && !e.closures.empty() && one_in(2))
+    if (v && v->resumable && !e.closures.empty() && one_in(2))
       e.closures[0].token = std::min(e.closures[0].token, some_token());
-    if (v && v->streaming && (v->attached || !v->holding) && !one_in(10))
+    if (v && v->streaming && (v->attached || !v->resumable) && !one_in(10))
       c_.step(std::move(e));
     else
       c_.ask(std::move(e));
@@ -241,7 +241,7 @@ class fuzz_player {
     auto const v = c_.core.job(id);
     if (!v || !v->streaming)
       one_in(3) ? c_.ask(retry_job{{}, id, {}}) : c_.ask(delete_session{{}, id});
-    else if (v->holding && !one_in(4))
+    else if (v->resumable && !one_in(4))
       disturb(*v);
     else if (one_in(2))
       c_.step(close_session{id});
@@ -254,7 +254,7 @@ class fuzz_player {
     return out;
   }
 
-  // What only holding sessions know.
+  // What only resumable sessions know.
   void disturb(job_view const& v) {
     if (one_in(3)) {
       c_.ask(release_values{{}, v.id, some_tokens(), {anything(seen_closures_, closure_id{1})}});
@@ -285,7 +285,7 @@ class fuzz_player {
     EXPECT_EQ(c_.core.closure(closure).has_value(), c_.core.explain(closure, c_.now()).has_value());
     EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2).has_value());
     EXPECT_LE(c_.core.gangs().items.size(), gangs_view::max);
-    EXPECT_TRUE(c_.core.wishes().complete);
+    EXPECT_TRUE(c_.core.unmet_demand().complete);
     EXPECT_EQ(c_.core.overview(c_.now()).closures, before);
   }
 
@@ -314,9 +314,9 @@ class fuzz_player {
   /// Of those who keep any: they may fill the server, and then streams are rightly held back.
   void forget_results() {
     for (auto const& job : c_.core.jobs({}, 100).items) {
-      if (job.holding && job.attached) {
+      if (job.resumable && job.attached) {
         c_.step(close_session{job.id});
-      } else if (job.holding || !job.streaming) {
+      } else if (job.resumable || !job.streaming) {
         c_.ask(cancel_session{{}, job.id});
         c_.ask(delete_session{{}, job.id});
       }

@@ -21,13 +21,13 @@ constexpr std::uint64_t once_failed[] = {
 
 TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
   closure_counts total;
-  std::uint64_t put_back = 0, aborted = 0, steps = 0;
+  std::uint64_t requeued = 0, aborted = 0, steps = 0;
   for (std::uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
     auto const [reached, taken] = play(seed);
     total.succeeded += reached.closures.succeeded;
     total.failed += reached.closures.failed;
     total.cancelled += reached.closures.cancelled;
-    put_back += reached.put_back;
+    requeued += reached.requeued;
     aborted += reached.values_aborted;
     steps += taken;
   }
@@ -35,7 +35,7 @@ TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
   EXPECT_GT(total.succeeded, 1000u);
   EXPECT_GT(total.failed, 300u);
   EXPECT_GT(total.cancelled, 2000u);
-  EXPECT_GT(put_back, 500u);
+  EXPECT_GT(requeued, 500u);
   EXPECT_GT(aborted, 50u);
   EXPECT_GT(steps, 15'000u);
 }

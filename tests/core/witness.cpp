@@ -37,7 +37,7 @@ void witness::note(worker_attached const& e) {
   joined_as_ = e.spec.incarnation;
 }
 
-void witness::note(worker_detached const& e) {
+void witness::note(worker_disconnected const& e) {
   auto const node = streams_.extract(e.stream);
   before_.erase(e.stream);
   if (!node || !e.may_return) return;
@@ -78,15 +78,15 @@ void witness::note(schedule const& e) {
       owe(e.session, c.token);
 }
 
-// A holding session ends a token once, however often it is scheduled.
+// A resumable session ends a token once, however often it is scheduled.
 void witness::owe(session_id s, std::uint64_t token) {
   auto& tokens = tokens_[s];
-  if (!holding_.contains(s) || !tokens.contains(token)) tokens.insert(token);
+  if (!resumable_.contains(s) || !tokens.contains(token)) tokens.insert(token);
 }
 
 void witness::note(open_session const& e) {
   opening_ = awaiting_reply_ = e.spec.delivery != delivery::job;
-  opening_holding_ = traits_of(e.spec.delivery).resumable;
+  opening_resumable_ = traits_of(e.spec.delivery).resumable;
   for (auto const& c : e.closures) awaiting_.push_back(c.token);
 }
 
@@ -94,7 +94,7 @@ std::string witness::after(effects const& fx) {
   for (auto const& r : fx.replies)
     if (auto const* opened = std::get_if<session_reply>(&r.body);
         opened && awaiting_reply_ && opened->created == opening_) {
-      if (opening_ && opening_holding_) holding_.insert(opened->session);
+      if (opening_ && opening_resumable_) resumable_.insert(opened->session);
       tokens_[opened->session];
       for (auto const token : awaiting_) owe(opened->session, token);
     }
@@ -158,12 +158,12 @@ std::string witness::check_kept(welcome const& w) {
 }
 
 std::string witness::check_stops(effects const& fx) const {
-  for (auto const& r : fx.recalls) {
+  for (auto const& r : fx.retractions) {
     auto const it = before_.find(r.stream);
     if (it == before_.end() ||
         std::none_of(it->second.begin(), it->second.end(),
                      [&](assignment const& a) { return same(a, r.closure, r.attempt); }))
-      return about("recalled what it does not hold: stream", raw(r.stream));
+      return about("retracted what it does not hold: stream", raw(r.stream));
   }
   for (auto const& s : fx.stop_requests) {
     auto const it = before_.find(s.stream);

@@ -36,7 +36,7 @@ class witness {
 
  private:
   void note(worker_attached const& e);
-  void note(worker_detached const& e);
+  void note(worker_disconnected const& e);
   void note(worker_results const& e);
   void note(schedule const& e);
   void note(open_session const& e);
@@ -61,8 +61,8 @@ class witness {
   std::set<std::pair<session_id, std::uint64_t>> own_errors_;  // of them, that no error ends
   std::vector<std::uint64_t> awaiting_;  // tokens that are scheduled if the reply says so
   bool awaiting_reply_ = false;
-  std::set<session_id> holding_;
-  bool opening_holding_ = false;
+  std::set<session_id> resumable_;
+  bool opening_resumable_ = false;
   bool opening_ = false;  // and only if the session is new
   call_id call_{};        // of the event
   bool may_park_ = false;

@@ -18,7 +18,7 @@ namespace durable_cases {
 inline constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 
 struct durable_jobs : ::testing::Test {
-  durable_line line;
+  commit_queue commits;
   std::uint64_t written = 0;
   std::vector<core::fact> facts;
   bool full = false;
@@ -28,12 +28,12 @@ struct durable_jobs : ::testing::Test {
   std::unique_ptr<hub> make() {
     core::config c;
     c.durable = true;
-    hub_environment e{[] { return at; }, [](core::time_point) {}};
+    hub_dependencies e{[] { return at; }, [](core::time_point) {}};
     e.write_down = [this](std::vector<core::fact> const& f) {
       facts.insert(facts.end(), f.begin(), f.end());
-      line.wrote(++written);
+      commits.wrote(++written);
     };
-    e.line = &line;
+    e.commits = &commits;
     e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
@@ -61,7 +61,7 @@ struct durable_sessions : durable_jobs {
 
   core::session_id held(std::optional<bool> durable) {
     core::open_session e;
-    e.spec.delivery = core::delivery::held;
+    e.spec.delivery = core::delivery::resumable;
     e.spec.open = true;
     e.spec.durable = durable;
     auto const answer = h->ask_now(std::move(e));

@@ -13,9 +13,9 @@ TEST_F(durable_jobs, are_told_when_they_are_written_and_not_before) {
   EXPECT_EQ(log, "b ") << "nothing of it is ever written";
   EXPECT_TRUE(h->learn({"g"}).status.ok());
   open("c");
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   EXPECT_EQ(log, "b a ");
-  line.on_durable(2, {}, at);
+  commits.on_durable(2, {}, at);
   EXPECT_EQ(log, "b a c ") << "the disk has everything";
 }
 
@@ -28,7 +28,7 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
     return h->state().jobs({}, 1).items.at(0).id;
   };
   auto const a = opened("a");
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   auto const b = opened("b");
   log.clear();
   h->when_told(a, told("a"));
@@ -39,7 +39,7 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
     told("join b")({r.status.code, ""});
   });
   EXPECT_EQ(log, "a nothing ");
-  line.on_durable(1, {code::internal, "no space"}, at);
+  commits.on_durable(1, {code::internal, "no space"}, at);
   EXPECT_NE(log.find("b! "), std::string::npos) << log;
   log.clear();
   h->when_told(a, told("a"));
@@ -65,7 +65,7 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
     h->ask(std::move(j), [made](core::reply const& r) {
       if (r.status.ok()) *made = std::get<core::session_reply>(r.body);
     });
-    line.on_durable(written, {}, at);
+    commits.on_durable(written, {}, at);
     return *made;
   };
   auto const source = submit(true, {});
@@ -83,7 +83,7 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
   ask("second", second.session);
   ask("other", other.session);
   EXPECT_EQ(log, "other ");
-  line.on_durable(written, {}, at);
+  commits.on_durable(written, {}, at);
   EXPECT_EQ(log, "other source taker second ");
 }
 
@@ -112,43 +112,43 @@ TEST_F(durable_jobs, an_outcome_is_told_when_it_is_written) {
   core::await_value v;
   v.closure = w.held[0].closure;
   h->ask(v, [this](core::reply const&) { log += "value "; });
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   EXPECT_EQ(log, "a ");
   w.succeed(*h);
   EXPECT_EQ(log, "a ");
-  line.on_durable(2, {}, at);
+  commits.on_durable(2, {}, at);
   EXPECT_EQ(log, "a value ");
 }
 
 TEST_F(durable_jobs, are_refused_when_too_much_waits_or_the_disk_has_failed) {
   auto const kept = open("a");
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   full = true;
   open("b");
   open("c", false);
   EXPECT_EQ(log, "a b! c ");
   full = false;
   open("d");
-  line.on_durable(1, {code::internal, "no space"}, at);
+  commits.on_durable(1, {code::internal, "no space"}, at);
   EXPECT_EQ(log, "a b! c d! ") << "it is not on the disk, and never will be";
   open("e");
   open("f", false);
   (void)kept;
   EXPECT_EQ(log, "a b! c d! e! f ");
-  EXPECT_EQ(line.failed().code, code::unavailable);
+  EXPECT_EQ(commits.failed().code, code::unavailable);
 }
 
 TEST_F(durable_sessions, outcomes_are_told_when_they_are_written_and_in_order) {
-  h->in_line(session, [this] { log += "opened "; });
+  h->in_order(session, [this] { log += "opened "; });
   EXPECT_EQ(log, "");
   schedule(session, {7});
   ASSERT_EQ(w.held.size(), 1u) << "work does not wait for the disk";
   answer_all();
   EXPECT_TRUE(s.tokens.empty());
-  line.on_durable(written - 1, {}, at);
+  commits.on_durable(written - 1, {}, at);
   EXPECT_EQ(log, "opened ");
   EXPECT_TRUE(s.tokens.empty()) << "its acceptance is there, its outcome is not";
-  line.on_durable(written, {}, at);
+  commits.on_durable(written, {}, at);
   EXPECT_EQ(s.tokens, std::vector<std::uint64_t>{7});
 }
 
@@ -161,14 +161,14 @@ TEST_F(durable_sessions, others_do_not_wait) {
   answer_all();
   EXPECT_EQ(fast.tokens, std::vector<std::uint64_t>{2});
   EXPECT_TRUE(s.tokens.empty());
-  h->in_line(other, [this] { log += "at once "; });
+  h->in_order(other, [this] { log += "at once "; });
   EXPECT_EQ(log, "at once ");
 }
 
 TEST_F(durable_sessions, a_stream_ends_when_the_disk_has_failed_and_is_told_nothing_more) {
   schedule(session, {1});
   answer_all();
-  line.on_durable(1, {code::internal, "no space"}, at);
+  commits.on_durable(1, {code::internal, "no space"}, at);
   EXPECT_NE(s.lost.find("no space"), std::string::npos);
   EXPECT_TRUE(s.tokens.empty());
   core::resume_session e;
@@ -212,7 +212,7 @@ TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {
 
 TEST_F(durable_jobs, go_with_their_cluster) {
   open("a");
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   facts.clear();
   h->close("the cluster was deleted");
   ASSERT_FALSE(facts.empty());
@@ -222,7 +222,7 @@ TEST_F(durable_jobs, go_with_their_cluster) {
 TEST_F(durable_jobs, who_waits_for_a_hub_that_is_gone_is_not_told) {
   open("a");
   h.reset();
-  line.on_durable(1, {}, at);
+  commits.on_durable(1, {}, at);
   EXPECT_EQ(log, "");
 }
 

@@ -29,7 +29,7 @@ struct takers : durable_sessions {
     both.closures.push_back({f, 0, 6, core::blob("[]")});
     both.closures.push_back({f, 0, 7, core::blob("[]")});
     h->apply(std::move(both));
-    line.on_durable(written, {}, at);
+    commits.on_durable(written, {}, at);
     answer(1);  // the value, which is given to 5
     behind_value = written;
     schedule(held({}), {2});                // which is written, too
@@ -40,11 +40,11 @@ struct takers : durable_sessions {
 
 TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
   answer(1);
-  line.on_durable(behind_value, {}, at);
+  commits.on_durable(behind_value, {}, at);
   EXPECT_TRUE(taker.tokens.empty()) << "who waits, waits for all that was written";
   answer(1);
   EXPECT_TRUE(taker.tokens.empty());
-  line.on_durable(written, {}, at);
+  commits.on_durable(written, {}, at);
   ASSERT_EQ(taker.tokens.size(), 2u);
   EXPECT_EQ(taker.tokens[0], 5u);
   answer(1);
@@ -54,11 +54,11 @@ TEST_F(takers, nothing_overtakes_what_waits_for_the_disk) {
 TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
   h->apply(core::seal_session{{}, plain});
   answer(1);
-  line.on_durable(behind_value, {}, at);
+  commits.on_durable(behind_value, {}, at);
   answer(2);
   auto const ends = [this] { return taker.notices.size(); };
   EXPECT_EQ(ends(), 0u);
-  line.on_durable(written, {}, at);
+  commits.on_durable(written, {}, at);
   EXPECT_EQ(taker.tokens.size(), 3u);
   EXPECT_EQ(ends(), 1u);
 }
@@ -67,7 +67,7 @@ TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
 TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
   h->when_durable(written, [this] { answer(1); });
   answer(1);
-  line.on_durable(written, {}, at);
+  commits.on_durable(written, {}, at);
   ASSERT_EQ(taker.tokens.size(), 2u);
   EXPECT_EQ(taker.tokens[0], 5u);
 }

@@ -23,11 +23,11 @@ struct pools_test : testing::Test {
     c.value_bytes_max = 1000;
     return c;
   }();
-  hub main{limits, surroundings({&wide, 0, [this] { ++room_asked; }})};
-  pools all{main, wide, environment()};
+  hub main{limits, dependencies_of_hub({&wide, 0, [this] { ++room_asked; }})};
+  pools all{main, wide, dependencies_of_pools()};
 
-  hub_environment surroundings(pool_surroundings pool) {
-    hub_environment e;
+  hub_dependencies dependencies_of_hub(pool_dependencies pool) {
+    hub_dependencies e;
     e.now = [this] { return clock; };
     e.arm = [](core::time_point) {};
     e.pool = std::move(pool);
@@ -36,7 +36,7 @@ struct pools_test : testing::Test {
     };
     return e;
   }
-  pools_environment environment() {
+  pools_dependencies dependencies_of_pools() {
     return {.find = [](std::string_view name) -> muster::result<cluster_id> {
               if (name == "main") return the_main;
               if (name == "train") return train;
@@ -44,12 +44,12 @@ struct pools_test : testing::Test {
             },
             .main = [] { return the_main; },
             .make =
-                [this](cluster_id c, pool_surroundings pool) {
+                [this](cluster_id c, pool_dependencies pool) {
                   auto config = limits;
                   config.spill = c == train;
                   config.spill_above = 10;
                   config.spill_value_bytes_min = 1;
-                  return std::make_shared<hub>(config, surroundings(std::move(pool)));
+                  return std::make_shared<hub>(config, dependencies_of_hub(std::move(pool)));
                 }};
   }
   core::session_reply open(hub& h) {

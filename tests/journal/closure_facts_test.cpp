@@ -131,7 +131,7 @@ closure_fact dropped() {
 job_fact some_session() {
   job_fact f;
   f.id = session_id{8};
-  f.spec.delivery = delivery::calls;
+  f.spec.delivery = delivery::unary;
   f.spec.durable = true;
   f.spec.grace = 5s;
   f.spec.detached = true;

@@ -21,7 +21,7 @@ struct hub_in_a_box {
       : hub({.journalled = true}, 1,
             {.now = [] { return at; },
              .arm = [](core::time_point) {},
-             .tell = [](notice const&) {},
+             .tell = [](log_event const&) {},
              .write_down =
                  [this](std::vector<core::coordination::fact> facts) {
                    return data.write_down(facts);

@@ -21,7 +21,7 @@ struct durable_replies : testing::Test {
       1,
       {.now = [] { return at; },
        .arm = [](core::time_point) {},
-       .tell = [](notice const&) {},
+       .tell = [](log_event const&) {},
        .write_down = [this](auto) { return ++written; },
        .journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; },
        .store = [] { return store_view{}; }}};

@@ -54,7 +54,7 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
     if (k.job.job.id == core::session_id{}) continue;
     auto const j = c.job(k.job.job.id).value();
     out << text(j.id) << " '" << j.name << "' " << name(j.state) << (j.open ? " open" : "")
-        << (j.holding ? " holding" : "") << (j.detached ? " detached" : "") << " generation "
+        << (j.resumable ? " holding" : "") << (j.detached ? " detached" : "") << " generation "
         << j.generation << " error " << said(j.error) << " created " << at(j.created)
         << " finished " << at(j.finished) << "\n  metadata '" << j.metadata << "' by '"
         << j.submitted_by << "' client '" << j.client << "' retry_of " << raw(j.retry_of)
@@ -64,7 +64,7 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
       for (auto const& closure : request.closures) {
         if (closure.forgotten) continue;
         describe(c.closure(closure.id).value(), out);
-        if (closure.token != 0 && j.holding)
+        if (closure.token != 0 && j.resumable)
           out << "    token " << closure.token << " is of "
               << text(c.closure_of(j.id, closure.token)) << "\n";
       }

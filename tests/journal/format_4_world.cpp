@@ -174,7 +174,7 @@ void format_4_world::jobs_that_wait() {
 }
 
 void format_4_world::sessions() {
-  auto spec = core::holding_values(core::continue_all());
+  auto spec = core::resumable_values(core::continue_all());
   spec.name = "stream";
   spec.grace = 5s;
   auto const held = session(spec);

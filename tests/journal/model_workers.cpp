@@ -132,7 +132,7 @@ void model_workers::lose_one() {
 // It comes back if only its stream broke.
 void model_workers::lose(core::stream_id stream, bool comes_back) {
   auto const node = workers_.extract(stream);
-  core::worker_detached e;
+  core::worker_disconnected e;
   e.stream = stream;
   e.reason = "lost";
   if (comes_back) lost_sight_.push_back(std::move(node.mapped()));

@@ -46,10 +46,10 @@ session_world::client* session_world::some_client() {
 void session_world::open() {
   auto const n = ++last_client_;
   core::open_session e;
-  e.spec.delivery = dice_.chance(30) ? core::delivery::calls : core::delivery::held;
+  e.spec.delivery = dice_.chance(30) ? core::delivery::unary : core::delivery::resumable;
   e.spec.open = true;
   e.spec.on_error = dice_.chance(60) ? core::on_error::continue_all : core::on_error::fail_fast;
-  clients_[n].by_calls = e.spec.delivery == core::delivery::calls;
+  clients_[n].unary = e.spec.delivery == core::delivery::unary;
   server_.ask(std::move(e), [this, n](core::reply const& r) {
     if (!r.status.ok()) return fail("a session is refused: " + r.status.message);
     auto& c = clients_.at(n);
@@ -90,7 +90,7 @@ void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
   e.session = c.session;
   for (auto const token : tokens) e.closures.push_back(c.tasks.at(token).spec);
   for (auto& spec : e.closures) spec.function = server_.function(0);
-  if (!c.by_calls) return server_.step(std::move(e));
+  if (!c.unary) return server_.step(std::move(e));
   server_.ask(std::move(e), [this, session = c.session, tokens](core::reply const& r) {
     auto* const to = find(session);
     if (!to || !r.status.ok()) return;  // an error is being drained
@@ -147,7 +147,7 @@ void session_world::release_some(client& c) {
   std::vector<std::uint64_t> gone;
   for (auto& [token, t] : c.tasks) {
     if (unfinished.contains(t.request) || !dice_.chance(40)) continue;
-    c.by_calls ? e.closures.push_back(t.id) : e.tokens.push_back(token);
+    c.unary ? e.closures.push_back(t.id) : e.tokens.push_back(token);
     gone.push_back(token);
   }
   for (auto const token : gone) c.tasks.erase(token);
@@ -156,14 +156,14 @@ void session_world::release_some(client& c) {
 }
 
 void session_world::break_stream(client& c) {
-  if (c.by_calls || !c.attached) return;
+  if (c.unary || !c.attached) return;
   c.attached = false;
   server_.step(core::suspend_session{c.session});
 }
 
 void session_world::resume(client& c) {
   if (c.attached || std::exchange(c.resuming, true)) return;
-  if (c.by_calls) {
+  if (c.unary) {
     c.attached = true;
     c.resuming = false;
     return send_all_unfinished(c);
@@ -210,7 +210,7 @@ void session_world::keep(client& c, std::uint64_t token, core::outcome const& o)
 }
 
 void session_world::told(core::outcome const& o) {
-  if (auto* const c = find(o.session); c && c->attached && !c->by_calls) keep(*c, o.token, o);
+  if (auto* const c = find(o.session); c && c->attached && !c->unary) keep(*c, o.token, o);
 }
 
 void session_world::told(core::session_notice const& n) {
@@ -243,7 +243,7 @@ void session_world::fetch(client& c) {
 
 // By calls an error is raised once, whatever happens to the server afterwards.
 void session_world::settle(client& c) {
-  if (!c.by_calls || !c.attached) return;
+  if (!c.unary || !c.attached) return;
   core::join_session e;
   e.session = c.session;
   e.deadline = server_.now() + std::chrono::seconds(1);

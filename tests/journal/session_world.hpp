@@ -31,7 +31,7 @@ class session_world final : public killed_world {
   /// One client program, with a stream or by calls.
   struct client {
     core::session_id session{};
-    bool by_calls = false;
+    bool unary = false;
     bool attached = false;
     bool resuming = false;
     std::uint32_t generation = 1;           // as far as it was told

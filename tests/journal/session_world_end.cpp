@@ -29,7 +29,7 @@ void session_world::heal() {
   for (int i = 0; i < 3'000 && unfinished(); ++i) {
     work_well();
     for (auto& [n, c] : clients_)
-      if (c.by_calls) {
+      if (c.unary) {
         if (i % 20 == 0) send_all_unfinished(c);
         fetch(c);
       }
@@ -45,14 +45,14 @@ void session_world::release_all() {
     core::release_values e;
     e.session = c.session;
     for (auto const& [token, t] : std::exchange(c.tasks, {}))
-      c.by_calls ? e.closures.push_back(t.id) : e.tokens.push_back(token);
+      c.unary ? e.closures.push_back(t.id) : e.tokens.push_back(token);
     server_.ask(std::move(e), nobody_asks);
     for (auto const& [token, id] : std::exchange(c.values, {}))
       server_.ask(core::delete_per_worker{{}, id, c.session}, nobody_asks);
   }
   server_.write_all();
   for (auto const& [n, c] : clients_) {
-    if (c.by_calls) continue;
+    if (c.unary) continue;
     auto const session = text(c.session).substr(4);  // behind "job_"
     for (std::string const kind : {"a", "e", "p"})
       (void)server_.disk().read(kind + '\0' + session, [&](std::string_view, std::string_view) {

@@ -78,7 +78,7 @@ class Healthy(unittest.TestCase):
             self.assertTrue(any("a server started here" in f for f in files), files)
             versions = [f["text"] for f in by_check["version"]]
             self.assertTrue(any(v.startswith("workers: 1 of ") for v in versions), versions)
-            self.assertEqual([f["text"] for f in by_check["health"]], ["nothing needs attention"])
+            self.assertEqual([f["text"] for f in by_check["health"]], ["no alerts"])
             table = s.run("doctor")
             self.assertEqual(table.returncode, 0, table.stderr)
             self.assertRegex(table.stdout, r"(?m)^ok       ports +HTTP at ")
@@ -86,7 +86,7 @@ class Healthy(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    def test_what_needs_attention_is_a_finding_with_its_command(self):
+    def test_an_alert_is_a_finding_with_its_command(self):
         with support.server() as s:
             submitted = s.run("submit", "no.such_function", "--no-wait")
             self.assertEqual(submitted.returncode, 0, submitted.stderr)

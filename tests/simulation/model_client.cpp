@@ -100,7 +100,7 @@ std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t pos
 std::vector<core::closure_spec> model_client::batch() {
   auto& dice = world_.dice();
   std::vector<core::closure_spec> out(static_cast<std::size_t>(dice.between(1, 40)));
-  bool const patient = world_.server().configuration().max_worker_failures > core::alone_after;
+  bool const patient = world_.server().configuration().max_worker_failures > core::exclusive_after;
   for (auto& c : out) {
     auto b = behaviour::succeed;
     if (failing_ && dice.chance(3)) b = behaviour::fail;

@@ -11,7 +11,7 @@ behaviour behaviour_of(core::blob const& args) {
 }
 behaviour some_builder(world& w) {
   if (w.dice().chance(20)) return behaviour::fail;
-  bool const patient = w.server().configuration().max_worker_failures > core::alone_after;
+  bool const patient = w.server().configuration().max_worker_failures > core::exclusive_after;
   if (!patient || w.dice().chance(50)) return behaviour::succeed;
   return w.dice().chance(50) ? behaviour::lose_ps : behaviour::time_out;
 }
@@ -255,7 +255,7 @@ void model_worker::flush(std::uint64_t link) {
 }
 
 // Its answer, if it has been started meanwhile, comes as ever.
-void model_worker::on_recall(core::recall_request const& r) {
+void model_worker::on_retract(core::retract_request const& r) {
   world_.after(transit(5'000), [this, link = link_, r] {
     if (link != link_ || !alive_) return;
     auto const it = find(r.closure, r.attempt);
@@ -298,7 +298,7 @@ void model_worker::lose_connection(std::string const& why, bool tell_server, boo
   ++link_;
   welcomed_ = flushing_ = false;
   if (tell_server && stream != core::stream_id{})
-    world_.apply(core::worker_detached{stream, clean, why, !clean});
+    world_.apply(core::worker_disconnected{stream, clean, why, !clean});
 }
 
 void model_worker::leave() {

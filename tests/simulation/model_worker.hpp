@@ -52,7 +52,7 @@ class model_worker {
   void on_welcome(core::welcome const& w);
   void on_dispatch(std::vector<core::assignment> batch);
   void on_stop(core::stop_request const& s);
-  void on_recall(core::recall_request const& r);
+  void on_retract(core::retract_request const& r);
   void on_disconnect(bool final);
   void on_drain();
   void on_drop(core::per_worker_id v) { kept_.erase(v); }

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "tests/simulation/holding_client.hpp"
 #include "tests/simulation/model_client.hpp"
 #include "tests/simulation/model_disk.hpp"
+#include "tests/simulation/resumable_client.hpp"
 
 namespace muster::simulation {
 
@@ -73,7 +73,7 @@ struct cluster {
       clients.push_back(std::make_unique<model_client>(earth, ids_and_doomed, doomed));
     auto const n_holders = dice.between(0, 3);
     for (int i = 0; i < n_holders; ++i)
-      holders.push_back(std::make_unique<holding_client>(earth, ids));
+      holders.push_back(std::make_unique<resumable_client>(earth, ids));
   }
 
   model_worker* of(core::stream_id s) {
@@ -91,8 +91,8 @@ struct cluster {
             {fx.assignments.begin() + d.first, fx.assignments.begin() + d.first + d.count});
     for (auto const& s : fx.stop_requests)
       if (auto* w = of(s.stream)) w->on_stop(s);
-    for (auto const& r : fx.recalls)
-      if (auto* w = of(r.stream)) w->on_recall(r);
+    for (auto const& r : fx.retractions)
+      if (auto* w = of(r.stream)) w->on_retract(r);
     for (auto const& d : fx.drop_requests)
       if (auto* w = of(d.stream)) w->on_drop(d.value);
     for (auto const& d : fx.drain_requests)
@@ -140,7 +140,7 @@ struct cluster {
   std::uint64_t streams = 0;
   std::vector<std::unique_ptr<model_worker>> workers;
   std::vector<std::unique_ptr<model_client>> clients;
-  std::vector<std::unique_ptr<holding_client>> holders;
+  std::vector<std::unique_ptr<resumable_client>> holders;
 };
 
 void live(cluster& c) {
@@ -197,7 +197,7 @@ report simulate(std::uint64_t seed, recording* into, last_look const& look,
   r.trace_hash = c.earth.trace_hash();
   r.steps = c.earth.steps();
   r.counts = c.earth.counts;
-  r.counts["put_back"] = v.put_back;
+  r.counts["put_back"] = v.requeued;
   r.counts["aborted"] = v.values_aborted;
   r.counts["made_again"] = c.earth.made_again();
   r.counts["dropped"] = c.earth.dropped();

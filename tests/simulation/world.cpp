@@ -43,7 +43,7 @@ void world::apply(core::event e) {
   if (auto const broken = witness_.after(fx); !broken.empty())
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (steps_ % check_every == 0) check_invariants();
-  check_lone_ones(fx);
+  check_exclusive_ones(fx);
   learn_what_runs_again(fx);
   arm();
   perform(fx);
@@ -84,16 +84,16 @@ void world::arm() {
 }
 
 // What was sent, as seen from outside: nothing stands beside one that is listed as to run alone.
-void world::check_lone_ones(core::effects const& fx) {
+void world::check_exclusive_ones(core::effects const& fx) {
   if (fx.assignments.empty()) return;
-  for (auto const& lone : server_->overview(now_).alone) {
-    auto const is_it = [&](core::assignment const& a) { return a.closure == lone.closure; };
+  for (auto const& exclusives : server_->overview(now_).exclusive) {
+    auto const is_it = [&](core::assignment const& a) { return a.closure == exclusives.closure; };
     counts["alone"] += static_cast<std::uint64_t>(
         std::count_if(fx.assignments.begin(), fx.assignments.end(), is_it));
     for (auto const stream : witness_.streams()) {
       auto const& held = witness_.held(stream);
       if (held.size() > 1 && std::any_of(held.begin(), held.end(), is_it))
-        throw violation("closure " + std::to_string(core::raw(lone.closure)) +
+        throw violation("closure " + std::to_string(core::raw(exclusives.closure)) +
                         " is to run alone and shares its worker");
     }
   }
@@ -101,7 +101,7 @@ void world::check_lone_ones(core::effects const& fx) {
 
 // No view lists them: they belong to no session.
 void world::learn_what_runs_again(core::effects const& fx) {
-  for (auto const& r : fx.remarks) {
+  for (auto const& r : fx.log_events) {
     constexpr std::string_view before = "runs again as cl_";
     if (auto const at = r.text.find(before); at != std::string::npos)
       again_.push_back(
@@ -140,7 +140,7 @@ void world::fold(core::effects const& fx) {
     if (o.failure) fold(static_cast<std::uint64_t>(o.failure->kind)), fold(o.failure->attempt);
   }
   for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
-  for (auto const& m : fx.remarks) fold(static_cast<std::uint64_t>(m.kind));
+  for (auto const& m : fx.log_events) fold(static_cast<std::uint64_t>(m.kind));
   for (auto const& v : fx.value_moves)
     fold(raw(v.closure)), fold(static_cast<std::uint64_t>(v.kind));
   for (auto const& r : fx.replies)

@@ -81,7 +81,7 @@ class world : public virtual_time {
   void listen(core::effects const& fx);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);
-  void check_lone_ones(core::effects const& fx);
+  void check_exclusive_ones(core::effects const& fx);
   void learn_what_runs_again(core::effects const& fx);
   void arm();
 

@@ -52,7 +52,7 @@ struct hub_worker : worker_sink {
     held.insert(held.end(), b.begin(), b.end());
   }
   void on_stop(core::stop_request const& s) override { stops.push_back(s.closure); }
-  void on_recall(core::recall_request const& r) override { recalls.push_back(r.closure); }
+  void on_retract(core::retract_request const& r) override { retractions.push_back(r.closure); }
   void on_drop(core::per_worker_id v) override { dropped.push_back(v); }
   void on_drain() override { drained = true; }
   void on_disconnect(muster::status const& why, bool f) override {
@@ -66,7 +66,7 @@ struct hub_worker : worker_sink {
   std::int64_t index = -1;
   std::vector<core::assignment> held;
   std::vector<core::closure_id> stops;
-  std::vector<core::closure_id> recalls;
+  std::vector<core::closure_id> retractions;
   bool drained = false, final = false;
   std::vector<core::per_worker_id> dropped;
   muster::status ended;

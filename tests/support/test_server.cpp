@@ -29,19 +29,19 @@ std::function<void(core::time_point)> test_server::arm(coro::timer& t, std::func
 }
 
 void test_server::make_hubs(core::config const& c) {
-  server::hub_environment closures;
+  server::hub_dependencies closures;
   closures.now = [this] { return clock_.now(); };
   closures.arm = arm(closures_due_, [this] { hub_->on_deadline(); });
   if (c.durable) {
-    closures.write_down = [this](auto const&) { line_.wrote(++written_); };
-    closures.line = &line_;
+    closures.write_down = [this](auto const&) { commits_.wrote(++written_); };
+    closures.commits = &commits_;
   }
   hub_ = std::make_unique<server::hub>(c, std::move(closures));
   pools_ = std::make_unique<server::pools>(*hub_, wide_);
-  server::coordination_environment agents;
+  server::coordination_dependencies agents;
   agents.now = [this] { return clock_.now(); };
   agents.arm = arm(agents_due_, [this] { agents_->on_deadline(); });
-  agents.tell = [](server::notice const&) {};
+  agents.tell = [](server::log_event const&) {};
   agents_ = std::make_unique<server::coordination_hub>(coordination::limits{},
                                                        std::random_device{}(), std::move(agents));
 }

@@ -103,11 +103,11 @@ class test_server {
 
   /// Where the core is durable: all that was said so far is on the disk that is played here.
   void write_all() {
-    on_engine([this](server::hub& h) { return line_.on_durable(written_, {}, h.now()), 0; });
+    on_engine([this](server::hub& h) { return commits_.on_durable(written_, {}, h.now()), 0; });
   }
   void fail_disk() {
     on_engine([this](server::hub& h) {
-      return line_.on_durable(line_.durable(), {code::internal, "no disk"}, h.now()), 0;
+      return commits_.on_durable(commits_.durable(), {code::internal, "no disk"}, h.now()), 0;
     });
   }
   void set_serving(bool serving) {
@@ -137,7 +137,7 @@ class test_server {
   coro::timer closures_due_, agents_due_;
   coro::task_group tasks_;
   core::server_wide wide_{core::time_point{}};
-  server::durable_line line_;
+  server::commit_queue commits_;
   std::uint64_t written_ = 0;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;

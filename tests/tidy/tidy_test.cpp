@@ -223,7 +223,7 @@ TEST(tidy, every_coroutine_belongs_to_a_task_group) {
     for (std::size_t i = 0; i < s.lines.size(); ++i) {
       auto const& line = s.lines[i];
       auto const code = line.substr(0, line.find("//"));
-      if (std::regex_search(code, word) && code.find("worker_detached") == std::string::npos &&
+      if (std::regex_search(code, word) && code.find("worker_disconnected") == std::string::npos &&
           code.find("asio") != std::string::npos)
         ADD_FAILURE() << s.path << ":" << i + 1 << ": asio::detached; use coro::task_group";
     }

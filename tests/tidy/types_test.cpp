@@ -35,7 +35,7 @@ constexpr big_type with_more_fields[] = {
     {"web_options.hpp", "web_options", 25},
     {"barrier.hpp", "barrier", 25},
     {"configuration.hpp", "configuration", 24},
-    {"seat.hpp", "seat", 23},
+    {"worker_slots.hpp", "worker_slots", 23},
     {"submission.hpp", "job_request", 22},
 };
 

@@ -44,7 +44,7 @@ TEST_F(closures, one_tells_its_state_and_attempts) {
 }
 
 // Once it answers quickly, a worker is sent more than it has slots.
-TEST_F(closures, one_that_was_sent_ahead_is_queued_and_tells_where) {
+TEST_F(closures, one_that_was_prefetched_is_queued_and_tells_where) {
   auto& w = add_worker(worker::habit::hold, 3, 1);
   json::value last;
   ASSERT_TRUE(eventually([&] {

@@ -28,20 +28,20 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
     : gate_(clock_now),
       keeper_(gate_, {.now = clock_now,
                       .arm = [](core::time_point) {},
-                      .tell = [this](server::notice const& n) { events_.add(clock_now(), n); },
+                      .tell = [this](server::log_event const& n) { events_.add(clock_now(), n); },
                       .ended = [this](std::string const& id) { on_token_ended(id); },
                       .write_down = keeps_tokens ? [](core::token_fact const&) {}
                                                  : std::function<void(core::token_fact const&)>()}),
       blobs_(blob_options(), {.now = clock_now, .post = [this](std::function<void()> work) {
                                 run_later(std::move(work));
                               }}) {
-  auto const tell = [this](server::notice const& n) { events_.add(clock_now(), n); };
-  server::hub_environment environment;
-  environment.now = clock_now;
-  environment.arm = [this](core::time_point t) { deadline_ = t; };
-  environment.tell = environment.remark = tell;
-  environment.pool.wide = &wide_;
-  server::coordination_environment around;
+  auto const tell = [this](server::log_event const& n) { events_.add(clock_now(), n); };
+  server::hub_dependencies dependencies;
+  dependencies.now = clock_now;
+  dependencies.arm = [this](core::time_point t) { deadline_ = t; };
+  dependencies.tell = dependencies.log = tell;
+  dependencies.pool.wide = &wide_;
+  server::coordination_dependencies around;
   around.now = clock_now;
   around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
   around.tell = tell;
@@ -49,14 +49,14 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
   if (limits.journalled) {
     config.durable = true;
-    environment.line = &coordination_->line();
-    environment.journal_refusal = [this] { return refusal_; };
-    environment.write_down = [this](std::vector<core::fact> const&) {
-      coordination_->line().wrote(write_batch());
+    dependencies.commits = &coordination_->commits();
+    dependencies.journal_refusal = [this] { return refusal_; };
+    dependencies.write_down = [this](std::vector<core::fact> const&) {
+      coordination_->commits().wrote(write_batch());
     };
   }
-  hub_ = std::make_unique<server::hub>(config, environment);
-  pools_ = std::make_unique<server::pools>(*hub_, wide_, surroundings_of_pools(config));
+  hub_ = std::make_unique<server::hub>(config, dependencies);
+  pools_ = std::make_unique<server::pools>(*hub_, wide_, dependencies_of_pools(config));
   (void)blobs_.start();
   auto const post = [this](std::function<void()> work) { return run_later(std::move(work)); };
   engine_services const services{*pools_, *coordination_, events_, endpoints_, blobs_, &keeper_};
@@ -68,7 +68,7 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   thread_ = std::thread([this] { loop(); });
 }
 
-void engine::write_down(server::coordination_environment& around) {
+void engine::write_down(server::coordination_dependencies& around) {
   around.write_down = [this](std::vector<core::coordination::fact> const&) {
     return write_batch();
   };
@@ -98,19 +98,19 @@ void engine::fill_disk() {
 }
 
 // Hubs of other clusters have no timer here: what they do by themselves is tested elsewhere.
-server::pools_environment engine::surroundings_of_pools(core::config config) {
+server::pools_dependencies engine::dependencies_of_pools(core::config config) {
   return {.find = [this](std::string_view name) { return coordination_->state().find(name); },
           .main = [this] { return endpoints_.main(); },
           .make =
-              [this, config](core::coordination::cluster_id c, server::pool_surroundings pool) {
-                server::hub_environment environment;
-                environment.now = clock_now;
-                environment.arm = [](core::time_point) {};
-                environment.pool = std::move(pool);
-                environment.cluster = coordination_->state().spec(c).name;
+              [this, config](core::coordination::cluster_id c, server::pool_dependencies pool) {
+                server::hub_dependencies dependencies;
+                dependencies.now = clock_now;
+                dependencies.arm = [](core::time_point) {};
+                dependencies.pool = std::move(pool);
+                dependencies.cluster = coordination_->state().spec(c).name;
                 auto of_it = config;
-                of_it.cluster = environment.cluster;
-                return std::make_shared<server::hub>(of_it, std::move(environment));
+                of_it.cluster = dependencies.cluster;
+                return std::make_shared<server::hub>(of_it, std::move(dependencies));
               }};
 }
 
@@ -249,7 +249,7 @@ void worker::lose(std::string const& reason) {
   auto const gone = [&](server::hub& h) {
     if (!attached) return;
     attached = false;
-    core::worker_detached d;
+    core::worker_disconnected d;
     d.stream = stream;
     d.reason = reason;
     h.apply(d);

@@ -63,7 +63,7 @@ class engine final {
   std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
 
   /// One more event of the feed.
-  void tell(server::notice what) {
+  void tell(server::log_event what) {
     run([&](engine_services&) { events_.add({}, std::move(what)); });
   }
 
@@ -73,12 +73,12 @@ class engine final {
   void fill_disk();
 
  private:
-  void write_down(server::coordination_environment& around);
+  void write_down(server::coordination_dependencies& around);
   std::uint64_t write_batch();
   bool run_later(std::function<void()> work);
   void loop();
   void on_deadline();
-  server::pools_environment surroundings_of_pools(core::config config);
+  server::pools_dependencies dependencies_of_pools(core::config config);
 
   std::mutex mutex_;
   std::condition_variable changed_;

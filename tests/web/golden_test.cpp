@@ -152,7 +152,7 @@ TEST_P(golden_rows, have_the_same_shape) {
 INSTANTIATE_TEST_SUITE_P(topics, golden_rows,
                          ::testing::Values("clusters", "agents", "barriers", "events"));
 
-TEST_F(golden_hello, attention) {
+TEST_F(golden_hello, alerts) {
   start();
   post_json("/api/v1/jobs", R"({"closures":[{"function":"f"}]})", 201);
   test::socket s(port());

@@ -42,7 +42,7 @@ struct engine_services {
   server::token_keeper* tokens = nullptr;  // null: there are none
 };
 
-/// The web layer's only door to the engine: work that is handed over runs there, one piece at a
+/// The web layer's only access to the engine: work that is handed over runs there, one piece at a
 /// time, in the order it was posted. Owned by the composition root. Any thread.
 class engine_gateway {
  public:
@@ -169,7 +169,7 @@ struct pool_work {
   decltype(auto) operator()(engine_services& services, Args&&... args) {
     return work(services.pools.of(id), std::forward<Args>(args)...);
   }
-  void when_told(engine_services& services, server::durable_line::told told) const {
+  void when_told(engine_services& services, server::commit_queue::told told) const {
     services.pools.of(id).when_told(id, std::move(told));
   }
   Id id;
@@ -208,7 +208,7 @@ class engine_link {
     auto run = [work = std::move(work)](engine_services& services,
                                         answer_handle<R> const& slot) mutable {
       if constexpr (requires { F::is_told_durably; }) {
-        if (!services.coordination.line().idle()) {
+        if (!services.coordination.commits().idle()) {
           auto value = std::make_shared<R>(enter(services, work));
           return work.when_told(services, [slot, value](muster::status const& lost) {
             lost.ok() ? slot->send(std::move(*value)) : slot->fail(lost);

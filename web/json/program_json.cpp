@@ -8,9 +8,9 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t name_bytes_max = 256;
+constexpr std::size_t program_name_bytes_max = 256;
 constexpr std::size_t text_bytes_max = 128 * 1024;
-constexpr std::size_t metadata_bytes_max = 16 * 1024;
+constexpr std::size_t program_metadata_bytes_max = 16 * 1024;
 constexpr std::size_t names_max = 64;
 constexpr std::int64_t priority_max = 1'000'000;
 constexpr core::duration longest = std::chrono::hours(24 * 365);
@@ -46,7 +46,7 @@ json_kind<core::named_amounts> amounts() {
       all.emplace_back(m.key(), static_cast<std::uint32_t>(amount.read(check, m.value())));
     return all;
   };
-  return {schema::map(amount.schema, schema::text(1, name_bytes_max), names_max), read};
+  return {schema::map(amount.schema, schema::text(1, program_name_bytes_max), names_max), read};
 }
 
 struct group_members {
@@ -63,7 +63,7 @@ json_object<group_members> const& group_table() {
        nested(&g::tasks, field("max", &t::max, an_integer(1, UINT32_MAX))),
        nested(&g::tasks, field("command", &t::command, texts())),
        nested(&g::tasks, field("resources", &t::resources, amounts())),
-       nested(&g::tasks, field("labels", &t::labels, named_texts(name_bytes_max)))});
+       nested(&g::tasks, field("labels", &t::labels, named_texts(program_name_bytes_max)))});
   return table;
 }
 
@@ -96,11 +96,11 @@ json_field<core::program_spec> tasks_field() {
           "required, how many of which type: {\"worker\": 8}"};
 }
 
-json_field<core::program_spec> metadata_field() {
+json_field<core::program_spec> program_metadata_field() {
   auto read = [](json_check& check, json_ref const& at, core::program_spec& spec) {
     if (!check.is(at, json_type::object)) return;
-    auto const limit = std::to_string(metadata_bytes_max) + " bytes";
-    if (at.text().size() > metadata_bytes_max)
+    auto const limit = std::to_string(program_metadata_bytes_max) + " bytes";
+    if (at.text().size() > program_metadata_bytes_max)
       check.fail(impossible(at.path(), "the limit is " + limit, limit));
     spec.metadata = at.text();
   };
@@ -112,8 +112,8 @@ json_object<program_request> const& program_table() {
   using s = core::program_spec;
   auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
   static json_object<r> const table(
-      {of(field("name", &s::name, a_text(name_bytes_max))),
-       field("cluster", &r::cluster, a_text(name_bytes_max)),
+      {of(field("name", &s::name, a_text(program_name_bytes_max))),
+       field("cluster", &r::cluster, a_text(program_name_bytes_max)),
        of(field("command", &s::command, texts())), of(tasks_field()),
        of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
        of(field("env", &s::env, named_texts(text_bytes_max))),
@@ -124,8 +124,8 @@ json_object<program_request> const& program_table() {
        of(field("deadline", &s::deadline, a_duration(longest))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("ends_with", &s::ends_with, texts())),
-       of(field("idempotency_key", &s::idempotency_key, a_text(name_bytes_max))),
-       of(metadata_field())});
+       of(field("idempotency_key", &s::idempotency_key, a_text(program_name_bytes_max))),
+       of(program_metadata_field())});
   return table;
 }
 

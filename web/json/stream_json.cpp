@@ -23,7 +23,7 @@ struct offset {
 };
 
 struct state_number {
-  core::bar_state state{};
+  core::span_state state{};
   void write(json_out& out) const { out.number(static_cast<unsigned>(state)); }
   static schema::json schema() { return schema::integer(0, 3); }
 };
@@ -46,16 +46,16 @@ class stream_writer {
     std::size_t i = 0;
     for (auto const& [f, name] : a.functions) position_.emplace(f, i++);
     base_ = a.now;
-    for (auto const& b : a.bars) base_ = std::min(base_, b.started);
+    for (auto const& b : a.spans) base_ = std::min(base_, b.started);
     base_ = std::chrono::floor<std::chrono::milliseconds>(base_);
-    for (auto const& b : a.bars) name_job(b.job);
+    for (auto const& b : a.spans) name_job(b.job);
     for (auto const& r : a.running) name_job(r.job);
   }
 
   void say(member_list const& m) const {
     m("now_ms", a_.now);
     m("base_ms", base_);
-    m("since_ms", a_.since, "bars are complete since then");
+    m("since_ms", a_.since, "spans are complete since then");
     m("next", a_.next, "ask again with after=");
     m("more", a_.more, "there is more behind `next` already");
     auto const lane = [this](member_list const& of, auto const& numbered) {
@@ -69,7 +69,7 @@ class stream_writer {
     m.list("functions", a_.functions, [](auto const& named) { return named.second; });
     m.list("jobs", jobs_, text_or_none<core::session_id>,
            "empty: of sums and of the server's own closures");
-    m.object("bars", [this](member_list const& of) { say_bars(of); });
+    m.object("bars", [this](member_list const& of) { say_spans(of); });
     m.object(
         "running", [this](member_list const& of) { say_running(of); },
         "what the slots of workers work on now");
@@ -90,32 +90,32 @@ class stream_writer {
   std::size_t place(core::session_id id) const { return job_position_.at(id); }
   offset since_base(core::time_point t) const { return {us(t) - us(base_)}; }
 
-  void say_bars(member_list const& m) const {
-    auto const& bars = a_.bars;
-    using bar = core::bar_view const&;
-    m.list("lane", bars, [](bar b) { return b.lane; });
+  void say_spans(member_list const& m) const {
+    auto const& spans = a_.spans;
+    using span = core::span_view const&;
+    m.list("lane", spans, [](span b) { return b.lane; });
     m.list(
-        "start_us", bars, [this](bar b) { return since_base(b.started); }, "after base_ms");
-    m.list("duration_us", bars, [](bar b) { return b.lasted.count(); });
+        "start_us", spans, [this](span b) { return since_base(b.started); }, "after base_ms");
+    m.list("duration_us", spans, [](span b) { return b.lasted.count(); });
     m.list(
-        "busy_us", bars, [](bar b) { return b.busy.count(); },
+        "busy_us", spans, [](span b) { return b.busy.count(); },
         "of a sum: what its closures took together");
     m.list(
-        "function", bars, [this](bar b) { return place(b.function); },
+        "function", spans, [this](span b) { return place(b.function); },
         "position in functions; beyond them: a sum of several functions");
     m.list(
-        "state", bars, [](bar b) { return state_number{b.state}; },
+        "state", spans, [](span b) { return state_number{b.state}; },
         "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; of a sum 1 when one has "
         "failed");
     m.list(
-        "count", bars, [](bar b) { return b.count; },
+        "count", spans, [](span b) { return b.count; },
         "1 or, of those of less than 1 ms, how many of the function the task ended within "
         "100 ms");
-    m.list("failed", bars, [](bar b) { return b.failed; });
+    m.list("failed", spans, [](span b) { return b.failed; });
     m.list(
-        "closure", bars, [](bar b) { return text_or_none(b.closure); }, "empty: a sum");
+        "closure", spans, [](span b) { return text_or_none(b.closure); }, "empty: a sum");
     m.list(
-        "job", bars, [this](bar b) { return place(b.job); }, "position in jobs");
+        "job", spans, [this](span b) { return place(b.job); }, "position in jobs");
   }
 
   void say_running(member_list const& m) const {
@@ -151,9 +151,9 @@ class stream_writer {
 
 }  // namespace
 
-std::string_view name(core::bar_state s) {
+std::string_view name(core::span_state s) {
   static constexpr std::string_view names[] = {"SUCCEEDED", "FAILED", "CANCELLED", "LOST"};
-  return named<core::bar_state::lost>(names, s);
+  return named<core::span_state::lost>(names, s);
 }
 
 void stream_answer::take(core::activity_names names) {

@@ -22,7 +22,7 @@ struct stream_answer {
   std::string cluster;  // empty: the main one
   std::map<std::uint32_t, core::lane_view> lanes;
   std::map<core::function_id, std::string> functions;
-  std::vector<core::bar_view> bars;
+  std::vector<core::span_view> spans;
   std::vector<core::running_view> running;
   std::vector<core::minute_view> minutes;
 
@@ -87,6 +87,6 @@ class trace_json {
   std::uint32_t last_thread_ = 0;
 };
 
-std::string_view name(core::bar_state s);
+std::string_view name(core::span_state s);
 
 }  // namespace muster::web

@@ -88,7 +88,7 @@ void gang_members(member_list const& m, core::gang_view const& g) {
   m("why", text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string()));
 }
 
-void wish_members(member_list const& m, core::wish_view const& w) {
+void demand_members(member_list const& m, core::demand_view const& w) {
   m.object("needs", [&w](member_list const& of) { needs_members(of, w.needs, false); });
   m("functions", w.functions, "at most ten");
   m("queued", w.queued);
@@ -147,7 +147,7 @@ void members(member_list const& m, core::job_view const& j) {
   m("stopping", j.stopping);
   m("streaming", j.streaming);
   m.when(j.streaming)("generation", j.generation);
-  m.when(j.holding).object("holding", [&j](member_list const& of) {
+  m.when(j.resumable).object("holding", [&j](member_list const& of) {
     of("attached", j.attached);
     of("detached", j.detached);
     of.when(j.lease_until != core::never)("kept_until_ms", j.lease_until);
@@ -161,7 +161,7 @@ void members(member_list const& m, core::job_view const& j) {
       "of a session: closures from before a restart that its client had released; not in counts");
   m("values", j.values);
   m("value_bytes", j.value_bytes);
-  m("put_back", j.put_back);
+  m("put_back", j.requeued);
   m("retried", j.retried);
   m.some("client", j.client, "who has the session, or had it last");
   m.some("submitted_by", j.submitted_by, with_token);
@@ -203,7 +203,7 @@ void members(member_list const& m, core::closure_view const& c,
   m.some("callable", absl::BytesToHexString(c.callable), "its SHA-256, hexadecimal");
   m("state", c.state);
   m("cancel_requested", c.cancel_requested);
-  m("alone", c.alone,
+  m("alone", c.exclusive,
     "it has lost worker after worker: the one it runs on does nothing else meanwhile");
   m.some("history", c.history, "only a row is left of it: no arguments, no value");
   m.some("sent_to", c.sent_to);
@@ -248,7 +248,7 @@ void members(member_list const& m, core::task_view const& t, core::time_point no
   m("credits", t.credits);
   m("running", t.running);
   m("waiting_for_values", t.waiting);
-  m("sent_ahead", t.sent_ahead);
+  m("sent_ahead", t.prefetched);
   m("finished", t.finished);
   m("failed", t.failed);
   m("restarts", t.restarts);
@@ -297,8 +297,8 @@ void members(member_list const& m, core::gangs_view const& all) {
   m("more", all.more, "gangs that are not shown");
 }
 
-void members(member_list const& m, core::wishes_view const& all) {
-  m.list("wishes", all.items, wish_members);
+void members(member_list const& m, core::unmet_demand_view const& all) {
+  m.list("wishes", all.items, demand_members);
   m("complete", all.complete, "false: there is more than was looked at");
 }
 

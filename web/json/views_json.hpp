@@ -51,7 +51,7 @@ void function_counts(member_list const& m, Function const& f) {
 }
 void members(member_list const& m, core::per_worker_view const& v);
 void members(member_list const& m, core::gangs_view const& all);
-void members(member_list const& m, core::wishes_view const& all);
+void members(member_list const& m, core::unmet_demand_view const& all);
 void members(member_list const& m, server::log_line const& l);
 void members(member_list const& m, server::closure_progress const& p);
 /// The content of a value inside other JSON: itself when it is JSON, else {"$bytes":"base64"}.

@@ -64,7 +64,7 @@ void copy_barriers(engine_services& services, cluster_id c, copied& into) {
   }
 }
 
-copied copy(engine_services& services, cluster_wishes wishes, server::cluster_scope const& scope) {
+copied copy(engine_services& services, topics_asked asked, server::cluster_scope const& scope) {
   auto const& all = services.coordination.state();
   copied c;
   c.now = services.coordination.now();
@@ -76,14 +76,14 @@ copied copy(engine_services& services, cluster_wishes wishes, server::cluster_sc
     c.ids.resize(clusters_shown);
   }
   for (auto const id : c.ids) {
-    if (wishes.clusters) {
+    if (asked.clusters) {
       c.clusters.push_back(all.view(id, c.now));
       c.clusters.back().address = services.endpoints.address(id);
       c.worked.push_back(has_workers(services, id));
     }
-    if (wishes.barriers) copy_barriers(services, id, c);
+    if (asked.barriers) copy_barriers(services, id, c);
   }
-  if (wishes.events)
+  if (asked.events)
     c.events = services.events.newest(0, events_shown,
                                       [&](server::event const& e) { return scope.sees(e.what); });
   return c;
@@ -217,18 +217,15 @@ cluster_rows to_rows(copied const& c) {
 
 }  // namespace
 
-coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
-                                                          cluster_wishes wishes,
+coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,
                                                           server::shared_scope scope) {
-  auto first = [wishes, scope](engine_services& services) {
-    return copy(services, wishes, *scope);
-  };
+  auto first = [asked, scope](engine_services& services) { return copy(services, asked, *scope); };
   auto const c = co_await engine.on_engine(std::move(first));
   if (!c) co_return c.error();
   auto rows = to_rows(*c);
   agent_cursor at;
   heartbeat_ages ages;
-  while (wishes.agents && at.cluster < c->ids.size()) {
+  while (asked.agents && at.cluster < c->ids.size()) {
     if (rows.agents.size() >= agents_shown) {
       rows.more_agents = 1;
       break;

@@ -10,7 +10,7 @@
 namespace muster::web {
 
 /// The topics that somebody watches.
-struct cluster_wishes {
+struct topics_asked {
   bool clusters = false, agents = false, barriers = false, events = false;
   bool any() const { return clusters || agents || barriers || events; }
 };
@@ -36,8 +36,7 @@ inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with
 inline constexpr std::size_t missing_shown = 50;           // of a barrier
 inline constexpr std::size_t events_shown = 300;
 
-coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine,
-                                                          cluster_wishes wishes,
+coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,
                                                           server::shared_scope scope);
 
 }  // namespace muster::web

@@ -8,42 +8,44 @@ namespace muster::web {
 
 namespace {
 
-log_news look(server::pools& pools, log_wish const& wish, server::cluster_scope const& scope) {
-  bool const of_job = wish.of.closure == core::closure_id{};
-  auto& h = of_job ? pools.of(wish.of.job) : pools.of(wish.of.closure);
+log_news look(server::pools& pools, log_interest const& interest,
+              server::cluster_scope const& scope) {
+  bool const of_job = interest.of.closure == core::closure_id{};
+  auto& h = of_job ? pools.of(interest.of.job) : pools.of(interest.of.closure);
   log_news news;
-  news.name = wish.name;
+  news.name = interest.name;
   news.now = h.now();
   if (!scope.sees(h.cluster())) {
     news.known = false;
     return news;
   }
-  auto of = of_job ? log_target_of(h, wish.of.job) : log_target_of(h, wish.of.closure);
-  auto log = of ? look_at_log(h, *of, wish.after, log_lines_shown, true) : of.error();
+  auto of = of_job ? log_target_of(h, interest.of.job) : log_target_of(h, interest.of.closure);
+  auto log = of ? look_at_log(h, *of, interest.after, log_lines_shown, true) : of.error();
   if (!log) {
     news.known = false;
     return news;
   }
   auto& lines = log->page.lines;
   std::size_t seen = 0;
-  while (seen < lines.size() && lines[seen].seq <= wish.after) ++seen;
+  while (seen < lines.size() && lines[seen].seq <= interest.after) ++seen;
   news.skipped = seen == 0 && lines.size() == log_lines_shown;
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(seen));
   news.lines = std::move(lines);
   news.dropped = log->page.dropped;
   news.ended = log->ended;
-  news.progress = h.logs().progress(wish.of.closure);
+  news.progress = h.logs().progress(interest.of.closure);
   return news;
 }
 
 }  // namespace
 
 coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_wish> wishes,
+                                                               std::vector<log_interest> interests,
                                                                server::shared_scope scope) {
-  auto work = [wishes = std::move(wishes), scope = std::move(scope)](engine_services& services) {
+  auto work = [interests = std::move(interests),
+               scope = std::move(scope)](engine_services& services) {
     std::vector<log_news> all;
-    for (auto const& w : wishes) all.push_back(look(services.pools, w, *scope));
+    for (auto const& w : interests) all.push_back(look(services.pools, w, *scope));
     return all;
   };
   co_return co_await engine.on_engine(std::move(work));

@@ -21,7 +21,7 @@ inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
 
 /// Which lines a topic has not seen.
-struct log_wish {
+struct log_interest {
   std::string name;
   server::log_target of;
   std::uint64_t after = 0;
@@ -44,7 +44,7 @@ struct log_news {
 
 /// Asks the engine for all of them together; a log of a cluster out of scope is not known.
 coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_wish> wishes,
+                                                               std::vector<log_interest> interests,
                                                                server::shared_scope scope);
 
 class log_topic final : public topic {
@@ -55,7 +55,7 @@ class log_topic final : public topic {
   log_topic(std::string name, server::log_target of, std::uint64_t seq)
       : topic(name, seq), named_(std::move(name)), of_(of), too_old_(seq) {}
 
-  log_wish wish() const { return {named_, of_, last_}; }
+  log_interest interest() const { return {named_, of_, last_}; }
   void update(log_news news);
 
   bool can_serve(std::uint64_t from) const override { return from > too_old_ && from <= seq(); }

@@ -26,11 +26,11 @@ enum class topic_name : std::uint8_t {
   agents,
   barriers,
   events,
-  attention
+  alerts
 };
 inline constexpr std::array topic_names{
     topic_name::counters, topic_name::tasks,    topic_name::jobs,   topic_name::clusters,
-    topic_name::agents,   topic_name::barriers, topic_name::events, topic_name::attention};
+    topic_name::agents,   topic_name::barriers, topic_name::events, topic_name::alerts};
 std::string_view name(topic_name t);
 
 using shared_text = std::shared_ptr<std::string const>;

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "server/history/jobs/pages.hpp"
-#include "web/attention/collect.hpp"
+#include "web/alerts/collect.hpp"
 #include "web/live/subscriber.hpp"
 
 namespace muster::web {
@@ -13,7 +13,7 @@ namespace muster::web {
 namespace {
 using clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds attention_every{1000};
+constexpr std::chrono::milliseconds alerts_every{1000};
 
 // Where a listing of tasks goes on: in which of the pools, and at which of its rows.
 struct task_place {
@@ -91,7 +91,7 @@ topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::strin
 
 topic& topic_set::topic_of(topic_name t) {
   std::array<topic*, topic_names.size()> const all{&counters_, &tasks_,    &jobs_,   &cluster_rows_,
-                                                   &agents_,   &barriers_, &events_, &attention_};
+                                                   &agents_,   &barriers_, &events_, &alerts_};
   return *all[static_cast<std::size_t>(t)];
 }
 
@@ -109,7 +109,7 @@ coro::task<void> topic_set::gather() {
   }
   co_await gather_numbers();
   co_await gather_clusters();
-  co_await gather_attention();
+  co_await gather_alerts();
   co_await gather_logs();
 }
 
@@ -129,43 +129,43 @@ coro::task<void> topic_set::gather_numbers() {
 }
 
 coro::task<void> topic_set::gather_clusters() {
-  cluster_wishes wishes;
-  wishes.clusters = wanted(topic_name::clusters);
-  wishes.agents = wanted(topic_name::agents);
-  wishes.barriers = wanted(topic_name::barriers);
-  wishes.events = wanted(topic_name::events);
-  if (wishes.any()) {
-    auto all = co_await collect_clusters(engine_, wishes, scope_);
+  topics_asked asked;
+  asked.clusters = wanted(topic_name::clusters);
+  asked.agents = wanted(topic_name::agents);
+  asked.barriers = wanted(topic_name::barriers);
+  asked.events = wanted(topic_name::events);
+  if (asked.any()) {
+    auto all = co_await collect_clusters(engine_, asked, scope_);
     if (!all) co_return;
-    auto const take = [&](bool wish, rows_topic& topic, topic_rows& rows) {
-      if (wish) topic.update(std::move(rows.rows), rows.more, all->now);
+    auto const take = [&](bool on, rows_topic& topic, topic_rows& rows) {
+      if (on) topic.update(std::move(rows.rows), rows.more, all->now);
     };
-    take(wishes.clusters, cluster_rows_, all->clusters);
-    if (wishes.agents)
+    take(asked.clusters, cluster_rows_, all->clusters);
+    if (asked.agents)
       agents_.update(std::move(all->agents), all->more_agents, all->now, std::move(all->ages));
-    take(wishes.barriers, barriers_, all->barriers);
-    take(wishes.events, events_, all->events);
+    take(asked.barriers, barriers_, all->barriers);
+    take(asked.events, events_, all->events);
   }
-  cluster_rows_.live = wishes.clusters;
-  agents_.live = wishes.agents;
-  barriers_.live = wishes.barriers;
-  events_.live = wishes.events;
+  cluster_rows_.live = asked.clusters;
+  agents_.live = asked.agents;
+  barriers_.live = asked.barriers;
+  events_.live = asked.events;
 }
 
 // Once a second is enough for people.
-coro::task<void> topic_set::gather_attention() {
-  bool const wish = wanted(topic_name::attention);
-  auto const due = !attention_.live || clock::now() - attention_at_ >= attention_every;
-  if (wish && due) {
-    attention_at_ = clock::now();
-    auto const facts = co_await collect_attention(engine_, scope_);
+coro::task<void> topic_set::gather_alerts() {
+  bool const on = wanted(topic_name::alerts);
+  auto const due = !alerts_.live || clock::now() - alerts_at_ >= alerts_every;
+  if (on && due) {
+    alerts_at_ = clock::now();
+    auto const facts = co_await collect_alerts(engine_, scope_);
     if (!facts) co_return;
     named_rows rows;
-    for (auto const& item : attention(*facts))
+    for (auto const& item : alerts_of(*facts))
       rows.emplace_back(key_of(item), json_text([&item](json_out& out) { write(out, item); }));
-    attention_.update(std::move(rows), 0, facts->now);
+    alerts_.update(std::move(rows), 0, facts->now);
   }
-  attention_.live = wish;
+  alerts_.live = on;
 }
 
 log_topic* topic_set::log_of(std::string const& name) {
@@ -189,9 +189,9 @@ coro::task<void> topic_set::gather_logs() {
     return true;
   });
   if (logs_.empty()) co_return;
-  std::vector<log_wish> wishes;
-  for (auto const& [name, topic] : logs_) wishes.push_back(topic->wish());
-  auto all = co_await collect_logs(engine_, std::move(wishes), scope_);
+  std::vector<log_interest> interests;
+  for (auto const& [name, topic] : logs_) interests.push_back(topic->interest());
+  auto all = co_await collect_logs(engine_, std::move(interests), scope_);
   if (!all) co_return;
   // Topics may have come meanwhile, none has gone.
   for (auto& news : *all)

@@ -56,7 +56,7 @@ class topic_set {
   bool wanted(topic_name t) const;
   coro::task<void> gather_numbers();
   coro::task<void> gather_clusters();
-  coro::task<void> gather_attention();
+  coro::task<void> gather_alerts();
   coro::task<void> gather_logs();
   coro::task<muster::result<gathered>> ask(bool tasks, bool jobs);
 
@@ -69,8 +69,8 @@ class topic_set {
   jobs_topic jobs_;
   agents_topic agents_;
   rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
-      events_{topic_name::events}, attention_{topic_name::attention};
-  std::chrono::steady_clock::time_point attention_at_{};
+      events_{topic_name::events}, alerts_{topic_name::alerts};
+  std::chrono::steady_clock::time_point alerts_at_{};
   /// Bounded by the clients and websocket_logs_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_

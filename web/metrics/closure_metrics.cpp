@@ -56,7 +56,7 @@ void write_tasks(metric_text& m, measured_closures const& c) {
   each("muster_task_running", "gauge", "Closures that the slots of a task work on.",
        [](auto const& t) { return t.running; });
   each("muster_task_sent_ahead", "gauge", "Closures that a task holds beyond those; queued.",
-       [](auto const& t) { return t.sent_ahead; });
+       [](auto const& t) { return t.prefetched; });
   m.gauge("muster_tasks_unmeasured", "Tasks beyond those that have lines of their own.",
           c.tasks_more);
 }
@@ -124,7 +124,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
             "Workers that were lost; what they held went back to the queue.",
             c.metrics.worker_failures);
   m.counter("muster_closures_recalled_total",
-            "Closures sent ahead to one worker and given back for another.", c.metrics.recalled);
+            "Closures prefetched to one worker and given back for another.", c.metrics.retracted);
   m.counter("muster_closure_stop_requests_total",
             "Running closures that their workers were asked to stop.", c.metrics.stop_requests);
   auto full = c.metrics.full;

@@ -41,7 +41,7 @@ void stalled_members(member_list const& m, core::stalled_closure const& s) {
   m("since_ms", s.since);
 }
 
-void lone_members(member_list const& m, core::lone_closure const& a) {
+void exclusive_members(member_list const& m, core::exclusive_closure const& a) {
   m("closure", a.closure);
   m.some("job", a.job, "none: it makes a lost value again");
   m("function", a.function);
@@ -65,7 +65,7 @@ void closure_members(member_list const& m, core::overview_view const& o) {
   m("succeeded", o.closures.succeeded);
   m("failed", o.closures.failed);
   m("cancelled", o.closures.cancelled);
-  m("put_back", o.put_back);
+  m("put_back", o.requeued);
 }
 
 void value_members(member_list const& m, core::overview_view const& o) {
@@ -197,8 +197,8 @@ void members(member_list const& m, counters const& c) {
   m.object(
       "alone",
       [&o](member_list const& of) {
-        of("count", o.closures_alone);
-        of.list("oldest", o.alone, lone_members);
+        of("count", o.closures_exclusive);
+        of.list("oldest", o.exclusive, exclusive_members);
       },
       "closures that have lost worker after worker and run alone on the next; at most 20 are "
       "listed");

@@ -35,7 +35,7 @@ void write_closures(metric_text& m, counters const& c) {
       .sample("state", "cancelled", n.cancelled);
   m.gauge("muster_queue_depth", "Closures that wait for a worker.", n.queued);
   m.counter("muster_closures_put_back_total",
-            "Times a closure was taken from a lost worker and queued again.", c.overview.put_back);
+            "Times a closure was taken from a lost worker and queued again.", c.overview.requeued);
   m.counter("muster_closures_retried_total", "Times a closure that raised was tried again.",
             c.overview.retried);
 }
@@ -70,7 +70,7 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("state", "cancelled", o.jobs_cancelled);
   m.gauge("muster_closures_alone",
           "Closures that have lost worker after worker and run alone on the next.",
-          o.closures_alone);
+          o.closures_exclusive);
   m.gauge("muster_tasks_cordoned", "Tasks that get nothing new until they are uncordoned.",
           o.tasks_cordoned);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);

@@ -27,8 +27,8 @@ coro::task<response> list_gangs(web_context& context, exchange& ex) {
   return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().gangs(); }));
 }
 
-coro::task<response> list_wishes(web_context& context, exchange& ex) {
-  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().wishes(); }));
+coro::task<response> list_unmet_demand(web_context& context, exchange& ex) {
+  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().unmet_demand(); }));
 }
 
 }  // namespace
@@ -43,10 +43,10 @@ void add_function_routes(std::vector<route>& to) {
                    .with({cluster_parameter})
                    .tells("Gangs", schema_of<core::gangs_view>)
                    .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/wishes", list_wishes, "listWishes",
+  to.push_back(get("/api/v1/wishes", list_unmet_demand, "listWishes",
                    "What queued closures ask for and no connected worker has")
                    .with({cluster_parameter})
-                   .tells("Wishes", schema_of<core::wishes_view>)
+                   .tells("Wishes", schema_of<core::unmet_demand_view>)
                    .also(404, "No such cluster"));
 }
 

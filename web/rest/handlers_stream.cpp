@@ -12,7 +12,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t bars_default = 50'000, bars_max = 50'000;
+constexpr std::uint64_t spans_default = 50'000, spans_max = 50'000;
 constexpr std::size_t running_max = 20'000, minutes_max = 100'000;
 constexpr std::chrono::milliseconds gathered_for{250};
 
@@ -25,7 +25,7 @@ class stream_gathering {
 
   coro::task<response> run() {
     bool const first = answer_.next == 0;
-    auto done = co_await gather_bars();
+    auto done = co_await gather_spans();
     if (done.ok() && query_.filter.to >= answer_.now) {
       done = co_await gather_running();
     }
@@ -39,16 +39,16 @@ class stream_gathering {
  private:
   bool over() const { return clock::now() - begun_ > gathered_for; }
 
-  coro::task<muster::status> gather_bars() {
+  coro::task<muster::status> gather_spans() {
     do {
       struct looked {
-        core::bar_page page;
+        core::span_page page;
         core::time_point now;
         std::string cluster;
       };
       auto work = [f = query_.filter, from = answer_.next,
-                   limit = limit_ - answer_.bars.size()](server::hub& h) {
-        return looked{history::bars(h.past(), f, from, limit, h.now()), h.now(), h.cluster()};
+                   limit = limit_ - answer_.spans.size()](server::hub& h) {
+        return looked{history::spans(h.past(), f, from, limit, h.now()), h.now(), h.cluster()};
       };
       auto got = co_await query_.ask(context_, std::move(work));
       if (!got) co_return got.error();
@@ -60,8 +60,8 @@ class stream_gathering {
       answer_.next = page.next;
       answer_.more = page.more;
       answer_.take(std::move(page.names));
-      answer_.bars.insert(answer_.bars.end(), page.bars.begin(), page.bars.end());
-    } while (answer_.more && answer_.bars.size() < limit_ && !over());
+      answer_.spans.insert(answer_.spans.end(), page.spans.begin(), page.spans.end());
+    } while (answer_.more && answer_.spans.size() < limit_ && !over());
     co_return muster::status{};
   }
 
@@ -89,7 +89,7 @@ class stream_gathering {
     return gather(&core::running_page::running, answer_.running, running_max, std::move(look));
   }
 
-  // Of what is told in bars only in part, or not any more.
+  // Of what is told in spans only in part, or not any more.
   coro::task<muster::status> gather_minutes() {
     auto filter = query_.filter;
     filter.job = {};
@@ -114,7 +114,7 @@ coro::task<response> get_stream(web_context& context, exchange& ex) {
   stream_query parsed;
   if (auto const wrong = parse_stream_query(query, parsed)) co_return problem_response(*wrong);
   auto const after = query.number("after", 0);
-  auto const limit = query.number("limit", bars_default);
+  auto const limit = query.number("limit", spans_default);
   stream_gathering gathering(context, std::move(parsed), after, limit);
   co_return co_await gathering.run();
 }
@@ -162,9 +162,9 @@ void add_stream_routes(std::vector<route>& to) {
   auto stream = stream_parameters();
   stream.push_back({"after", query_kind::number, "`next` of the answer before"});
   stream.push_back(
-      {"limit", query_kind::number, "bars of the answer, 50,000 unless told", 1, bars_max});
+      {"limit", query_kind::number, "spans of the answer, 50,000 unless told", 1, spans_max});
   to.push_back(get("/api/v1/stream", get_stream, "getStream",
-                   "What workers did, as bars in columns, and what they do")
+                   "What workers did, as spans in columns, and what they do")
                    .with(std::move(stream))
                    .tells("Stream", schema_of<stream_answer>)
                    .also(404, unknown)

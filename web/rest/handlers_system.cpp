@@ -133,7 +133,7 @@ std::vector<route> all_routes() {
   add_barrier_routes(all);
   add_key_value_routes(all);
   add_event_routes(all);
-  add_attention_routes(all);
+  add_alert_routes(all);
   add_log_routes(all);
   add_function_routes(all);
   add_stream_routes(all);

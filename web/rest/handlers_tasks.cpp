@@ -185,7 +185,7 @@ void held_members(member_list const& m, core::worker_hands::held const& c) {
 
 void hands_members(member_list const& m, core::worker_hands const& hands) {
   m.list("running", hands.running, held_members);
-  m.list("sent_ahead", hands.sent_ahead, held_members);
+  m.list("sent_ahead", hands.prefetched, held_members);
   m("more", hands.more, "beyond the 200 of each");
 }
 
@@ -233,7 +233,7 @@ void add_task_routes(std::vector<route>& to) {
                     "uncordonTask", "The end of a cordon")
                    .tells("WorkerView"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
-                   "listWorkerClosures", "What a worker runs, and what it was sent ahead")
+                   "listWorkerClosures", "What a worker runs, and what was prefetched to it")
                    .tells("WorkerClosures", schema_told_by<hands_members>));
 }
 

@@ -1,5 +1,5 @@
-// Trace events, streamed: pages of bars, or of a job's closures, become pieces of about 64 KiB that
-// are written before the next page is asked for.
+// Trace events, streamed: pages of spans, or of a job's closures, become pieces of about 64 KiB
+// that are written before the next page is asked for.
 #include <algorithm>
 #include <memory>
 
@@ -61,24 +61,24 @@ class trace_stream {
   std::string const file_;
 };
 
-// Of bars.
-class bars_trace final : public trace_stream {
+// Of spans.
+class spans_trace final : public trace_stream {
  public:
-  bars_trace(web_context& context, exchange& ex, stream_query query, std::string file)
+  spans_trace(web_context& context, exchange& ex, stream_query query, std::string file)
       : trace_stream(context, ex, std::move(file)), query_(std::move(query)) {}
 
  private:
-  static constexpr std::size_t bars_a_page = 2'000;
+  static constexpr std::size_t spans_a_page = 2'000;
 
   struct looked {
-    core::bar_page page;
+    core::span_page page;
     core::time_point now;
     std::string cluster;
   };
 
   coro::task<muster::result<bool>> page() override {
     auto work = [f = query_.filter, from = next_](server::hub& h) {
-      return looked{history::bars(h.past(), f, from, bars_a_page, h.now()), h.now(),
+      return looked{history::spans(h.past(), f, from, spans_a_page, h.now()), h.now(),
                     h.state().configuration().cluster};
     };
     auto got = co_await query_.ask(context_, std::move(work));
@@ -95,7 +95,7 @@ class bars_trace final : public trace_stream {
     for (auto const& [f, name] : l.page.names.functions) functions.emplace(f, name);
     for (auto const& lane : l.page.names.lanes)
       tasks.emplace(lane.lane, lane.job + ":" + std::to_string(lane.index));
-    for (auto const& b : l.page.bars) {
+    for (auto const& b : l.page.spans) {
       trace_json::span s;
       s.name = b.function == core::several_functions ? several : functions.at(b.function);
       s.category = b.closure == core::closure_id{} ? "sum" : "closure";
@@ -148,15 +148,15 @@ class closures_trace final : public trace_stream {
         return "RUNNING";
       case core::attempt_end::succeeded:
       case core::attempt_end::value_lost:
-        return name(core::bar_state::succeeded);
+        return name(core::span_state::succeeded);
       case core::attempt_end::cancelled:
-        return name(core::bar_state::cancelled);
+        return name(core::span_state::cancelled);
       case core::attempt_end::worker_lost:
       case core::attempt_end::connection_broke:
       case core::attempt_end::not_there:
-        return name(core::bar_state::lost);
+        return name(core::span_state::lost);
       default:
-        return name(core::bar_state::failed);
+        return name(core::span_state::failed);
     }
   }
 
@@ -241,7 +241,7 @@ coro::task<response> stream_trace(web_context& context, exchange& ex) {
   query_check query(ex.req);
   stream_query parsed;
   if (auto const wrong = parse_stream_query(query, parsed)) co_return problem_response(*wrong);
-  bars_trace trace(context, ex, std::move(parsed), "muster-trace.json");
+  spans_trace trace(context, ex, std::move(parsed), "muster-trace.json");
   co_return co_await trace.run();
 }
 
@@ -257,7 +257,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   if (job->streaming) {  // its closures are forgotten when they end
     stream_query query;
     query.filter.job = *id;
-    trace = std::make_unique<bars_trace>(context, ex, std::move(query), std::move(file));
+    trace = std::make_unique<spans_trace>(context, ex, std::move(query), std::move(file));
   } else {
     trace = std::make_unique<closures_trace>(context, ex, *id, std::move(file));
   }

@@ -85,7 +85,7 @@ struct web_server::impl {
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
         tls(options.tls, options.client_certificate_required),
-        door(make_door()),
+        way_in(make_way_in()),
         reserve(options.descriptors_reserved),
         group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
     metrics.grpc_listener = options.grpc_connections;
@@ -200,13 +200,13 @@ struct web_server::impl {
     co_await link.pause(accept_pause);
   }
 
-  std::shared_ptr<net::waiting_connections::door const> make_door() {
-    net::waiting_connections::door d{
+  std::shared_ptr<net::waiting_connections::way_in const> make_way_in() {
+    net::waiting_connections::way_in d{
         judge_of_headers(options.header_limit_bytes, tls.on()),
         [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
           take(std::move(socket), client.address());
         }};
-    return std::make_shared<net::waiting_connections::door const>(std::move(d));
+    return std::make_shared<net::waiting_connections::way_in const>(std::move(d));
   }
 
   void take(tcp::socket socket, asio::ip::address const& client) {
@@ -226,7 +226,7 @@ struct web_server::impl {
       error_code ec;
       auto socket = acceptor.accept(peer, ec);
       if (ec) return i == 0 ? ec : error_code();
-      waiting.add(std::move(socket), peer, door);
+      waiting.add(std::move(socket), peer, way_in);
     }
     return {};
   }
@@ -282,7 +282,7 @@ struct web_server::impl {
   connection_set connections;
   net::waiting_connections waiting;
   tls_contexts tls;
-  std::shared_ptr<net::waiting_connections::door const> const door;
+  std::shared_ptr<net::waiting_connections::way_in const> const way_in;
   descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};

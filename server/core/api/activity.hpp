@@ -1,4 +1,4 @@
-// What workers did, as readers see it: bars of executions and sums of minutes. Plain data.
+// What workers did, as readers see it: spans of executions and sums of minutes. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace muster::core {
 
 /// How one execution ended; LOST with its worker.
-enum class bar_state : std::uint8_t { succeeded, failed, cancelled, lost };
+enum class span_state : std::uint8_t { succeeded, failed, cancelled, lost };
 
 /// Of what several functions did together, of which none is told alone.
 inline constexpr function_id several_functions{~std::uint32_t{0}};
@@ -23,7 +23,7 @@ struct execution {
   closure_id closure{};
   session_id job{};  // none: the core's own
   function_id function{};
-  bar_state state{};
+  span_state state{};
   time_point started{};
   time_point ended{};
 };
@@ -37,10 +37,10 @@ struct lane_view {
 };
 
 /// One execution, or the short ones of a function on a lane within activity_log::sum_span.
-struct bar_view {
+struct span_view {
   std::uint32_t lane = 0;
   function_id function{};  // of a sum: that all of it are of, or several_functions
-  bar_state state{};       // of a sum: FAILED when one has
+  span_state state{};      // of a sum: FAILED when one has
   time_point started{};
   duration lasted{};        // of a sum: from the first start to the last end
   duration busy{};          // of a sum: what its executions took together
@@ -48,7 +48,7 @@ struct bar_view {
   std::uint32_t failed = 0;
   closure_id closure{};  // of a sum: none
   session_id job{};      // of a sum, and of the core's own: none
-  bool operator==(bar_view const&) const = default;
+  bool operator==(span_view const&) const = default;
 };
 
 struct running_view {
@@ -85,8 +85,8 @@ struct activity_names {
   std::vector<std::pair<function_id, std::string>> functions;
 };
 
-struct bar_page {
-  std::vector<bar_view> bars;
+struct span_page {
+  std::vector<span_view> spans;
   std::uint64_t next = 0;  // where to go on
   bool more = false;
   time_point complete_since{};  // what ended before may be missing…

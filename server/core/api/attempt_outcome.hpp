@@ -17,14 +17,14 @@ enum class attempt_end : std::uint8_t {
   failed,            ///< the same
   cancelled,         ///< the same
   worker_lost,       ///< its worker died, or stayed away for too long
-  connection_broke,  ///< it was only sent ahead when the connection to its worker broke
+  connection_broke,  ///< it was only prefetched when the connection to its worker broke
   not_there,         ///< its worker came back without it
   stale_handle,      ///< its worker does not know the function
   dependency_lost,   ///< something that it relies on is gone for a while
   timed_out,         ///< the function reported a time-out that is tolerated
   user_error,        ///< the function raised, and is tried again
   value_lost,        ///< it succeeded, its value was lost, and the closure ran again
-  recalled,          ///< it was only sent ahead, and given back: nobody's loss, and not remembered
+  retracted,         ///< it was only prefetched, and given back: nobody's loss, and not remembered
   earlier,           ///< an earlier version of the server wrote the text alone
 };
 

@@ -39,7 +39,7 @@ enum class move_reason : std::uint8_t {
   waits_to_gather,  ///< for its gang, or for a worker of its own
   ready,            ///< what it waited for is there
   dispatched,       ///< by name: what is sent is said by effects::dispatches
-  started,          ///< its worker works on what it was sent ahead
+  started,          ///< its worker works on what was prefetched to it
   preempted,        ///< another has its slot: it was taken to run, and does not
   taken_over,       ///< its worker's new stream has it
   retracted,        ///< asked back for another worker

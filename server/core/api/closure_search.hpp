@@ -51,15 +51,15 @@ class closure_search {
       : query_(q), within_(within), listed_(names) {
     if (!q.text.empty() || !q.function.empty()) names_.resize(names.functions());
     if (q.function.empty()) return;
-    hopeless_ = true;
+    unsatisfiable_ = true;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       function_id const f{static_cast<std::uint32_t>(i)};
       names_[i].wanted = names.shown(f) == q.function || names.served(f) == q.function;
-      hopeless_ = hopeless_ && !names_[i].wanted;
+      unsatisfiable_ = unsatisfiable_ && !names_[i].wanted;
     }
   }
 
-  bool hopeless() const { return hopeless_; }
+  bool unsatisfiable() const { return unsatisfiable_; }
   bool full() const { return found.size() >= within_.room; }
 
   /// What it cost.
@@ -121,7 +121,7 @@ class closure_search {
   closure_query const& query_;
   closure_bounds const& within_;
   Names const& listed_;
-  bool hopeless_ = false;
+  bool unsatisfiable_ = false;
   struct named {
     bool wanted = false;     // of the query's function
     bool looked_at = false;  // for the query's text, and…

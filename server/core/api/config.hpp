@@ -16,7 +16,7 @@ namespace muster::core {
 inline constexpr std::uint32_t worker_failures_max = 255;
 
 /// From this many lost workers on that it is blamed for, a closure runs alone on its worker.
-inline constexpr std::uint32_t alone_after = 3;
+inline constexpr std::uint32_t exclusive_after = 3;
 
 struct config {
   /// Whose closures these are, for views and texts.
@@ -45,8 +45,8 @@ struct config {
   duration start_delay{};
   duration start_delay_max{};
 
-  /// Nothing finished for this long with closures running, or queued beside workers: a remark, and
-  /// again after twice that time, four times and so on, at least once an hour. 0: off.
+  /// Nothing finished for this long with closures running, or queued beside workers: a log event,
+  /// and again after twice that time, four times and so on, at least once an hour. 0: off.
   duration watchdog{};
 
   /// A session puts closures back whose function says that a dependency is lost; the report of the
@@ -133,8 +133,8 @@ struct config {
   std::size_t spill_bytes_max = std::size_t{64} << 30;
   /// Nothing is written for this long after a write that failed.
   duration spill_retry = std::chrono::seconds(10);
-  /// A holding session whose client vanished is kept this long unless it asked for another time (up
-  /// to session_grace_max), then cancelled.
+  /// A resumable session whose client vanished is kept this long unless it asked for another time
+  /// (up to session_grace_max), then cancelled.
   duration session_grace = std::chrono::seconds(60);
   duration session_grace_max = std::chrono::hours(24);
   /// A detached one is kept for as long as it has work, and after that for at least this.
@@ -145,9 +145,9 @@ struct config {
   std::size_t per_worker_values_max = 10'000;
   /// Calls parked on a join or a value. Full: refused at once.
   std::size_t parked_calls_max = 100'000;
-  /// Bytes of bars of what workers did in the last hour, of all clusters together. Full: the oldest
-  /// 4,096 of the cluster that writes go; readers are told since when bars are complete. The sums
-  /// of each task's minutes stay: 2 KiB each, so 40 MiB more for tasks_max of them.
+  /// Bytes of spans of what workers did in the last hour, of all clusters together. Full: the
+  /// oldest 4,096 of the cluster that writes go; readers are told since when spans are complete.
+  /// The sums of each task's minutes stay: 2 KiB each, so 40 MiB more for tasks_max of them.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
   /// worker_failures_max, as far as a closure counts.
@@ -155,8 +155,8 @@ struct config {
 
   program_limits programs{};
 
-  /// A worker whose closures come back faster than this may be sent twice as many ahead, up to its
-  /// credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long
+  /// A worker whose closures come back faster than this may have twice as many prefetched, up to
+  /// its credits; slower than `window_shrink_above`, half as many, down to its slots. Keeps long
   /// closures in the shared queue and short ones flowing.
   duration window_grow_below = std::chrono::milliseconds(10);
   duration window_shrink_above = std::chrono::milliseconds(50);

@@ -64,12 +64,12 @@ struct stop_request {
 };
 
 /// Ask the worker to give this closure back unless it has started it. No answer but that.
-struct recall_request {
+struct retract_request {
   stream_id stream{};
   closure_id closure{};
   std::uint32_t attempt = 0;
 
-  bool operator==(recall_request const&) const = default;
+  bool operator==(retract_request const&) const = default;
 };
 
 /// The worker may forget its component.
@@ -102,7 +102,7 @@ struct outcome {
   bool ok = true;
   blob value;
   std::optional<core::failure> failure{};  // unless ok; most have none to carry or to clear
-  closure_id closure{};                    // of a holding session: the record that stays
+  closure_id closure{};                    // of a resumable session: the record that stays
 
   bool operator==(outcome const&) const = default;
 };
@@ -125,12 +125,12 @@ struct session_notice {
 };
 
 /// Something that people should learn of: a line in the log and in the feed of events.
-struct remark {
-  remark_kind kind{};
+struct log_event {
+  log_event_kind kind{};
   std::string about;  // "worker:3", "ps:1"
   std::string text;
 
-  bool operator==(remark const&) const = default;
+  bool operator==(log_event const&) const = default;
 };
 
 /// Move a value out of memory, back, or off the disk. In order: what is asked of one value later is
@@ -207,7 +207,7 @@ struct effects {
   std::vector<dispatch> dispatches;
   std::vector<assignment> assignments;
   std::vector<stop_request> stop_requests;
-  std::vector<recall_request> recalls;
+  std::vector<retract_request> retractions;
   std::vector<drop_request> drop_requests;
   std::vector<drain_request> drain_requests;
   std::vector<disconnect> disconnects;
@@ -215,7 +215,7 @@ struct effects {
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
-  std::vector<remark> remarks;
+  std::vector<log_event> log_events;
   std::vector<value_move> value_moves;
   std::vector<fact> facts;  // to be written down before anybody hears of the replies
   std::vector<reply> replies;

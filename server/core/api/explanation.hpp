@@ -25,13 +25,13 @@ enum class closure_reason : std::uint8_t {
   // QUEUED
   delay,            ///< it was scheduled with a delay
   retry,            ///< the function raised, and is tried again after a pause
-  pause,            ///< it was put back, and goes on after a pause
+  pause,            ///< it was requeued, and goes on after a pause
   may_return,       ///< it ran when the server was started again: its worker may come back with it
   prefetched,       ///< a worker has it beside what its slots work on
   gang_not_ready,   ///< others of its gang are not ready to start
   gang_too_large,   ///< the connected workers could not hold its gang, even when idle
   gang_waits,       ///< its gang waits for as many idle slots
-  runs_alone,       ///< it waits for a worker that does nothing else
+  exclusive,        ///< it waits for a worker that does nothing else
   server_stops,     ///< the server is shutting down
   no_worker,        ///< none is connected
   function_unseen,  ///< no worker has had the function
@@ -132,7 +132,7 @@ struct explanation {
   duration prefetched_for{};
   std::uint32_t slots = 0;          ///< prefetched: of the worker that has it
   bool retracted = false;           ///< prefetched: it was asked back
-  std::string emptied{};            ///< runs_alone: the worker that is being emptied for it…
+  std::string emptied{};            ///< exclusive: the worker that is being emptied for it…
   std::uint64_t emptied_holds = 0;  ///< …still has so many closures
   std::string function{};           ///< busy
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
@@ -141,7 +141,7 @@ struct explanation {
   bool waits_for_value = false;  ///< its slot is free meanwhile
   bool stop_requested = false;
   std::optional<duration> away_for{};  ///< its worker's connection broke
-  duration put_back_in{};              ///< unless that comes back
+  duration requeue_in{};               ///< unless that comes back
   // Ended.
   std::optional<core::failure> error{};
   std::string released{};  ///< why its value is gone; empty: it is not

@@ -135,9 +135,9 @@ struct worker_hands {
     session_id job{};  // none: the core's own
     std::uint32_t index = 0;
     std::string function;
-    time_point since{};  // when it was started; of those sent ahead, when they were sent
+    time_point since{};  // when it was started; of those prefetched, when they were sent
   };
-  std::vector<held> running, sent_ahead;
+  std::vector<held> running, prefetched;
   std::uint64_t more = 0;  // beyond these
 };
 

@@ -20,12 +20,12 @@ namespace muster::core {
 
 /// What becomes of the closures of a session that have ended.
 enum class delivery : std::uint8_t {
-  job,      ///< over REST: records stay with their values until the job is forgotten
-  stream,   ///< outcomes are delivered and forgotten
-  held,     ///< of a stream: outcomes are delivered, records stay until they are released
-  calls,    ///< as held; its client makes calls instead of having a stream
-  build,    ///< the core's own: components of PerWorkerValues
-  rebuild,  ///< the core's own: values that were lost are made again
+  job,        ///< over REST: records stay with their values until the job is forgotten
+  stream,     ///< outcomes are delivered and forgotten
+  resumable,  ///< of a stream: outcomes are delivered, records stay until they are released
+  unary,      ///< as resumable; its client makes calls instead of having a stream
+  build,      ///< the core's own: components of PerWorkerValues
+  rebuild,    ///< the core's own: values that were lost are made again
 };
 
 /// How kinds of sessions differ. A transition asks for what it depends on, never for the kind.
@@ -112,8 +112,8 @@ struct session_spec {
   core::on_error on_error = on_error::fail_fast;
   core::delivery delivery = delivery::job;
   bool open = false;      // of a job: more closures may come; sealed later. Others are always open
-  duration grace{};       // holding: kept this long without a sign of its client; 0: the default
-  bool detached = false;  // holding: finishes its work without its client
+  duration grace{};       // resumable: kept this long without a sign of its client; 0: the default
+  bool detached = false;  // resumable: finishes its work without its client
   bool require_function = false;   // refuse closures of functions that no connected worker has
   std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default
@@ -166,8 +166,8 @@ struct worker_result {
 struct worker_attached {
   stream_id stream{};
   worker_spec spec;
-  std::vector<held_closure> held{};      // from before, when its connection broke
-  std::vector<worker_result> answers{};  // of then, which may not have been taken; consumed
+  std::vector<held_closure> held{};          // from before, when its connection broke
+  std::vector<worker_result> answers{};      // of then, which may not have been taken; consumed
   std::optional<programs_offer> programs{};  // none: it takes no ranks
 };
 
@@ -200,7 +200,7 @@ struct worker_alive {
   stream_id stream{};
 };
 
-struct worker_detached {
+struct worker_disconnected {
   stream_id stream{};
   bool clean = false;       // half-closed by the worker with nothing in hand
   std::string reason;       // shown on the task
@@ -221,7 +221,7 @@ struct drain_task {
 };
 
 /// No new closures and no builds for this task (`on`), or again. What its worker runs goes on, what
-/// was sent ahead is asked back. Of the task's row: whichever worker serves it. A task that is not
+/// was prefetched is asked back. Of the task's row: whichever worker serves it. A task that is not
 /// connected can be cordoned.
 struct cordon_task {
   call_id call{};
@@ -246,7 +246,7 @@ struct open_session {
 };
 
 /// Append. With a call the answer is a reply (all or nothing); without one (streams) errors come
-/// as outcomes. The vector is consumed. A holding session schedules a token once: again, it only
+/// as outcomes. The vector is consumed. A resumable session schedules a token once: again, it only
 /// repeats the outcome, if there is one.
 struct schedule {
   call_id call{};
@@ -272,7 +272,7 @@ struct close_session {
   session_id session{};
 };
 
-/// The stream of a holding session broke: keep the session for its grace.
+/// The stream of a resumable session broke: keep the session for its grace.
 struct suspend_session {
   session_id session{};
 };
@@ -286,9 +286,9 @@ struct resume_session {
   std::string client{};                     // as open_session's
 };
 
-/// Nobody wants these values of a holding session. One that has not ended still runs, its value is
-/// dropped, and the record stays until its token is released again, after the outcome was taken;
-/// of one by calls it goes when it ends. Unknown ones are passed over.
+/// Nobody wants these values of a resumable session. One that has not ended still runs, its value
+/// is dropped, and the record stays until its token is released again, after the outcome was taken;
+/// of a unary one it goes when it ends. Unknown ones are passed over.
 struct release_values {
   call_id call{};
   session_id session{};
@@ -345,7 +345,7 @@ enum class join_mode : std::uint8_t {
 
 /// Parked until then or until the deadline is reached (reply DEADLINE_EXCEEDED). A stream never
 /// ends by itself: a watch of one gets NOT_FOUND when its client has closed it. The error of a
-/// session by calls is raised once: `drain` and `settle` take it, and nothing of its generation
+/// unary session is raised once: `drain` and `settle` take it, and nothing of its generation
 /// runs any more.
 struct join_session {
   call_id call{};
@@ -388,11 +388,11 @@ struct stop {
 };
 
 using event =
-    std::variant<worker_attached, worker_results, worker_alive, worker_detached, worker_drain,
+    std::variant<worker_attached, worker_results, worker_alive, worker_disconnected, worker_drain,
                  drain_task, cordon_task, learn_functions, open_session, schedule, seal_session,
                  cancel_session, close_session, suspend_session, resume_session, release_values,
                  delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
-                 join_session, await_value, call_gone, values_moved, submit_program,
-                 change_program, rank_reports, tick, stop>;
+                 join_session, await_value, call_gone, values_moved, submit_program, change_program,
+                 rank_reports, tick, stop>;
 
 }  // namespace muster::core

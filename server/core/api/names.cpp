@@ -45,12 +45,12 @@ std::string_view name(job_state s) {
   return named<job_state::cancelled>(names, s);
 }
 
-std::string_view name(remark_kind k) {
+std::string_view name(log_event_kind k) {
   static constexpr std::string_view names[] = {
       "worker_away",     "worker_returned", "worker_lost",   "worker_given_up", "task_cordoned",
       "task_uncordoned", "dependency_lost", "closure_alone", "no_progress",     "spill_failed",
       "values_dropped",  "job_failed",      "session_failed", "program_failed"};
-  return named<remark_kind::program_failed>(names, k);
+  return named<log_event_kind::program_failed>(names, k);
 }
 
 std::string_view name(attempt_end e) {
@@ -111,7 +111,7 @@ void effects::clear() {
   dispatches.clear();
   assignments.clear();
   stop_requests.clear();
-  recalls.clear();
+  retractions.clear();
   drop_requests.clear();
   drain_requests.clear();
   disconnects.clear();
@@ -119,7 +119,7 @@ void effects::clear() {
   outcomes.clear();
   notices.clear();
   released.clear();
-  remarks.clear();
+  log_events.clear();
   value_moves.clear();
   facts.clear();
   replies.clear();

@@ -27,7 +27,7 @@ overview_view& overview_view::operator+=(overview_view const& o) {
   tasks_error += o.tasks_error, tasks_disconnected += o.tasks_disconnected;
   tasks_cordoned += o.tasks_cordoned;
   add(closures, o.closures);
-  put_back += o.put_back, retried += o.retried;
+  requeued += o.requeued, retried += o.retried;
   values_not_ready += o.values_not_ready;
   values_ready += o.values_ready, values_aborted += o.values_aborted;
   values_held += o.values_held, values_held_bytes += o.values_held_bytes;
@@ -39,8 +39,8 @@ overview_view& overview_view::operator+=(overview_view const& o) {
   if (quiet_since == time_point{} || (o.quiet_since != time_point{} && o.quiet_since < quiet_since))
     quiet_since = o.quiet_since;
   merge_oldest(oldest_running, o.oldest_running, oldest_shown);
-  closures_alone += o.closures_alone;
-  merge_oldest(alone, o.alone, alone_max);
+  closures_exclusive += o.closures_exclusive;
+  merge_oldest(exclusive, o.exclusive, exclusive_max);
   heartbeat_p50 = std::max(heartbeat_p50, o.heartbeat_p50);
   heartbeat_p99 = std::max(heartbeat_p99, o.heartbeat_p99);
   heartbeat_max = std::max(heartbeat_max, o.heartbeat_max);

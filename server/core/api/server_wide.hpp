@@ -28,7 +28,7 @@ struct server_wide {
   std::uint32_t first_generation = 1;  // of slots that are new: ids of an earlier process differ
   std::uint32_t end_generation = 0;  // of the next one's: a slot that comes there is not used again
   std::uint32_t last_row = 0;        // of a task
-  std::uint32_t activity_chunks = 0;  // of bars; see activity_log
+  std::uint32_t activity_chunks = 0;  // of spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;

@@ -15,7 +15,7 @@ namespace muster::core {
 
 struct closure_counts {
   std::uint64_t blocked = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  std::uint64_t sent = 0;  // ahead to a worker; among the queued
+  std::uint64_t sent = 0;  // prefetched to a worker; among the queued
 
   std::uint64_t total() const {
     return blocked + queued + running + succeeded + failed + cancelled;
@@ -37,7 +37,7 @@ struct job_view {
   std::uint32_t weight = 1;
   time_point deadline = never;
   std::uint64_t retried = 0;     // user errors that were tried again
-  std::uint64_t put_back = 0;    // times a closure of it was taken from a lost worker
+  std::uint64_t requeued = 0;    // times a closure of it was taken from a lost worker
   std::optional<failure> error;  // the first
   time_point created{};
   time_point finished{};  // epoch: not yet
@@ -45,11 +45,11 @@ struct job_view {
   std::string submitted_by{};      // id of a token; empty: nobody was asked
   bool streaming = false;          // a gRPC session, not a REST job
   std::uint32_t generation = 0;    // of a stream: counts its errors and cancels, from 1
-  bool holding = false;            // of a stream: values stay until they are released
-  bool attached = false;           // of a holding one: its client is there
-  bool detached = false;           // of a holding one: finishes its work without its client
-  time_point lease_until = never;  // of a holding one without its client: kept until then
-  std::uint64_t held = 0;          // of a holding one: records that stay
+  bool resumable = false;          // of a stream: values stay until they are released
+  bool attached = false;           // of a resumable one: its client is there
+  bool detached = false;           // of a resumable one: finishes its work without its client
+  time_point lease_until = never;  // of a resumable one without its client: kept until then
+  std::uint64_t held = 0;          // of a resumable one: records that stay
   std::uint64_t values = 0;        // that are kept, and their bytes, wherever they are
   std::uint64_t value_bytes = 0;
   std::string client{};    // of a stream: who has it, or had it last; empty: not known
@@ -79,9 +79,9 @@ struct closure_view {
   std::string callable;      // its hash, in bytes; or empty
   closure_state state{};
   value_state value{};
-  std::string sent_to;  // queued, and sent ahead to this task: "worker:3"
+  std::string sent_to;  // queued, and prefetched to this task: "worker:3"
   bool cancel_requested = false;
-  bool alone = false;  // it has lost worker after worker: the one it runs on does nothing else
+  bool exclusive = false;  // it has lost worker after worker: the one it runs on does nothing else
   closure_options options;
   std::uint32_t retries = 0;  // user errors that were tried again
   time_point start_at{};      // epoch: at once
@@ -106,11 +106,11 @@ struct closure_view {
 };
 
 /// A closure in a worker's hands.
-struct holding {
+struct held_place {
   session_id job{};
   std::uint32_t index = 0;  // position in its job
 
-  bool operator==(holding const&) const = default;
+  bool operator==(held_place const&) const = default;
 };
 
 struct task_view {
@@ -129,7 +129,7 @@ struct task_view {
   std::uint32_t credits = 0;
   std::uint32_t running = 0;     // its slots work on them
   std::uint32_t waiting = 0;     // they have begun there and wait for values; RUNNING as well
-  std::uint32_t sent_ahead = 0;  // it holds them as well; they are queued
+  std::uint32_t prefetched = 0;  // it holds them as well; they are queued
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;    // incarnations seen before this one
@@ -191,7 +191,7 @@ struct stalled_closure {
 };
 
 /// One that has lost worker after worker, and has not ended.
-struct lone_closure {
+struct exclusive_closure {
   closure_id closure{};
   session_id job{};  // none: the server's own, which makes a lost value again
   std::string function;
@@ -204,7 +204,7 @@ struct overview_view {
   std::uint32_t tasks_connected = 0, tasks_late = 0, tasks_error = 0, tasks_disconnected = 0;
   std::uint32_t tasks_cordoned = 0;
   closure_counts closures;  // since the server started; blocked, queued, running: now
-  std::uint64_t put_back = 0;
+  std::uint64_t requeued = 0;
   std::uint64_t retried = 0;
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
   std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
@@ -215,9 +215,9 @@ struct overview_view {
   std::uint64_t parked_calls = 0;
   time_point quiet_since{};  // the watchdog: nothing has finished since then; epoch: all is well
   std::vector<stalled_closure> oldest_running;  // then; at most five
-  std::uint64_t closures_alone = 0;  // that have lost worker after worker, and have not ended
-  static constexpr std::size_t alone_max = 20;
-  std::vector<lone_closure> alone;                             // of them the oldest
+  std::uint64_t closures_exclusive = 0;  // that have lost worker after worker, and have not ended
+  static constexpr std::size_t exclusive_max = 20;
+  std::vector<exclusive_closure> exclusive;                    // of them the oldest
   duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // age over connected tasks
 
   /// With another's of the same server; of heartbeats the worse ones.

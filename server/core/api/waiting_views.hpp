@@ -28,7 +28,7 @@ struct gangs_view {
 };
 
 /// Queued closures that ask for what no connected worker that takes closures has.
-struct wish_view {
+struct demand_view {
   closure_options needs;               // task, labels and resources alone
   std::vector<std::string> functions;  // at most functions_max of them
   std::uint64_t queued = 0;
@@ -41,10 +41,10 @@ struct wish_view {
   static constexpr std::size_t functions_max = 10;
 };
 
-struct wishes_view {
+struct unmet_demand_view {
   static constexpr std::size_t max = 200;
-  std::vector<wish_view> items;  // in the order of the jobs
-  bool complete = true;          // false: there was no time to look at all that is queued
+  std::vector<demand_view> items;  // in the order of the jobs
+  bool complete = true;            // false: there was no time to look at all that is queued
 };
 
 }  // namespace muster::core

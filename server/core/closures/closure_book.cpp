@@ -84,24 +84,24 @@ void closure_book::stop(slot c) {
   change(c, closure_phase::prefetched, move_reason::preempted);
 }
 
-void closure_book::back(slot c, back_for why) {
+void closure_book::requeue(slot c, requeue_cause why) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
   check(r.worker != worker_number{}, "what comes back was sent");
   if (std::exchange(answered_, no_slot) == c)
     tell_attempt(c, attempt_end::failed, r.started, answered_at_);
   r.worker = {};
-  r.reported = r.recalled = r.noted = false;
-  bool const recall = why == back_for::recall;
-  r.attempt -= recall;  // it was none
+  r.reported = r.retracted = r.noted = false;
+  bool const retract = why == requeue_cause::retract;
+  r.attempt -= retract;  // it was none
   change(c, closure_phase::queued,
-         recall                   ? move_reason::retracted
-         : why == back_for::retry ? move_reason::retried
-                                  : move_reason::worker_lost);
-  if (recall) return;
-  bool const retry = why == back_for::retry;
-  ++(retry ? t.retried : t.put_back);
-  ++(retry ? retried_ : put_back_);
+         retract                       ? move_reason::retracted
+         : why == requeue_cause::retry ? move_reason::retried
+                                       : move_reason::worker_lost);
+  if (retract) return;
+  bool const retry = why == requeue_cause::retry;
+  ++(retry ? t.retried : t.requeued);
+  ++(retry ? retried_ : requeued_);
 }
 
 void closure_book::tell_attempt(slot c, attempt_end how, time_point started, time_point ended) {

@@ -1,14 +1,14 @@
 // The states of closures and what is counted of them: in all, by session and by function. A state
 // changes only here, so counts cannot drift from states.
 //
-//   create ──► QUEUED ──send──► sent ahead ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
+//   create ──► QUEUED ──send──► prefetched ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
 //               ▲ │ ▲            │      ▲               │ │
 //               │ │ └───back─────┴──────┼──────back─────┘ │
 //               │ │                     └─────stop────────┘
 //      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
 //               └─ ○
 //
-// Sent ahead is a kind of QUEUED: a worker has it, none of its slots works on it.
+// Prefetched is a kind of QUEUED: a worker has it, none of its slots works on it.
 //
 // It knows sessions by number and neither queues nor workers: what follows from a change is for the
 // caller. Owned by the coordinator; engine thread only. Limits: config::closures_max and
@@ -28,7 +28,7 @@ class closure_book {
   /// What is counted of one session.
   struct tally {
     closure_counts counts;
-    std::uint64_t put_back = 0;
+    std::uint64_t requeued = 0;
     std::uint64_t retried = 0;
     std::uint32_t scheduled = 0;
     std::uint32_t own_errors = 0;  // unfinished, and an error of the session is none of theirs
@@ -46,7 +46,7 @@ class closure_book {
     bool was_held = false;  // by a worker
   };
   /// Why a closure comes back from a worker: told apart in what is counted.
-  enum class back_for : std::uint8_t { loss, retry, recall };
+  enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
   /// All outlive it. What changes is said in `out`.
   closure_book(closure_table& records, config const& c, changes& out)
@@ -61,21 +61,21 @@ class closure_book {
   tally const& of(session_number n) const { return tallies_[n]; }
 
   /// A new one, QUEUED. The spec's arguments are consumed.
-  slot create(session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
   /// What comes until it is false is known from an earlier process: no news.
   void restoring(bool on) { restoring_ = on; }
   /// The session's next closure has this position. REQUIRES: none of its closures has it.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
   /// The same for a record that was claimed.
-  void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t lane, time_point now);
+  void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
   /// To a worker. `runs`: a slot of it works on it at once.
   void send(slot c, worker_number w, bool runs, time_point now);
-  /// Sent ahead: a slot works on it, since then.
+  /// Prefetched: a slot works on it, since then.
   void start(slot c, time_point at);
   /// RUNNING: none does, since it was sent.
   void stop(slot c);
   /// Its worker does not have it any more.
-  void back(slot c, back_for why);
+  void requeue(slot c, requeue_cause why);
   /// Another stream of its worker has it.
   void take_over(slot c, worker_number w);
   /// Says where it stands. What is dispatched in the usual way is said by effects::dispatches.
@@ -103,7 +103,7 @@ class closure_book {
   closure_counts const& counts() const { return counts_; }
   /// Queued, and waiting for nothing but a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
-  std::uint64_t put_back() const { return put_back_; }
+  std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
   /// One that will never have a value since its worker was lost.
   void count_aborted() { ++aborted_; }
@@ -134,7 +134,7 @@ class closure_book {
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
   std::uint64_t deferred_ = 0;  // blocked, or queued and waiting for a time, a gang or to be alone
-  std::uint64_t put_back_ = 0;
+  std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;
   std::uint64_t aborted_ = 0;
 };
@@ -163,7 +163,7 @@ class closure_book {
 }
 
 [[gnu::always_inline]] inline void closure_book::create_in(slot c, session_number n,
-                                                           closure_spec& spec, std::uint32_t lane,
+                                                           closure_spec& spec, std::uint32_t queue,
                                                            time_point now) {
   auto& t = tallies_[n];
   auto& r = records_[c];
@@ -171,7 +171,7 @@ class closure_book {
   r.token = spec.token;
   r.created = now;
   r.order = t.scheduled++;
-  r.lane = lane;
+  r.queue = queue;
   r.own_error = spec.own_error;
   t.own_errors += r.own_error;
   r.function = spec.callable == 0 ? spec.function : function_id{spec.callable};
@@ -182,9 +182,9 @@ class closure_book {
 }
 
 [[gnu::always_inline]] inline slot closure_book::create(session_number n, closure_spec& spec,
-                                                        std::uint32_t lane, time_point now) {
+                                                        std::uint32_t queue, time_point now) {
   slot const c = records_.allocate(n);
-  create_in(c, n, spec, lane, now);
+  create_in(c, n, spec, queue, now);
   return c;
 }
 
@@ -217,7 +217,7 @@ class closure_book {
   else
     leave(r);
   t.own_errors -= r.own_error;
-  r.reported = r.recalled = false;
+  r.reported = r.retracted = false;
   r.worker = {};
   r.phase = phase_of(as);
   r.finished = now;

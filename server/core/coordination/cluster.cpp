@@ -197,8 +197,8 @@ bool cluster::redeclare(cluster_spec spec, effects& fx) {
             : outdated()   ? " with a new generation"
                            : " with the next generation";
   }
-  fx.remarks.push_back(
-      {severity::info, remark_kind::cluster_changed, spec_.name, {}, std::move(text)});
+  fx.log_events.push_back(
+      {severity::info, log_event_kind::cluster_changed, spec_.name, {}, std::move(text)});
   return true;
 }
 

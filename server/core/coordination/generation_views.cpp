@@ -13,7 +13,7 @@ constexpr std::size_t waiters_shown = 100;
 
 // Tasks that keep others waiting for too long, each with the barrier that waits longest.
 generation_views::late_for generation_views::late_tasks(time_point now) const {
-  late_for late(roster.size());
+  late_for late(registry.size());
   for (auto const n : barriers.running()) {
     auto const* b = barriers.find(n);
     if (b->purpose != barrier_purpose::user || b->arrived_count == 0 ||
@@ -28,7 +28,7 @@ generation_views::late_for generation_views::late_tasks(time_point now) const {
 }
 
 agent_health generation_views::health_of(task_index t, late_for const& late, time_point now) const {
-  auto const& a = roster[t];
+  auto const& a = registry[t];
   if (a.state == agent_state::error) return agent_health::error;
   if (a.state == agent_state::disconnected)
     return a.registering      ? agent_health::registering
@@ -39,7 +39,7 @@ agent_health generation_views::health_of(task_index t, late_for const& late, tim
 }
 
 agent_view generation_views::agent_of(task_index t, late_for const& late, time_point now) const {
-  auto const& a = roster[t];
+  auto const& a = registry[t];
   agent_view v;
   v.task = t;
   auto const [job, index] = spec.place(t);
@@ -66,9 +66,9 @@ agent_view generation_views::agent_of(task_index t, late_for const& late, time_p
 std::vector<agent_view> generation_views::tasks(time_point now, std::size_t after,
                                                 std::size_t limit) const {
   std::vector<agent_view> views;
-  if (after >= roster.size()) return views;
+  if (after >= registry.size()) return views;
   auto const late = late_tasks(now);
-  auto const end = after + std::min(limit, roster.size() - after);
+  auto const end = after + std::min(limit, registry.size() - after);
   views.reserve(end - after);
   for (auto t = after; t < end; ++t)
     views.push_back(agent_of(static_cast<task_index>(t), late, now));
@@ -118,8 +118,8 @@ barrier_view generation_views::view_of(coordination::barrier const& b, bool with
     if (b.calls[i] != call_id{})
       v.arrived.push_back(spec.task_name(t));
     else
-      v.missing.push_back({t, spec.task_name(t), roster[t].peer,
-                           roster[t].unheard() ? time_point{} : roster[t].heard_of()});
+      v.missing.push_back({t, spec.task_name(t), registry[t].peer,
+                           registry[t].unheard() ? time_point{} : registry[t].heard_of()});
   }
   return v;
 }
@@ -185,10 +185,10 @@ std::vector<key_wait_view> generation_views::key_waits(std::string_view prefix,
 
 void generation_views::count(time_point now, generation_view& into) const {
   auto const late = late_tasks(now);
-  for (task_index t = 0; t < roster.size(); ++t) {
+  for (task_index t = 0; t < registry.size(); ++t) {
     auto const health = health_of(t, late, now);
     ++into.by_health[static_cast<std::size_t>(health)];
-    into.unheard += health == agent_health::connected && roster[t].unheard();
+    into.unheard += health == agent_health::connected && registry[t].unheard();
   }
 }
 

@@ -7,7 +7,7 @@
 #include "server/core/coordination/api/views.hpp"
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
-#include "server/core/coordination/tasks/task_roster.hpp"
+#include "server/core/coordination/tasks/task_registry.hpp"
 #include "server/core/coordination/waiting_call.hpp"
 
 namespace muster::core::coordination {
@@ -16,7 +16,7 @@ class generation_views {
  public:
   std::uint64_t number;
   cluster_spec const& spec;
-  task_roster const& roster;
+  task_registry const& registry;
   barrier_table const& barriers;
   key_value_store const& store;
   calls_of_generation const& calls;

@@ -12,33 +12,33 @@ constexpr auto shutting_down = "The coordination service is shutting down.";
 
 service::service(cluster_spec const& spec, limits const& l, generation g, change_log log)
     : step_(spec, l, g, log),
-      roster_(spec, log),
+      registry_(spec, log),
       closed_(spec.size()),
       barriers_(spec.size(), spec.stuck_after, step_.limits, log),
       store_(step_.limits, log),
-      wording_(step_.spec, roster_),
-      record_(step_, roster_, barriers_),
-      queries_(step_, roster_),
-      notices_(step_, roster_, store_, wording_),
-      keys_(step_, roster_, store_, notices_),
-      polls_(step_, roster_, closed_, record_),
-      members_(roster_, closed_, queries_, notices_, polls_, record_),
-      faults_(step_, roster_, barriers_, wording_, record_),
-      callers_(step_, roster_, barriers_, faults_, record_),
+      wording_(step_.spec, registry_),
+      record_(step_, registry_, barriers_),
+      queries_(step_, registry_),
+      notices_(step_, registry_, store_, wording_),
+      keys_(step_, registry_, store_, notices_),
+      polls_(step_, registry_, closed_, record_),
+      members_(registry_, closed_, queries_, notices_, polls_, record_),
+      faults_(step_, registry_, barriers_, wording_, record_),
+      callers_(step_, registry_, barriers_, faults_, record_),
       propagation_(step_, members_, queries_, polls_, record_, callers_),
-      detector_(step_, roster_, closed_, wording_, record_, propagation_),
-      barrier_service_(step_, roster_, barriers_, faults_, callers_, propagation_),
-      registration_(step_, roster_, record_, members_, propagation_, barrier_service_),
-      shutdown_(step_, roster_, barriers_, propagation_, barrier_service_) {}
+      detector_(step_, registry_, closed_, wording_, record_, propagation_),
+      barrier_service_(step_, registry_, barriers_, faults_, callers_, propagation_),
+      registration_(step_, registry_, record_, members_, propagation_, barrier_service_),
+      shutdown_(step_, registry_, barriers_, propagation_, barrier_service_) {}
 
 void service::begin(time_point now, effects& fx) {
   step_.begin(now, fx);
   callers_.begin_step();
-  version_before_ = roster_.version();
+  version_before_ = registry_.version();
 }
 
 void service::note_changes() {
-  if (roster_.version() != version_before_) queries_.note_change();
+  if (registry_.version() != version_before_) queries_.note_change();
 }
 
 void service::perform(time_point now, request& r, effects& fx) {
@@ -97,7 +97,8 @@ void service::call_gone(time_point now, call_id call, effects& fx) {
 
 void service::connection_closed(time_point now, task_index t, core::incarnation i) {
   step_.now = now;
-  if (!step_.stopped && polls_.by_heartbeat() && t < roster_.size() && roster_[t].incarnation == i)
+  if (!step_.stopped && polls_.by_heartbeat() && t < registry_.size() &&
+      registry_[t].incarnation == i)
     detector_.connection_closed(t);
 }
 
@@ -187,7 +188,7 @@ void service::stop(time_point now, effects& fx) {
 void service::say_touched(touched const& by, std::vector<fact>& out) const {
   auto const& cluster = step_.spec.name;
   for (auto const t : by.tasks)
-    if (!roster_.is_untold(t)) out.push_back({cluster, roster_.fact_of(t)});
+    if (!registry_.is_untold(t)) out.push_back({cluster, registry_.fact_of(t)});
   for (auto const& key : by.keys) {
     auto const* e = store_.find(key);
     key_fact f{key, {}, step_.now};
@@ -206,8 +207,8 @@ void service::say_touched(touched const& by, std::vector<fact>& out) const {
 
 void service::say_whole(change_log const& log) const {
   record_.say_whole(log);
-  roster_.say_whole(log);
-  for (task_index t = 0; t < roster_.size(); ++t)
+  registry_.say_whole(log);
+  for (task_index t = 0; t < registry_.size(); ++t)
     if (callers_.devices().has(t)) log.note(devices_brought{t, callers_.devices().count(t)});
   notices_.say_whole(log);
   barriers_.say_whole(log);
@@ -216,8 +217,8 @@ void service::say_whole(change_log const& log) const {
 
 void service::say_everything(std::vector<fact>& out) const {
   auto const& cluster = step_.spec.name;
-  for (task_index t = 0; t < roster_.size(); ++t)
-    if (!roster_.is_untold(t)) out.push_back({cluster, roster_.fact_of(t)});
+  for (task_index t = 0; t < registry_.size(); ++t)
+    if (!registry_.is_untold(t)) out.push_back({cluster, registry_.fact_of(t)});
   for (auto const& [key, e] : store_.all())
     out.push_back({cluster, key_fact{key, e.value, e.changed}});
   for (auto const n : barriers_.finished())
@@ -229,8 +230,8 @@ void service::restore(restored_cluster const& r, time_point now) {
   step_.now = now;
   record_.restore(r.cluster);
   for (auto const& t : r.tasks)
-    if (t.task < roster_.size()) {
-      roster_.restore(t, now);
+    if (t.task < registry_.size()) {
+      registry_.restore(t, now);
       if (t.hears_notices && t.state == agent_state::connected) notices_.restore(t.task);
     }
   for (auto const& k : r.keys)
@@ -258,7 +259,7 @@ std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();
   auto const& calls = step_.calls;
-  for (auto broken : {roster_.violated_invariant(), barriers_.violated_invariant(),
+  for (auto broken : {registry_.violated_invariant(), barriers_.violated_invariant(),
                       store_.violated_invariant(), alive.violated_invariant()})
     if (!broken.empty()) return broken;
   auto held = queries_.watching() + polls.waiting() + store_.waiting_calls() + alive.waiting();
@@ -272,7 +273,7 @@ std::string service::violated_invariant() const {
         return "barrier " + b.id + " holds a call that is not parked there";
     }
   }
-  for (task_index t = 0; t < roster_.size(); ++t)
+  for (task_index t = 0; t < registry_.size(); ++t)
     if (polls.of(t) != call_id{} && !calls.find(polls.of(t)))
       return step_.task_name(t) + "'s poll is lost";
   if (held != calls.size())

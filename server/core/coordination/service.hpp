@@ -2,10 +2,10 @@
 // run has failed or everybody has left. Semantics are those that unmodified JAX and TensorFlow
 // agents rely on; where their users suffer it says more: who is missing, what came first.
 //
-// Owns the parts that hold the state (roster, barriers, keys, …), which know nothing of each other,
-// and the transitions that use them; routes each request to the one that performs it. What follows
-// from one event is carried on at once and completely; see error_propagation. Transitions know each
-// other one way, each only those before it:
+// Owns the parts that hold the state (registry, barriers, keys, …), which know nothing of each
+// other, and the transitions that use them; routes each request to the one that performs it. What
+// follows from one event is carried on at once and completely; see error_propagation. Transitions
+// know each other one way, each only those before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
 // A step ends with the watchers: when a task was connected, failed, left or was replaced, they are
@@ -59,13 +59,13 @@ class service {
   core::incarnation incarnation() const { return step_.which.incarnation; }
   generation_state state() const { return record_.state(); }
   /// Whether a registration with this incarnation belongs here rather than to a new generation.
-  bool knows(core::incarnation i) const { return roster_.knows(i); }
+  bool knows(core::incarnation i) const { return registry_.knows(i); }
   /// Of all its tasks that have registered.
-  std::vector<core::incarnation> incarnations() const { return roster_.incarnations(); }
+  std::vector<core::incarnation> incarnations() const { return registry_.incarnations(); }
   /// Whether one of its tasks registered from this address.
-  bool knows_peer(std::string const& peer) const { return roster_.find({}, peer) != no_task; }
+  bool knows_peer(std::string const& peer) const { return registry_.find({}, peer) != no_task; }
   /// The addresses its tasks registered from.
-  std::vector<std::string> peers() const { return roster_.peers(); }
+  std::vector<std::string> peers() const { return registry_.peers(); }
   std::size_t parked_calls() const { return step_.calls.size(); }
   /// Whether tasks hear of errors by their heartbeats; see error_delivery.
   bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
@@ -74,7 +74,7 @@ class service {
   unheard_notices notices_unheard() const { return notices_.unheard(); }
   /// Of its tasks, barriers and keys.
   generation_views views() const {
-    return {step_.which.number, step_.spec,        roster_, barriers_, store_,
+    return {step_.which.number, step_.spec,        registry_, barriers_, store_,
             step_.calls,        callers_.devices()};
   }
 
@@ -111,7 +111,7 @@ class service {
 
   step_frame step_;
   // The parts that several transitions use; the others are owned by the one that does.
-  task_roster roster_;
+  task_registry registry_;
   closed_connections closed_;
   barrier_table barriers_;
   key_value_store store_;
@@ -131,7 +131,7 @@ class service {
   coordination::registration registration_;
   coordination::shutdown shutdown_;
 
-  std::int64_t version_before_ = 0;  // of the roster, when the step began
+  std::int64_t version_before_ = 0;  // of the registry, when the step began
 };
 
 }  // namespace muster::core::coordination

@@ -47,7 +47,7 @@ std::string wording::names(std::vector<task_index> const& tasks) const {
 }
 
 std::string wording::described(task_index t, time_point now) const {
-  auto const& a = roster_[t];
+  auto const& a = registry_[t];
   auto const name = spec_.task_name(t);
   if (a.last_seen == time_point{}) return name + " (never heard of)";
   auto text = name + " (" + (a.peer.empty() ? "" : a.peer + ", ") + "last heard of " +
@@ -75,7 +75,7 @@ std::string wording::missing_at(barrier const& b, time_point now) const {
   if (missing.size() > described_max) {
     text += ranges(missing, missing_bytes_max / 2) + ". Of these: ";
     std::stable_partition(shown.begin(), shown.end(),
-                          [this](task_index t) { return !roster_[t].peer.empty(); });
+                          [this](task_index t) { return !registry_[t].peer.empty(); });
     shown.resize(described_max);
   }
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -92,13 +92,13 @@ std::string wording::missing_at(barrier const& b, time_point now) const {
 }
 
 std::string const& wording::not_connected() {
-  if (not_connected_version_ == roster_.version()) return not_connected_;
+  if (not_connected_version_ == registry_.version()) return not_connected_;
   std::vector<task_index> absent;
-  for (task_index t = 0; t < roster_.size(); ++t)
-    if (roster_[t].state != agent_state::connected) absent.push_back(t);
+  for (task_index t = 0; t < registry_.size(); ++t)
+    if (registry_[t].state != agent_state::connected) absent.push_back(t);
   not_connected_ = absent.empty() ? std::string(". All tasks are connected")
                                   : ". Not connected: " + ranges(absent, 1'500);
-  not_connected_version_ = roster_.version();
+  not_connected_version_ = registry_.version();
   return not_connected_;
 }
 

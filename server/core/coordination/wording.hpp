@@ -1,11 +1,11 @@
 // Who is missing, in words: every name as long as it fits, then details of some: first of those
-// that were heard of, since they can be looked at. Reads the roster, owns nothing but a text it
+// that were heard of, since they can be looked at. Reads the registry, owns nothing but a text it
 // keeps. Owned by `service`; engine thread only.
 #pragma once
 
 #include "server/core/coordination/api/cluster_spec.hpp"
 #include "server/core/coordination/barriers/barrier.hpp"
-#include "server/core/coordination/tasks/task_roster.hpp"
+#include "server/core/coordination/tasks/task_registry.hpp"
 
 namespace muster::core::coordination {
 
@@ -14,7 +14,8 @@ class wording {
   static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a text
 
   /// REQUIRES: both outlive it.
-  wording(cluster_spec const& spec, task_roster const& roster) : spec_(spec), roster_(roster) {}
+  wording(cluster_spec const& spec, task_registry const& registry)
+      : spec_(spec), registry_(registry) {}
 
   /// "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
   std::string described(task_index t, time_point now) const;
@@ -24,7 +25,7 @@ class wording {
   std::string lines(std::vector<task_index> const& tasks, time_point now) const;
   /// "Missing 2: …". REQUIRES: the barrier runs.
   std::string missing_at(barrier const& b, time_point now) const;
-  /// ". Not connected: …". Made once a version of the roster: ten thousand callers with one
+  /// ". Not connected: …". Made once a version of the registry: ten thousand callers with one
   /// deadline all ask for it.
   std::string const& not_connected();
   /// "12.0 s"
@@ -34,7 +35,7 @@ class wording {
   std::string ranges(std::vector<task_index> const& tasks, std::size_t bytes_max) const;
 
   cluster_spec const& spec_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   std::string not_connected_;
   std::int64_t not_connected_version_ = -1;
 };

@@ -43,10 +43,10 @@ class stateful_tasks {
   std::uint64_t gone(task_key const& t, time_point until);
   /// 0: it is not here.
   std::uint64_t number_of(task_key const& t) const;
-  /// Whose alarm rang, or null.
+  /// Whose alarm on_alarm, or null.
   task_key const* find(std::uint64_t number) const;
   /// It has no alarm any more.
-  void rang(task_key const& t) { tasks_.at(t).lost_at = never; }
+  void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
   /// It is forgotten. When it would have been lost; never if it was not away.
   time_point lose(task_key const& t);
 

@@ -100,8 +100,8 @@ transient_failures::verdict transient_failures::dependencies_lost(transient_repo
   return v;
 }
 
-bool transient_failures::bears_timeout(transient_reports& all, std::uint32_t workers,
-                                       time_point now) {
+bool transient_failures::tolerates_timeout(transient_reports& all, std::uint32_t workers,
+                                           time_point now) {
   auto const limit = config_.transient_timeouts == config::timeouts_by_workers
                          ? workers / 10
                          : config_.transient_timeouts;

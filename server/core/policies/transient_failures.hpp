@@ -42,8 +42,8 @@ class transient_failures {
   /// Reports that are fatal within the window.
   std::size_t dependency_limit() const;
 
-  /// Whether a reported time-out is put back. `workers`: that are present.
-  bool bears_timeout(transient_reports& all, std::uint32_t workers, time_point now);
+  /// Whether a reported time-out is requeued. `workers`: that are present.
+  bool tolerates_timeout(transient_reports& all, std::uint32_t workers, time_point now);
 
   transient_reports& of(session_number s) { return sessions_[s]; }
 

@@ -33,7 +33,7 @@ class watchdog {
     due_ = busy ? now + pause_ : never;
   }
   /// `due` has come. True: say so. `work`: something runs or is queued for a worker.
-  bool rang(bool work, time_point now) {
+  bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
     due_ = now + pause_;
     stalled_ |= work;

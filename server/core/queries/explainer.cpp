@@ -7,7 +7,7 @@ namespace muster::core {
 
 std::optional<worker_lack> explainer::not_serving(function_id f) const {
   worker_lack l{closure_reason::workers_closed, core_.book.functions[f].name};
-  for (auto const& [stream, w] : core_.roster.all()) {
+  for (auto const& [stream, w] : core_.registry.all()) {
     auto const& has = w->task->functions;
     if (std::find(has.begin(), has.end(), f) == has.end()) continue;
     if (w->away)
@@ -24,7 +24,7 @@ std::optional<worker_lack> explainer::not_serving(function_id f) const {
 std::optional<worker_lack> explainer::starting(function_id f) const {
   worker_lack l{closure_reason::workers_start, core_.book.functions[f].name};
   auto first = never;
-  for (auto const& [stream, w] : core_.roster.all()) {
+  for (auto const& [stream, w] : core_.registry.all()) {
     auto const& has = w->task->functions;
     if (!w->serves() || std::find(has.begin(), has.end(), f) == has.end()) continue;
     if (!w->waiting) return {};
@@ -40,8 +40,8 @@ std::optional<worker_lack> explainer::without_worker(slot c) const {
   auto const function = core_.book.functions.served(core_.closures[c].function);
   auto const& f = core_.book.functions[function];
   worker_lack l{closure_reason::no_worker, f.name, f.ever_had};
-  l.connected =
-      core_.roster.tasks.count(task_state::connected) + core_.roster.tasks.count(task_state::late);
+  l.connected = core_.registry.tasks.count(task_state::connected) +
+                core_.registry.tasks.count(task_state::late);
   auto const because = [&l](closure_reason why) {
     l.why = why;
     return l;
@@ -54,16 +54,16 @@ std::optional<worker_lack> explainer::without_worker(slot c) const {
     return because(closure_reason::function_absent);
   }
   if (auto later = starting(function)) return later;
-  auto const requirement = core_.scheduler.lane_of(c).requirement;
+  auto const requirement = core_.scheduler.queue_of(c).requirement;
   auto const needs = requirement == 0 ? core::requirement{} : core_.scheduler.required(requirement);
   l.need = core_.scheduler.unmet(function, needs);
   if (l.need) return because(closure_reason::unsatisfiable);
   return held_back(c);
 }
 
-explainer::takers explainer::takers_of(lane const& l) const {
+explainer::takers explainer::takers_of(closure_queue const& l) const {
   takers found;
-  for (auto const& [stream, w] : core_.roster.all()) {
+  for (auto const& [stream, w] : core_.registry.all()) {
     if (!core_.scheduler.would_do(core_.scheduler.of(w->number), l)) continue;
     if (w->draining) {
       ++found.draining;
@@ -78,7 +78,7 @@ explainer::takers explainer::takers_of(lane const& l) const {
 }
 
 std::optional<worker_lack> explainer::held_back(slot c) const {
-  auto found = takers_of(core_.scheduler.lane_of(c));
+  auto found = takers_of(core_.scheduler.queue_of(c));
   if (found.serving > 0 || found.cordoned + found.draining == 0) return {};
   worker_lack l{closure_reason::workers_held_back};
   l.draining = found.draining;
@@ -92,10 +92,10 @@ bool explainer::has_no_worker(slot c) const {
   return r.state() == closure_state::queued && !r.sent() && !r.deferred() && without_worker(c);
 }
 
-void explainer::explain_alone(slot c, explanation& into) const {
-  into.why = closure_reason::runs_alone;
-  auto const& keeps = core_.scheduler.lone.keeps;
-  auto const* w = keeps.by == core_.closures.id_of(c) ? core_.roster.find(keeps.worker) : nullptr;
+void explainer::explain_exclusive(slot c, explanation& into) const {
+  into.why = closure_reason::exclusive;
+  auto const& keeps = core_.scheduler.exclusives.keeps;
+  auto const* w = keeps.by == core_.closures.id_of(c) ? core_.registry.find(keeps.worker) : nullptr;
   if (!w) return;
   into.emptied = w->task->name();
   into.emptied_holds = core_.scheduler.of(w->number).held();
@@ -145,14 +145,14 @@ void explainer::explain_prefetched(slot c, time_point now, explanation& into) co
   into.worker = core_.places[r.place].worker;
   into.prefetched_for = now - r.started;
   into.slots = core_.scheduler.of(r.worker).own_slots();
-  into.retracted = r.recalled;
+  into.retracted = r.retracted;
 }
 
 void explainer::explain_queued(slot c, time_point now, explanation& into) const {
   auto const& r = core_.closures[c];
   if (r.is(closure_phase::delayed)) return explain_delayed(c, now, into);
   if (r.sent()) return explain_prefetched(c, now, into);
-  if (r.is(closure_phase::gathering) && !r.alone) {
+  if (r.is(closure_phase::gathering) && !r.exclusive) {
     auto const& g = *core_.scheduler.gangs.find(r.details->gang);
     bool const fits = g.ready < g.size || !core_.scheduler.plan(g, false).empty();
     into.gang = wait_of(g, fits);
@@ -161,13 +161,13 @@ void explainer::explain_queued(slot c, time_point now, explanation& into) const 
                                 : closure_reason::gang_too_large;
     return;
   }
-  bool const kept = core_.scheduler.lone.keeps.by == core_.closures.id_of(c);
+  bool const kept = core_.scheduler.exclusives.keeps.by == core_.closures.id_of(c);
   if (!kept) into.lack = without_worker(c);
   if (into.lack) {
     into.why = into.lack->why;
     return;
   }
-  if (r.alone) return explain_alone(c, into);
+  if (r.exclusive) return explain_exclusive(c, into);
   auto const f = core_.book.functions.totals(core_.book.functions.served(r.function));
   into.why = closure_reason::busy;
   into.function = f.name;
@@ -178,7 +178,7 @@ void explainer::explain_queued(slot c, time_point now, explanation& into) const 
 
 void explainer::explain_running(slot c, time_point now, explanation& into) const {
   auto const& r = core_.closures[c];
-  auto const& w = core_.roster.of(r.worker);
+  auto const& w = core_.registry.of(r.worker);
   into.why = closure_reason::running;
   into.worker = core_.places[r.place].worker;
   into.lasted = now - r.started;
@@ -186,7 +186,7 @@ void explainer::explain_running(slot c, time_point now, explanation& into) const
   into.stop_requested = r.stop_requested;
   if (!w.away) return;
   into.away_for = now - w.away_since;
-  into.put_back_in = workers_.waits_until(w, c) - now;
+  into.requeue_in = workers_.waits_until(w, c) - now;
 }
 
 void explainer::explain_ended(slot c, explanation& into) const {
@@ -203,7 +203,7 @@ void explainer::explain_ended(slot c, explanation& into) const {
 
 void explainer::explain_loss(slot c, time_point now, explanation& into) const {
   auto const& r = core_.closures[c];
-  if (r.alone) into.workers_lost = r.details->workers_lost;
+  if (r.exclusive) into.workers_lost = r.details->workers_lost;
   if (!r.details || r.details->lost.empty()) return;
   auto const& last = r.details->lost.back();
   into.lost_attempt = last.attempt;

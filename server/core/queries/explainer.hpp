@@ -25,7 +25,7 @@ class explainer {
 
   /// What waits for workers that are not there, within a budget of looks at workers.
   gangs_view gangs() const;
-  wishes_view wishes() const;
+  unmet_demand_view unmet_demand() const;
 
  private:
   /// Who would have the function, did they take closures; nothing when nobody would.
@@ -43,19 +43,19 @@ class explainer {
   /// `fits`: the connected workers could hold it.
   static gang_wait wait_of(gang const& g, bool fits) { return {g.name, g.size, g.ready, fits}; }
   gang_view view_of(gang const& g, bool fits) const;
-  /// REQUIRES: something is queued in the lane.
-  wish_view wish_of(lane const& l, session_id job) const;
-  /// Workers that could run what is in the lane, by whether they are sent anything.
+  /// REQUIRES: something is queued in the queue.
+  demand_view demand_of(closure_queue const& l, session_id job) const;
+  /// Workers that could run what is in the queue, by whether they are sent anything.
   struct takers {
     std::uint64_t serving = 0, cordoned = 0, draining = 0;
     std::string first_cordoned;  // "worker:3"
   };
-  takers takers_of(lane const& l) const;
+  takers takers_of(closure_queue const& l) const;
   /// Workers there are, but an operator holds them back; nothing when others serve.
   std::optional<worker_lack> held_back(slot c) const;
   /// Why no worker can have it just now, though it waits for nothing else; nothing when one may.
   std::optional<worker_lack> without_worker(slot c) const;
-  void explain_alone(slot c, explanation& into) const;
+  void explain_exclusive(slot c, explanation& into) const;
 
   engine_state const& core_;
   release_texts const& texts_;

@@ -93,11 +93,11 @@ page<value_holder, session_id> coordinator::value_holders(session_id after) cons
 result<worker_hands> coordinator::in_hands_of(std::string_view job, std::int64_t index,
                                               std::size_t limit) const {
   auto const& st = *state_;
-  auto const* t = st.roster.tasks.find(job, index);
+  auto const* t = st.registry.tasks.find(job, index);
   if (!t) return task(job, index).error();
   worker_hands out;
   if (!t->worker) return out;
-  auto const& seat = st.scheduler.of(t->worker->number);
+  auto const& slots = st.scheduler.of(t->worker->number);
   auto const take = [&](slot_list const& from, std::vector<worker_hands::held>& to) {
     for (slot c = from.front; c != no_slot && to.size() < limit; c = st.closures[c].next) {
       auto const& r = st.closures[c];
@@ -106,8 +106,8 @@ result<worker_hands> coordinator::in_hands_of(std::string_view job, std::int64_t
     }
     out.more += from.size - to.size();
   };
-  take(seat.running, out.running);
-  take(seat.ahead, out.sent_ahead);
+  take(slots.running, out.running);
+  take(slots.prefetched, out.prefetched);
   return out;
 }
 
@@ -115,7 +115,7 @@ std::vector<running_view> coordinator::running_on(std::string_view job, std::int
                                                   session_id of) const {
   auto const& st = *state_;
   std::vector<running_view> out;
-  auto const* t = st.roster.tasks.find(job, index);
+  auto const* t = st.registry.tasks.find(job, index);
   if (!t || !t->worker) return out;
   auto const& held = st.scheduler.of(t->worker->number).running;
   for (slot c = held.front; c != no_slot; c = st.closures[c].next) {

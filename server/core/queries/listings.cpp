@@ -58,7 +58,7 @@ result<closure_look> coordinator::look(closure_query const& q, closure_cursor fr
   out.of = job ? list->size() : s ? st.of(*s).unfinished() + s->held.size : st.closures.size();
   core_names const named{st.book.functions, st.places};
   closure_search wanted(q, within, named);
-  if (wanted.hopeless()) {
+  if (wanted.unsatisfiable()) {
     out.next.part = closure_cursor::end;
     return out;
   }

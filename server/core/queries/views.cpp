@@ -33,7 +33,7 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.on_error = s.spec.on_error;
   v.counts = t.counts;
   v.not_kept = t.scheduled - std::min<std::uint64_t>(t.scheduled, t.counts.total());
-  v.put_back = t.put_back;
+  v.requeued = t.requeued;
   v.retried = t.retried;
   v.weight = s.spec.weight;
   v.deadline = s.deadline;
@@ -44,7 +44,7 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   v.submitted_by = s.spec.submitted_by;
   v.streaming = s.traits().generations;
   v.generation = v.streaming ? s.generation : 0;
-  v.holding = s.traits().resumable;
+  v.resumable = s.traits().resumable;
   v.attached = s.attached;
   v.detached = s.spec.detached;
   v.lease_until = s.lease_until;
@@ -59,8 +59,8 @@ job_view view(std::string const& cluster, session const& s, closure_book::tally 
   return v;
 }
 
-// `at`: where its worker sits; null without one.
-task_view view(std::string const& cluster, task_row const& t, seat const* at) {
+// `at`: its worker's slots; null without one.
+task_view view(std::string const& cluster, task_row const& t, worker_slots const* at) {
   task_view v;
   v.row = t.row;
   v.cluster = cluster;
@@ -77,7 +77,7 @@ task_view view(std::string const& cluster, task_row const& t, seat const* at) {
   v.credits = at ? at->credits : t.spec.credits;
   v.running = at ? at->running.size - at->yielded : 0;
   v.waiting = at ? at->yielded : 0;
-  v.sent_ahead = at ? at->ahead.size : 0;
+  v.prefetched = at ? at->prefetched.size : 0;
   v.finished = t.finished;
   v.failed = t.failed;
   v.restarts = t.restarts;
@@ -163,7 +163,7 @@ time_point coordinator::waits_since() const {
   for (auto const& [id, s] : state_->sessions.all())
     if (state_->of(*s).waiting() > 0) first = std::min(first, s->created);
   if (first == never) return never;
-  for (auto const& [key, t] : state_->roster.tasks.rows())
+  for (auto const& [key, t] : state_->registry.tasks.rows())
     if (!t->present()) first = std::max(first, t->since);
   return first;
 }
@@ -188,7 +188,7 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
   v.index = r.order;
   v.state = r.state();
   v.cancel_requested = r.stop_requested;
-  v.alone = r.alone;
+  v.exclusive = r.exclusive;
   if (auto const* d = r.details.get()) {
     if (d->extras) {
       v.options = d->extras->options;
@@ -211,18 +211,18 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
 }
 }  // namespace
 
-std::optional<holding> coordinator::held(stream_id stream, closure_id closure,
-                                         std::uint32_t attempt) const {
+std::optional<held_place> coordinator::held(stream_id stream, closure_id closure,
+                                            std::uint32_t attempt) const {
   auto const& st = *state_;
   slot const c = st.closures.find(closure);
   if (c == no_slot) return {};
   auto const& r = st.closures[c];
-  if (r.worker == worker_number{} || st.roster.of(r.worker).stream != stream ||
+  if (r.worker == worker_number{} || st.registry.of(r.worker).stream != stream ||
       r.attempt != attempt)
     return {};
   auto const& s = st.sessions.of(r.owner);
   if (s.id == session_id{}) return {};  // the core's own
-  return holding{s.id, r.order};
+  return held_place{s.id, r.order};
 }
 
 std::string_view coordinator::called(closure_id closure) const {
@@ -288,8 +288,8 @@ gangs_view coordinator::gangs() const {
   return state_->explain.gangs();
 }
 
-wishes_view coordinator::wishes() const {
-  return state_->explain.wishes();
+unmet_demand_view coordinator::unmet_demand() const {
+  return state_->explain.unmet_demand();
 }
 
 result<page<closure_view, std::uint32_t>> coordinator::closures(session_id id, std::uint32_t from,
@@ -310,7 +310,7 @@ page<task_view, std::size_t> coordinator::tasks(std::size_t after, std::size_t l
                                                 task_filter const& filter) const {
   page<task_view, std::size_t> out;
   std::size_t i = 0;
-  for (auto const& [key, t] : state_->roster.tasks.rows()) {
+  for (auto const& [key, t] : state_->registry.tasks.rows()) {
     if (i++ < after) continue;
     if (out.items.size() == limit) {
       out.next = i - 1;
@@ -324,29 +324,29 @@ page<task_view, std::size_t> coordinator::tasks(std::size_t after, std::size_t l
 }
 
 result<task_view> coordinator::task(std::string_view job, std::int64_t index) const {
-  if (auto const* t = state_->roster.tasks.find(job, index)) return state_->view_of(*t);
+  if (auto const* t = state_->registry.tasks.find(job, index)) return state_->view_of(*t);
   return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
 }
 
-lone_closure coordinator::state::alone_of(closure_id id) const {
+exclusive_closure coordinator::state::exclusive_of(closure_id id) const {
   auto const& r = closures[closures.find(id)];
   return {id,
           sessions.of(r.owner).id,
           book.functions[r.function].name,
           r.details->workers_lost,
           r.worker == worker_number{} ? std::string() : places[r.place].worker,
-          r.details->alone_since};
+          r.details->exclusive_since};
 }
 
 overview_view coordinator::overview(time_point now) const {
   auto const& st = *state_;
   overview_view v;
-  v.tasks_connected = st.roster.tasks.count(task_state::connected);
-  v.tasks_late = st.roster.tasks.count(task_state::late);
-  v.tasks_error = st.roster.tasks.count(task_state::error);
-  v.tasks_disconnected = st.roster.tasks.count(task_state::disconnected);
+  v.tasks_connected = st.registry.tasks.count(task_state::connected);
+  v.tasks_late = st.registry.tasks.count(task_state::late);
+  v.tasks_error = st.registry.tasks.count(task_state::error);
+  v.tasks_disconnected = st.registry.tasks.count(task_state::disconnected);
   v.closures = st.book.counts();
-  v.put_back = st.book.put_back();
+  v.requeued = st.book.requeued();
   v.retried = st.book.retried();
   v.values_not_ready =
       st.book.counts().blocked + st.book.counts().queued + st.book.counts().running;
@@ -367,13 +367,14 @@ overview_view coordinator::overview(time_point now) const {
     v.quiet_since = st.watchdog.quiet_since();
     v.oldest_running = st.handing.oldest_running();
   }
-  auto const& alone = st.scheduler.lone.all();
-  v.closures_alone = alone.size();
-  for (auto it = alone.begin(); it != alone.end() && v.alone.size() < v.alone_max; ++it)
-    v.alone.push_back(st.alone_of(it->second));
+  auto const& exclusive = st.scheduler.exclusives.all();
+  v.closures_exclusive = exclusive.size();
+  for (auto it = exclusive.begin(); it != exclusive.end() && v.exclusive.size() < v.exclusive_max;
+       ++it)
+    v.exclusive.push_back(st.exclusive_of(it->second));
 
   std::vector<duration> ages;
-  for (auto const& [key, t] : st.roster.tasks.rows()) {
+  for (auto const& [key, t] : st.registry.tasks.rows()) {
     v.tasks_cordoned += t->cordoned;
     if (t->present()) ages.push_back(now - t->last_seen);
   }

@@ -10,8 +10,8 @@ namespace {
 
 /// Looks at workers within one call: about a millisecond of them.
 constexpr std::size_t looks_max = 50'000;
-/// Lanes of sessions within one call.
-constexpr std::size_t lanes_max = 20'000;
+/// Queues of sessions within one call.
+constexpr std::size_t queues_max = 20'000;
 
 closure_options needs_of(requirement const& r) {
   closure_options o;
@@ -46,7 +46,7 @@ gangs_view explainer::gangs() const {
     bool const fits = !table.is_apart(id);
     auto& v = out.items.emplace_back(view_of(g, fits));
     slot const c = core_.closures.find(v.first);
-    auto const cost = 4 * core_.roster.all().size();
+    auto const cost = 4 * core_.registry.all().size();
     if (fits || c == no_slot || looks < cost) continue;
     looks -= cost;
     v.lack = without_worker(c);
@@ -55,43 +55,43 @@ gangs_view explainer::gangs() const {
   return out;
 }
 
-// A lane that some worker could serve costs few looks, one that none can as many as there are
+// A queue that some worker could serve costs few looks, one that none can as many as there are
 // workers; what was found of a function and a requirement holds for all sessions.
-wishes_view explainer::wishes() const {
-  wishes_view out;
+unmet_demand_view explainer::unmet_demand() const {
+  unmet_demand_view out;
   using key = std::pair<std::uint32_t, function_id>;  // requirement, function
   constexpr std::size_t met = ~std::size_t{0};
   std::map<key, std::size_t> found;             // a row, or met
   std::map<std::uint32_t, std::size_t> row_of;  // by requirement
-  auto const workers = core_.roster.all().size();
+  auto const workers = core_.registry.all().size();
   auto looks = looks_max;
-  auto lanes = lanes_max;
+  auto queues = queues_max;
   for (auto const& [id, s] : core_.sessions.all()) {
-    for (auto const& l : core_.scheduler.queue(s->number).lanes) {
-      if (lanes-- == 0) return out.complete = false, out;
+    for (auto const& l : core_.scheduler.queue(s->number).queues) {
+      if (queues-- == 0) return out.complete = false, out;
       if (l.queue.size == 0) continue;
       auto const [at, fresh] = found.try_emplace({l.requirement, l.function}, met);
       if (fresh) {
         bool const served =
-            std::any_of(core_.scheduler.seats().begin(), core_.scheduler.seats().end(),
-                        [&](auto const& seated) {
+            std::any_of(core_.scheduler.all_workers().begin(), core_.scheduler.all_workers().end(),
+                        [&](auto const& entry) {
                           looks -= looks > 0;
-                          auto const& w = *seated.second;
-                          auto const& of = core_.roster.of(w.number);
+                          auto const& w = *entry.second;
+                          auto const& of = core_.registry.of(w.number);
                           return core_.scheduler.would_do(w, l) && (of.serves() || of.away);
                         });
         if (served) continue;
-        if (looks < 4 * workers || out.items.size() == wishes_view::max)
+        if (looks < 4 * workers || out.items.size() == unmet_demand_view::max)
           return out.complete = false, out;
         looks -= 4 * workers;
         auto const known = l.requirement == 0 ? row_of.end() : row_of.find(l.requirement);
         at->second = known == row_of.end() ? out.items.size() : known->second;
         if (known == row_of.end()) {
-          out.items.push_back(wish_of(l, id));
+          out.items.push_back(demand_of(l, id));
           row_of.emplace(l.requirement, at->second);
         }
         auto& functions = out.items[at->second].functions;
-        if (functions.size() < wish_view::functions_max)
+        if (functions.size() < demand_view::functions_max)
           functions.push_back(core_.book.functions[l.function].name);
       }
       if (at->second != met) out.items[at->second].queued += l.queue.size;
@@ -100,8 +100,8 @@ wishes_view explainer::wishes() const {
   return out;
 }
 
-wish_view explainer::wish_of(lane const& l, session_id job) const {
-  wish_view v;
+demand_view explainer::demand_of(closure_queue const& l, session_id job) const {
+  demand_view v;
   if (l.requirement != 0) v.needs = needs_of(core_.scheduler.required(l.requirement));
   slot const c = l.queue.front;
   auto const found = takers_of(l);

@@ -13,9 +13,9 @@ changes coordinator::whole() const {
   for (std::uint32_t n = 0; n < st.places.used(); ++n)
     if (auto const& p = st.places[n]; p.references > 0)
       all.places.push_back({n, true, p.worker, p.incarnation, p.host});
-  for (auto const& [stream, w] : st.roster.all())
+  for (auto const& [stream, w] : st.registry.all())
     all.workers.push_back({w->number, true, w->task->job, w->task->index, w->task->spec.slots});
-  for (auto const& [key, t] : st.roster.tasks.rows())
+  for (auto const& [key, t] : st.registry.tasks.rows())
     all.tasks.push_back({t->job, t->index, t->state, t->spec.incarnation, t->since, t->given_up,
                          t->cordoned, false});
   for (auto const& [id, s] : st.sessions.all()) {

@@ -2,7 +2,7 @@
 // sub-models of the core stand on: a field belongs to the one that is named beside it.
 //
 // A closure_id is slot | generation << 32, so look-up is an index and a compare, and an id of a
-// forgotten closure is recognised. Records link themselves into lists by slot number (a lane of a
+// forgotten closure is recognised. Records link themselves into lists by slot number (a queue of a
 // session's queue, or what a worker holds), so moving a closure allocates nothing. Slots are the
 // server's: chunks of them are taken from what all tables share.
 //
@@ -49,8 +49,8 @@ struct closure_details {
   time_point start_at{};           // not dispatched before
   std::uint32_t workers_lost = 0;  // that it is blamed for
   time_point deadline = never;
-  time_point alone_since{};  // once it is to run alone
-  time_point ready_at{};     // when it could be dispatched last; epoch: when it was created
+  time_point exclusive_since{};  // once it is to run alone
+  time_point ready_at{};         // when it could be dispatched last; epoch: when it was created
 };
 
 /// What is remembered of a value that was released.
@@ -61,19 +61,19 @@ struct release_note {
 
 struct closure_record {
   session_number owner{};  // none: the slot is free
-  worker_number worker{};  // that holds it: it runs, or was sent ahead
+  worker_number worker{};  // that holds it: it runs, or was prefetched
   std::unique_ptr<closure_details> details;
   blob args;
   blob value;  // values
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // of the newest attempt; while that is only sent ahead: when it was sent
+  time_point started{};   // of the newest attempt; while that is only prefetched: when it was sent
   time_point finished{};  // when it ended; once the slot is free, when it was released
   std::uint32_t generation = 1;
   slot previous = no_slot;  // of the list that it is in, and…
   slot next = no_slot;      // …next; of the free slots, too
   std::uint32_t order = 0;  // position in its session
-  std::uint32_t lane = 0;   // scheduling: of its session
+  std::uint32_t queue = 0;  // scheduling: of its session
   std::uint32_t attempt = 0;
   std::uint32_t place = ~0u;  // where the newest attempt ran
   function_id function{};
@@ -81,16 +81,16 @@ struct closure_record {
   std::uint8_t worker_failures = 0;
   bool timed_out : 1 = false;  // its deadline has passed while it ran
   bool stop_requested : 1 = false;
-  bool awaited : 1 = false;                     // a parked call waits for it
-  bool released : 1 = false;                    // of a holding session: nobody wants the value
-  bool reported : 1 = false;                    // while it runs: its worker has said so
-  bool recalled : 1 = false;                    // sent ahead: its worker was asked to give it back
-  bool alone : 1 = false;                       // its worker does nothing else; see lone_table.hpp
+  bool awaited : 1 = false;    // a parked call waits for it
+  bool released : 1 = false;   // of a resumable session: nobody wants the value
+  bool reported : 1 = false;   // while it runs: its worker has said so
+  bool retracted : 1 = false;  // prefetched: its worker was asked to give it back
+  bool exclusive : 1 = false;  // its worker does nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // values
   release_reason why_released : 4 = {};         // once the slot is free
   bool restored : 1 = false;   // it ran in an earlier process: its worker may still have it
   bool noted : 1 = false;      // while it runs: a fact says so
-  bool waits : 1 = false;      // while it runs: for a value, and another has its slot; see seat.hpp
+  bool waits : 1 = false;      // while it runs: for a value, and another has its slot
   bool own_error : 1 = false;  // its error is nobody else's, and nobody else's stops it
 
   closure_state state() const { return state_of(phase); }

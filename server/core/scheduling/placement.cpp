@@ -34,10 +34,10 @@ placement_class& placement::make_class(class_key key, std::uint32_t index) {
   return c;
 }
 
-void placement::remove(seat& w) {
+void placement::remove(worker_slots& w) {
   auto& c = *w.placed;
   if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
-  if (w.ready == readiness::ahead) c.ahead.remove(w);
+  if (w.ready == readiness::prefetch) c.prefetching.remove(w);
   w.ready = readiness::none;
   w.placed = nullptr;
   if (--c.workers > 0) return;
@@ -49,32 +49,32 @@ void placement::remove(seat& w) {
   classes_.erase(class_key(c.functions, c.satisfied, c.by_name_only));
 }
 
-void placement::stand(seat& w, readiness wanted) {
+void placement::stand(worker_slots& w, readiness wanted) {
   auto& c = *w.placed;
   if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
-  if (w.ready == readiness::ahead) c.ahead.remove(w);
+  if (w.ready == readiness::prefetch) c.prefetching.remove(w);
   w.ready = wanted;
   if (wanted == readiness::none) return;
   idle_ += wanted == readiness::idle;
-  (wanted == readiness::idle ? c.idle : c.ahead).push_back(w);
+  (wanted == readiness::idle ? c.idle : c.prefetching).push_back(w);
   mark(c);
 }
 
 void placement::mark(placement_class& c) {
-  if (c.dirty || c.sessions.empty() || (c.idle.empty() && c.ahead.empty())) return;
+  if (c.dirty || c.sessions.empty() || (c.idle.empty() && c.prefetching.empty())) return;
   c.dirty = true;
   dirty_.push_back(&c);
 }
 
 void placement::announce(session_queue& s, placement_class& c) {
   if (c.sessions.contains(s)) return;
-  auto const runnable = [&](lane const& l) { return l.queue.size > 0 && c.can_run(l); };
-  if (std::none_of(s.lanes.begin(), s.lanes.end(), runnable)) return;
+  auto const runnable = [&](closure_queue const& l) { return l.queue.size > 0 && c.can_run(l); };
+  if (std::none_of(s.queues.begin(), s.queues.end(), runnable)) return;
   c.sessions.push_back(s);
   mark(c);
 }
 
-void placement::announce(session_queue& s, lane const& l) {
+void placement::announce(session_queue& s, closure_queue const& l) {
   if (raw(l.function) >= classes_of_.size()) return;
   for (auto* c : classes_of_[raw(l.function)]) {
     if (!c->can_run(l)) continue;
@@ -84,13 +84,13 @@ void placement::announce(session_queue& s, lane const& l) {
 }
 
 void placement::push_front(session_queue& s, slot c) {
-  auto& l = s.lanes[closures_[c].lane];
+  auto& l = s.queues[closures_[c].queue];
   closures_.push_front(l.queue, c);
   if (l.queue.size == 1) announce(s, l);
 }
 
 void placement::unqueue(session_queue& s, slot c) {
-  closures_.remove(s.lanes[closures_[c].lane].queue, c);
+  closures_.remove(s.queues[closures_[c].queue].queue, c);
 }
 
 void placement::forget(session_queue& s) {
@@ -104,14 +104,14 @@ void placement::take(session_queue& s, placement_class const& c, std::uint32_t m
   auto const before = [](std::uint32_t a, std::uint32_t b) {
     return static_cast<std::int32_t>(a - b) < 0;
   };
-  auto const ahead_of = [&](lane const& a, lane const& b) {
+  auto const ahead_of = [&](closure_queue const& a, closure_queue const& b) {
     if (a.priority != b.priority) return a.priority > b.priority;
     return before(closures_[a.queue.front].order, closures_[b.queue.front].order);
   };
   while (run.size() < max) {
-    lane* first = nullptr;
-    lane* second = nullptr;
-    for (auto& l : s.lanes) {
+    closure_queue* first = nullptr;
+    closure_queue* second = nullptr;
+    for (auto& l : s.queues) {
       if (l.queue.size == 0 || !c.can_run(l)) continue;
       if (!first || ahead_of(l, *first)) {
         second = first;
@@ -130,13 +130,13 @@ void placement::take(session_queue& s, placement_class const& c, std::uint32_t m
   }
 }
 
-seat* placement::next(std::vector<slot>& run) {
+worker_slots* placement::next(std::vector<slot>& run) {
   run.clear();
   while (!dirty_.empty()) {
     auto& c = *dirty_.back();
-    while (!c.sessions.empty() && !(c.idle.empty() && c.ahead.empty())) {
+    while (!c.sessions.empty() && !(c.idle.empty() && c.prefetching.empty())) {
       bool const idle = !c.idle.empty();
-      seat& w = idle ? c.idle.front() : c.ahead.front();
+      worker_slots& w = idle ? c.idle.front() : c.prefetching.front();
       session_queue& s = c.sessions.front();
       take(s, c, idle ? 1 : std::min(run_max, w.window - w.held()), run);
       if (run.empty()) {
@@ -149,7 +149,7 @@ seat* placement::next(std::vector<slot>& run) {
       } else {
         --s.turns_left;
       }
-      (idle ? c.idle : c.ahead).rotate();
+      (idle ? c.idle : c.prefetching).rotate();
       return &w;
     }
     c.dirty = false;
@@ -158,11 +158,12 @@ seat* placement::next(std::vector<slot>& run) {
   return nullptr;
 }
 
-seat* placement::empty_worker(lane const& l) const {
+worker_slots* placement::empty_worker(closure_queue const& l) const {
   if (raw(l.function) >= classes_of_.size()) return nullptr;
   for (auto const* c : classes_of_[raw(l.function)])
     if (c->can_run(l))
-      if (seat* w = c->idle.find([](seat const& at) { return at.held() == 0; })) return w;
+      if (worker_slots* w = c->idle.find([](worker_slots const& at) { return at.held() == 0; }))
+        return w;
   return nullptr;
 }
 
@@ -171,7 +172,7 @@ std::string placement::violated_invariant() const {
     if (c->workers == 0) return "a placement class without workers is kept";
     if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))
       return "a placement class is marked but not listed";
-    if (!c->dirty && !c->sessions.empty() && !(c->idle.empty() && c->ahead.empty()))
+    if (!c->dirty && !c->sessions.empty() && !(c->idle.empty() && c->prefetching.empty()))
       return "a placement class has work and room and is not marked";
   }
   return {};

@@ -2,9 +2,9 @@
 //
 // Workers that declare the same functions and satisfy the same requirements (just now: a resource
 // that is in use is not there) form a *placement class*. A class keeps a ring of
-// workers with an idle slot, a ring of workers that may be sent closures ahead, and a ring of
+// workers with an idle slot, a ring of workers that may prefetch closures, and a ring of
 // sessions that have something for it. A turn takes one session and one worker, hands over one
-// closure (idle slot) or up to `run_max` (ahead), and moves both to the back of their ring (a
+// closure (idle slot) or up to `run_max` (prefetched), and moves both to the back of their ring (a
 // session of weight n after n turns): sessions share fairly, workers fill evenly, and the cost of a
 // closure does not depend on how many there are.
 //
@@ -17,13 +17,13 @@
 #include <tuple>
 #include <vector>
 
-#include "server/core/scheduling/seat.hpp"
 #include "server/core/scheduling/session_queue.hpp"
+#include "server/core/scheduling/worker_slots.hpp"
 
 namespace muster::core {
 
-struct seat_turn {
-  ring_link<seat>& operator()(seat& w) const { return w.turn; }
+struct worker_turn {
+  ring_link<worker_slots>& operator()(worker_slots& w) const { return w.turn; }
 };
 struct session_turn {
   std::uint32_t index = 0;
@@ -39,17 +39,17 @@ struct placement_class {
   std::uint32_t index;
   std::vector<function_id> functions;    // sorted
   std::vector<std::uint32_t> satisfied;  // requirements, sorted
-  bool by_name_only = false;             // of seats that are
+  bool by_name_only = false;             // of workers that are
   std::vector<bool> has;                 // by function number
   std::vector<bool> meets;               // by requirement number
   std::uint32_t workers = 0;
-  ring<seat, seat_turn> idle;
-  ring<seat, seat_turn> ahead;
+  ring<worker_slots, worker_turn> idle;
+  ring<worker_slots, worker_turn> prefetching;
   ring<session_queue, session_turn> sessions;
   bool dirty = false;
 
   bool has_function(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
-  bool can_run(lane const& l) const {
+  bool can_run(closure_queue const& l) const {
     if (!has_function(l.function)) return false;
     return l.requirement == 0 ? !by_name_only
                               : l.requirement < meets.size() && meets[l.requirement];
@@ -64,26 +64,26 @@ class placement {
 
   /// `all`: every session, so that a new class learns who waits for it.
   template <class Sessions>
-  void add(seat& w, std::vector<function_id> functions, Sessions&& all) {
+  void add(worker_slots& w, std::vector<function_id> functions, Sessions&& all) {
     std::sort(functions.begin(), functions.end());
     functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
     enter(w, {std::move(functions), w.satisfied, w.by_name_only}, all);
   }
   /// `w.satisfied` has changed.
   template <class Sessions>
-  void move(seat& w, Sessions&& all) {
+  void move(worker_slots& w, Sessions&& all) {
     auto functions = w.placed->functions;
     remove(w);
     enter(w, {std::move(functions), w.satisfied, w.by_name_only}, all);
   }
-  void remove(seat& w);
+  void remove(worker_slots& w);
   /// After any change of what the worker holds, its window or its draining.
-  void update(seat& w) {
+  void update(worker_slots& w) {
     if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
   }
 
   [[gnu::always_inline]] void push_back(session_queue& s, slot c) {
-    auto& l = s.lanes[closures_[c].lane];
+    auto& l = s.queues[closures_[c].queue];
     closures_.push_back(l.queue, c);
     if (l.queue.size == 1) announce(s, l);
   }
@@ -94,7 +94,7 @@ class placement {
 
   /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
   /// null when nothing can be placed. The caller hands them over and calls `update`.
-  seat* next(std::vector<slot>& run);
+  worker_slots* next(std::vector<slot>& run);
 
   /// Workers with an idle slot; `f` must not change how they stand.
   std::size_t idle() const { return idle_; }
@@ -103,8 +103,8 @@ class placement {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
   }
 
-  /// One that holds nothing, stands in its ring and can run what is in the lane.
-  seat* empty_worker(lane const& l) const;
+  /// One that holds nothing, stands in its ring and can run what is in the queue.
+  worker_slots* empty_worker(closure_queue const& l) const;
 
   /// Kinds of workers that have the function.
   std::size_t classes_with(function_id f) const {
@@ -117,7 +117,7 @@ class placement {
   using class_key = std::tuple<std::vector<function_id>, std::vector<std::uint32_t>, bool>;
 
   template <class Sessions>
-  void enter(seat& w, class_key key, Sessions&& all) {
+  void enter(worker_slots& w, class_key key, Sessions&& all) {
     bool created = false;
     auto& c = class_for(std::move(key), created);
     if (created)
@@ -129,12 +129,12 @@ class placement {
   placement_class& class_for(class_key key, bool& created);
   placement_class& make_class(class_key key, std::uint32_t index);
   void announce(session_queue& s, placement_class& c);
-  void announce(session_queue& s, lane const& l);
+  void announce(session_queue& s, closure_queue const& l);
   /// Moves it into the ring of `wanted`.
-  void stand(seat& w, readiness wanted);
+  void stand(worker_slots& w, readiness wanted);
   void mark(placement_class& c);
   /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
-  /// where another lane of the session comes first, one where it takes resources.
+  /// where another queue of the session comes first, one where it takes resources.
   void take(session_queue& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
 
   closure_table& closures_;

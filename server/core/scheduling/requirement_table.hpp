@@ -1,7 +1,7 @@
 // What closures ask of the worker that runs them, beside its function, as small numbers: a task, a
 // label, an amount of a resource, a PerWorkerValue that is built there.
 //
-// Owned by the scheduler. A number lives as long as a lane of some session names it.
+// Owned by the scheduler. A number lives as long as a queue of some session names it.
 #pragma once
 
 #include <compare>
@@ -78,7 +78,7 @@ class requirement_table {
  private:
   struct entry {
     requirement const* what = nullptr;  // null: the number is free
-    std::uint32_t holders = 0;          // lanes
+    std::uint32_t holders = 0;          // queues
   };
   std::map<requirement, std::uint32_t> numbers_;
   std::vector<entry> entries_;

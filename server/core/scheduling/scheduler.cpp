@@ -1,4 +1,4 @@
-// Lanes, seats and what closures ask of their worker beside the function: a task, labels,
+// Queues, worker slots and what closures ask of their worker beside the function: a task, labels,
 // resources, PerWorkerValues. A worker's place (its placement class) follows what it satisfies just
 // now.
 #include "server/core/scheduling/scheduler.hpp"
@@ -11,7 +11,7 @@ namespace muster::core {
 namespace {
 
 /// Combinations of function, priority and requirement in one session. More: RESOURCE_EXHAUSTED.
-constexpr std::size_t lanes_max = 4'096;
+constexpr std::size_t queues_max = 4'096;
 
 template <class T>
 std::vector<T> sorted(std::vector<T> v) {
@@ -40,17 +40,17 @@ void scheduler::open(session_number n, session_id id, std::uint32_t weight) {
 }
 
 void scheduler::close(session_number n) {
-  clear_lanes(n);
+  clear_queues(n);
   in_order_.erase(queues_[n].id);
   queues_.close(n);
 }
 
-void scheduler::clear_lanes(session_number n) {
+void scheduler::clear_queues(session_number n) {
   auto& q = queues_[n];
   placement_.forget(q);
   release_requirements(q);
-  q.lanes.clear();
-  q.lane_of.clear();
+  q.queues.clear();
+  q.queue_of.clear();
 }
 
 std::vector<std::reference_wrapper<session_queue>> scheduler::all_queues() {
@@ -61,7 +61,7 @@ std::vector<std::reference_wrapper<session_queue>> scheduler::all_queues() {
 }
 
 status scheduler::room_for(session_queue const* s, std::vector<closure_spec> const& specs) const {
-  std::set<std::tuple<function_id, std::int32_t, requirement>> lanes;
+  std::set<std::tuple<function_id, std::int32_t, requirement>> queues;
   std::set<requirement> fresh;
   closure_spec const* previous = nullptr;
   for (auto const& spec : specs) {
@@ -71,7 +71,7 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
     previous = &spec;
     auto needs = needs_of(*spec.extras);
     if (!needs.empty() && !requirements_.knows(needs)) fresh.insert(needs);
-    lanes.emplace(spec.function, spec.extras->options.priority, std::move(needs));
+    queues.emplace(spec.function, spec.extras->options.priority, std::move(needs));
   }
   if (requirements_.size() + fresh.size() > requirement_table::max)
     return wrong_field("options",
@@ -79,46 +79,46 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
                            " different requirements of unforgotten jobs, its limit is " +
                            std::to_string(requirement_table::max),
                        requirement_table::max, code::resource_exhausted);
-  std::size_t added = lanes.size();
+  std::size_t added = queues.size();
   if (s)
-    for (auto const& [function, priority, needs] : lanes) {
-      auto const same = [&](lane const& l) {
+    for (auto const& [function, priority, needs] : queues) {
+      auto const same = [&](closure_queue const& l) {
         return l.function == function && l.priority == priority &&
                (l.requirement == 0 ? needs.empty() : requirements_[l.requirement] == needs);
       };
-      if (lanes.size() + s->lanes.size() <= lanes_max) break;
-      added -= std::any_of(s->lanes.begin(), s->lanes.end(), same);
+      if (queues.size() + s->queues.size() <= queues_max) break;
+      added -= std::any_of(s->queues.begin(), s->queues.end(), same);
     }
-  if (added + (s ? s->lanes.size() : 0) <= lanes_max) return {};
+  if (added + (s ? s->queues.size() : 0) <= queues_max) return {};
   return wrong_field("options",
-                     "more than " + std::to_string(lanes_max) +
+                     "more than " + std::to_string(queues_max) +
                          " combinations of function, priority and requirement in one job",
-                     lanes_max, code::resource_exhausted);
+                     queues_max, code::resource_exhausted);
 }
 
-std::uint32_t scheduler::lane_with_needs(session_number n, closure_spec const& spec) {
+std::uint32_t scheduler::queue_with_needs(session_number n, closure_spec const& spec) {
   auto& q = queues_[n];
   std::uint32_t number = 0;
   bool fresh = false;
   if (auto needs = needs_of(*spec.extras); !needs.empty())
     std::tie(number, fresh) = requirements_.intern(std::move(needs));
   if (fresh) {
-    requirements_.hold(number);  // until its lane does
-    for (auto const& [stream, w] : seats_)
+    requirements_.hold(number);  // until its queue does
+    for (auto const& [stream, w] : workers_)
       if (satisfies(*w, requirements_[number])) reconsider(*w);
   }
-  auto const before = q.lanes.size();
-  auto const at = q.lane_for(spec.function, spec.extras->options.priority, number);
-  if (q.lanes.size() == before || number == 0) return at;
+  auto const before = q.queues.size();
+  auto const at = q.queue_for(spec.function, spec.extras->options.priority, number);
+  if (q.queues.size() == before || number == 0) return at;
   if (!fresh) requirements_.hold(number);
-  q.lanes[at].single = !requirements_[number].resources.empty();
+  q.queues[at].single = !requirements_[number].resources.empty();
   return at;
 }
 
 void scheduler::release_requirements(session_queue& q) {
-  for (auto const& l : q.lanes) {
+  for (auto const& l : q.queues) {
     if (l.requirement == 0 || !requirements_.release(l.requirement)) continue;
-    for (auto const& [stream, w] : seats_)
+    for (auto const& [stream, w] : workers_)
       if (std::binary_search(w->satisfied.begin(), w->satisfied.end(), l.requirement))
         reconsider(*w);
   }
@@ -127,36 +127,36 @@ void scheduler::release_requirements(session_queue& q) {
 void scheduler::defer(slot c) {
   auto& q = queues_[closures_[c].owner];
   closures_.push_back(q.deferred, c);
-  ++q.lanes[closures_[c].lane].deferred;
+  ++q.queues[closures_[c].queue].deferred;
 }
 
 void scheduler::end_deferral(slot c) {
   auto& q = queues_[closures_[c].owner];
   closures_.remove(q.deferred, c);
-  --q.lanes[closures_[c].lane].deferred;
+  --q.queues[closures_[c].queue].deferred;
 }
 
-seat& scheduler::add(seat s) {
-  auto owned = std::make_unique<seat>(std::move(s));
+worker_slots& scheduler::add(worker_slots s) {
+  auto owned = std::make_unique<worker_slots>(std::move(s));
   auto& w = *owned;
-  seats_.emplace(w.stream, std::move(owned));
+  workers_.emplace(w.stream, std::move(owned));
   enlist(w);
   return w;
 }
 
-void scheduler::enlist(seat& w) {
+void scheduler::enlist(worker_slots& w) {
   if (raw(w.number) >= by_number_.size()) by_number_.resize(raw(w.number) + std::size_t{1});
   by_number_[raw(w.number)] = &w;
 }
 
-void scheduler::place(seat& w, std::vector<function_id> functions) {
+void scheduler::place(worker_slots& w, std::vector<function_id> functions) {
   placement_.add(w, std::move(functions), all_queues());
 }
 
-void scheduler::forget(seat& w) {
+void scheduler::forget(worker_slots& w) {
   check(w.held() == 0 && !w.placed, "a worker that goes has given back what it held");
   by_number_[raw(w.number)] = nullptr;
-  seats_.erase(w.stream);
+  workers_.erase(w.stream);
 }
 
 bool scheduler::enough(resource_amounts const& of, requirement const& r) {
@@ -166,7 +166,7 @@ bool scheduler::enough(resource_amounts const& of, requirement const& r) {
   });
 }
 
-bool scheduler::satisfies(seat const& w, requirement const& r) const {
+bool scheduler::satisfies(worker_slots const& w, requirement const& r) const {
   if (w.by_name_only && r.job.empty()) return false;
   if (!r.job.empty() && (w.job != r.job || (r.index >= 0 && w.index != r.index))) return false;
   for (auto const& l : r.labels)
@@ -177,7 +177,7 @@ bool scheduler::satisfies(seat const& w, requirement const& r) const {
   });
 }
 
-void scheduler::reconsider(seat& w) {
+void scheduler::reconsider(worker_slots& w) {
   std::vector<std::uint32_t> now_satisfied;
   requirements_.for_each([&](std::uint32_t number, requirement const& r) {
     if (satisfies(w, r)) now_satisfied.push_back(number);
@@ -187,7 +187,7 @@ void scheduler::reconsider(seat& w) {
   if (w.placed) placement_.move(w, all_queues());
 }
 
-void scheduler::set_built(seat& w, per_worker_id v, bool built) {
+void scheduler::set_built(worker_slots& w, per_worker_id v, bool built) {
   auto const at = std::lower_bound(w.built.begin(), w.built.end(), v);
   bool const there = at != w.built.end() && *at == v;
   if (built && !there) w.built.insert(at, v);
@@ -195,12 +195,12 @@ void scheduler::set_built(seat& w, per_worker_id v, bool built) {
   if (built != there) fleet_changed();
 }
 
-bool scheduler::has_free(seat const& w, slot c) const {
-  auto const& l = lane_of(c);
+bool scheduler::has_free(worker_slots const& w, slot c) const {
+  auto const& l = queue_of(c);
   return !l.single || enough(w.free, requirements_[l.requirement]);
 }
 
-void scheduler::take_for_lane(seat& w, lane const& l) {
+void scheduler::take_for_queue(worker_slots& w, closure_queue const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources) {
     auto const has = amount_of(w.free, name);
     check(has != w.free.end() && has->second >= amount, "a worker has what is taken from it");
@@ -209,14 +209,14 @@ void scheduler::take_for_lane(seat& w, lane const& l) {
   reconsider(w);
 }
 
-void scheduler::give_back_for_lane(seat& w, lane const& l) {
+void scheduler::give_back_for_queue(worker_slots& w, closure_queue const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources)
     amount_of(w.free, name)->second += amount;
   ++room_version_;
   reconsider(w);
 }
 
-bool scheduler::lend(seat& w, resource_amounts const& amounts) {
+bool scheduler::lend(worker_slots& w, resource_amounts const& amounts) {
   if (amounts.empty()) return true;
   if (!enough(w.free, {{}, -1, {}, amounts, {}})) return false;
   for (auto const& [name, amount] : amounts) {
@@ -229,7 +229,7 @@ bool scheduler::lend(seat& w, resource_amounts const& amounts) {
   return true;
 }
 
-void scheduler::take_back(seat& w, resource_amounts const& amounts) {
+void scheduler::take_back(worker_slots& w, resource_amounts const& amounts) {
   if (amounts.empty()) return;
   for (auto const& [name, amount] : amounts) {
     auto const lent = amount_of(w.lent, name);
@@ -241,7 +241,7 @@ void scheduler::take_back(seat& w, resource_amounts const& amounts) {
   reconsider(w);
 }
 
-bool scheduler::would_do(seat const& w, lane const& l) const {
+bool scheduler::would_do(worker_slots const& w, closure_queue const& l) const {
   if (!w.placed || !w.placed->has_function(l.function)) return false;
   if (l.requirement == 0) return !w.by_name_only;
   auto const& r = requirements_[l.requirement];
@@ -250,20 +250,20 @@ bool scheduler::would_do(seat const& w, lane const& l) const {
 
 std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) const {
   using kind = unmet_need::kind;
-  std::vector<seat const*> left;
-  for (auto const& [stream, w] : seats_)
+  std::vector<worker_slots const*> left;
+  for (auto const& [stream, w] : workers_)
     if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
   // Keeps those for which it holds; how many were there before, if none is left.
   auto const keep = [&](auto holds) -> std::uint64_t {
     auto const before = left.size();
-    std::erase_if(left, [&](seat const* w) { return !holds(*w); });
+    std::erase_if(left, [&](worker_slots const* w) { return !holds(*w); });
     return before > 0 && left.empty() ? before : 0;
   };
   auto const kept_if_it_has = [&](requirement const& part) {
-    return keep([&](seat const& w) { return satisfies(w, part); });
+    return keep([&](worker_slots const& w) { return satisfies(w, part); });
   };
   if (r.job.empty())
-    if (auto const of = keep([](seat const& w) { return !w.by_name_only; }))
+    if (auto const of = keep([](worker_slots const& w) { return !w.by_name_only; }))
       return unmet_need{kind::by_name, {}, {}, 0, of};
   if (auto const of = kept_if_it_has({r.job, r.index, {}, {}, {}}))
     return unmet_need{
@@ -272,7 +272,7 @@ std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) 
     if (auto const of = kept_if_it_has({r.job, r.index, {l}, {}, {}}))
       return unmet_need{kind::label, l.first, l.second, 0, of};
   for (auto const& [name, amount] : r.resources) {
-    if (auto const of = keep([&](seat const& w) {
+    if (auto const of = keep([&](worker_slots const& w) {
           auto const has = amount_of(w.resources, name);
           return has != w.resources.end() && has->second >= amount;
         }))
@@ -286,7 +286,7 @@ std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) 
   return {};
 }
 
-std::string scheduler::misplaced(seat const& w) const {
+std::string scheduler::misplaced(worker_slots const& w) const {
   auto const name = w.job + ":" + std::to_string(w.index);
   std::vector<std::uint32_t> satisfied;
   requirements_.for_each([&](std::uint32_t number, requirement const& r) {
@@ -296,16 +296,17 @@ std::string scheduler::misplaced(seat const& w) const {
     return name + " stands in the wrong placement class";
   if (w.ready != w.wanted()) return name + " stands in the wrong ring";
   if (w.held() > w.credits) return name + " holds more than its credits";
-  if (w.running.size < w.slots && w.ahead.size > 0)
-    return name + " has an idle slot and work ahead";
+  if (w.running.size < w.slots && w.prefetched.size > 0)
+    return name + " has an idle slot and prefetched work";
   std::map<std::string, std::uint32_t> taken;
   std::uint32_t waiting = 0;
-  for (auto const* held : {&w.running, &w.ahead})
+  for (auto const* held : {&w.running, &w.prefetched})
     for (slot c = held->front; c != no_slot; c = closures_[c].next) {
       if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
-      if (closures_[c].sent() != (held == &w.ahead)) return name + " works on what it does not run";
+      if (closures_[c].sent() != (held == &w.prefetched))
+        return name + " works on what it does not run";
       waiting += closures_[c].waits;
-      auto const& l = lane_of(c);
+      auto const& l = queue_of(c);
       if (l.single)
         for (auto const& [resource, amount] : requirements_[l.requirement].resources)
           taken[resource] += amount;
@@ -327,28 +328,29 @@ std::string scheduler::invalid(bool handing_out) const {
   closures_.for_each([&](slot, closure_record const& r) {
     if (r.deferred()) ++waiting[r.owner].second;
     if (r.state() == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
-    if (r.is(closure_phase::gathering) && !r.alone && (!r.details || !gangs.find(r.details->gang)))
+    if (r.is(closure_phase::gathering) && !r.exclusive &&
+        (!r.details || !gangs.find(r.details->gang)))
       wrong = "a closure waits for a gang that is gone";
   });
   queues_.for_each([&](session_number n, session_queue const& q) {
     std::uint32_t queued = 0, deferred = 0;
-    for (auto const& l : q.lanes) queued += l.queue.size, deferred += l.deferred;
+    for (auto const& l : q.queues) queued += l.queue.size, deferred += l.deferred;
     auto const [are_queued, are_deferred] = waiting[n];
     if (queued != are_queued || deferred != are_deferred || q.deferred.size != deferred)
-      wrong = text(q.id) + " has other closures in its lanes than wait";
+      wrong = text(q.id) + " has other closures in its queues than wait";
   });
-  for (auto const& [stream, w] : seats_) {
-    if (auto misplaced_seat = misplaced(*w); !misplaced_seat.empty()) return misplaced_seat;
+  for (auto const& [stream, w] : workers_) {
+    if (auto misplaced_worker = misplaced(*w); !misplaced_worker.empty()) return misplaced_worker;
     if (!handing_out || w->ready != readiness::idle) continue;
     for (auto const& [id, n] : in_order_)
-      for (auto const& l : queues_[n].lanes)
+      for (auto const& l : queues_[n].queues)
         if (l.queue.size > 0 && w->placed->can_run(l))
           return w->job + ":" + std::to_string(w->index) + " is idle and " + text(id) +
                  " has something for it";
   }
   if (!wrong.empty()) return wrong;
   if (auto broken = gangs.invalid(); !broken.empty()) return broken;
-  if (auto broken = invalid_lone(handing_out); !broken.empty()) return broken;
+  if (auto broken = invalid_exclusive(handing_out); !broken.empty()) return broken;
   return placement_.violated_invariant();
 }
 

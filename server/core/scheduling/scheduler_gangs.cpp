@@ -13,7 +13,7 @@ constexpr std::size_t gang_name_bytes_max = 256;
 
 /// What is left of a worker while a plan is made.
 struct room {
-  seat* w = nullptr;
+  worker_slots* w = nullptr;
   std::uint32_t slots = 0;
   resource_amounts free;
 };
@@ -31,7 +31,7 @@ bool take_resources(room& r, requirement const& needs) {
 }
 
 // Ranks of programs may run for days: nothing is kept free beside them.
-resource_amounts besides_ranks(seat const& w) {
+resource_amounts besides_ranks(worker_slots const& w) {
   auto left = w.resources;
   for (auto const& [name, amount] : w.lent)
     for (auto& [of, has] : left)
@@ -103,10 +103,12 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
 }
 
 // Which worker would run which member. `idle`: with what is free now; else with all that they have.
-std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) const {
+std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool idle) const {
   std::vector<room> rooms;
-  auto const add = [&](seat& w) {
-    if (!w.open || !w.placed || (idle && (w.shut & (seat::for_lone | seat::by_lone)))) return;
+  auto const add = [&](worker_slots& w) {
+    if (!w.open || !w.placed ||
+        (idle && (w.shut & (worker_slots::for_exclusive | worker_slots::by_exclusive))))
+      return;
     auto const used = idle ? w.held() : 0;
     if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : besides_ranks(w)});
   };
@@ -115,15 +117,15 @@ std::vector<std::pair<slot, seat*>> scheduler::plan(gang const& g, bool idle) co
     for (auto const stream : reserved_)
       if (auto* w = find(stream)) add(*w);
   } else {
-    for (auto const& [stream, w] : seats_) add(*w);
+    for (auto const& [stream, w] : workers_) add(*w);
   }
   std::sort(rooms.begin(), rooms.end(),
             [](room const& a, room const& b) { return a.w->stream < b.w->stream; });
-  std::vector<std::pair<slot, seat*>> chosen;
+  std::vector<std::pair<slot, worker_slots*>> chosen;
   if (rooms.empty()) return chosen;
   for (auto const m : g.members) {
     slot const c = closures_.find(m);
-    auto const& l = lane_of(c);
+    auto const& l = queue_of(c);
     requirement needs;
     if (l.requirement != 0) needs = requirements_[l.requirement];
     auto const besides_resources = needs.besides_resources();
@@ -148,9 +150,9 @@ void scheduler::keep_free(std::vector<stream_id> wanted) {
     for (auto const stream : streams)
       if (auto* w = find(stream)) {
         if (reserved)
-          w->shut |= seat::for_gang;
+          w->shut |= worker_slots::for_gang;
         else
-          w->shut &= static_cast<std::uint8_t>(~seat::for_gang);
+          w->shut &= static_cast<std::uint8_t>(~worker_slots::for_gang);
         update(*w);
       }
   };

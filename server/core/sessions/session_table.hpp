@@ -11,8 +11,8 @@
 //   failed | cancelled        (a streaming session starts its next generation instead; it has
 //                              ended when its client is gone)
 //
-// It gives the numbers by which the other sub-models know a session; its closures, values and lanes
-// are theirs. Owned by the coordinator; engine thread only. Limits: config::sessions_max,
+// It gives the numbers by which the other sub-models know a session; its closures, values and
+// queues are theirs. Owned by the coordinator; engine thread only. Limits: config::sessions_max,
 // finished_jobs_max and ended_sessions_max, kept by the callers; notes_max.
 #pragma once
 

@@ -19,7 +19,7 @@
 #include "server/core/state/seat_ledger.hpp"
 #include "server/core/state/step_frame.hpp"
 #include "server/core/values/value_store.hpp"
-#include "server/core/workers/worker_roster.hpp"
+#include "server/core/workers/worker_registry.hpp"
 
 namespace muster::core {
 
@@ -41,7 +41,7 @@ struct engine_state {
   place_table places{step.fx.changes};
   closure_book book{closures, step.config, step.fx.changes};
   core::scheduler scheduler{closures};
-  worker_roster roster{step.config, wide, step.fx.changes};
+  worker_registry registry{step.config, wide, step.fx.changes};
   component_builds builds{wide, step.fx.changes};
   session_table sessions{wide, step.fx.changes};
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds

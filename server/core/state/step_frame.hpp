@@ -28,7 +28,7 @@ enum class alarm_kind : std::uint8_t {
   worker_start,      ///< a worker's staggered start
   gang,              ///< a gang has waited long enough
   state_lost,        ///< a task that holds state has been away for too long
-  recall,            ///< workers with idle slots have waited long enough; id 0
+  retract,           ///< workers with idle slots have waited long enough; id 0
   value_age,         ///< a finished job, or the oldest value a session holds, is too old
 };
 
@@ -59,8 +59,9 @@ struct step_frame {
 
   // Noted in this step, carried on at its end.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> to_check;                    // queues without a worker; see lifecycle
-  std::vector<std::pair<closure_id, failure>> doomed;  // closures that lack an input for good
+  std::vector<closure_id> to_check;  // queues without a worker; see lifecycle
+  std::vector<std::pair<closure_id, failure>>
+      failed_inputs;  // closures that lack an input for good
 
   void answer(call_id call, status s, decltype(reply::body) body = {}) {
     if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});

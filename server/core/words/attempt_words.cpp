@@ -31,7 +31,7 @@ std::string text(attempt_outcome const& o) {
       return "failed: " + o.detail;
     case attempt_end::value_lost:
       return "succeeded; its value was lost, it runs again as " + text(o.again);
-    case attempt_end::recalled:
+    case attempt_end::retracted:
       return "it was given back before it started";
     case attempt_end::earlier:
       return o.detail;

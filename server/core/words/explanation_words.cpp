@@ -77,13 +77,13 @@ std::string why_later(explanation const& e) {
 }
 
 std::string prefetched(explanation const& e) {
-  return "sent ahead to " + e.worker + " " + ago(e.prefetched_for) + " ago, whose " +
+  return "prefetched to " + e.worker + " " + ago(e.prefetched_for) + " ago, whose " +
          plural(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
          " busy; it goes to another worker that can run it once one is idle" +
          (e.retracted ? ", and was asked for already." : ".");
 }
 
-std::string alone(explanation const& e) {
+std::string exclusive(explanation const& e) {
   std::string const waits = "it waits for a worker that does nothing else";
   if (e.emptied.empty()) return waits + ".";
   return waits + "; " + e.emptied + " is being emptied for it and still holds " +
@@ -110,7 +110,7 @@ std::string before(explanation const& e) {
   if (e.lost_attempt == 0 || starts_later(e)) return said;
   if (e.lost.how == attempt_end::value_lost)
     return said + " Attempt " + std::to_string(e.lost_attempt) + " " + text(e.lost) + ".";
-  return said + " It was put back " + ago(e.lost_ago) + " ago from " + e.lost_worker + " (" +
+  return said + " It was requeued " + ago(e.lost_ago) + " ago from " + e.lost_worker + " (" +
          text(e.lost) + ").";
 }
 
@@ -129,8 +129,8 @@ std::string running(explanation const& e) {
          (e.waits_for_value ? ", waits for a value: its slot is free for others meanwhile" : "") +
          (e.stop_requested ? "; it was asked to stop and has not answered." : ".") +
          (e.away_for ? " The worker's connection broke " + ago(*e.away_for) +
-                           " ago; unless it comes back within " + ago(e.put_back_in) +
-                           ", the closure is put back."
+                           " ago; unless it comes back within " + ago(e.requeue_in) +
+                           ", the closure is requeued."
                      : "");
 }
 
@@ -220,8 +220,8 @@ std::string cause(explanation const& e) {
     case closure_reason::gang_too_large:
     case closure_reason::gang_waits:
       return text(*e.gang) + ".";
-    case closure_reason::runs_alone:
-      return alone(e);
+    case closure_reason::exclusive:
+      return exclusive(e);
     case closure_reason::busy:
       return busy(e);
     default:

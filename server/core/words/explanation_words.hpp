@@ -7,7 +7,7 @@
 
 namespace muster::core {
 
-/// All of it: "QUEUED for 3000 ms: no worker is connected. It was put back …".
+/// All of it: "QUEUED for 3000 ms: no worker is connected. It was requeued …".
 std::string text(explanation const& e);
 /// What a waiting closure waits for, without its state, for how long, and what was before:
 /// "no worker is connected." Empty when it does not wait.

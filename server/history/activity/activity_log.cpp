@@ -1,4 +1,4 @@
-// Bars are begun, grow and go; minutes take what is over.
+// Spans are begun, grow and go; minutes take what is over.
 #include "server/history/activity/activity_log.hpp"
 
 #include <algorithm>
@@ -41,10 +41,10 @@ void activity_log::fold(changes const& c, names const& named, time_point now) {
       add_short(e.worker, named.of(e.of.function), e.of.started, e.of.finished,
                 e.of.as != closure_state::succeeded);
   for (auto const& a : c.attempts) {
-    auto const state = a.how == attempt_end::succeeded   ? bar_state::succeeded
-                       : a.how == attempt_end::failed    ? bar_state::failed
-                       : a.how == attempt_end::cancelled ? bar_state::cancelled
-                                                         : bar_state::lost;
+    auto const state = a.how == attempt_end::succeeded   ? span_state::succeeded
+                       : a.how == attempt_end::failed    ? span_state::failed
+                       : a.how == attempt_end::cancelled ? span_state::cancelled
+                                                         : span_state::lost;
     add(a.worker, {a.closure, a.session, named.of(a.function), state, a.started, a.ended});
   }
   for (auto w = c.workers.begin(); w != c.workers.end(); ++w) {
@@ -55,8 +55,8 @@ void activity_log::fold(changes const& c, names const& named, time_point now) {
 
 void activity_log::open(worker_number w, std::string const& job, std::int64_t index, time_point now,
                         std::uint32_t slots) {
-  if (raw(w) >= seats_.size()) seats_.resize(raw(w) + std::size_t{1});
-  auto& s = seats_[raw(w)];
+  if (raw(w) >= workers_.size()) workers_.resize(raw(w) + std::size_t{1});
+  auto& s = workers_[raw(w)];
   check(!s.at, "a worker has one lane");
   auto it = lanes_.find({job, index});
   if (it == lanes_.end()) {
@@ -72,7 +72,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
 }
 
 void activity_log::close(worker_number w, time_point now) {
-  auto& s = seats_[raw(w)];
+  auto& s = workers_[raw(w)];
   fold(s);
   auto& l = *s.at;
   s = {};
@@ -81,7 +81,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Those that nobody sits on and that have nothing to show any more; one more where there is no
+// Those that nobody serves and that have nothing to show any more; one more where there is no
 // room.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
@@ -94,9 +94,9 @@ void activity_log::forget_lanes(time_point now) {
 }
 
 void activity_log::add(worker_number w, execution const& e) {
-  bool const bad = e.state != bar_state::succeeded;
+  bool const bad = e.state != span_state::succeeded;
   if (add_short(w, e.function, e.started, e.ended, bad)) return;
-  auto& s = seats_[raw(w)];
+  auto& s = workers_[raw(w)];
   if (e.ended >= s.until) fold(s);
   auto& l = *s.at;
   auto& b = append(e.started, e.ended, e.ended);
@@ -128,15 +128,15 @@ void activity_log::add(worker_number w, execution const& e) {
   last.note(raw(e.function));
 }
 
-void activity_log::begin_sum(seat& s, function_id f, time_point started, time_point now) {
+void activity_log::begin_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   fold(s);
   open_sum(s, f, started, now);
 }
 
-void activity_log::turn_to_sum(seat& s, function_id f, time_point started, time_point now) {
+void activity_log::turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const of = [&](function_id wanted) {
     return std::find_if(s.sums.begin(), s.sums.begin() + s.open,
-                        [&](bar const* b) { return b->function == raw(wanted); });
+                        [&](span const* b) { return b->function == raw(wanted); });
   };
   auto at = of(f);
   if (at == s.sums.begin() + s.open && s.open >= sums_max) at = of(f = several_functions);
@@ -145,8 +145,8 @@ void activity_log::turn_to_sum(seat& s, function_id f, time_point started, time_
   s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
 }
 
-// The bar first: the chunk that makes room for it may take the seat's other sums with it.
-void activity_log::open_sum(seat& s, function_id f, time_point started, time_point now) {
+// The span first: the chunk that makes room for it may take the worker's other sums with it.
+void activity_log::open_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);
   b = {};
@@ -161,7 +161,7 @@ void activity_log::open_sum(seat& s, function_id f, time_point started, time_poi
   s.begin = started;
 }
 
-void activity_log::fold(seat& s) {
+void activity_log::fold(worker_sums& s) {
   if (!s.sum) return;
   auto& m = minute_at(*s.at, s.until - sum_span);
   for (std::size_t i = 0; i < s.open; ++i) {
@@ -185,17 +185,17 @@ activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   return m;
 }
 
-activity_log::bar& activity_log::append(time_point begin, time_point end, time_point now) {
+activity_log::span& activity_log::append(time_point begin, time_point end, time_point now) {
   if (now >= settled_at_) {
     settled_ = next_;
     settled_at_ = end_of_span(now);
   }
-  if (chunks_.empty() || chunks_.back().used == bars_a_chunk) add_chunk(now);
+  if (chunks_.empty() || chunks_.back().used == spans_a_chunk) add_chunk(now);
   auto& c = chunks_.back();
   c.begin = std::min(c.begin, begin);
   c.end = std::max(c.end, end);
   ++next_;
-  return c.bars[c.used++];
+  return c.spans[c.used++];
 }
 
 void activity_log::add_chunk(time_point now) {
@@ -204,13 +204,13 @@ void activity_log::add_chunk(time_point now) {
   while (chunks_.size() > 1 && wide_.activity_chunks >= most) drop_oldest_chunk();
   ++wide_.activity_chunks;
   auto& c = chunks_.emplace_back();
-  c.bars.reset(new bar[bars_a_chunk]);  // not touched before it is used
+  c.spans.reset(new span[spans_a_chunk]);  // not touched before it is used
   c.first = next_;
 }
 
 void activity_log::drop_oldest_chunk() {
   auto const& c = chunks_.front();
-  for (auto& s : seats_)
+  for (auto& s : workers_)
     if (s.sum && s.number < c.first + c.used) fold(s);
   complete_since_ = std::max(complete_since_, c.end);
   chunks_.pop_front();
@@ -219,10 +219,10 @@ void activity_log::drop_oldest_chunk() {
 
 std::string activity_log::invalid() const {
   std::unordered_map<lane const*, std::uint32_t> workers;
-  for (auto const& s : seats_) {
+  for (auto const& s : workers_) {
     if (s.at) ++workers[s.at];
     if (s.sum && (!s.at || chunks_.empty() || s.number < chunks_.front().first))
-      return "a sum grows in a bar that is gone";
+      return "a sum grows in a span that is gone";
   }
   for (auto const& l : lanes_)
     if (workers[&l.second] != l.second.workers) return "workers of a lane are counted wrongly";
@@ -233,10 +233,10 @@ std::string activity_log::invalid() const {
   if (by_number_.size() != lanes_.size()) return "a lane has no number, or two";
   auto at = chunks_.empty() ? next_ : chunks_.front().first;
   for (auto const& c : chunks_) {
-    if (c.first != at) return "bars are missing between chunks";
+    if (c.first != at) return "spans are missing between chunks";
     at += c.used;
   }
-  return at == next_ ? std::string() : "bars are counted wrongly";
+  return at == next_ ? std::string() : "spans are counted wrongly";
 }
 
 }  // namespace muster::history

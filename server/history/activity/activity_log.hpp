@@ -1,23 +1,23 @@
-// What workers did lately: a bar for each execution of a millisecond and more, the shorter ones as
+// What workers did lately: a span for each execution of a millisecond and more, the shorter ones as
 // sums of a lane, a function and 100 ms, and of each lane its last hour by minutes. A lane is a
 // task: its workers come and go.
 //
-//   ended ──short──► an open sum of the seat, a bar that grows ──next 100 ms──► the lane's minutes
-//         └─long───► a bar of its own ─────────────────────────────────────► the lane's minutes
+//   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
+//         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
 //
-// Bars are numbered in the order in which they were begun and live in chunks; a reader goes on at a
-// number. Those begun in the current 100 ms may still grow and are not shown yet.
+// Spans are numbered in the order in which they were begun and live in chunks; a reader goes on at
+// a number. Those begun in the current 100 ms may still grow and are not shown yet.
 //
 // Short closures come by millions a second: for one of the same function as the one before, its
-// seat and its sum are added to, and nothing is looked up or allocated. A seat has sums of four
-// functions at one time; what others do is one more, of several functions.
+// worker's row and its sum are added to, and nothing is looked up or allocated. A worker has sums
+// of four functions at one time; what others do is one more, of several functions.
 //
 // A listener's part: it folds changes (`fold`), and functions have the numbers of history's names.
-// Owned by the history of a cluster; engine thread only. Limits: bars of the last hour, as far as
+// Owned by the history of a cluster; engine thread only. Limits: spans of the last hour, as far as
 // they fit into config::activity_bytes_max in the whole server (then the oldest chunk of this
 // cluster goes, though its two newest stay); config::tasks_max lanes of 2 KiB (then the one whose
 // worker left longest ago goes). The past is no state of the cluster: it is not saved, only who
-// sits where is.
+// serves which lane is.
 #pragma once
 
 #include <algorithm>
@@ -58,12 +58,12 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
-  static constexpr std::size_t sums_max = 4;  // of one function each, of a seat at one time
-  static constexpr std::uint32_t bars_a_chunk = 4096;
-  static constexpr std::size_t bar_bytes = 32;
-  static constexpr std::size_t chunk_bytes = bars_a_chunk * bar_bytes;
+  static constexpr std::size_t sums_max = 4;  // of one function each, of a worker at one time
+  static constexpr std::uint32_t spans_a_chunk = 4096;
+  static constexpr std::size_t span_bytes = 32;
+  static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
 
-  /// `c` and `wide` outlive it. Bars are complete since `start`.
+  /// `c` and `wide` outlive it. Spans are complete since `start`.
   activity_log(config const& c, server_wide& wide, time_point start)
       : config_(c), wide_(wide), recorded_since_(start), complete_since_(start) {}
   ~activity_log();
@@ -83,11 +83,11 @@ class activity_log {
   void add(worker_number w, execution const& e);
 
   struct bounds {
-    std::size_t limit = ~std::size_t{};  // bars of the page, and…
+    std::size_t limit = ~std::size_t{};  // spans of the page, and…
     std::size_t looks = ~std::size_t{};  // …those that are looked at
   };
-  /// Bars from number `from` on that overlap the filter's span.
-  bar_page bars(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
+  /// Spans from number `from` on that overlap the filter's span.
+  span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
   /// Minutes of the lanes behind `after`, of at most `lanes` of them; names all that were looked
   /// at.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
@@ -103,14 +103,14 @@ class activity_log {
     }
   }
   bool is_open(worker_number w) const {
-    return raw(w) < seats_.size() && seats_[raw(w)].at != nullptr;
+    return raw(w) < workers_.size() && workers_[raw(w)].at != nullptr;
   }
   /// `f(id)` for whatever is named, the same one many times.
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
       for (std::uint32_t i = 0; i < c.used; ++i)
-        if (function_id const of{c.bars[i].function}; of != several_functions) f(of);
+        if (function_id const of{c.spans[i].function}; of != several_functions) f(of);
     for (auto const& [key, l] : lanes_)
       if (l.minutes)
         for (auto const& m : *l.minutes)
@@ -124,7 +124,7 @@ class activity_log {
 
  private:
   /// 32 bytes. Of a sum, `closure` is how many there were and, above 32 bits, how many failed.
-  struct bar {
+  struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs
     std::uint64_t state : 2;
@@ -135,11 +135,11 @@ class activity_log {
     std::uint32_t function;
     std::uint32_t job;  // low half of its id; of a sum: µs of work
   };
-  static_assert(sizeof(bar) == bar_bytes);
+  static_assert(sizeof(span) == span_bytes);
 
   struct chunk {
-    std::unique_ptr<bar[]> bars;
-    std::uint64_t first = 0;  // number of its first bar
+    std::unique_ptr<span[]> spans;
+    std::uint64_t first = 0;  // number of its first span
     std::uint32_t used = 0;
     time_point begin = never;  // of what is in it, and…
     time_point end{};          // …its end; of sums that may still grow their latest
@@ -168,48 +168,48 @@ class activity_log {
   using lane_map = std::map<lane_key, lane>;
 
   /// Of a worker, by its number.
-  struct seat {
+  struct worker_sums {
     time_point until{};        // when its sums end; epoch: it has none
-    bar* sum = nullptr;        // the one that was added to last, and…
+    span* sum = nullptr;       // the one that was added to last, and…
     time_point begin{};        // …its begin
     lane* at = nullptr;        // null: not open
     std::uint64_t number = 0;  // of the first of…
-    std::array<bar*, sums_max + 1> sums{};
+    std::array<span*, sums_max + 1> sums{};
     std::size_t open = 0;  // …so many; the last may be of several functions
   };
 
-  bar& append(time_point begin, time_point end, time_point now);
+  span& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
   void drop_oldest_chunk();
-  void begin_sum(seat& s, function_id f, time_point started, time_point now);
+  void begin_sum(worker_sums& s, function_id f, time_point started, time_point now);
   /// Another function than before, in the same span.
-  void turn_to_sum(seat& s, function_id f, time_point started, time_point now);
-  void open_sum(seat& s, function_id f, time_point started, time_point now);
+  void turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now);
+  void open_sum(worker_sums& s, function_id f, time_point started, time_point now);
   /// The sums are over: their minute takes them.
-  void fold(seat& s);
+  void fold(worker_sums& s);
   minute& minute_at(lane& l, time_point t);
   void forget_lanes(time_point now);
-  /// Bars before this number do not change any more.
+  /// Spans before this number do not change any more.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
-  static bar_view view_of(bar const& b);
-  /// The newest session whose id ends like this: bars are not kept for as long as it takes to open
+  static span_view view_of(span const& b);
+  /// The newest session whose id ends like this: spans are not kept for as long as it takes to open
   /// so many.
   session_id job_of(std::uint32_t low) const;
-  static std::vector<minute_view> minutes_of(lane const& l, seat const* growing);
+  static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
     return {l.second.number, l.first.first, l.first.second, l.second.slots};
   }
 
   config const& config_;
   server_wide& wide_;
-  std::vector<seat> seats_;
+  std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
   std::set<std::pair<time_point, std::uint32_t>> closed_;  // lanes without a worker, since when
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;
-  std::uint64_t next_ = 0;     // number of the next bar
-  std::uint64_t settled_ = 0;  // of the first bar of the newest sum_span that has any
+  std::uint64_t next_ = 0;     // number of the next span
+  std::uint64_t settled_ = 0;  // of the first span of the newest sum_span that has any
   time_point settled_at_{};    // end of that span
   time_point const recorded_since_;
   time_point complete_since_;
@@ -221,7 +221,7 @@ class activity_log {
                                                            bool failed) {
   auto const took = now - started;
   if (took >= short_below) return false;
-  auto& s = seats_[raw(w)];
+  auto& s = workers_[raw(w)];
   if (now >= s.until)
     begin_sum(s, f, started, now);
   else if (s.sum->function != raw(f))

@@ -1,4 +1,4 @@
-// Pages of bars and minutes.
+// Pages of spans and minutes.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,21 +7,21 @@
 
 namespace muster::history {
 
-bar_view activity_log::view_of(bar const& b) {
-  bar_view v;
+span_view activity_log::view_of(span const& b) {
+  span_view v;
   v.lane = b.lane;
   v.function = function_id{b.function};
-  v.state = static_cast<bar_state>(b.state);
+  v.state = static_cast<span_state>(b.state);
   v.started = time_point(duration(static_cast<std::int64_t>(b.started)));
   v.lasted = duration(static_cast<std::int64_t>(std::uint64_t{b.lasted} << b.coarse));
   if (b.sum) {
     v.count = static_cast<std::uint32_t>(b.closure);
     v.failed = static_cast<std::uint32_t>(b.closure >> 32);
     v.busy = duration(b.job);
-    if (v.failed > 0) v.state = bar_state::failed;
+    if (v.failed > 0) v.state = span_state::failed;
   } else {
     v.busy = v.lasted;
-    v.failed = v.state != bar_state::succeeded;
+    v.failed = v.state != span_state::succeeded;
     v.closure = closure_id{b.closure};
   }
   return v;
@@ -35,9 +35,9 @@ session_id activity_log::job_of(std::uint32_t low) const {
   return session_id{id};
 }
 
-bar_page activity_log::bars(activity_filter const& f, std::uint64_t from, bounds most,
-                            time_point now) const {
-  bar_page page;
+span_page activity_log::spans(activity_filter const& f, std::uint64_t from, bounds most,
+                              time_point now) const {
+  span_page page;
   page.complete_since = complete_since_;
   page.all = complete_since_ == recorded_since_;
   std::set<std::uint32_t> only, named;
@@ -47,41 +47,41 @@ bar_page activity_log::bars(activity_filter const& f, std::uint64_t from, bounds
   auto const job = static_cast<std::uint32_t>(raw(f.job));
   auto at = chunks_.empty() ? end : std::max(from, chunks_.front().first);
   if (only.empty() && !f.lanes.empty()) at = end;
-  while (at < end && most.looks > 0 && page.bars.size() < most.limit) {
-    auto const& c = chunks_[(at - chunks_.front().first) / bars_a_chunk];
+  while (at < end && most.looks > 0 && page.spans.size() < most.limit) {
+    auto const& c = chunks_[(at - chunks_.front().first) / spans_a_chunk];
     auto const until = std::min(end, c.first + c.used);
     if (c.end < f.from || c.begin > f.to) {
       at = until;
       --most.looks;
       continue;
     }
-    for (; at < until && most.looks > 0 && page.bars.size() < most.limit; ++at, --most.looks) {
-      auto const& b = c.bars[at - c.first];
+    for (; at < until && most.looks > 0 && page.spans.size() < most.limit; ++at, --most.looks) {
+      auto const& b = c.spans[at - c.first];
       if (!only.empty() && !only.contains(b.lane)) continue;
       if (f.job != session_id{} && (b.sum || b.job != job)) continue;
       auto v = view_of(b);
       if (v.started > f.to || v.started + v.lasted < f.from) continue;
       if (!b.sum) v.job = job_of(b.job);
       named.insert(v.lane);
-      page.bars.push_back(v);
+      page.spans.push_back(v);
     }
   }
   page.next = std::max(at, from);
   page.more = at < end;
-  // A bar may outlive its lane: it is nobody's then.
+  // A span may outlive its lane: it is nobody's then.
   for (auto const n : named)
     if (auto const it = by_number_.find(n); it != by_number_.end())
       page.names.lanes.push_back(view_of(*it->second));
   if (page.names.lanes.size() < named.size())
-    std::erase_if(page.bars, [&](bar_view const& v) { return !by_number_.contains(v.lane); });
+    std::erase_if(page.spans, [&](span_view const& v) { return !by_number_.contains(v.lane); });
   return page;
 }
 
 minute_page activity_log::minutes(activity_filter const& f, std::optional<lane_key> const& after,
                                   std::size_t lanes) const {
   minute_page page;
-  std::map<lane const*, seat const*> growing;  // sums that no minute has taken yet
-  for (auto const& s : seats_)
+  std::map<lane const*, worker_sums const*> growing;  // sums that no minute has taken yet
+  for (auto const& s : workers_)
     if (s.sum) growing.emplace(s.at, &s);
   std::optional<lane_key> at = after;
   for (auto it = behind(lanes_, f.lanes, at); it != lanes_.end();
@@ -102,7 +102,7 @@ minute_page activity_log::minutes(activity_filter const& f, std::optional<lane_k
   return page;
 }
 
-std::vector<minute_view> activity_log::minutes_of(lane const& l, seat const* growing) {
+std::vector<minute_view> activity_log::minutes_of(lane const& l, worker_sums const* growing) {
   std::map<std::uint32_t, minute_view> all;
   auto const of = [&](std::uint32_t number) -> minute_view& {
     auto& v = all[number];

@@ -8,7 +8,7 @@ namespace muster::history {
 
 namespace {
 
-constexpr std::size_t bars_a_look = 20'000;
+constexpr std::size_t spans_a_look = 20'000;
 constexpr std::size_t minute_lanes_a_look = 200;
 constexpr std::size_t running_lanes_a_look = 2'000;
 
@@ -53,10 +53,10 @@ std::vector<running_view> running_on(history const& h, coordinator const& core, 
 
 }  // namespace
 
-bar_page bars(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
-              time_point now) {
-  auto page = h.activity().bars(f, from, {limit, bars_a_look}, now);
-  name_functions(h, page.bars, page.names);
+span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
+                time_point now) {
+  auto page = h.activity().spans(f, from, {limit, spans_a_look}, now);
+  name_functions(h, page.spans, page.names);
   return page;
 }
 

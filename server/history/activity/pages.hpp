@@ -7,9 +7,9 @@
 
 namespace muster::history {
 
-/// What workers did, from bar number `from` on: up to `limit` bars; looks at 20,000 a call.
-bar_page bars(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
-              time_point now);
+/// What workers did, from span number `from` on: up to `limit` spans; looks at 20,000 a call.
+span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
+                time_point now);
 /// The minutes of the last hour, by lane, of up to 200 lanes a call, with what runs now.
 minute_page minutes(history const& h, coordinator const& core, activity_filter const& f,
                     std::optional<lane_key> const& after, time_point now);

@@ -34,7 +34,9 @@ straggler_view stragglers(lateness const* known, coordination::generation_views 
   v.generation = now.number;
   if (!known) return v;
   auto const& late = *known;
-  auto const host_of_task = [&](coordination::task_index t) { return host_of(now.roster[t].peer); };
+  auto const host_of_task = [&](coordination::task_index t) {
+    return host_of(now.registry[t].peer);
+  };
   for (auto m = late.meetings().rbegin(); m != late.meetings().rend(); ++m)
     v.barriers.push_back({m->which.id, m->which.counter, m->ended, m->who->size(),
                           short_name(now.spec, m->last), host_of_task(m->last), m->late,

@@ -16,7 +16,7 @@ void closure_meter::fold(effects const& fx, time_point now) {
   for (auto const& a : c.attempts)  // those that were answered
     if (a.how != attempt_end::worker_lost && a.how != attempt_end::not_there)
       m.execution.add(a.ended - a.started);
-  for (auto const& moved : c.moved) m.recalled += moved.why == move_reason::retracted;
+  for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
   for (auto const waited : c.value_waits) m.value_wait.add(waited);
   m.values_read += c.values_read.size();
   // A worker that has come back is told again what it was asked before.

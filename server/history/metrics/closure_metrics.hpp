@@ -20,14 +20,14 @@ namespace muster::history {
 using namespace muster::core;  // what is folded has the core's words
 
 struct closure_metrics {
-  histogram queue_wait;  // ready to run (scheduled, delay over, put back) → sent to a worker
+  histogram queue_wait;  // ready to run (scheduled, delay over, requeued) → sent to a worker
   histogram execution;   // sent to a worker → answered by it, whatever the answer
   histogram total;       // scheduled → ended, however it ended
   histogram value_wait;  // a value was asked for → it was there; 0 when it was there already
   histogram recovery;    // a task was lost → it attached again
   std::uint64_t worker_failures = 0;  // workers that were lost; good-byes are not among them
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  std::uint64_t recalled = 0;         // sent ahead to one worker, given back for another
+  std::uint64_t retracted = 0;        // prefetched to one worker, given back for another
   std::uint64_t values_written = 0;   // to the disk
   std::uint64_t values_read = 0;      // back from there
   std::array<std::uint64_t, release_reasons> values_dropped{};  // by reason; with their jobs or not
@@ -39,7 +39,7 @@ struct closure_metrics {
     queue_wait += o.queue_wait, execution += o.execution, total += o.total;
     value_wait += o.value_wait, recovery += o.recovery;
     worker_failures += o.worker_failures, stop_requests += o.stop_requests;
-    recalled += o.recalled, values_written += o.values_written, values_read += o.values_read;
+    retracted += o.retracted, values_written += o.values_written, values_read += o.values_read;
     for (std::size_t n = 0; n < values_dropped.size(); ++n)
       values_dropped[n] += o.values_dropped[n];
     full += o.full;

@@ -10,7 +10,7 @@ std::string_view without_main(std::string_view cluster, std::string_view main) {
   return cluster == main || cluster == "default" ? std::string_view() : cluster;
 }
 
-// Of the main cluster's workers and jobs, whose notices name no cluster.
+// Of the main cluster's workers and jobs, whose log events name no cluster.
 bool is_about_work(std::string_view kind) {
   for (std::string_view const prefix : {"worker_", "task_", "job_", "session_", "closure_",
                                         "dependency_", "values_", "no_progress"})
@@ -31,7 +31,7 @@ bool cluster_scope::sees(std::string_view cluster) const {
                                        without_main(cluster, main_), std::less<>());
 }
 
-bool cluster_scope::sees(notice const& n) const {
+bool cluster_scope::sees(log_event const& n) const {
   if (whole()) return true;
   return sees(n.cluster) && (!n.cluster.empty() || is_about_work(n.kind));
 }

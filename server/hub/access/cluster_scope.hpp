@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/core/access/token.hpp"
-#include "server/hub/notice.hpp"
+#include "server/hub/log_event.hpp"
 
 namespace muster::server {
 
@@ -22,7 +22,7 @@ class cluster_scope {
   bool whole() const { return clusters_.empty(); }
   bool sees(std::string_view cluster) const;
   /// What is about no cluster is for those who see the whole server.
-  bool sees(notice const& n) const;
+  bool sees(log_event const& n) const;
   bool operator==(cluster_scope const&) const = default;
 
  private:

@@ -1,4 +1,4 @@
-// Judges credentials, for every door of the server. Any thread: it reads what the token_keeper
+// Judges credentials, for every way into the server. Any thread: it reads what the token_keeper
 // published last.
 #pragma once
 

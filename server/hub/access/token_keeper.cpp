@@ -40,7 +40,7 @@ void token_keeper::restore(std::vector<core::token> all) {
 void token_keeper::replace_file(std::vector<core::token> all) {
   auto const gone = tokens_.replace_file(std::move(all));
   publish();
-  for (auto const& id : gone) environment_.ended(id);
+  for (auto const& id : gone) dependencies_.ended(id);
   if (started_) arm();
 }
 
@@ -51,7 +51,7 @@ void token_keeper::start() {
 }
 
 muster::status token_keeper::can_keep() const {
-  if (environment_.write_down) return {};
+  if (dependencies_.write_down) return {};
   return {code::failed_precondition,
           "this server has nowhere to keep tokens: start it with --data-dir or --store, or change "
           "its --token-file"};
@@ -63,7 +63,7 @@ muster::result<new_token> token_keeper::create(wanted_token const& w, core::call
   if (auto bad = tokens_.step(core::create_token{made.token}, now()); !bad.ok()) return bad;
   publish();
   if (started_) arm();
-  environment_.write_down({made.token.id, tokens_.find(made.token.id)});
+  dependencies_.write_down({made.token.id, tokens_.find(made.token.id)});
   return made;
 }
 
@@ -74,9 +74,9 @@ muster::result<new_token> token_keeper::rotate(std::string const& id) {
   auto changed = tokens_.step(core::rotate_token{id, made.token.salt, made.token.digest});
   if (!changed.ok()) return changed;
   publish();
-  environment_.ended(id);
+  dependencies_.ended(id);
   made.token = *tokens_.find(id);
-  environment_.write_down({id, tokens_.find(id)});
+  dependencies_.write_down({id, tokens_.find(id)});
   return made;
 }
 
@@ -84,8 +84,8 @@ muster::status token_keeper::revoke(std::string const& id) {
   if (auto bad = can_keep(); !bad.ok()) return bad;
   if (auto changed = tokens_.step(core::revoke_token{id}, now()); !changed.ok()) return changed;
   publish();
-  environment_.ended(id);
-  environment_.write_down({id, nullptr});
+  dependencies_.ended(id);
+  dependencies_.write_down({id, nullptr});
   return {};
 }
 
@@ -96,34 +96,34 @@ void token_keeper::publish() {
 }
 
 void token_keeper::arm() {
-  environment_.arm(std::min(tokens_.next_expiry(looked_), told_ + tell_every));
+  dependencies_.arm(std::min(tokens_.next_expiry(looked_), told_ + tell_every));
 }
 
 void token_keeper::audit(core::caller const& by, std::string const& from,
                          std::string const& cluster, std::string const& what) {
   using core::coordination::severity;
   auto text = what + " from " + (from.empty() ? std::string("this machine") : from);
-  environment_.tell(
+  dependencies_.tell(
       {severity::info, "audit", cluster, by ? by->id : std::string(), std::move(text)});
 }
 
 void token_keeper::on_deadline() {
   auto const at = now();
   for (auto const& [id, t] : tokens_.all())
-    if (t->expires > looked_ && t->expires <= at) environment_.ended(id);
+    if (t->expires > looked_ && t->expires <= at) dependencies_.ended(id);
   looked_ = at;
   if (at >= told_ + tell_every) {
     told_ = at;
     for (auto const& r : gate_.take_refusals()) {
       auto const n = r.without + r.wrong + r.forbidden;
-      environment_.tell({core::coordination::severity::warning,
-                         "access_refused",
-                         {},
-                         r.address.empty() ? std::string("other addresses") : r.address,
-                         std::to_string(n) + " in a minute: " + std::to_string(r.without) +
-                             " without a token, " + std::to_string(r.wrong) +
-                             " with a wrong one, " + std::to_string(r.forbidden) +
-                             " that their role forbids; the last: " + r.last});
+      dependencies_.tell({core::coordination::severity::warning,
+                          "access_refused",
+                          {},
+                          r.address.empty() ? std::string("other addresses") : r.address,
+                          std::to_string(n) + " in a minute: " + std::to_string(r.without) +
+                              " without a token, " + std::to_string(r.wrong) +
+                              " with a wrong one, " + std::to_string(r.forbidden) +
+                              " that their role forbids; the last: " + r.last});
     }
   }
   arm();

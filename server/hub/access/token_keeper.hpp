@@ -9,16 +9,16 @@
 
 #include "server/core/access/token_table.hpp"
 #include "server/hub/access/gate.hpp"
-#include "server/hub/notice.hpp"
+#include "server/hub/log_event.hpp"
 
 namespace muster::server {
 
-struct keeper_environment {
+struct keeper_dependencies {
   std::function<core::time_point()> now;
   /// Arrange for `on_deadline` to be called at this time, instead of an earlier arrangement.
   std::function<void(core::time_point)> arm;
   /// A line for the log and the event feed.
-  std::function<void(notice const&)> tell;
+  std::function<void(log_event const&)> tell;
   /// What was done with this token ends: streams are cut, requests in flight dropped.
   std::function<void(std::string const& id)> ended;
   /// Has it written down. Empty: there is nowhere to keep tokens but in a file.
@@ -45,7 +45,7 @@ new_token make_token(wanted_token const& w, std::string created_by, core::time_p
 class token_keeper {
  public:
   /// REQUIRES: the gate outlives it.
-  token_keeper(gate& g, keeper_environment e) : gate_(g), environment_(std::move(e)) {}
+  token_keeper(gate& g, keeper_dependencies e) : gate_(g), dependencies_(std::move(e)) {}
   token_keeper(token_keeper const&) = delete;
 
   /// Of an earlier process. Before anybody is served.
@@ -62,7 +62,7 @@ class token_keeper {
   muster::status revoke(std::string const& id);
 
   core::token_table const& state() const { return tokens_; }
-  core::time_point now() const { return environment_.now(); }
+  core::time_point now() const { return dependencies_.now(); }
 
   /// `by` did `what` from this address.
   void audit(core::caller const& by, std::string const& from, std::string const& cluster,
@@ -76,7 +76,7 @@ class token_keeper {
   muster::status can_keep() const;
 
   server::gate& gate_;
-  keeper_environment const environment_;
+  keeper_dependencies const dependencies_;
   core::token_table tokens_;
   bool started_ = false;
   core::time_point looked_{};  // at what expires

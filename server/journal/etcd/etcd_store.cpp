@@ -187,9 +187,9 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
         no_space_ = true;
         wait = pause_without_space;
       }
-      bool const hopeless = !may_pass(told[i]) && !out_of_space(told[i]) &&
-                            told[i].error_code() != grpc::StatusCode::UNAUTHENTICATED;
-      if (hopeless || (out_of_space(told[i]) && !until_done)) {
+      bool const permanent = !may_pass(told[i]) && !out_of_space(told[i]) &&
+                             told[i].error_code() != grpc::StatusCode::UNAUTHENTICATED;
+      if (permanent || (out_of_space(told[i]) && !until_done)) {
         if (out_of_space(told[i])) client_.make_space(revision_);
         return client_.in_words(told[i]);
       }

@@ -59,7 +59,7 @@ coro::task<muster::status> blob_put::take() {
   auto taken = co_await std::move(taking);
   if (taken.ok()) {
     store_.finish(*id, answer());
-    co_await answer_came();
+    co_await await_answer();
     taken = said_;
   }
   store_.abandon(*id);
@@ -78,7 +78,7 @@ coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::
                           std::to_string(blob_store::piece_bytes_max));
       got += data.size();
       store_.append(id, std::move(data), answer());
-      co_await answer_came();
+      co_await await_answer();
       if (!said_.ok()) co_return said_;
     }
     if (got == size) co_return muster::status();
@@ -145,7 +145,7 @@ coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
       answered_.set();
     };
     store_.read(asked_.sha256(), at, piece_bytes, std::move(take));
-    co_await answer_came();
+    co_await await_answer();
     if (!said_.ok()) co_return said_;
     at += told_.data().size();
     expect_client();

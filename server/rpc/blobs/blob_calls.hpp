@@ -58,7 +58,7 @@ class blob_call {
     };
   }
   /// For the answers of the store: awaits this after it was asked with answer().
-  [[nodiscard]] coro::task<void> answer_came() {
+  [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
     co_await answered_.wait();  // no deadline: the store answers, also when it ends
   }

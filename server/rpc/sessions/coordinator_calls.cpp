@@ -93,7 +93,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   auto& h = **found;
   core::open_session event;
   event.spec = std::move(*spec);
-  event.spec.delivery = core::delivery::calls;
+  event.spec.delivery = core::delivery::unary;
   if (auto const who = caller_of(options_.gate, c.context())) {
     event.spec.submitted_by = who->id;
     limit_to(*who, event.spec);
@@ -306,7 +306,7 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   auto& h = pools_.of(*session);
   auto const view = h.state().job(*session);
   if (!view) return view.error();
-  if (!view->holding)
+  if (!view->resumable)
     return muster::status{muster::code::failed_precondition,
                           r.session() + " was not opened by call"};
   if (view->state != core::job_state::running)

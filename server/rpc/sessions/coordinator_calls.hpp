@@ -1,5 +1,5 @@
-// The unary half of muster.v1.CoordinatorService: the same as a holding session's stream, a call at
-// a time. Most methods are answered at once, from the request alone; those that may wait are
+// The unary half of muster.v1.CoordinatorService: the same as a resumable session's stream, a call
+// at a time. Most methods are answered at once, from the request alone; those that may wait are
 // coroutines, with the call at hand so that they learn when its caller goes. Owned by the
 // coordinator_service; engine thread only.
 #pragma once

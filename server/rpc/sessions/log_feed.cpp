@@ -55,10 +55,10 @@ void log_feed::finish(v1::SessionResponse& to) {
 }
 
 void log_feed::wait_for_lines() {
-  waiting_ = hub_->logs().wait({session_, {}}, [this] { line_came(); });
+  waiting_ = hub_->logs().wait({session_, {}}, [this] { on_line(); });
 }
 
-void log_feed::line_came() {
+void log_feed::on_line() {
   waiting_.reset();
   wake_();
 }

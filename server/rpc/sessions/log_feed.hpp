@@ -44,7 +44,7 @@ class log_feed {
  private:
   void wait_for_lines();
   void stop_waiting();
-  void line_came();
+  void on_line();
 
   hub* hub_;
   core::session_id session_;

@@ -207,7 +207,7 @@ muster::result<core::session_spec> from_wire(v1::Open const& o) {
   spec.unlimited_worker_failures = o.unlimited_worker_failures();
   spec.require_function = o.require_function();
   spec.num_workers = o.num_workers();
-  spec.delivery = o.hold_values() ? core::delivery::held : core::delivery::stream;
+  spec.delivery = o.hold_values() ? core::delivery::resumable : core::delivery::stream;
   spec.grace = milliseconds(o.session_grace_ms());
   spec.detached = o.detached();
   spec.weight = std::max(o.weight(), 1u);
@@ -224,7 +224,7 @@ v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
   opened.set_generation(session.generation);
   opened.set_inputs_beside_bytes(true);
   opened.set_own_errors(true);
-  if (!session.holding) return opened;
+  if (!session.resumable) return opened;
   core::duration const grace = open.detached()               ? limits.detached_grace
                                : open.session_grace_ms() > 0 ? milliseconds(open.session_grace_ms())
                                                              : limits.session_grace;

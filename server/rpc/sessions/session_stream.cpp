@@ -56,7 +56,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
     return invalid("open: came a second time");
   }
   // Not held back: what it is to release comes over this stream.
-  if (limited_ && holding_ && m.token_size() > 0)
+  if (limited_ && resumable_ && m.token_size() > 0)
     if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
   if (auto problem = take_per_worker(m); !problem.ok()) return problem;
@@ -66,7 +66,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   };
   if (auto problem = from_wire(m, functions_, held, batch_); !problem.empty())
     return invalid(problem);
-  if (holding_)
+  if (resumable_)
     for (int i = 0; i < m.token_size(); ++i)
       if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
   if (!batch_.closures().empty()) hub_->apply(batch_.appending(session_, m.generation()));
@@ -124,14 +124,14 @@ muster::status session_stream::take_open(v1::Open const& open) {
   opened.set_server_version(options_.server_version);
   outcomes_max_ = opened.queue_capacity();
   open_ = true;
-  holding_ = view.holding;
+  resumable_ = view.resumable;
   greeted();
   spdlog::info("session {} session={} name=\"{}\" peer={}",
                open.resume().empty() ? "opened" : "resumed", opened.session(), view.name,
                call_.context().peer());
-  hub_->in_line(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
-                           resumed = std::move(resumed), lines = open.log_lines(),
-                           after = open.log_lines_after()] {
+  hub_->in_order(session_, [this, alive = std::weak_ptr(alive_), opened = std::move(opened),
+                            resumed = std::move(resumed), lines = open.log_lines(),
+                            after = open.log_lines_after()] {
     if (alive.expired()) return;
     *out_.tail().mutable_opened() = opened;
     out_.seal();  // it comes alone
@@ -222,7 +222,7 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
     v1::PerWorkerCreated created;
     created.set_token(m.per_worker(i).token());
     to_wire(answer, created);
-    hub_->in_line(session_, [this, alive = std::weak_ptr(alive_), created = std::move(created)] {
+    hub_->in_order(session_, [this, alive = std::weak_ptr(alive_), created = std::move(created)] {
       if (alive.expired()) return;
       *out_.add_entry(created_bytes).add_per_worker() = created;
       wake();
@@ -235,8 +235,8 @@ void session_stream::input_ended() {
   if (closing_) return;
   if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
-  if (holding_) return end_with_lines();  // it leaves the session, which waits for its return
-  sealed_ = true;                         // if it was a break after all, on_cancel comes next
+  if (resumable_) return end_with_lines();  // it leaves the session, which waits for its return
+  sealed_ = true;                           // if it was a break after all, on_cancel comes next
   hub_->apply(core::seal_session{{}, session_});
   wake();
 }
@@ -245,7 +245,7 @@ void session_stream::leave_session() {
   if (!std::exchange(open_, false)) return;
   lines_.reset();
   hub_->detach(session_);
-  bool const stays = holding_ && !forget_;
+  bool const stays = resumable_ && !forget_;
   spdlog::info("session {} session={} complete={}", stays ? "waits for its client" : "closed",
                core::text(session_), sealed_ && drained_);
   if (stays)
@@ -265,7 +265,7 @@ void session_stream::on_outcome(core::outcome const& o) {
   m.add_token(o.token);
   m.add_value(value.data(), value.size());
   proto::add_encoding(*m.mutable_encoding(), position, o.value.encoding() == core::encoding::bytes);
-  if (holding_) m.add_closure(core::raw(o.closure));
+  if (resumable_) m.add_closure(core::raw(o.closure));
   if (!o.ok) {
     auto& f = *m.add_failure();
     f.set_position(static_cast<std::uint32_t>(position));
@@ -279,7 +279,7 @@ void session_stream::on_notice(core::session_notice const& n) {
   if (n.kind == core::notice_kind::suspect) return on_suspect(n);
   bool const drained = n.kind == core::notice_kind::drained;
   drained_ |= drained && sealed_;
-  if (holding_) {
+  if (resumable_) {
     auto& notice = *out_.tail().add_notice();
     notice.set_kind(drained ? v1::Notice::DRAINED : v1::Notice::FAILED);
     notice.set_generation(n.generation);

@@ -16,7 +16,7 @@ TEST_F(coordinator_conformance_queue, testBasic) {
   EXPECT_FALSE(c->done()) << "not while it is in flight";
   held.open();
   EXPECT_EQ(v.fetch(), 1);
-  EXPECT_EQ(c->schedule<int>("put_back_once").fetch(), 1) << "got again after it was put back";
+  EXPECT_EQ(c->schedule<int>("put_back_once").fetch(), 1) << "got again after it was requeued";
   EXPECT_TRUE(c->done());
   EXPECT_TRUE(c->join());
 }

@@ -25,7 +25,7 @@ std::vector<closure_spec> calls(cluster& c, std::vector<std::uint32_t> const& ca
 }
 
 session_id held_session(cluster& c) {
-  return c.open({}, holding_values(continue_all())).id;
+  return c.open({}, resumable_values(continue_all())).id;
 }
 
 void schedule(cluster& c, session_id s, std::vector<std::uint32_t> const& callables,

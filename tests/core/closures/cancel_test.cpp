@@ -90,7 +90,7 @@ TEST(cancel, an_unknown_closure_is_an_error) {
       (status{code::not_found, "there is no cl_0000000000000005, or its value was released"}));
 }
 
-TEST(cancel, a_closure_that_was_put_back_remembers_its_attempt) {
+TEST(cancel, a_closure_that_was_requeued_remembers_its_attempt) {
   cluster c;
   auto const job = c.open({"f"});
   c.lose(c.attach());

@@ -68,16 +68,16 @@ TEST_F(book_test, what_waits_for_something_else_is_not_queued_for_a_worker) {
 
 TEST_F(book_test, what_comes_back_is_counted_by_why) {
   auto const c = create(job);
-  using enum closure_book::back_for;
-  for (auto const why : {loss, retry, recall}) {
-    book.send(c, worker_number{1}, why != recall, t0);
-    book.back(c, why);
+  using enum closure_book::requeue_cause;
+  for (auto const why : {loss, retry, retract}) {
+    book.send(c, worker_number{1}, why != retract, t0);
+    book.requeue(c, why);
   }
-  EXPECT_EQ(book.of(job).put_back, 1u);
+  EXPECT_EQ(book.of(job).requeued, 1u);
   EXPECT_EQ(book.of(job).retried, 1u);
   EXPECT_EQ(book.counts().queued, 1u);
   EXPECT_EQ(book.counts().sent, 0u);
-  EXPECT_EQ(records[c].attempt, 2u) << "what was only sent ahead was no attempt";
+  EXPECT_EQ(records[c].attempt, 2u) << "what was only prefetched was no attempt";
   EXPECT_EQ(book.invalid(), "");
 }
 

@@ -75,7 +75,7 @@ TEST(results, a_stale_handle_is_tried_again_at_once) {
   auto const job = c.open({"f", "f"});
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   EXPECT_EQ(c.fx().assignments, (std::vector{assignment{job[0], 2, c.function("f"), blob("1")}}));
-  EXPECT_EQ(c.job(job.id).put_back, 1u);
+  EXPECT_EQ(c.job(job.id).requeued, 1u);
   EXPECT_EQ(c.task(0).failed, 0u);
   c.succeed(w, job[0]);
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);

@@ -216,7 +216,7 @@ TEST(streaming, a_stream_is_not_deleted) {
 // One message may carry a thousand: a misspelt name is an error of its own closure, or a join would
 // pass over it, and no reason to drop the others.
 TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_others) {
-  for (auto const kind : {streaming, holding_values}) {
+  for (auto const kind : {streaming, resumable_values}) {
     cluster c;
     auto const w = c.attach();
     auto spec = kind(continue_all());

@@ -36,7 +36,7 @@ TEST(last_words, of_what_a_step_changes_more_than_once_are_one) {
 TEST(last_words, of_sessions_that_are_not_durable_are_none) {
   cluster c(durable());
   auto const w = c.attach({.slots = 2, .credits = 2});
-  auto spec = holding_values(continue_all());
+  auto spec = resumable_values(continue_all());
   spec.durable = false;
   auto const s = c.open({}, spec).id;
   EXPECT_TRUE(c.fx().facts.empty());
@@ -58,7 +58,7 @@ TEST(last_words, of_sessions_that_are_not_durable_are_none) {
 
 TEST(last_words, of_a_session_name_the_client_that_had_it_last) {
   cluster c(durable());
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   c.step(suspend_session{s});
   c.ask(resume_session{{}, s, {}, {}, "ipv4:10.0.0.8:4711"});
   ASSERT_EQ(said<job_fact>(c).size(), 1u);
@@ -68,7 +68,7 @@ TEST(last_words, of_a_session_name_the_client_that_had_it_last) {
 TEST(last_words, of_a_closure_that_nobody_wants_say_so_while_it_runs) {
   cluster c(durable());
   auto const w = c.attach({});
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const tokens = c.schedule(s, {"f"});
   auto const id = c.core.closure_of(s, tokens[0]);
   c.step(release_values{{}, s, tokens, {}});

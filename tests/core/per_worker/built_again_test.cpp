@@ -43,9 +43,10 @@ TEST_F(built_again, after_a_second_and_then_it_is_as_any_other) {
   report(c, w);
   EXPECT_EQ(part(c, v).state, value_state::not_ready);
   EXPECT_EQ(part(c, v).error->message, "ps is away") << "why it is built again";
-  EXPECT_EQ(c.fx().remarks,
-            (std::vector{remark{remark_kind::dependency_lost, "ps:0",
-                                "reported by worker:0, 1 of 3 times within 10 min: ps is away"}}));
+  EXPECT_EQ(
+      c.fx().log_events,
+      (std::vector{log_event{log_event_kind::dependency_lost, "ps:0",
+                             "reported by worker:0, 1 of 3 times within 10 min: ps is away"}}));
   c.advance(999ms);
   EXPECT_TRUE(c.held(w).empty());
   c.advance(1ms);
@@ -189,7 +190,7 @@ TEST_F(built_again, one_that_comes_back_builds_it_once) {
 TEST_F(built_again, the_owner_relies_on_the_state_that_its_builder_named) {
   auto const w = c.attach(has_it);
   auto const ps = c.attach({.functions = {"g"}, .job = "ps"});
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   create(c, s);
   report(c, w);
   EXPECT_TRUE(c.noticed(s).empty());

@@ -160,7 +160,7 @@ TEST(per_worker, a_builder_that_kills_its_worker_is_given_up) {
 
 TEST(per_worker, a_builder_may_lose_as_many_workers_as_a_closure_of_its_session) {
   cluster c;
-  auto spec = holding_values();
+  auto spec = resumable_values();
   spec.max_worker_failures = 1;
   auto const v = create(c, "make", c.open({}, spec).id);
   auto next = builder();
@@ -227,8 +227,8 @@ TEST(per_worker, bad_requests_are_refused) {
 TEST(per_worker, a_token_of_its_owner_stands_for_one_value) {
   cluster c;
   auto const w = c.attach(builder());
-  auto const s = c.open({}, holding_values()).id;
-  auto const other = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
+  auto const other = c.open({}, resumable_values()).id;
   auto const v = create(c, "make", s, 1);
   EXPECT_EQ(create(c, "make", s, 1), v);
   EXPECT_TRUE(c.fx().assignments.empty()) << "it is not built twice";
@@ -239,8 +239,8 @@ TEST(per_worker, a_token_of_its_owner_stands_for_one_value) {
 
 TEST(per_worker, nobody_releases_what_is_anothers) {
   cluster c;
-  auto const s = c.open({}, holding_values()).id;
-  auto const other = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
+  auto const other = c.open({}, resumable_values()).id;
   auto const v = create(c, "make", s, 1);
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v, other}).code, code::not_found);
   EXPECT_TRUE(c.core.per_worker(v));
@@ -251,7 +251,7 @@ TEST(per_worker, nobody_releases_what_is_anothers) {
 TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
   cluster c;
   auto const w = c.attach(builder());
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const kept = create(c, "make", s, 1);
   auto const unlisted = create(c, "make", s, 2);
   while (!c.held(w).empty()) c.succeed(w, c.held(w).at(0), "null");

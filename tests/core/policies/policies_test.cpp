@@ -2,7 +2,7 @@
 // be saved.
 #include <gtest/gtest.h>
 
-#include "server/core/policies/remark_pace.hpp"
+#include "server/core/policies/log_event_pace.hpp"
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/policies/watchdog.hpp"
 
@@ -21,9 +21,9 @@ TEST(watchdog_state, speaks_a_period_after_the_last_progress) {
   w.observe(true, t0 + 4s);
   w.observe(true, t0 + 6s);
   EXPECT_EQ(w.due(), t0 + 14s);
-  EXPECT_FALSE(w.rang(false, t0 + 14s)) << "nothing to speak of";
+  EXPECT_FALSE(w.on_alarm(false, t0 + 14s)) << "nothing to speak of";
   EXPECT_EQ(w.due(), t0 + 24s);
-  EXPECT_TRUE(w.rang(true, t0 + 24s));
+  EXPECT_TRUE(w.on_alarm(true, t0 + 24s));
   EXPECT_EQ(w.due(), t0 + 44s) << "it has been said";
   EXPECT_TRUE(w.stalled());
   EXPECT_EQ(w.quiet_since(), t0 + 4s);
@@ -36,19 +36,19 @@ TEST(watchdog_state, speaks_at_least_once_an_hour_and_starts_over_with_progress)
   core::watchdog w(10s), slow(2h);
   w.observe(true, t0);
   auto at = t0;
-  for (int i = 0; i < 12; ++i) w.rang(true, at = w.due());
+  for (int i = 0; i < 12; ++i) w.on_alarm(true, at = w.due());
   EXPECT_EQ(w.due(), at + core::watchdog::longest_pause);
   w.progress();
   w.observe(true, at + 1s);
   EXPECT_EQ(w.due(), at + 11s);
   slow.observe(true, t0);
-  slow.rang(true, slow.due());
+  slow.on_alarm(true, slow.due());
   EXPECT_EQ(slow.due(), t0 + 4h);
 }
 
-TEST(remark_pace, says_some_a_minute_and_counts_the_others) {
-  remark_pace p;
-  for (std::uint32_t i = 0; i < remark_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
+TEST(log_event_pace, says_some_a_minute_and_counts_the_others) {
+  log_event_pace p;
+  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
   EXPECT_EQ(p.take_left_out(), 0u);
   EXPECT_FALSE(p.may_say(t0 + 59s));
   EXPECT_FALSE(p.may_say(t0 + 59s));

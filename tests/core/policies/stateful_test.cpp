@@ -56,7 +56,7 @@ TEST_F(stateful, unbound_closures_do_not_go_there) {
 
 TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs_there) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open_with(bound(4), holding_values()).id;
+  auto const s = c.open_with(bound(4), resumable_values()).id;
   ASSERT_EQ(c.held(p).size(), 2u);
   auto const other = c.stream();
   auto const q = c.attach(ps(2));
@@ -64,10 +64,11 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
   EXPECT_TRUE(c.held(q).empty());
   EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
   EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
-  EXPECT_EQ(c.fx().remarks.back(),
-            (remark{remark_kind::dependency_lost, "ps:0",
-                    "its state is lost (another incarnation took its place); 1 session that relied "
-                    "on it ended"}));
+  EXPECT_EQ(
+      c.fx().log_events.back(),
+      (log_event{log_event_kind::dependency_lost, "ps:0",
+                 "its state is lost (another incarnation took its place); 1 session that relied "
+                 "on it ended"}));
   auto work = bound(1);
   c.step(core::schedule{{}, s, std::move(work), 2});
   EXPECT_EQ(c.held(q).size(), 1u) << "the next generation runs there";
@@ -75,7 +76,7 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
 
 TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
   c.lose(p);
   EXPECT_TRUE(c.noticed(s).empty()) << "it may come back";
@@ -86,7 +87,7 @@ TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
 TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
   auto const p = c.attach(ps(1));
   c.open_with(bound(2));
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   ASSERT_EQ(c.held(p).size(), 2u) << "of the other one";
   c.attach(ps(2));
   expect_lost(s, "another incarnation took its place");
@@ -94,7 +95,7 @@ TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
 
 TEST_F(stateful, a_good_bye_loses_it_at_once) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
   c.leave(p, "left");
   expect_lost(s, "left");
@@ -102,7 +103,7 @@ TEST_F(stateful, a_good_bye_loses_it_at_once) {
 
 TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
   c.cut(p);
   c.advance(4'999ms);
@@ -113,7 +114,7 @@ TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
 
 TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
   c.cut(p);
   c.advance(4s);
@@ -126,7 +127,7 @@ TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
 TEST_F(stateful, a_failure_that_names_it_is_reliance) {
   c.attach(ps(1));
   auto const w = c.attach();
-  auto const s = c.open({"f"}, holding_values()).id;
+  auto const s = c.open({"f"}, resumable_values()).id;
   auto const f = c.held(w).at(0);
   auto r = c.bad(w, f, "no answer", failure_kind::dependency_lost);
   r.failure.dependencies = {"ps:0"};
@@ -148,7 +149,7 @@ TEST_F(stateful, a_job_over_rest_fails_and_says_why) {
 TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
   auto const p = c.attach(ps(1));
   c.leave(p);
-  auto const s = c.open_with(bound(1), holding_values()).id;
+  auto const s = c.open_with(bound(1), resumable_values()).id;
   auto const q = c.attach(ps(2));
   EXPECT_TRUE(c.noticed(s).empty());
   EXPECT_EQ(c.held(q).size(), 1u);
@@ -188,7 +189,7 @@ struct stateful_values : stateful {
 TEST_F(stateful_values, are_not_built_there_and_the_session_does_not_rely_on_it) {
   auto const p = c.attach(building(ps(1)));
   c.attach(building({}));
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
   c.attach(building(ps(2, 1)));
   EXPECT_EQ(built_on(v), names({"worker:0"}));
@@ -199,7 +200,7 @@ TEST_F(stateful_values, are_not_built_there_and_the_session_does_not_rely_on_it)
 TEST_F(stateful_values, are_built_where_a_closure_names_them) {
   auto const p = c.attach(building(ps(1)));
   c.attach(building(ps(2, 1)));
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
   EXPECT_TRUE(built_on(v).empty());
   use(s, v, "ps", 0);
@@ -213,7 +214,7 @@ TEST_F(stateful_values, are_built_where_a_closure_names_them) {
 
 TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_later) {
   c.attach(building(ps(1)));
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
   use(s, v, "ps", -1);
   c.attach(building(ps(2, 1)));
@@ -223,7 +224,7 @@ TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_late
 // What closures have named before the server restarted is not known any more.
 TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
   c.attach(building({}));
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
   auto back = building(ps(1));
   back.per_worker = {v};
@@ -240,7 +241,7 @@ TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
 // What is lost beside a generation that has failed already.
 TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
   auto const p = c.attach(ps(1));
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   c.step(core::schedule{{}, s, bound(2)});
   auto own = bound(3);
   std::vector<std::uint64_t> tokens;

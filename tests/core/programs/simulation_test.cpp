@@ -157,9 +157,9 @@ void run(std::uint64_t seed) {
       programs.insert(b.submit(spec));
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {
-      auto const wishes = {program_wish::cancel, program_wish::stop, program_wish::restart};
+      auto const unmet_demand = {program_wish::cancel, program_wish::stop, program_wish::restart};
       b.wish(*std::next(programs.begin(), static_cast<long>(random() % programs.size())),
-             *(wishes.begin() + random() % 3));
+             *(unmet_demand.begin() + random() % 3));
     }
     for (auto& one : workers) one.live();
     std::set<std::pair<std::string, std::uint16_t>> ports;

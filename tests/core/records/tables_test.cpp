@@ -125,11 +125,12 @@ TEST(place_table, a_place_is_kept_while_somebody_holds_it_then_used_again) {
 }
 
 TEST(ring, rotates_and_lets_anyone_leave) {
-  seat w[3];
-  ring<seat, seat_turn> turns;
+  worker_slots w[3];
+  ring<worker_slots, worker_turn> turns;
   auto const order = [&] {
-    std::vector<seat*> out;
-    for (seat* i = turns.empty() ? nullptr : &turns.front(); i; i = i->turn.next) out.push_back(i);
+    std::vector<worker_slots*> out;
+    for (worker_slots* i = turns.empty() ? nullptr : &turns.front(); i; i = i->turn.next)
+      out.push_back(i);
     return out;
   };
   turns.rotate();

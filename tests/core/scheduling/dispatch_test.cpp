@@ -51,7 +51,7 @@ TEST(dispatch, a_session_is_served_in_schedule_order_across_functions) {
   EXPECT_EQ(c.sent(w), job.closures);
 }
 
-TEST(dispatch, closures_sent_ahead_keep_schedule_order_across_functions) {
+TEST(dispatch, closures_prefetched_keep_schedule_order_across_functions) {
   cluster c;
   auto const w = c.attach({.functions = {"f", "g"}, .slots = 1, .credits = 8});
   auto const job = c.open({"f", "g", "g", "f", "g", "f", "f", "g", "g"});

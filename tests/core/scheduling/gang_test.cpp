@@ -103,7 +103,7 @@ TEST(gang, if_one_ends_before_the_start_the_others_are_cancelled) {
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
 }
 
-TEST(gang, a_member_that_is_put_back_starts_again_by_itself) {
+TEST(gang, a_member_that_is_requeued_starts_again_by_itself) {
   cluster c;
   auto const a = c.attach();
   auto const b = c.attach();
@@ -166,7 +166,7 @@ TEST(gang, bad_ones_are_refused) {
 TEST(gang, is_not_formed_again_when_its_tokens_are_repeated) {
   cluster c;
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const schedule = [&](std::size_t size = 2) {
     auto all = gang(c, size);
     for (std::size_t i = 0; i < all.size(); ++i) all[i].token = i + 1;

@@ -72,7 +72,7 @@ TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_
   go_on(job[0]);
   EXPECT_EQ(c.task(0).running, 2u);
   EXPECT_EQ(c.task(0).waiting, 0u);
-  c.wait(10s);  // long closures: nothing is sent ahead
+  c.wait(10s);  // long closures: nothing is prefetched
   c.succeed(w, job[0]);
   EXPECT_EQ(c.sent(w), closures());
   c.succeed(w, job[1]);
@@ -190,7 +190,7 @@ TEST_F(nested, an_answer_makes_room_for_a_wait_in_the_same_message) {
   EXPECT_EQ(c.sent(w), closures({job[2]}));
 }
 
-TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
+TEST_F(nested, nothing_is_prefetched_where_something_waits) {
   c.leave(w);
   w = c.attach({.slots = 1, .credits = 8, .index = 0});
   auto const warm = c.open(many(20));  // quick answers open its window
@@ -199,9 +199,9 @@ TEST_F(nested, nothing_is_sent_ahead_where_something_waits) {
   ASSERT_EQ(c.held(w).size(), 8u);
   wait(job[0]);
   EXPECT_EQ(c.task(0).running, 1u);
-  ASSERT_EQ(c.fx().recalls.size(), 7u);  // the one in its slot, too: it may not have begun
+  ASSERT_EQ(c.fx().retractions.size(), 7u);  // the one in its slot, too: it may not have begun
   worker_results back{w, {}, {}, {}, {}};
-  for (auto const& r : c.fx().recalls) back.returned.push_back({r.closure, r.attempt});
+  for (auto const& r : c.fx().retractions) back.returned.push_back({r.closure, r.attempt});
   c.step(back);
   EXPECT_EQ(c.held(w), closures({job[0], job[1]}));
   c.succeed(w, job[1]);

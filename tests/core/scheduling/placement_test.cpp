@@ -26,11 +26,11 @@ struct bench {
   slot queue(session_queue& s, std::string_view function, std::uint32_t order) {
     auto const c = closures.allocate(&s == &first ? one : other);
     closures[c].order = order;
-    closures[c].lane = s.lane_for(f(function));
+    closures[c].queue = s.queue_for(f(function));
     placement.push_back(s, c);
     return c;
   }
-  void join(seat& w, std::vector<function_id> functions_of_it) {
+  void join(worker_slots& w, std::vector<function_id> functions_of_it) {
     placement.add(w, std::move(functions_of_it),
                   std::vector<std::reference_wrapper<session_queue>>{first, second});
   }
@@ -42,7 +42,7 @@ std::uint32_t number(closure_table const& t, slot c) {
 
 TEST(placement, keeps_schedule_order_when_the_count_of_a_session_wraps) {
   bench b;
-  seat w;
+  worker_slots w;
   w.slots = w.window = w.credits = 10;
   b.queue(b.first, "f", ~1u);
   b.queue(b.first, "g", ~0u);
@@ -58,8 +58,8 @@ TEST(placement, keeps_schedule_order_when_the_count_of_a_session_wraps) {
 
 TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own) {
   bench b;
-  seat w;
-  w.slots = 0;  // only ahead
+  worker_slots w;
+  w.slots = 0;  // only prefetched
   w.window = w.credits = 1'000;
   for (std::uint32_t i = 0; i < 100; ++i) {
     b.queue(b.first, "f", i);
@@ -75,7 +75,7 @@ TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own)
 
 TEST(placement, an_idle_worker_gets_one_a_turn_and_not_more_than_the_window_ahead) {
   bench b;
-  seat idle, ahead;
+  worker_slots idle, ahead;
   idle.slots = idle.window = 5;
   ahead.slots = 0;
   ahead.window = 3;
@@ -93,7 +93,7 @@ TEST(placement, an_idle_worker_gets_one_a_turn_and_not_more_than_the_window_ahea
 
 TEST(placement, a_session_that_is_forgotten_leaves_every_ring) {
   bench b;
-  seat f, g;
+  worker_slots f, g;
   f.slots = g.slots = 1;
   f.open = g.open = false;
   b.join(f, {b.f("f")});
@@ -118,7 +118,7 @@ TEST(placement, a_session_that_is_forgotten_leaves_every_ring) {
 TEST(placement, the_last_worker_of_a_class_takes_the_class_with_it) {
   bench b;
   auto const names_of = [&](std::string_view name) { return b.placement.classes_with(b.f(name)); };
-  seat left, right;
+  worker_slots left, right;
   b.join(left, {b.f("f"), b.f("g")});
   b.join(right, {b.f("g"), b.f("f"), b.f("f")});
   EXPECT_EQ(left.placed, right.placed);
@@ -141,7 +141,7 @@ TEST(placement, numbers_of_classes_are_used_again_so_that_sessions_do_not_grow) 
   bench b;
   b.queue(b.first, "f", 0);
   for (int i = 0; i < 100; ++i) {
-    seat w;
+    worker_slots w;
     w.open = false;
     b.join(w, {b.f("f"), b.f("g" + std::to_string(i))});
     b.placement.remove(w);

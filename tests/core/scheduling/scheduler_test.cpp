@@ -1,4 +1,4 @@
-// The scheduler by itself: lanes, requirements, resources, gangs, and that it can be saved.
+// The scheduler by itself: queues, requirements, resources, gangs, and that it can be saved.
 #include "server/core/scheduling/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct scheduler_test : testing::Test {
     auto const c = records.allocate(n);
     records[c].function = f;
     records[c].order = order++;
-    records[c].lane = scheduler.lane_for(n, spec);
+    records[c].queue = scheduler.queue_for(n, spec);
     return c;
   }
   slot queue(session_number n, closure_options options = {}) {
@@ -35,8 +35,8 @@ struct scheduler_test : testing::Test {
     scheduler.push_back(c);
     return c;
   }
-  seat& attach(std::uint32_t n, std::uint32_t slots = 1, resource_amounts resources = {}) {
-    seat s;
+  worker_slots& attach(std::uint32_t n, std::uint32_t slots = 1, resource_amounts resources = {}) {
+    worker_slots s;
     s.stream = stream_id{n};
     s.number = worker_number{n};
     s.job = "worker";

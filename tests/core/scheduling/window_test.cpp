@@ -8,7 +8,7 @@ names many(std::size_t n) {
   return names(n, "f");
 }
 
-TEST(window, nothing_is_sent_ahead_to_a_worker_that_has_not_shown_that_it_is_quick) {
+TEST(window, nothing_is_prefetched_to_a_worker_that_has_not_shown_that_it_is_quick) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 16});
   c.open(many(10));
@@ -88,7 +88,7 @@ TEST(window, stays_where_it_is_for_closures_neither_quick_nor_slow) {
   }
 }
 
-TEST(window, idle_slots_of_others_come_before_sending_ahead) {
+TEST(window, idle_slots_of_others_come_before_prefetching) {
   cluster c;
   auto const quick = c.attach({.slots = 1, .credits = 16});
   auto const job = c.open(many(1), left_open());

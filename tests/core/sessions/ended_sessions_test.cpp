@@ -46,7 +46,7 @@ TEST(ended_sessions, an_ended_session_stays_to_be_looked_at) {
 TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
   cluster c;
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values(continue_all())).id;
+  auto const s = c.open({}, resumable_values(continue_all())).id;
   c.schedule(s, {"f", "f", "f"});
   c.succeed(w, c.held(w).at(0));
   auto const failed = c.held(w).at(0);
@@ -68,7 +68,7 @@ TEST(ended_sessions, what_it_held_leaves_rows_and_no_values) {
 TEST(ended_sessions, the_error_of_a_generation_that_was_raised_stays_with_it) {
   cluster c;
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   c.schedule(s, {"f"});
   c.fail(w, c.held(w).at(0), "no such file");
   EXPECT_EQ(c.job(s).generation, 2u);

@@ -9,7 +9,7 @@ using tokens = std::vector<std::uint64_t>;
 struct own_errors : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 3, .credits = 3});
-  session_id s = c.open({}, holding_values()).id;
+  session_id s = c.open({}, resumable_values()).id;
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
   /// One closure; of no generation.
@@ -146,7 +146,7 @@ TEST_F(own_errors, are_kept_over_a_restart) {
   config durable;
   durable.durable = true;
   cluster k(durable);
-  auto const of = k.open({}, holding_values()).id;
+  auto const of = k.open({}, resumable_values()).id;
   auto specs = k.specs({"f"});
   specs[0].own_error = true;
   k.step(core::schedule{{}, of, std::move(specs)});

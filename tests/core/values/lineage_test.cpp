@@ -204,7 +204,7 @@ TEST_F(lineage, what_was_released_on_purpose_stays_released) {
   settings.reconnect_grace = {};
   cluster aged(settings);
   auto const worker = aged.attach();
-  auto const s = aged.open({}, holding_values()).id;
+  auto const s = aged.open({}, resumable_values()).id;
   auto const token = aged.schedule(s, {"f"}).at(0);
   auto const id = aged.core.closure_of(s, token);
   aged.succeed(worker, id, value('a'));

@@ -161,8 +161,8 @@ TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
   auto const a = on_disk();
   c.park(await_value{{}, a, c.now() + 5s});
   unreadable(a);
-  EXPECT_EQ(c.fx().remarks.at(0).kind, remark_kind::spill_failed);
-  EXPECT_EQ(c.fx().remarks.at(0).text, "checksum does not match");
+  EXPECT_EQ(c.fx().log_events.at(0).kind, log_event_kind::spill_failed);
+  EXPECT_EQ(c.fx().log_events.at(0).text, "checksum does not match");
   EXPECT_EQ(view(a).released,
             "the value of " + text(a) +
                 " was released 0 s ago: it could not be read back from --spill-dir; the log says "
@@ -176,9 +176,9 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   auto const a = finished();
   auto const b = finished();
   written(a, false);
-  ASSERT_EQ(c.fx().remarks.size(), 1u);
-  EXPECT_EQ(c.fx().remarks[0].kind, remark_kind::spill_failed);
-  EXPECT_EQ(c.fx().remarks[0].text,
+  ASSERT_EQ(c.fx().log_events.size(), 1u);
+  EXPECT_EQ(c.fx().log_events[0].kind, log_event_kind::spill_failed);
+  EXPECT_EQ(c.fx().log_events[0].text,
             "no space left; values stay in memory up to --value-bytes-max, beyond it the oldest "
             "are dropped");
   finished();
@@ -230,7 +230,7 @@ TEST_F(spilling, reads_are_limited_and_take_turns) {
 }
 
 struct spilled_session : spilling {
-  spilled_session() { session = c.open({}, holding_values()).id; }
+  spilled_session() { session = c.open({}, resumable_values()).id; }
   closure_id scheduled(char content) {
     token = c.schedule(session, {"f"}).at(0);
     auto const id = c.core.closure_of(session, token);

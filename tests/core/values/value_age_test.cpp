@@ -60,7 +60,7 @@ TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
   settings.reconnect_grace = {};
   cluster c(settings);
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const a = held(c, s, w);
   c.advance(30min);
   auto const b = held(c, s, w);
@@ -83,7 +83,7 @@ TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
   settings.session_values_max = 1;
   cluster c(settings);
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const a = held(c, s, w);
   held(c, s, w);
   auto spec = c.specs({"f"}).front();
@@ -100,7 +100,7 @@ TEST(value_age, a_session_holds_so_many_bytes_at_most) {
   settings.session_value_bytes_max = 30;
   cluster c(settings);
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const a = held(c, s, w);
   auto const b = held(c, s, w);
   EXPECT_EQ(why_gone(c, a), "");

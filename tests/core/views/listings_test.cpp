@@ -193,7 +193,7 @@ TEST(listings, holders_tell_values_and_bytes) {
   EXPECT_EQ(c.job(job.id).value_bytes, 5u);
 }
 
-TEST(listings, a_worker_tells_what_it_runs_and_was_sent_ahead) {
+TEST(listings, a_worker_tells_what_it_runs_and_was_prefetched) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 4});
   auto const job = c.open(names(8, "f"));
@@ -204,7 +204,7 @@ TEST(listings, a_worker_tells_what_it_runs_and_was_sent_ahead) {
   EXPECT_EQ(hands.running[0].id, held[0]);
   EXPECT_EQ(hands.running[0].job, job.id);
   EXPECT_EQ(hands.running[0].function, "f");
-  EXPECT_EQ(hands.sent_ahead.size(), held.size() - 1);
+  EXPECT_EQ(hands.prefetched.size(), held.size() - 1);
   EXPECT_EQ(c.core.in_hands_of("worker", 0, 0)->more, held.size());
   EXPECT_FALSE(c.core.in_hands_of("worker", 7, 10));
   c.lose(w);

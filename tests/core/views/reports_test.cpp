@@ -11,8 +11,8 @@ TEST(held, only_by_the_stream_that_has_it_and_for_its_own_attempt) {
   auto const other = c.attach({.slots = 1, .credits = 1});
   auto const job = c.open({"f", "f", "f"});
   ASSERT_EQ(c.held(w), closures({job[0]}));
-  EXPECT_EQ(c.core.held(w, job[0], 1), (holding{job.id, 0}));
-  EXPECT_EQ(c.core.held(other, job[1], 1), (holding{job.id, 1}));
+  EXPECT_EQ(c.core.held(w, job[0], 1), (held_place{job.id, 0}));
+  EXPECT_EQ(c.core.held(other, job[1], 1), (held_place{job.id, 1}));
   EXPECT_FALSE(c.core.held(w, job[1], 1));             // another's
   EXPECT_FALSE(c.core.held(w, job[0], 2));             // another attempt
   EXPECT_FALSE(c.core.held(w, job[2], 0));             // queued

@@ -53,7 +53,7 @@ TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
 
 TEST(view_jobs, of_a_session_show_who_has_it) {
   cluster c;
-  open_session e{{}, holding_values(), {}, "ipv4:10.0.0.7:51234"};
+  open_session e{{}, resumable_values(), {}, "ipv4:10.0.0.7:51234"};
   auto const r = c.reply_to_event(std::move(e));
   auto const id = std::get<session_reply>(r.body).session;
   EXPECT_EQ(c.job(id).client, "ipv4:10.0.0.7:51234");
@@ -69,7 +69,7 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   accepted_fact first, second;
   job_fact session;
   session.id = session_id{7};
-  session.spec = holding_values(continue_all());
+  session.spec = resumable_values(continue_all());
   session.created = start;
   for (std::uint32_t i = 0; i < 4; ++i) {
     auto& to = i < 2 ? first : second;

@@ -73,14 +73,14 @@ TEST(waiting_gangs, one_that_could_not_start_does_when_a_worker_comes) {
   EXPECT_EQ(c.job(large.id).counts.running, 2u);
 }
 
-TEST(wishes, that_no_worker_meets_are_shown_once_for_all_jobs) {
+TEST(unmet_demand, that_no_worker_meets_are_shown_once_for_all_jobs) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   closure_options const gpus{.resources = {{"gpu", 4}}};
   auto const job = c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
   c.wait(1s);
   c.open_with({asking(c, "f", gpus)});
-  auto const v = c.core.wishes();
+  auto const v = c.core.unmet_demand();
   ASSERT_EQ(v.items.size(), 1u);
   EXPECT_TRUE(v.complete);
   EXPECT_EQ(v.items[0].needs.resources, gpus.resources);
@@ -94,45 +94,45 @@ TEST(wishes, that_no_worker_meets_are_shown_once_for_all_jobs) {
   EXPECT_EQ(v.items[0].lack.need, (unmet_need{unmet_need::kind::resource, "gpu", {}, 4, 1}));
 }
 
-TEST(wishes, for_what_is_only_busy_are_none) {
+TEST(unmet_demand, for_what_is_only_busy_are_none) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   closure_options const gpus{.resources = {{"gpu", 2}}};
   c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
   c.open({"f"});
-  EXPECT_TRUE(c.core.wishes().items.empty());
+  EXPECT_TRUE(c.core.unmet_demand().items.empty());
 }
 
-TEST(wishes, for_a_function_nobody_has_are_shown) {
+TEST(unmet_demand, for_a_function_nobody_has_are_shown) {
   cluster c;
   c.attach();
   c.open({"g"});
   c.open({"h"});
-  auto const v = c.core.wishes();
+  auto const v = c.core.unmet_demand();
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.items[0].functions, names{"g"});
   EXPECT_EQ(v.items[0].lack.why, closure_reason::function_unseen);
   EXPECT_EQ(v.items[1].functions, names{"h"});
 }
 
-TEST(wishes, two_functions_with_the_same_needs_are_one) {
+TEST(unmet_demand, two_functions_with_the_same_needs_are_one) {
   cluster c;
   c.attach({.functions = {"f", "g"}});
   closure_options const o{.labels = {{"zone", "x"}}};
   c.open_with({asking(c, "f", o), asking(c, "g", o)});
-  auto const v = c.core.wishes();
+  auto const v = c.core.unmet_demand();
   ASSERT_EQ(v.items.size(), 1u);
   EXPECT_EQ(v.items[0].functions, (names{"f", "g"}));
   EXPECT_EQ(v.items[0].queued, 2u);
 }
 
-TEST(wishes, when_there_are_too_many_it_says_so) {
+TEST(unmet_demand, when_there_are_too_many_it_says_so) {
   cluster c;
   c.attach();
   for (std::uint32_t i = 1; i <= 201; ++i)
     c.open_with({asking(c, "f", {.resources = {{"gpu", i}}})});
-  EXPECT_EQ(c.core.wishes().items.size(), wishes_view::max);
-  EXPECT_FALSE(c.core.wishes().complete);
+  EXPECT_EQ(c.core.unmet_demand().items.size(), unmet_demand_view::max);
+  EXPECT_FALSE(c.core.unmet_demand().complete);
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
 }
 
 TEST(explanation_words, of_one_that_runs_alone) {
-  auto e = queued(closure_reason::runs_alone, 1s);
+  auto e = queued(closure_reason::exclusive, 1s);
   EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that does nothing else.");
   e.workers_lost = 3;
   e.emptied = "worker:0";
@@ -165,28 +165,28 @@ TEST(explanation_words, of_one_that_runs) {
   EXPECT_EQ(text(asked),
             "RUNNING on worker:0 for 70 ms, attempt 1; it was asked to stop and has not answered.");
   e.away_for = 0ms;
-  e.put_back_in = 2s;
+  e.requeue_in = 2s;
   EXPECT_EQ(text(e),
             "RUNNING on worker:0 for 70 ms, attempt 1. The worker's connection broke 0 ms ago; "
-            "unless it comes back within 2000 ms, the closure is put back.");
+            "unless it comes back within 2000 ms, the closure is requeued.");
 }
 
-TEST(explanation_words, of_one_that_was_put_back) {
+TEST(explanation_words, of_one_that_was_requeued) {
   attempt_outcome const cut{attempt_end::worker_lost, "cut"};
   auto waits = queued(closure_reason::no_worker, 2s);
   waits.lack = lack(closure_reason::no_worker);
   EXPECT_EQ(text(lost(waits, "worker:0", 2s, cut)),
-            "QUEUED for 2000 ms: no worker is connected. It was put back 2000 ms ago from worker:0 "
+            "QUEUED for 2000 ms: no worker is connected. It was requeued 2000 ms ago from worker:0 "
             "(worker lost: cut).");
-  auto alone = on_worker(closure_state::running, "worker:0", 3s, 4);
-  alone.workers_lost = 3;
-  EXPECT_EQ(text(lost(alone, "worker:9", 3s, {attempt_end::worker_lost, "killed"})),
+  auto exclusive = on_worker(closure_state::running, "worker:0", 3s, 4);
+  exclusive.workers_lost = 3;
+  EXPECT_EQ(text(lost(exclusive, "worker:9", 3s, {attempt_end::worker_lost, "killed"})),
             "RUNNING on worker:0 for 3000 ms, attempt 4. It lost its worker 3 times, so it runs "
-            "alone: its worker does nothing else meanwhile. It was put back 3000 ms ago from "
+            "alone: its worker does nothing else meanwhile. It was requeued 3000 ms ago from "
             "worker:9 (worker lost: killed).");
   EXPECT_EQ(
       text(lost(on_worker(closure_state::succeeded, "worker:1", 5ms, 2), "worker:0", 2'005ms, cut)),
-      "SUCCEEDED on worker:1 after 5 ms, attempt 2. It was put back 2005 ms ago from "
+      "SUCCEEDED on worker:1 after 5 ms, attempt 2. It was requeued 2005 ms ago from "
       "worker:0 (worker lost: cut).");
 }
 

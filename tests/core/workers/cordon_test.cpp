@@ -17,9 +17,10 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   EXPECT_EQ(c.status_of(cordon()), status{});
-  EXPECT_EQ(c.fx().remarks,
-            (std::vector{remark{remark_kind::task_cordoned, "worker:0",
-                                "was cordoned: nothing new goes there until it is uncordoned"}}));
+  EXPECT_EQ(
+      c.fx().log_events,
+      (std::vector{log_event{log_event_kind::task_cordoned, "worker:0",
+                             "was cordoned: nothing new goes there until it is uncordoned"}}));
   EXPECT_TRUE(c.task(0).cordoned);
   EXPECT_FALSE(c.task(0).draining);
   EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 1u);
@@ -27,8 +28,9 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
   EXPECT_EQ(c.status_of(uncordon()), status{});
-  EXPECT_EQ(c.fx().remarks,
-            (std::vector{remark{remark_kind::task_uncordoned, "worker:0", "was uncordoned"}}));
+  EXPECT_EQ(
+      c.fx().log_events,
+      (std::vector{log_event{log_event_kind::task_uncordoned, "worker:0", "was uncordoned"}}));
   EXPECT_EQ(c.held(w), closures{job[1]});
   EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 0u);
 }
@@ -37,10 +39,10 @@ TEST(cordon, again_says_nothing) {
   cluster c;
   c.attach();
   c.status_of(uncordon());
-  EXPECT_TRUE(c.fx().remarks.empty());
+  EXPECT_TRUE(c.fx().log_events.empty());
   c.status_of(cordon());
   c.status_of(cordon());
-  EXPECT_TRUE(c.fx().remarks.empty());
+  EXPECT_TRUE(c.fx().log_events.empty());
 }
 
 TEST(cordon, of_an_unknown_task_is_refused) {
@@ -48,15 +50,15 @@ TEST(cordon, of_an_unknown_task_is_refused) {
   EXPECT_EQ(c.status_of(cordon()), (status{code::not_found, "no task worker:0"}));
 }
 
-TEST(cordon, what_was_sent_ahead_is_asked_back_and_goes_elsewhere) {
+TEST(cordon, what_was_prefetched_is_asked_back_and_goes_elsewhere) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 8, .index = 0});
   for (auto const id : c.open(names(20, "f")).closures) c.succeed(w, id);
   auto const job = c.open(names(3, "f"));
   ASSERT_EQ(c.held(w).size(), 3u);
   c.status_of(cordon());
-  EXPECT_EQ(c.fx().recalls,
-            (std::vector{recall_request{w, job[1], 1}, recall_request{w, job[2], 1}}));
+  EXPECT_EQ(c.fx().retractions,
+            (std::vector{retract_request{w, job[1], 1}, retract_request{w, job[2], 1}}));
   c.step(worker_results{w, {}, {}, {{job[1], 1}, {job[2], 1}}});
   EXPECT_EQ(c.held(w), closures{job[0]});
   auto const other = c.attach({.index = 1});
@@ -85,7 +87,7 @@ TEST(cordon, of_a_task_that_is_gone_waits_for_its_return) {
   EXPECT_TRUE(c.held(w).empty());
 }
 
-TEST(cordon, a_worker_that_comes_back_is_asked_for_what_was_sent_ahead) {
+TEST(cordon, a_worker_that_comes_back_is_asked_for_what_was_prefetched) {
   cluster c;
   joining const who{.slots = 1, .credits = 8, .index = 0, .incarnation = 7};
   auto const w = c.attach(who);
@@ -140,10 +142,10 @@ TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
   EXPECT_EQ(lack.draining, 0u);
   EXPECT_EQ(lack.cordoned, 1u);
   EXPECT_EQ(lack.cordoned_task, "worker:0");
-  auto const wishes = c.core.wishes();
-  ASSERT_EQ(wishes.items.size(), 1u);
-  EXPECT_EQ(wishes.items[0].lack, lack);
-  EXPECT_EQ(wishes.items[0].workers, 1u);
+  auto const unmet_demand = c.core.unmet_demand();
+  ASSERT_EQ(unmet_demand.items.size(), 1u);
+  EXPECT_EQ(unmet_demand.items[0].lack, lack);
+  EXPECT_EQ(unmet_demand.items[0].workers, 1u);
 }
 
 TEST(cordon, explain_counts_cordoned_workers_when_no_other_has_the_function) {

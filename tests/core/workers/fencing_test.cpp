@@ -68,7 +68,7 @@ TEST_F(fencing, the_same_closure_twice) {
   expect_nothing_lost();
 }
 
-TEST_F(fencing, an_attempt_from_before_it_was_put_back) {
+TEST_F(fencing, an_attempt_from_before_it_was_requeued) {
   auto const stale = c.good(w, job[0], "stale");
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   ASSERT_EQ(c.held(w).back(), job[0]);

@@ -11,8 +11,8 @@ TEST(loss, what_it_held_goes_back_to_the_head_in_the_old_order) {
   c.lose(w);
   auto const next = c.attach({.slots = 5, .credits = 5});
   EXPECT_EQ(c.sent(next), job.closures);
-  EXPECT_EQ(c.job(job.id).put_back, 3u);
-  EXPECT_EQ(c.core.overview(c.now()).put_back, 3u);
+  EXPECT_EQ(c.job(job.id).requeued, 3u);
+  EXPECT_EQ(c.core.overview(c.now()).requeued, 3u);
 }
 
 TEST(loss, of_several_functions_and_sessions_keeps_the_order_of_each) {
@@ -79,10 +79,10 @@ TEST(loss, a_closure_that_was_asked_to_stop_is_cancelled_instead_of_run_again) {
   EXPECT_EQ(c.core.closure(job[0])->error->message,
             "cancelled; its worker was lost before it answered");
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
-  EXPECT_EQ(c.core.overview(c.now()).put_back, 1u);
+  EXPECT_EQ(c.core.overview(c.now()).requeued, 1u);
 }
 
-TEST(loss, put_back_closures_do_not_count_against_the_capacity) {
+TEST(loss, requeued_closures_do_not_count_against_the_capacity) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto job = continue_all();

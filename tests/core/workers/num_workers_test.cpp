@@ -14,7 +14,7 @@ struct num_workers : testing::Test {
   static session_spec declared(std::uint32_t n) {
     session_spec s;
     s.num_workers = n;
-    return holding_values(s);
+    return resumable_values(s);
   }
   per_worker_id create(session_id owner) {
     create_per_worker e;
@@ -91,7 +91,7 @@ TEST_F(num_workers, a_task_beyond_what_is_declared_builds_nothing) {
 }
 
 TEST_F(num_workers, a_value_that_is_built_again_is_told_the_same_number) {
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const first = c.attach(builder());
   create(s);
   EXPECT_EQ(told(), told_numbers{1});
@@ -106,7 +106,7 @@ TEST_F(num_workers, a_value_that_is_built_again_is_told_the_same_number) {
 TEST_F(num_workers, a_newcomer_takes_the_place_of_a_lost_task_that_has_a_value_to_build) {
   std::vector<stream_id> w;
   for (int i = 0; i < 3; ++i) w.push_back(c.attach(builder()));
-  create(c.open({}, holding_values()).id);
+  create(c.open({}, resumable_values()).id);
   EXPECT_EQ(told(), (told_numbers{3, 3, 3}));
   c.lose(w[1]);
   EXPECT_EQ(joins_as(), 1);

@@ -25,7 +25,7 @@ TEST(quarantine, three_lost_workers_are_enough) {
                      "", "worker:2", 3}));
   EXPECT_EQ(closure.attempts.size(), 3u);
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
-  EXPECT_EQ(c.job(job.id).put_back, 2u);
+  EXPECT_EQ(c.job(job.id).requeued, 2u);
 }
 
 TEST(quarantine, a_host_that_falls_silent_is_no_fault_of_what_it_ran) {
@@ -41,10 +41,10 @@ TEST(quarantine, a_host_that_falls_silent_is_no_fault_of_what_it_ran) {
 
 TEST(quarantine, sessions_of_clients_try_for_ever_unless_they_ask_for_a_limit) {
   cluster c;
-  auto const s = c.open({"f"}, holding_values()).id;
+  auto const s = c.open({"f"}, resumable_values()).id;
   lose_workers(c, 9);
   EXPECT_EQ(c.job(s).counts.queued, 1u);
-  auto spec = holding_values();
+  auto spec = resumable_values();
   spec.max_worker_failures = 2;
   cluster d;
   auto const t = d.open({"f"}, spec).id;
@@ -115,7 +115,7 @@ TEST(quarantine, nobody_is_suspected_when_a_worker_says_good_bye) {
   auto const job = c.open({"f"}, spec);
   for (int i = 0; i < 3; ++i) c.leave(c.attach());
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_EQ(c.job(job.id).put_back, 3u);
+  EXPECT_EQ(c.job(job.id).requeued, 3u);
 }
 
 TEST(quarantine, stops_the_rest_of_a_fail_fast_job_and_asks_nothing_of_the_lost_worker) {

@@ -42,14 +42,14 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_TRUE(t.away);
   EXPECT_EQ(t.error, "reset");
   EXPECT_EQ(t.running, 2u);
-  EXPECT_EQ(c.fx().remarks,
-            (std::vector{remark{remark_kind::worker_away, "worker:0",
-                                "reset; 2 closures that it may be running wait for it"}}));
+  EXPECT_EQ(c.fx().log_events,
+            (std::vector{log_event{log_event_kind::worker_away, "worker:0",
+                                   "reset; 2 closures that it may be running wait for it"}}));
   auto const why = c.why(job[0]);
   EXPECT_EQ(why.why, closure_reason::running);
   EXPECT_EQ(why.lasted, 8s);
   EXPECT_EQ(why.away_for, 0ms);
-  EXPECT_EQ(why.put_back_in, 2s);
+  EXPECT_EQ(why.requeue_in, 2s);
 }
 
 TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {
@@ -66,7 +66,7 @@ TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {
   c.answer(back, {c.good(back, job[1]), c.good(back, job[0])});
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 1u);
-  EXPECT_EQ(c.job(job.id).put_back, 0u);
+  EXPECT_EQ(c.job(job.id).requeued, 0u);
 }
 
 TEST_F(reconnect, also_when_nobody_noticed_that_the_old_stream_is_dead) {
@@ -102,7 +102,7 @@ TEST_F(reconnect, what_the_server_does_not_want_is_not_kept) {
   EXPECT_EQ(c.held(other), others.closures);
 }
 
-TEST_F(reconnect, what_was_sent_ahead_goes_back_at_once_and_is_no_suspect) {
+TEST_F(reconnect, what_was_prefetched_goes_back_at_once_and_is_no_suspect) {
   auto const job = full();
   c.cut(w);
   EXPECT_EQ(c.state(job[1]), closure_state::running);
@@ -131,8 +131,8 @@ TEST_F(reconnect, a_closure_waits_for_a_quarter_of_the_time_it_has_run) {
   c.advance(1s);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.task(0).state, task_state::error);
-  EXPECT_EQ(c.fx().remarks,
-            (std::vector{remark{remark_kind::worker_lost, "worker:0", "connection lost"}}));
+  EXPECT_EQ(c.fx().log_events,
+            (std::vector{log_event{log_event_kind::worker_lost, "worker:0", "connection lost"}}));
 }
 
 TEST_F(reconnect, and_never_longer_than_the_grace) {
@@ -149,7 +149,7 @@ TEST_F(reconnect, and_never_longer_than_the_grace) {
 TEST_F(reconnect, a_worker_that_held_nothing_is_lost_at_once) {
   c.cut(w);
   EXPECT_EQ(c.task(0).state, task_state::error);
-  EXPECT_TRUE(c.fx().remarks.empty()) << "who said that it is gone tells of it";
+  EXPECT_TRUE(c.fx().log_events.empty()) << "who said that it is gone tells of it";
 }
 
 TEST_F(reconnect, without_a_grace_it_is_lost_at_once) {
@@ -278,7 +278,7 @@ TEST_F(reconnect, silence_counts_from_the_last_sign_of_life) {
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_TRUE(c.fx().disconnects.empty()) << "there is no stream to end";
   EXPECT_EQ(c.task(0).error, "worker:0 was silent for 15000 ms");
-  EXPECT_EQ(c.fx().remarks.at(0).kind, remark_kind::worker_lost);
+  EXPECT_EQ(c.fx().log_events.at(0).kind, log_event_kind::worker_lost);
 }
 
 TEST_F(reconnect, fewer_credits_than_before_keep_the_oldest_out) {

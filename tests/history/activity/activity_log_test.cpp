@@ -20,11 +20,11 @@ struct activity_log_test : testing::Test {
   activity_log_test() { log.open(w1, "worker", 0, t0); }
 
   void add(worker_number w, time_point ended, duration took, function_id what = f,
-           bar_state state = bar_state::succeeded) {
+           span_state state = span_state::succeeded) {
     log.add(w, {closure_id{7}, session_id{3}, what, state, ended - took, ended});
   }
-  std::vector<bar_view> all(time_point now, activity_filter const& filter = {}) const {
-    return log.bars(filter, 0, {}, now).bars;
+  std::vector<span_view> all(time_point now, activity_filter const& filter = {}) const {
+    return log.spans(filter, 0, {}, now).spans;
   }
   std::vector<minute_view> minutes(activity_filter const& filter = {}) const {
     return log.minutes(filter, {}, ~std::size_t{}).minutes;
@@ -32,23 +32,23 @@ struct activity_log_test : testing::Test {
 };
 
 TEST_F(activity_log_test, one_of_a_millisecond_is_a_bar_of_its_own) {
-  add(w1, t0 + 5ms, 1ms, g, bar_state::cancelled);
-  bar_view bar;
-  bar.lane = 1;
-  bar.function = g;
-  bar.state = bar_state::cancelled;
-  bar.started = t0 + 4ms;
-  bar.lasted = bar.busy = 1ms;
-  bar.failed = 1;
-  bar.closure = closure_id{7};
-  bar.job = session_id{3};
-  EXPECT_EQ(all(t0 + 1s), std::vector{bar});
+  add(w1, t0 + 5ms, 1ms, g, span_state::cancelled);
+  span_view span;
+  span.lane = 1;
+  span.function = g;
+  span.state = span_state::cancelled;
+  span.started = t0 + 4ms;
+  span.lasted = span.busy = 1ms;
+  span.failed = 1;
+  span.closure = closure_id{7};
+  span.job = session_id{3};
+  EXPECT_EQ(all(t0 + 1s), std::vector{span});
 }
 
 TEST_F(activity_log_test, a_bar_knows_its_job_by_the_newest_id_that_ends_so) {
   auto const job_of = [this](std::uint64_t newest, std::uint64_t job) {
     wide.last_session = newest;
-    log.add(w1, {closure_id{7}, session_id{job}, f, bar_state::succeeded, t0, t0 + 5ms});
+    log.add(w1, {closure_id{7}, session_id{job}, f, span_state::succeeded, t0, t0 + 5ms});
     return raw(all(t0 + 1s).back().job);
   };
   EXPECT_EQ(job_of(9, 0), 0u) << "the core's own";
@@ -67,54 +67,55 @@ TEST_F(activity_log_test, what_lasts_for_weeks_keeps_its_length_to_a_thousandth)
 TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_a_function_and_100_ms) {
   log.open(w2, "worker", 1, t0);
   for (int i = 1; i <= 10; ++i) {
-    add(w1, t0 + i * 1ms, 300us, i < 8 ? f : g, i == 3 ? bar_state::failed : bar_state::succeeded);
+    add(w1, t0 + i * 1ms, 300us, i < 8 ? f : g,
+        i == 3 ? span_state::failed : span_state::succeeded);
     add(w2, t0 + i * 1ms, 100us);
   }
   add(w1, t0 + 100ms, 300us);  // of the next
-  auto const bars = all(t0 + 1s);
-  ASSERT_EQ(bars.size(), 4u);
-  EXPECT_EQ(bars[0].count, 7u);
-  EXPECT_EQ(bars[0].failed, 1u);
-  EXPECT_EQ(bars[0].state, bar_state::failed);
-  EXPECT_EQ(bars[0].function, f);
-  EXPECT_EQ(bars[0].started, t0 + 700us);
-  EXPECT_EQ(bars[0].lasted, 6300us);
-  EXPECT_EQ(bars[0].busy, 2100us);
-  EXPECT_EQ(bars[0].closure, closure_id{});
-  EXPECT_EQ(bars[1].lane, 2u);
-  EXPECT_EQ(bars[1].busy, 1ms);
-  EXPECT_EQ(bars[2].function, g);
-  EXPECT_EQ(bars[2].count, 3u);
-  EXPECT_EQ(bars[2].failed, 0u);
-  EXPECT_EQ(bars[2].started, t0 + 7700us);
-  EXPECT_EQ(bars[2].lasted, 2300us);
-  EXPECT_EQ(bars[3].count, 1u);
-  EXPECT_EQ(bars[3].started, t0 + 99'700us);
+  auto const spans = all(t0 + 1s);
+  ASSERT_EQ(spans.size(), 4u);
+  EXPECT_EQ(spans[0].count, 7u);
+  EXPECT_EQ(spans[0].failed, 1u);
+  EXPECT_EQ(spans[0].state, span_state::failed);
+  EXPECT_EQ(spans[0].function, f);
+  EXPECT_EQ(spans[0].started, t0 + 700us);
+  EXPECT_EQ(spans[0].lasted, 6300us);
+  EXPECT_EQ(spans[0].busy, 2100us);
+  EXPECT_EQ(spans[0].closure, closure_id{});
+  EXPECT_EQ(spans[1].lane, 2u);
+  EXPECT_EQ(spans[1].busy, 1ms);
+  EXPECT_EQ(spans[2].function, g);
+  EXPECT_EQ(spans[2].count, 3u);
+  EXPECT_EQ(spans[2].failed, 0u);
+  EXPECT_EQ(spans[2].started, t0 + 7700us);
+  EXPECT_EQ(spans[2].lasted, 2300us);
+  EXPECT_EQ(spans[3].count, 1u);
+  EXPECT_EQ(spans[3].started, t0 + 99'700us);
 }
 
 TEST_F(activity_log_test, functions_that_take_turns_are_counted_each_for_itself) {
   for (int i = 0; i < 30; ++i) add(w1, t0 + i * 1ms, 50us, i % 10 == 0 ? g : f);
-  auto const bars = all(t0 + 1s);
-  ASSERT_EQ(bars.size(), 2u);
-  EXPECT_EQ(bars[0].function, g);
-  EXPECT_EQ(bars[0].count, 3u);
-  EXPECT_EQ(bars[0].started, t0 - 50us);
-  EXPECT_EQ(bars[0].lasted, 20'050us) << "up to its last one, whatever came between";
-  EXPECT_EQ(bars[1].function, f);
-  EXPECT_EQ(bars[1].count, 27u);
+  auto const spans = all(t0 + 1s);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].function, g);
+  EXPECT_EQ(spans[0].count, 3u);
+  EXPECT_EQ(spans[0].started, t0 - 50us);
+  EXPECT_EQ(spans[0].lasted, 20'050us) << "up to its last one, whatever came between";
+  EXPECT_EQ(spans[1].function, f);
+  EXPECT_EQ(spans[1].count, 27u);
 }
 
 TEST_F(activity_log_test, beyond_four_functions_a_sum_is_of_several) {
   for (int round = 0; round < 3; ++round)
     for (std::uint32_t n = 0; n < 7; ++n) add(w1, t0 + 1ms, 10us, function_id{n});
-  auto const bars = all(t0 + 1s);
-  ASSERT_EQ(bars.size(), activity_log::sums_max + 1);
+  auto const spans = all(t0 + 1s);
+  ASSERT_EQ(spans.size(), activity_log::sums_max + 1);
   for (std::uint32_t n = 0; n < activity_log::sums_max; ++n) {
-    EXPECT_EQ(bars[n].function, function_id{n});
-    EXPECT_EQ(bars[n].count, 3u);
+    EXPECT_EQ(spans[n].function, function_id{n});
+    EXPECT_EQ(spans[n].count, 3u);
   }
-  EXPECT_EQ(bars.back().function, several_functions);
-  EXPECT_EQ(bars.back().count, 9u);
+  EXPECT_EQ(spans.back().function, several_functions);
+  EXPECT_EQ(spans.back().count, 9u);
   log.for_each_function([](function_id of) { EXPECT_LT(raw(of), 4u); });
   EXPECT_EQ(minutes().at(0).count, 21u) << "while they grow";
   add(w1, t0 + 200ms, 10us);
@@ -127,10 +128,10 @@ TEST_F(activity_log_test, what_may_still_grow_is_not_shown) {
   add(w1, t0 + 110ms, 10us);
   add(w1, t0 + 120ms, 5ms);
   EXPECT_EQ(all(t0 + 150ms).size(), 1u);
-  auto const page = log.bars({}, 0, {}, t0 + 150ms);
+  auto const page = log.spans({}, 0, {}, t0 + 150ms);
   EXPECT_FALSE(page.more);
   EXPECT_EQ(page.next, 1u);
-  EXPECT_EQ(log.bars({}, page.next, {}, t0 + 200ms).bars.size(), 2u);
+  EXPECT_EQ(log.spans({}, page.next, {}, t0 + 200ms).spans.size(), 2u);
 }
 
 TEST_F(activity_log_test, a_reader_goes_on_where_it_was_and_looks_at_few_at_a_time) {
@@ -138,16 +139,16 @@ TEST_F(activity_log_test, a_reader_goes_on_where_it_was_and_looks_at_few_at_a_ti
   std::uint64_t from = 0;
   std::size_t seen = 0, pages = 0;
   for (bool more = true; more; ++pages) {
-    auto const page = log.bars({}, from, {.looks = 3}, t0 + 1h);
-    EXPECT_LE(page.bars.size(), 3u);
-    seen += page.bars.size();
+    auto const page = log.spans({}, from, {.looks = 3}, t0 + 1h);
+    EXPECT_LE(page.spans.size(), 3u);
+    seen += page.spans.size();
     from = page.next;
     more = page.more;
   }
   EXPECT_EQ(seen, 10u);
   EXPECT_EQ(pages, 4u);
-  auto const limited = log.bars({}, 2, {.limit = 5}, t0 + 1h);
-  EXPECT_EQ(limited.bars.size(), 5u);
+  auto const limited = log.spans({}, 2, {.limit = 5}, t0 + 1h);
+  EXPECT_EQ(limited.spans.size(), 5u);
   EXPECT_EQ(limited.next, 7u);
   EXPECT_TRUE(limited.more);
 }
@@ -156,7 +157,7 @@ TEST_F(activity_log_test, is_filtered_by_time_lane_and_job) {
   log.open(w2, "ps", 5, t0);
   add(w1, t0 + 1s, 500ms);
   add(w2, t0 + 2s, 500ms);
-  log.add(w2, {closure_id{8}, session_id{4}, g, bar_state::succeeded, t0 + 2s, t0 + 3s});
+  log.add(w2, {closure_id{8}, session_id{4}, g, span_state::succeeded, t0 + 2s, t0 + 3s});
   add(w2, t0 + 4s, 10us);
   activity_filter filter;
   filter.from = t0 + 1600ms;
@@ -174,17 +175,17 @@ TEST_F(activity_log_test, is_filtered_by_time_lane_and_job) {
 
 TEST_F(activity_log_test, the_oldest_chunk_goes_when_its_bytes_are_used_up) {
   limits.activity_bytes_max = 2 * activity_log::chunk_bytes;
-  EXPECT_EQ(log.bars({}, 0, {}, t0).complete_since, t0);
-  for (std::uint32_t i = 0; i < 2 * activity_log::bars_a_chunk; ++i) add(w1, t0 + i * 1ms, 1ms);
+  EXPECT_EQ(log.spans({}, 0, {}, t0).complete_since, t0);
+  for (std::uint32_t i = 0; i < 2 * activity_log::spans_a_chunk; ++i) add(w1, t0 + i * 1ms, 1ms);
   EXPECT_EQ(log.chunks(), 2u);
   add(w1, t0 + 2 * 4096ms, 1ms);
   EXPECT_EQ(log.chunks(), 2u);
   EXPECT_EQ(wide.activity_chunks, 2u);
-  auto const page = log.bars({}, 0, {}, t0 + 1h);
+  auto const page = log.spans({}, 0, {}, t0 + 1h);
   EXPECT_EQ(page.complete_since, t0 + 4095ms);
   EXPECT_FALSE(page.all);
-  EXPECT_EQ(page.bars.size(), 4097u);
-  EXPECT_EQ(page.bars.front().started, t0 + 4095ms);
+  EXPECT_EQ(page.spans.size(), 4097u);
+  EXPECT_EQ(page.spans.front().started, t0 + 4095ms);
   EXPECT_EQ(log.invalid(), "");
   std::uint64_t counted = 0;
   for (auto const& m : minutes()) counted += m.count;
@@ -198,9 +199,9 @@ TEST_F(activity_log_test, a_sum_that_grows_may_lose_its_bar) {
   for (int i = 0; i < 4096 * 2; ++i) add(w2, t0 + 1ms, 1ms);
   EXPECT_EQ(log.invalid(), "");
   add(w1, t0 + 2ms, 20us);
-  auto const bars = all(t0 + 1s, {.lanes = {{"worker", 0}}});
-  ASSERT_EQ(bars.size(), 1u);
-  EXPECT_EQ(bars[0].busy, 20us);
+  auto const spans = all(t0 + 1s, {.lanes = {{"worker", 0}}});
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].busy, 20us);
   EXPECT_EQ(minutes({.lanes = {{"worker", 0}}}).at(0).busy, 30us);
 }
 
@@ -208,14 +209,14 @@ TEST_F(activity_log_test, the_bar_of_another_function_may_take_the_chunk_of_the_
   limits.activity_bytes_max = activity_log::chunk_bytes;
   add(w1, t0 + 1ms, 10us, f);
   log.open(w2, "worker", 1, t0);
-  for (std::uint32_t i = 1; i < 2 * activity_log::bars_a_chunk; ++i) add(w2, t0 + 1ms, 1ms);
+  for (std::uint32_t i = 1; i < 2 * activity_log::spans_a_chunk; ++i) add(w2, t0 + 1ms, 1ms);
   add(w1, t0 + 2ms, 20us, g);  // the first of the third chunk
   EXPECT_EQ(log.invalid(), "");
   add(w1, t0 + 3ms, 30us, f);
-  auto const bars = all(t0 + 1s, {.lanes = {{"worker", 0}}});
-  ASSERT_EQ(bars.size(), 2u);
-  EXPECT_EQ(bars[0].function, g);
-  EXPECT_EQ(bars[1].busy, 30us);
+  auto const spans = all(t0 + 1s, {.lanes = {{"worker", 0}}});
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].function, g);
+  EXPECT_EQ(spans[1].busy, 30us);
   EXPECT_EQ(minutes({.lanes = {{"worker", 0}}}).at(0).busy, 60us);
 }
 
@@ -227,7 +228,7 @@ TEST_F(activity_log_test, clusters_share_the_bytes_and_each_keeps_its_two_newest
     for (int i = 0; i < 3 * 4096; ++i) add(w1, t0 + 1ms, 1ms);
     EXPECT_EQ(log.chunks(), 3u);
     for (int i = 0; i < 4 * 4096; ++i)
-      other.add(w1, {closure_id{1}, {}, f, bar_state::succeeded, t0, t0 + 1ms});
+      other.add(w1, {closure_id{1}, {}, f, span_state::succeeded, t0, t0 + 1ms});
     EXPECT_EQ(other.chunks(), 2u);
   }
   EXPECT_EQ(wide.activity_chunks, 3u);
@@ -243,8 +244,8 @@ TEST_F(activity_log_test, chunks_older_than_an_hour_go) {
 
 TEST_F(activity_log_test, an_hour_of_minutes_is_kept) {
   for (int i = 0; i < 90; ++i) {
-    add(w1, t0 + i * 1min + 1s, 500us, f, i == 40 ? bar_state::failed : bar_state::succeeded);
-    add(w1, t0 + i * 1min + 2s, 250ms, g, i == 89 ? bar_state::failed : bar_state::succeeded);
+    add(w1, t0 + i * 1min + 1s, 500us, f, i == 40 ? span_state::failed : span_state::succeeded);
+    add(w1, t0 + i * 1min + 2s, 250ms, g, i == 89 ? span_state::failed : span_state::succeeded);
   }
   auto const all = minutes();
   ASSERT_EQ(all.size(), 60u);
@@ -296,9 +297,9 @@ TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
   log.open(w1, "worker", 0, t0 + 3s);
   add(w1, t0 + 4s, 5ms);
   EXPECT_EQ(log.invalid(), "");
-  auto const bars = all(t0 + 5s);
-  ASSERT_EQ(bars.size(), 2u);
-  EXPECT_EQ(bars[0].lane, bars[1].lane);
+  auto const spans = all(t0 + 5s);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].lane, spans[1].lane);
   std::vector<std::string> open;
   log.for_each_open({}, {}, [&](lane_view const& l) {
     open.push_back(l.job);

@@ -1,4 +1,4 @@
-// What is recorded of what happens to closures: events in, bars out.
+// What is recorded of what happens to closures: events in, spans out.
 #include <gtest/gtest.h>
 
 #include "server/history/activity/pages.hpp"
@@ -7,14 +7,14 @@
 namespace muster::core {
 namespace {
 
-using states = std::vector<bar_state>;
+using states = std::vector<span_state>;
 
-std::vector<bar_view> bars(cluster& c, activity_filter const& f = {}) {
-  return history::bars(c.past, f, 0, 1'000, c.now() + 1s).bars;
+std::vector<span_view> spans(cluster& c, activity_filter const& f = {}) {
+  return history::spans(c.past, f, 0, 1'000, c.now() + 1s).spans;
 }
 states states_of(cluster& c) {
   states all;
-  for (auto const& b : bars(c)) all.push_back(b.state);
+  for (auto const& b : spans(c)) all.push_back(b.state);
   return all;
 }
 
@@ -26,13 +26,13 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   auto r = c.good(w, job[0]);
   r.execution = 200ms;
   c.answer(w, {r});
-  auto const page = history::bars(c.past, {}, 0, 1'000, c.now() + 1s);
-  ASSERT_EQ(page.bars.size(), 1u);
-  EXPECT_EQ(page.bars[0].started, c.now() - 200ms);
-  EXPECT_EQ(page.bars[0].lasted, 200ms);
-  EXPECT_EQ(page.bars[0].closure, job[0]);
-  EXPECT_EQ(page.bars[0].job, job.id);
-  EXPECT_EQ(page.bars[0].state, bar_state::succeeded);
+  auto const page = history::spans(c.past, {}, 0, 1'000, c.now() + 1s);
+  ASSERT_EQ(page.spans.size(), 1u);
+  EXPECT_EQ(page.spans[0].started, c.now() - 200ms);
+  EXPECT_EQ(page.spans[0].lasted, 200ms);
+  EXPECT_EQ(page.spans[0].closure, job[0]);
+  EXPECT_EQ(page.spans[0].job, job.id);
+  EXPECT_EQ(page.spans[0].state, span_state::succeeded);
   ASSERT_EQ(page.names.lanes.size(), 1u);
   EXPECT_EQ(page.names.lanes[0].job, "worker");
   EXPECT_EQ(page.names.lanes[0].index, 0);
@@ -59,7 +59,7 @@ std::vector<duration> ends_ago(cluster& c, stream_id w, closures const& answered
   }
   c.answer(w, std::move(message));
   std::vector<duration> all;
-  for (auto const& b : bars(c)) {
+  for (auto const& b : spans(c)) {
     if (b.closure == closure_id{}) continue;
     EXPECT_EQ(b.lasted, each);
     all.push_back(c.now() - b.started - b.lasted);
@@ -103,7 +103,7 @@ TEST(recording, failed_and_cancelled_ones_say_so) {
   stop.session = job.id;
   c.ask(stop);
   c.fail(w, job[1], "stopped", failure_kind::cancelled);
-  EXPECT_EQ(states_of(c), (states{bar_state::failed, bar_state::cancelled}));
+  EXPECT_EQ(states_of(c), (states{span_state::failed, span_state::cancelled}));
 }
 
 TEST(recording, each_attempt_is_a_bar) {
@@ -120,18 +120,18 @@ TEST(recording, each_attempt_is_a_bar) {
   c.tick();
   c.wait(10ms);
   c.succeed(w, job[0]);
-  EXPECT_EQ(states_of(c), (states{bar_state::failed, bar_state::succeeded}));
+  EXPECT_EQ(states_of(c), (states{span_state::failed, span_state::succeeded}));
 }
 
-TEST(recording, what_runs_when_its_worker_is_lost_is_lost_and_what_was_sent_ahead_is_nothing) {
+TEST(recording, what_runs_when_its_worker_is_lost_is_lost_and_what_was_prefetched_is_nothing) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 4, .incarnation = 5});
   auto const job = c.open({"f", "f", "f"});
   c.wait(10ms);
   ASSERT_FALSE(c.held(w).empty());
   c.lose(w);
-  EXPECT_EQ(states_of(c), (states{bar_state::lost}));
-  EXPECT_EQ(bars(c).at(0).closure, job[0]);
+  EXPECT_EQ(states_of(c), (states{span_state::lost}));
+  EXPECT_EQ(spans(c).at(0).closure, job[0]);
 }
 
 TEST(recording, short_ones_of_any_number_are_one_bar) {
@@ -140,7 +140,7 @@ TEST(recording, short_ones_of_any_number_are_one_bar) {
   auto const job = c.open({"f", "f", "f"}, continue_all());
   c.wait(50us);
   c.answer(w, {c.good(w, job[0]), c.good(w, job[1]), c.bad(w, job[2])});
-  auto const all = bars(c);
+  auto const all = spans(c);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].count, 3u);
   EXPECT_EQ(all[0].failed, 1u);
@@ -158,8 +158,8 @@ TEST(recording, builders_of_per_worker_values_execute_too) {
   auto const held = c.held(w);
   ASSERT_EQ(held.size(), 1u);
   c.succeed(w, held[0]);
-  ASSERT_EQ(bars(c).size(), 1u);
-  EXPECT_EQ(bars(c)[0].job, session_id{});
+  ASSERT_EQ(spans(c).size(), 1u);
+  EXPECT_EQ(spans(c)[0].job, session_id{});
 }
 
 TEST(recording, running_ones_are_shown_with_their_lane_and_by_job) {

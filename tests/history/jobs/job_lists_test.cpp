@@ -53,7 +53,7 @@ TEST(job_lists, by_changes_alone_those_that_failed_are_listed_by_their_end) {
 
 TEST(job_lists, by_changes_alone_a_session_shows_its_newest_failure) {
   history::job_lists l;
-  l.fold(of_sessions({is(one, delivery::held, job_state::running)}));
+  l.fold(of_sessions({is(one, delivery::resumable, job_state::running)}));
   l.fold(failed(one, closure_id{7}, start + 2s));
   l.fold(failed(one, closure_id{8}, start + 1s));    // of an earlier process: told in another order
   l.fold(failed(three, closure_id{9}, start + 1s));  // of none that is known
@@ -134,8 +134,8 @@ TEST(job_lists, a_page_looks_at_two_thousand_and_goes_on_behind_them) {
 TEST(job_lists, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) {
   cluster c;
   auto const w = c.attach({.slots = 4, .credits = 4});
-  auto const quiet = c.open({}, holding_values(continue_all())).id;
-  auto const bad = c.open({}, holding_values(continue_all())).id;
+  auto const quiet = c.open({}, resumable_values(continue_all())).id;
+  auto const bad = c.open({}, resumable_values(continue_all())).id;
   auto const job = c.open({"f"}, continue_all());
   auto const of = [&c](session_id s, std::uint64_t token) { return c.core.closure_of(s, token); };
   auto const good = of(quiet, c.schedule(quiet, {"f"}).at(0));

@@ -82,7 +82,7 @@ TEST(session_rows, a_failure_keeps_what_it_said) {
 TEST(session_rows, a_held_one_is_listed_once) {
   cluster c;
   auto const w = c.attach();
-  auto const s = c.open({}, holding_values()).id;
+  auto const s = c.open({}, resumable_values()).id;
   auto const tokens = c.schedule(s, {"f"});
   auto const id = c.held(w).at(0);
   c.succeed(w, id);

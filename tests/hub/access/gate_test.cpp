@@ -37,14 +37,14 @@ struct access : ::testing::Test {
 
   core::time_point now{std::chrono::seconds(1'000'000)};
   std::vector<std::string> ended;
-  std::vector<notice> told;
+  std::vector<log_event> told;
   std::vector<core::token_fact> written;
   core::time_point armed{};
   gate g{[this] { return now; }};
   token_keeper keeper{g,
                       {.now = [this] { return now; },
                        .arm = [this](core::time_point at) { armed = at; },
-                       .tell = [this](notice const& n) { told.push_back(n); },
+                       .tell = [this](log_event const& n) { told.push_back(n); },
                        .ended = [this](std::string const& id) { ended.push_back(id); },
                        .write_down = [this](core::token_fact const& f) { written.push_back(f); }}};
   verdict last;

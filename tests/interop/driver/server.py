@@ -59,7 +59,7 @@ class Server:
                            lambda told: any(e['kind'] == kind for e in told['events']))
         return next(e for e in told['events'] if e['kind'] == kind)
 
-    def await_attention(self, rule, there, deadline):
+    def await_alert(self, rule, there, deadline):
         self._until('/api/v1/attention', deadline, f'{rule} is {"" if there else "not "}there',
                     lambda told: any(i['rule'] == rule for i in told['items']) == there)
 

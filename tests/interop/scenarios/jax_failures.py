@@ -147,11 +147,11 @@ def notice_unheard(trial):
     trial.server.kill_supervised(0)
     unheard = trial.server.await_event('notice_unheard', trial.deadline)
     check('hear no preemption notice any more' in unheard['text'], unheard['text'])
-    trial.server.await_attention('notice-unheard', True, trial.deadline)
+    trial.server.await_alert('notice-unheard', True, trial.deadline)
     for process in processes:
         process.send(signal.SIGUSR1)
     same_for_all(trial, processes, 'renewed', True)
-    trial.server.await_attention('notice-unheard', False, trial.deadline)
+    trial.server.await_alert('notice-unheard', False, trial.deadline)
     processes[1].send(signal.SIGTERM)
     stopped = processes[0].event('stopped_after', trial.deadline)
     same_for_all(trial, processes[1:], 'stopped_after', stopped)

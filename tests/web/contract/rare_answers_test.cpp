@@ -63,7 +63,7 @@ TEST_F(rare_answers, a_session_of_a_client_program) {
   start();
   core_engine().run([](server::hub& h) {
     core::open_session open;
-    open.spec.delivery = core::delivery::calls;
+    open.spec.delivery = core::delivery::unary;
     h.ask(std::move(open), [&h](core::reply const& r) {
       core::create_per_worker e;
       e.owner = std::get<core::session_reply>(r.body).session;

@@ -10,7 +10,7 @@ struct callables : web_fixture {
   std::string schedule() {
     return core_engine().run([](server::hub& h) {
       core::open_session open;
-      open.spec.delivery = core::delivery::calls;
+      open.spec.delivery = core::delivery::unary;
       auto const session = std::get<core::session_reply>(h.ask_now(open).body).session;
       core::schedule e;
       e.session = session;

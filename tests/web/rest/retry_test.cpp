@@ -1,4 +1,4 @@
-// What failed in a job runs again over REST; gangs and wishes that wait; orders about a task.
+// What failed in a job runs again over REST; gangs and unmet demand that wait; orders about a task.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -81,7 +81,7 @@ TEST_F(job_list, is_filtered_by_state_kind_and_text) {
   post_json("/api/v1/jobs/" + cancelled + "/cancel", "");
   core_engine().run([](server::hub& h) {
     core::open_session open;
-    open.spec.delivery = core::delivery::calls;
+    open.spec.delivery = core::delivery::unary;
     open.client = "ipv4:10.0.0.7:51234";
     h.ask(std::move(open), [](core::reply const& r) { EXPECT_TRUE(r.status.ok()); });
   });
@@ -142,7 +142,7 @@ TEST_F(waiting, gangs_say_why_they_wait) {
   EXPECT_EQ(get("/api/v1/gangs?cluster=moon").status, 404u);
 }
 
-TEST_F(waiting, wishes_that_no_worker_meets_are_listed) {
+TEST_F(waiting, demand_that_no_worker_meets_are_listed) {
   start();
   add_worker(worker::habit::hold, 0, 1);
   auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo","options":

@@ -70,7 +70,7 @@ TEST_F(scope, what_needs_a_person_elsewhere_is_not_shown) {
 
 TEST_F(scope, events_of_other_clusters_and_of_the_server_are_left_out) {
   auto const tell = [this](std::string kind, std::string cluster, std::string text) {
-    server::notice n;
+    server::log_event n;
     n.kind = std::move(kind);
     n.cluster = std::move(cluster);
     n.text = std::move(text);

@@ -109,7 +109,7 @@ export class MockRest {
     const [, id, what] = is(/^\/api\/v1\/closures\/cl_00000005([0-9a-f]{8})(\/explain)?$/) ?? [];
     if (id) {
       const c = closure(parseInt(id, 16), this.began);
-      return what ? { id: c.id, state: c.state, explanation: `${c.state} ${WHY[c.state] ? `for 3m 10s: ${WHY[c.state]}` : c.error ? `(USER) on ${c.error.worker}: ${c.error.message}. It was put back 2m ago from worker:3 (worker lost).` : `on ${c.attempts.at(-1)?.worker}, attempt 1.`}` } : c;
+      return what ? { id: c.id, state: c.state, explanation: `${c.state} ${WHY[c.state] ? `for 3m 10s: ${WHY[c.state]}` : c.error ? `(USER) on ${c.error.worker}: ${c.error.message}. It was requeued 2m ago from worker:3 (worker lost).` : `on ${c.attempts.at(-1)?.worker}, attempt 1.`}` } : c;
     }
     if (is(/\/preview$/)) return { id: '', status: 'READY', bytes: 48, encoding: 'json', text: '{"loss":0.3121,"rows":256,"part":"s3://data/17"}', truncated: false };
     if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0, blob_bytes: j.streaming ? 12e6 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };

@@ -112,7 +112,7 @@ class Cluster {
       for (let n = 0; n < 9; ++n) this.set(this.pick(), 'DISCONNECTED', 725_000, 'left: the agent was shut down');
       for (let n = 0; n < 19; ++n) this.set(this.pick(), 'LATE', 14_000, '');
       for (let n = 2560; n < 2568 && n < this.rows.length; ++n) this.set(this.rows[n], 'LATE', 14_000, '');
-      for (const n of [1207, 1208, 1209, 1210, 4471]) if (this.rows[n]) this.set(this.rows[n], 'ERROR', 43_000, 'heartbeat timeout after 15.0 s; 4 closures were put back');
+      for (const n of [1207, 1208, 1209, 1210, 4471]) if (this.rows[n]) this.set(this.rows[n], 'ERROR', 43_000, 'heartbeat timeout after 15.0 s; 4 closures were requeued');
     }
     for (const row of this.rows) this.changed.set(row, this.seq.tasks);
     for (const job of this.jobs) this.jobsChanged.set(job, this.seq.jobs);
@@ -333,7 +333,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
     switch (url.pathname) {
       case '/mock/kill':
         named.lost = [url.searchParams.get('task')];
-        cluster.set(row, 'ERROR', 0, 'connection closed by the worker; 3 closures were put back');
+        cluster.set(row, 'ERROR', 0, 'connection closed by the worker; 3 closures were requeued');
         cluster.putBack += 3;
         return 'killed';
       case '/mock/revive':

@@ -21,7 +21,7 @@ async function step(name, run) {
 }
 
 await conn('live');
-await step('a killed worker turns red, with its reason, and needs attention', async () => {
+await step('a killed worker turns red, with its reason, and is an alert', async () => {
   mock.post('/mock/kill?task=worker:7');
   const element = await row('worker:7', 'ERROR');
   assert.match(await element.textContent(), /connection closed by the worker/);

@@ -1,5 +1,5 @@
 import { AgentProblems } from './agents-panel';
-import { Attention, Verdict } from './attention-panel';
+import { Attention, Verdict } from './alerts-panel';
 import { Charts } from './charts';
 import { Clusters } from './clusters-panel';
 import { Kept } from './kept-panel';

@@ -34,7 +34,7 @@ test('a row says the worst there is to say', () => {
   assert.equal(failureLine({ kind: 'USER', type: 'ValueError', message: 'ValueError: no' }), 'ValueError: no');
   assert.equal(failureLine({ kind: 'WORKER_LOST', message: '' }), 'WORKER_LOST');
   assert.equal(failureLine({ kind: 'USER', type: 'muster.fail', message: 'Traceback (most recent call last):\n  File "a.py"\n\u001b[31mKeyError\u001b[0m: price\n' }), 'muster.fail: KeyError: price');
-  assert.equal(remark(closure({ sent_to: 'worker:3' })), 'sent ahead to worker:3, waits for its turn there');
+  assert.equal(remark(closure({ sent_to: 'worker:3' })), 'prefetched to worker:3, waits for its turn there');
   assert.equal(remark(closure({ state: 'BLOCKED', inputs_missing: 2 })), 'waits for 2 inputs');
   assert.equal(remark(closure({ state: 'RUNNING', cancel_requested: true })), 'asked to stop');
   assert.equal(remark(closure({ state: 'RUNNING', progress: { fraction: 0.5, text: 'epoch 3', attempt: 1, time_ms: 0 } })), '50.0% epoch 3');

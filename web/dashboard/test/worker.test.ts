@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { byWorker, ready, worstFirst } from '../src/model/rest/per-worker';
 import { heldBy } from '../src/model/rest/sessions';
 import { minuteBars, standing, uses } from '../src/model/rest/worker';
-import { needsText } from '../src/model/rest/wishes';
+import { needsText } from '../src/model/rest/demand';
 import type { JobView, PerWorkerView, WorkerView } from '../src/model/rest/views';
 
 const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
@@ -32,7 +32,7 @@ test('the last hour in bars: heights of the tallest, busy of all slots', () => {
   assert.equal(minuteBars({ step_ms: 60_000, t: [], finished: [], failed: [], busy_ms: [] }, 0).bars.length, 0);
 });
 
-test('wishes in words', () => {
+test('demand in words', () => {
   assert.equal(needsText({ task: 'worker:3', labels: { zone: 'a' }, resources: { gpu: 2 } }), 'only on worker:3, zone=a, gpu=2');
   assert.equal(needsText({}), 'the function');
 });

@@ -1,4 +1,5 @@
-// What comes out: replies to calls, and remarks for people. Plain data, valid until the next step.
+// What comes out: replies to calls, and log events for people. Plain data, valid until the next
+// step.
 #pragma once
 
 #include <memory>
@@ -50,7 +51,7 @@ struct reply {
 
 enum class severity : std::uint8_t { info, warning, error };
 
-enum class remark_kind : std::uint8_t {
+enum class log_event_kind : std::uint8_t {
   generation_started,  ///< its first task has registered
   generation_failed,   ///< an error was told to everybody
   generation_ended,    ///< everybody has left
@@ -64,12 +65,12 @@ enum class remark_kind : std::uint8_t {
   barrier_stuck,    ///< somebody has been waiting there for long
   notice_unheard,   ///< tasks that do not hear of a preemption any more
 };
-std::string_view name(remark_kind);  // "barrier_failed"
+std::string_view name(log_event_kind);  // "barrier_failed"
 
 /// Something that people should learn of: a line in the log and in the feed of events.
-struct remark {
+struct log_event {
   coordination::severity severity = coordination::severity::info;
-  remark_kind kind{};
+  log_event_kind kind{};
   std::string cluster;  ///< its name
   std::string about;    ///< the task or barrier, may be empty
   std::string text;
@@ -77,14 +78,14 @@ struct remark {
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<remark> remarks;
+  std::vector<log_event> log_events;
   std::vector<fact> facts;        ///< where steps are journalled; see facts.hpp
   coordination::changes changes;  ///< for readers: nobody waits for them
   status declared;                ///< what came of create_, redeclare_ or remove_cluster
   cluster_id cluster{};           ///< that was created
   void clear() {
     replies.clear();
-    remarks.clear();
+    log_events.clear();
     facts.clear();
     changes.clear();
     declared.code = code::ok;  // nearly always it is that already, and the text empty

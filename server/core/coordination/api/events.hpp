@@ -20,7 +20,7 @@ struct create_cluster {
 
 /// Replaces what the cluster is declared to be; its name stays. At once while nobody has registered
 /// and no call waits (keys stay), or when the generation has ended and may be renewed; otherwise
-/// the next one has it, and the running one goes on as it began. Errors as for create; a remark,
+/// the next one has it, and the running one goes on as it began. Errors as for create; a log event,
 /// unless nothing changes. REQUIRES (here and below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};

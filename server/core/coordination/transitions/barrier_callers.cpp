@@ -3,23 +3,23 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::size_t broken_max = 20;  // remarks of barriers that break at one moment
+constexpr std::size_t broken_max = 20;  // log events of barriers that break at one moment
 
 }  // namespace
 
-barrier_callers::barrier_callers(step_frame& step, task_roster& roster, barrier_table& barriers,
+barrier_callers::barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                                  barrier_faults& faults, generation_record& record)
     : step_(step),
-      roster_(roster),
+      registry_(registry),
       barriers_(barriers),
       faults_(faults),
       record_(record),
-      devices_(roster.size()) {}
+      devices_(registry.size()) {}
 
 bool barrier_callers::wait(barrier const& b, caller const& from, arrival const& a,
                            core::incarnation i) {
   step_.park(from, wait_kind::barrier, a.task, raw(b.number));
-  if (b.purpose == barrier_purpose::registration) roster_.await(a.task, i);
+  if (b.purpose == barrier_purpose::registration) registry_.await(a.task, i);
   return barriers_.arrive(b.number, a, from.call, step_.now);
 }
 
@@ -39,7 +39,7 @@ void barrier_callers::supersede(barrier const& b, task_index t) {
 
 void barrier_callers::step_out(barrier const& b, task_index t, barrier_move how) {
   barriers_.step_out(b.number, t, how, step_.now);
-  if (b.purpose == barrier_purpose::registration) roster_.await(t, {});
+  if (b.purpose == barrier_purpose::registration) registry_.await(t, {});
 }
 
 void barrier_callers::withdraw(waiting_call const& w) {
@@ -58,7 +58,7 @@ barrier_verdict barrier_callers::leave(barrier_number n, leavers const& gone) {
 }
 
 barrier_verdict barrier_callers::leave(barrier const& b, task_error const& l) {
-  if (!roster_[l.task].recoverable)
+  if (!registry_[l.task].recoverable)
     return {l.error ? barrier_outcome::task_failed : barrier_outcome::task_left,
             faults_.broken_by(b, l), l.task};
   auto const call = b.call_of(l.task);
@@ -76,12 +76,12 @@ barrier_end barrier_callers::end(barrier_number n, barrier_verdict v) {
   for (auto const& w : e.waiters) step_.calls.take(w.call);
   if (e.purpose == barrier_purpose::devices && !e.result) devices_.gather(by_name());
   if (e.purpose == barrier_purpose::registration && e.result)
-    for (auto const& w : e.waiters) roster_.await(w.task, {});
+    for (auto const& w : e.waiters) registry_.await(w.task, {});
   if (!e.result || e.purpose != barrier_purpose::user || step_.stopped) return e;
   if (++broken_told_ <= broken_max)
-    step_.tell(severity::warning, remark_kind::barrier_failed, e.instance.id, e.result->message);
+    step_.tell(severity::warning, log_event_kind::barrier_failed, e.instance.id, e.result->message);
   else if (broken_told_ == broken_max + 1)
-    step_.tell(severity::warning, remark_kind::barriers_failed, {},
+    step_.tell(severity::warning, log_event_kind::barriers_failed, {},
                "and more barriers at the same moment");
   return e;
 }

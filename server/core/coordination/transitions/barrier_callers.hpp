@@ -30,7 +30,7 @@ class leavers {
 class barrier_callers {
  public:
   /// REQUIRES: all outlive it.
-  barrier_callers(step_frame& step, task_roster& roster, barrier_table& barriers,
+  barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                   barrier_faults& faults, generation_record& record);
 
   void begin_step() { broken_told_ = 0; }
@@ -72,7 +72,7 @@ class barrier_callers {
   std::vector<task_index> by_name() const;
 
   step_frame& step_;
-  task_roster& roster_;
+  task_registry& registry_;
   barrier_table& barriers_;
   barrier_faults& faults_;
   generation_record& record_;

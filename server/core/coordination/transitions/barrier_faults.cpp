@@ -14,9 +14,9 @@ std::string unknown_participant(barrier const& b, std::string const& unknown) {
 fault_ptr barrier_faults::unsatisfiable(barrier const& b, std::string const& unknown) const {
   if (!unknown.empty())
     return barrier_fault(b.instance(), code::invalid_argument, unknown_participant(b, unknown));
-  if (roster_.in_error() == 0) return nullptr;
+  if (registry_.in_error() == 0) return nullptr;
   for (auto const t : *b.who) {
-    auto const& a = roster_[t];
+    auto const& a = registry_[t];
     if (a.state != agent_state::error || a.recoverable) continue;
     auto const why =
         "Task (" + step_.task_name(t) +

@@ -10,9 +10,9 @@ namespace muster::core::coordination {
 class barrier_faults {
  public:
   /// REQUIRES: all outlive it.
-  barrier_faults(step_frame& step, task_roster const& roster, barrier_table& barriers,
+  barrier_faults(step_frame& step, task_registry const& registry, barrier_table& barriers,
                  wording const& words, generation_record const& record)
-      : step_(step), roster_(roster), barriers_(barriers), words_(words), record_(record) {}
+      : step_(step), registry_(registry), barriers_(barriers), words_(words), record_(record) {}
 
   /// Why an instance that has just been opened can never pass; null when it can. `unknown`: a
   /// participant that the cluster does not have, as the caller names it.
@@ -39,7 +39,7 @@ class barrier_faults {
   fault_ptr miscounted(barrier const& b, arrival const& a, std::string const& who) const;
 
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   barrier_table& barriers_;
   wording const& words_;
   generation_record const& record_;

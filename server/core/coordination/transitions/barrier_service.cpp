@@ -37,7 +37,7 @@ void barrier_service::on(enter_barrier& r) {
     if (it != r.participants.end()) unknown = it->name;
     auto who = std::make_shared<participants>(indices_of(r.participants));
     a.with_unknown = !unknown.empty();
-    if (who->size() < roster_.size() || a.with_unknown) a.who = std::move(who);
+    if (who->size() < registry_.size() || a.with_unknown) a.who = std::move(who);
   }
   enter(r.from, std::move(a), r.task, unknown);
 }
@@ -71,7 +71,8 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
     return refuse(code::resource_exhausted,
                   "the cluster has reached its limit of parked calls or barriers");
   // A task that may come back has perhaps restarted, and counts from the beginning.
-  a.begins_again = a.visits || (a.task != no_task && roster_[a.task].recoverable && a.counter == 0);
+  a.begins_again =
+      a.visits || (a.task != no_task && registry_[a.task].recoverable && a.counter == 0);
   auto const [n, opened] = barriers_.instance_for(a, known, step_.now);
   auto const& b = barriers_.at(n);
   if (auto f = opened ? faults_.unsatisfiable(b, unknown) : nullptr) {
@@ -107,7 +108,7 @@ void barrier_service::first_due() {
     return barriers_.stop_clock(n);
   if (b.deadline > step_.now) {
     if (!barriers_.remind(n, step_.now)) return;
-    return step_.tell(severity::warning, remark_kind::barrier_stuck, b.id,
+    return step_.tell(severity::warning, log_event_kind::barrier_stuck, b.id,
                       std::to_string(b.arrived_count) + " of " + std::to_string(b.who->size()) +
                           " tasks have come; " + faults_.missing(b));
   }

@@ -9,10 +9,10 @@ namespace muster::core::coordination {
 class barrier_service {
  public:
   /// REQUIRES: all outlive it.
-  barrier_service(step_frame& step, task_roster const& roster, barrier_table& barriers,
+  barrier_service(step_frame& step, task_registry const& registry, barrier_table& barriers,
                   barrier_faults& faults, barrier_callers& callers, error_propagation& propagation)
       : step_(step),
-        roster_(roster),
+        registry_(registry),
         barriers_(barriers),
         faults_(faults),
         callers_(callers),
@@ -36,7 +36,7 @@ class barrier_service {
 
  private:
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   barrier_table& barriers_;
   barrier_faults& faults_;
   barrier_callers& callers_;

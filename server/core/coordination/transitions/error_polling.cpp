@@ -9,7 +9,7 @@ void error_polling::on(poll_for_error& r) {
     return step_.refuse(
         r.from, code::invalid_argument,
         "Unexpected task (" + r.task.name + ") that is not in the cluster polling for errors.");
-  auto const& a = roster_[t];
+  auto const& a = registry_[t];
   if (a.state == agent_state::disconnected && step_.now > a.grace_until)
     return step_.refuse(
         r.from, code::failed_precondition,
@@ -37,7 +37,7 @@ void error_polling::on(poll_for_error& r) {
 
 void error_polling::broadcast(fault_ptr const& f) {
   if (!record_.tell_everybody(f)) return;
-  for (task_index t = 0; t < roster_.size(); ++t) {
+  for (task_index t = 0; t < registry_.size(); ++t) {
     auto const call = polls_.take(t);
     if (call == call_id{}) continue;
     polls_.set_told(t, true);

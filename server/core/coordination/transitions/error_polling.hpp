@@ -11,9 +11,13 @@ namespace muster::core::coordination {
 class error_polling {
  public:
   /// REQUIRES: all outlive it.
-  error_polling(step_frame& step, task_roster const& roster, closed_connections& closed,
+  error_polling(step_frame& step, task_registry const& registry, closed_connections& closed,
                 generation_record& record)
-      : step_(step), roster_(roster), closed_(closed), record_(record), polls_(roster.size()) {}
+      : step_(step),
+        registry_(registry),
+        closed_(closed),
+        record_(record),
+        polls_(registry.size()) {}
 
   /// Answers or parks its call.
   void on(poll_for_error& r);
@@ -43,7 +47,7 @@ class error_polling {
 
  private:
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   closed_connections& closed_;
   generation_record& record_;
   error_polls polls_;

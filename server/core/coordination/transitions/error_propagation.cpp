@@ -3,7 +3,7 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::size_t errors_told = 20;  // remarks about tasks that fail at one moment
+constexpr std::size_t errors_told = 20;  // log events about tasks that fail at one moment
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
     if (!members_.fail(e.task, e.error, why)) continue;
     fresh.push_back(e);
     if (!failures.is_casualty(e.task) && fresh.size() <= errors_told)
-      step_.tell(severity::error, remark_kind::task_error, step_.task_name(e.task),
+      step_.tell(severity::error, log_event_kind::task_error, step_.task_name(e.task),
                  e.error->message);
   }
   auto const fails = counts && !failures.failed() && !step_.spec.recoverable;
@@ -53,7 +53,7 @@ void error_propagation::leave(std::vector<task_index> const& tasks, left_why why
   for (auto const& l : left) {
     polls_.cancel(l.task, "task has disconnected.");
     if (why != left_why::shut_down)
-      step_.tell(severity::info, remark_kind::task_left, step_.task_name(l.task), "left");
+      step_.tell(severity::info, log_event_kind::task_left, step_.task_name(l.task), "left");
   }
   if (!left.empty()) record_.end_if_all_left();
 }
@@ -90,7 +90,7 @@ void error_propagation::carry_on(barrier_end const& e) {
 void error_propagation::registration_ended(barrier_end const& e) {
   if (!e.result) {
     for (auto const& w : e.waiters) members_.join(w.task, step_.now);
-    return step_.tell(severity::info, remark_kind::cluster_ready, {},
+    return step_.tell(severity::info, log_event_kind::cluster_ready, {},
                       "all " + std::to_string(e.who->size()) + " tasks have registered");
   }
   record_.blame(no_task, e.result->message);

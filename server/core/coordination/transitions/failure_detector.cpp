@@ -12,7 +12,7 @@ void failure_detector::on(report_error& r) {
   if (t == no_task)
     return step_.refuse(r.from, code::invalid_argument,
                         "Unexpected request from task " + r.task.name + ": not in the cluster");
-  if (roster_[t].state != agent_state::connected)
+  if (registry_[t].state != agent_state::connected)
     return step_.refuse(r.from, code::failed_precondition,
                         "The task is not connected or already has an error.");
   auto const c = r.code == code::ok ? code::unknown : r.code;
@@ -21,26 +21,27 @@ void failure_detector::on(report_error& r) {
 }
 
 void failure_detector::heard(task_index t) {
-  roster_.seen(t, step_.now);
+  registry_.seen(t, step_.now);
   closed_.heard(t, step_.now);
 }
 
 void failure_detector::connection_closed(task_index t) {
-  if (step_.spec.connection_grace > duration::zero() && roster_[t].state == agent_state::connected)
+  if (step_.spec.connection_grace > duration::zero() &&
+      registry_[t].state == agent_state::connected)
     closed_.note(t, step_.now);
 }
 
 // What the tasks sent meanwhile may still be on its way: each has the time of one beat for it.
 void failure_detector::forgive(duration lost) {
-  roster_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
+  registry_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
   closed_.begin_again(step_.now);
 }
 
 time_point failure_detector::due() const {
   auto next = never;
   if (closed_.oldest() != never) next = closed_.oldest() + step_.spec.connection_grace;
-  if (roster_.connected() > 0) {
-    auto const oldest = roster_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
+  if (registry_.connected() > 0) {
+    auto const oldest = registry_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
     next = std::min(next, std::max(oldest, next_check_));
   }
   return next;
@@ -50,7 +51,7 @@ time_point failure_detector::due() const {
 void failure_detector::check_heartbeats() {
   if (step_.now < next_check_) return;
   auto const timeout = step_.spec.heartbeat_timeout;
-  auto silent = roster_.silent(step_.now - timeout);
+  auto silent = registry_.silent(step_.now - timeout);
   if (silent.empty()) return;
   next_check_ = step_.now + std::min<duration>(timeout / 10, together);
   std::sort(silent.begin(), silent.end());
@@ -58,9 +59,9 @@ void failure_detector::check_heartbeats() {
   // an error, and is no casualty.
   std::vector<task_index> overdue;
   if (!record_.failures().cause())
-    for (auto const t : roster_.silent(step_.now - timeout / 5 * 3)) {
+    for (auto const t : registry_.silent(step_.now - timeout / 5 * 3)) {
       record_.add_victim(t);
-      if (roster_[t].last_heartbeat + timeout > step_.now) overdue.push_back(t);
+      if (registry_[t].last_heartbeat + timeout > step_.now) overdue.push_back(t);
     }
   auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
              words_.lines(silent, step_.now) +
@@ -77,7 +78,7 @@ void failure_detector::check_connections() {
   auto const grace = step_.spec.connection_grace;
   if (closed_.oldest() == never || closed_.oldest() + grace > step_.now) return;
   auto dead = closed_.take(step_.now - grace + std::min(together, grace));
-  std::erase_if(dead, [&](task_index t) { return roster_[t].state != agent_state::connected; });
+  std::erase_if(dead, [&](task_index t) { return registry_[t].state != agent_state::connected; });
   if (dead.empty()) return;
   auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
   fail(dead, failed_why::connection_closed,

@@ -9,10 +9,10 @@ namespace muster::core::coordination {
 class failure_detector {
  public:
   /// REQUIRES: all outlive it.
-  failure_detector(step_frame& step, task_roster& roster, closed_connections& closed,
+  failure_detector(step_frame& step, task_registry& registry, closed_connections& closed,
                    wording const& words, generation_record& record, error_propagation& propagation)
       : step_(step),
-        roster_(roster),
+        registry_(registry),
         closed_(closed),
         words_(words),
         record_(record),
@@ -41,7 +41,7 @@ class failure_detector {
             std::string const& told);
 
   step_frame& step_;
-  task_roster& roster_;
+  task_registry& registry_;
   closed_connections& closed_;
   wording const& words_;
   generation_record& record_;

@@ -6,14 +6,14 @@ void generation_record::begin(task_index t) {
   if (started_ != time_point{}) return;
   started_ = step_.now;
   say(generation_why::first_registration);
-  step_.tell(severity::info, remark_kind::generation_started, {},
+  step_.tell(severity::info, log_event_kind::generation_started, {},
              number() + ", first task " + step_.task_name(t));
 }
 
 bool generation_record::blame(task_index t, std::string const& message) {
-  if (t != no_task && roster_[t].recoverable) return false;
+  if (t != no_task && registry_[t].recoverable) return false;
   first_cause cause{{}, {}, message, step_.now};
-  if (t != no_task) cause.task = step_.task_name(t), cause.peer = roster_[t].peer;
+  if (t != no_task) cause.task = step_.task_name(t), cause.peer = registry_[t].peer;
   if (failures_.blame(t, std::move(cause))) step_.changes.note(cause_found{*failures_.cause(), t});
   return true;
 }
@@ -21,19 +21,20 @@ bool generation_record::blame(task_index t, std::string const& message) {
 void generation_record::fail(fault_ptr const& f, generation_why why) {
   if (!failures_.fail()) return;
   end(why, step_.now);
-  step_.tell(severity::error, remark_kind::generation_failed, {}, number() + ": " + f->message);
+  step_.tell(severity::error, log_event_kind::generation_failed, {}, number() + ": " + f->message);
 }
 
 void generation_record::end_if_all_left() {
   if (!all_left() || ended_ != time_point{}) return;
   end(generation_why::all_left, step_.now);
-  step_.tell(severity::info, remark_kind::generation_ended, {}, number() + ": all tasks have left");
+  step_.tell(severity::info, log_event_kind::generation_ended, {},
+             number() + ": all tasks have left");
 }
 
 // Nobody registers either.
 bool generation_record::all_left() const {
-  if (roster_.size() == 0 || roster_.connected() + roster_.in_error() > 0 ||
-      roster_.ever_connected() < roster_.size())
+  if (registry_.size() == 0 || registry_.connected() + registry_.in_error() > 0 ||
+      registry_.ever_connected() < registry_.size())
     return false;
   auto const* registration = barriers_.find(step_.own.registration);
   return !registration || registration->arrived_count == 0 || !registration->running;
@@ -43,7 +44,7 @@ generation_state generation_record::state() const {
   if (failures_.failed()) return generation_state::failed;
   if (all_left()) return generation_state::finished;
   auto const* registration = barriers_.find(step_.own.registration);
-  if (roster_.connected() > 0 && !(registration && registration->running))
+  if (registry_.connected() > 0 && !(registration && registration->running))
     return generation_state::running;
   return started_ == time_point{} ? generation_state::waiting : generation_state::registering;
 }

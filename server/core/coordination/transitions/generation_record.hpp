@@ -5,7 +5,7 @@
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
-#include "server/core/coordination/tasks/task_roster.hpp"
+#include "server/core/coordination/tasks/task_registry.hpp"
 #include "server/core/coordination/transitions/step_frame.hpp"
 
 namespace muster::core::coordination {
@@ -13,8 +13,8 @@ namespace muster::core::coordination {
 class generation_record {
  public:
   /// REQUIRES: all outlive it.
-  generation_record(step_frame& step, task_roster const& roster, barrier_table const& barriers)
-      : step_(step), roster_(roster), barriers_(barriers) {}
+  generation_record(step_frame& step, task_registry const& registry, barrier_table const& barriers)
+      : step_(step), registry_(registry), barriers_(barriers) {}
 
   failure_record const& failures() const { return failures_; }
   generation_state state() const;
@@ -64,7 +64,7 @@ class generation_record {
   std::string number() const { return "generation " + std::to_string(step_.which.number); }
 
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   barrier_table const& barriers_;
   failure_record failures_;
   time_point started_{};

@@ -37,7 +37,7 @@ void key_requests::on(get_key_value& r) {
     return step_.refuse(r.from, code::invalid_argument, longer_than("key", key.size(), most));
   if (step_.refused_as_full(r.from)) return;
   if (r.peer.empty()) r.peer = r.from.peer;
-  auto const t = roster_.find(r.incarnation, r.peer);
+  auto const t = registry_.find(r.incarnation, r.peer);
   key_value_store::waiter w{key == r.key ? std::string() : std::move(r.key), std::move(r.peer)};
   auto const id = store_.wait(key, r.from.call, std::move(w));
   step_.park(r.from, wait_kind::key, t, raw(id));

@@ -9,9 +9,9 @@ namespace muster::core::coordination {
 class key_requests {
  public:
   /// REQUIRES: all outlive it.
-  key_requests(step_frame& step, task_roster const& roster, key_value_store& store,
+  key_requests(step_frame& step, task_registry const& registry, key_value_store& store,
                preemption_notices& notices)
-      : step_(step), roster_(roster), store_(store), notices_(notices) {}
+      : step_(step), registry_(registry), store_(store), notices_(notices) {}
 
   // Each answers or parks its call.
   void on(insert_key_value& r);
@@ -26,7 +26,7 @@ class key_requests {
   void wake(std::string const& key);
 
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   key_value_store& store_;
   preemption_notices& notices_;
 };

@@ -13,9 +13,9 @@ namespace muster::core::coordination {
 class membership {
  public:
   /// REQUIRES: all outlive it.
-  membership(task_roster& roster, closed_connections& closed, task_queries& queries,
+  membership(task_registry& registry, closed_connections& closed, task_queries& queries,
              preemption_notices& notices, error_polling& polls, generation_record& record)
-      : roster_(roster),
+      : registry_(registry),
         closed_(closed),
         queries_(queries),
         notices_(notices),
@@ -25,29 +25,29 @@ class membership {
   /// From any state. Who comes back from an error lives on in a generation that has failed: that
   /// was before its time.
   void connect(task_index t, core::incarnation i, time_point now) {
-    auto const other = roster_[t].incarnation != i;
-    auto const back = roster_[t].state == agent_state::error;
+    auto const other = registry_[t].incarnation != i;
+    auto const back = registry_[t].state == agent_state::error;
     closed_.forget(t);
-    if (other && roster_[t].ever_connected) queries_.forget_asked(t);
+    if (other && registry_[t].ever_connected) queries_.forget_asked(t);
     if (other) notices_.forget(t);
-    roster_.connect(t, i, now);
+    registry_.connect(t, i, now);
     polls_.join(t, back);
     record_.go_on();
   }
   /// As the one that it registers as. REQUIRES: it waits for the others to register.
-  void join(task_index t, time_point now) { connect(t, roster_[t].registering.value(), now); }
+  void join(task_index t, time_point now) { connect(t, registry_[t].registering.value(), now); }
   /// A connected task registers again. True: another process has taken its place.
   bool reconnect(register_task const& r, time_point now) {
     auto const t = r.task.index;
-    auto const other = roster_[t].incarnation != r.incarnation;
+    auto const other = registry_[t].incarnation != r.incarnation;
     if (other) {
       queries_.forget_asked(t);
       notices_.forget(t);
-      roster_.replace(t, r.incarnation, now);
+      registry_.replace(t, r.incarnation, now);
       polls_.join(t, false);
     }
-    roster_.identify(t, r.incarnation, r.peer);
-    roster_.beat(t, now);
+    registry_.identify(t, r.incarnation, r.peer);
+    registry_.beat(t, now);
     closed_.forget(t);
     return other;
   }
@@ -55,28 +55,28 @@ class membership {
   /// it; null: nothing.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
-    roster_.beat(t, now);
+    registry_.beat(t, now);
     // Its connection may be another one since a break, or since the server began again.
-    if (!r.from.peer.empty() && roster_[t].peer != r.from.peer)
-      roster_.identify(t, r.incarnation, r.from.peer);
+    if (!r.from.peer.empty() && registry_[t].peer != r.from.peer)
+      registry_.identify(t, r.incarnation, r.from.peer);
     notices_.check_hearing(t);
     return polls_.unheard(t);
   }
   /// False: it had an error already.
   bool fail(task_index t, fault_ptr const& f, failed_why why) {
-    if (!roster_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
+    if (!registry_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
     notices_.forget(t);
     return true;
   }
   /// False: it was not there.
   bool leave(task_index t, time_point grace_until, left_why why) {
-    if (!roster_.disconnect(t, grace_until, why)) return false;
+    if (!registry_.disconnect(t, grace_until, why)) return false;
     notices_.forget(t);
     return true;
   }
 
  private:
-  task_roster& roster_;
+  task_registry& registry_;
   closed_connections& closed_;
   task_queries& queries_;
   preemption_notices& notices_;

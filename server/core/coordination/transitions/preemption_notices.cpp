@@ -4,7 +4,7 @@ namespace muster::core::coordination {
 
 void preemption_notices::tell(severity s, std::vector<task_index> const& of,
                               std::string const& text) {
-  step_.tell(s, remark_kind::notice_unheard,
+  step_.tell(s, log_event_kind::notice_unheard,
              of.size() == 1 ? step_.task_name(of.front()) : std::string(),
              text +
                  ". JAX does not wait again by itself; muster.jax.renew_preemption_sync() in "

@@ -14,32 +14,32 @@ namespace muster::core::coordination {
 class preemption_notices {
  public:
   /// REQUIRES: all outlive it.
-  preemption_notices(step_frame& step, task_roster& roster, key_value_store const& store,
+  preemption_notices(step_frame& step, task_registry& registry, key_value_store const& store,
                      wording const& words)
       : step_(step),
-        roster_(roster),
+        registry_(registry),
         store_(store),
         words_(words),
-        listeners_(roster.size(), step.changes) {}
+        listeners_(registry.size(), step.changes) {}
 
   /// Whether who waits for the key waits to hear of a preemption.
   static bool is_notice(std::string_view key) { return key == notice_key; }
 
   void listen(task_index t) {
-    if (t == no_task || roster_[t].state != agent_state::connected) return;
+    if (t == no_task || registry_[t].state != agent_state::connected) return;
     listeners_.waits(t);
-    roster_.note_hears(t, true);
+    registry_.note_hears(t, true);
   }
   /// The wait is over. A wait of the process before ends with its connection, which may be long
   /// after. `told`: with the notice.
   void listened(waiting_call const& w, bool told) {
-    if (w.task != no_task && w.since >= roster_[w.task].registered_at)
+    if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
   }
   /// The task leaves, fails or is another process.
   void forget(task_index t) {
     listeners_.forget(t);
-    roster_.note_hears(t, false);
+    registry_.note_hears(t, false);
   }
   /// It listened before the server began again.
   void restore(task_index t) { listeners_.restore(t); }
@@ -62,7 +62,7 @@ class preemption_notices {
   void tell(severity s, std::vector<task_index> const& of, std::string const& text);
 
   step_frame& step_;
-  task_roster& roster_;
+  task_registry& registry_;
   key_value_store const& store_;
   wording const& words_;
   notice_listeners listeners_;

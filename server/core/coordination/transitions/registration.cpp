@@ -9,17 +9,17 @@ void registration::on(register_task& r) {
                         "Unexpected task registered with task=" + shortened(r.task.name, 256) +
                             ": cluster '" + step_.spec.name + "' has " +
                             std::to_string(step_.spec.size()) + " tasks");
-  roster_.seen(t, step_.now);
-  if (r.recoverable) roster_.become_recoverable(t);
+  registry_.seen(t, step_.now);
+  if (r.recoverable) registry_.become_recoverable(t);
   record_.begin(t);
-  auto const& a = roster_[t];
+  auto const& a = registry_[t];
   if (a.state == agent_state::connected) return reconnect(r);
   if (a.state == agent_state::error && !takes_back(a))
     return fail(r.from, t,
                 " unexpectedly tried to connect while it is already in error. ResetTask() should "
                 "be called before a subsequent connect attempt. Existing error: " +
                     a.error->message);
-  roster_.identify(t, r.incarnation, r.peer);
+  registry_.identify(t, r.incarnation, r.peer);
   if (step_.spec.register_barrier) {
     arrival waits{.id = step_.own.registration,
                   .timeout = step_.spec.register_timeout,
@@ -38,7 +38,7 @@ bool registration::takes_back(task const& a) const {
 
 void registration::reconnect(register_task const& r) {
   auto const t = r.task.index;
-  auto const& a = roster_[t];
+  auto const& a = registry_[t];
   if (a.incarnation != r.incarnation && !a.recoverable)
     return fail(r.from, t,
                 " unexpectedly tried to connect with a different incarnation. It has likely "
@@ -47,7 +47,7 @@ void registration::reconnect(register_task const& r) {
     propagation_.leave_barriers(
         {{t, task_fault(t, code::aborted, step_.task_name(t) + " has registered again")}});
   if (members_.reconnect(r, step_.now))
-    step_.tell(severity::info, remark_kind::task_restarted, step_.task_name(t),
+    step_.tell(severity::info, log_event_kind::task_restarted, step_.task_name(t),
                "registered with a new incarnation");
   step_.answer(r.from.call, step_.which.incarnation);
 }
@@ -64,7 +64,7 @@ void registration::on(heartbeat& r) {
     return step_.refuse(r.from, code::invalid_argument,
                         "Unexpected heartbeat request from task: " + r.task.name +
                             ". This usually implies a configuration error.");
-  auto const& a = roster_[t];
+  auto const& a = registry_[t];
   if (a.state == agent_state::error)
     return step_.refuse(r.from, code::aborted,
                         "Unexpected heartbeat request from an already-in-error task: " +

@@ -8,10 +8,10 @@ namespace muster::core::coordination {
 class registration {
  public:
   /// REQUIRES: all outlive it.
-  registration(step_frame& step, task_roster& roster, generation_record& record,
+  registration(step_frame& step, task_registry& registry, generation_record& record,
                membership& members, error_propagation& propagation, barrier_service& barriers)
       : step_(step),
-        roster_(roster),
+        registry_(registry),
         record_(record),
         members_(members),
         propagation_(propagation),
@@ -29,7 +29,7 @@ class registration {
   void fail(caller const& from, task_index t, std::string const& why);
 
   step_frame& step_;
-  task_roster& roster_;
+  task_registry& registry_;
   generation_record& record_;
   membership& members_;
   error_propagation& propagation_;

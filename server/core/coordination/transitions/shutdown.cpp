@@ -4,7 +4,7 @@ namespace muster::core::coordination {
 
 void shutdown::on(shutdown_task& r) {
   auto const t = r.task.index;
-  if (t != no_task && step_.spec.shutdown_timeout > duration::zero() && !roster_[t].recoverable)
+  if (t != no_task && step_.spec.shutdown_timeout > duration::zero() && !registry_[t].recoverable)
     return enter(r.from, t);
   leave(r.from, r.task, left_why::left);
 }
@@ -12,13 +12,13 @@ void shutdown::on(shutdown_task& r) {
 void shutdown::enter(caller const& from, task_index t) {
   auto const* b = table_.find(step_.own.shutdown);
   // One that is not there must not start the clock by which all the others have to leave.
-  if ((!b || b->running) && roster_[t].state == agent_state::disconnected)
+  if ((!b || b->running) && registry_[t].state == agent_state::disconnected)
     return leave(from, {t, {}}, left_why::left);
   auto who = b ? b->who : nullptr;
   if (!b) {
     auto steady = std::make_shared<participants>();
-    for (task_index i = 0; i < roster_.size(); ++i)
-      if (!roster_[i].recoverable) steady->push_back(i);
+    for (task_index i = 0; i < registry_.size(); ++i)
+      if (!registry_[i].recoverable) steady->push_back(i);
     who = std::move(steady);
   }
   // The others have left already: a late one just leaves.
@@ -37,7 +37,7 @@ void shutdown::leave(caller const& from, task_ref const& who, left_why why) {
   if (t == no_task)
     return step_.refuse(from, code::invalid_argument,
                         "Unexpected disconnect request with task=" + who.name);
-  if (roster_[t].state == agent_state::disconnected)
+  if (registry_[t].state == agent_state::disconnected)
     return step_.refuse(from, code::failed_precondition,
                         "The task is already disconnected: " + step_.task_name(t));
   propagation_.leave({t}, why);

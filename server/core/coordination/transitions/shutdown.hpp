@@ -9,10 +9,10 @@ namespace muster::core::coordination {
 class shutdown {
  public:
   /// REQUIRES: all outlive it.
-  shutdown(step_frame& step, task_roster const& roster, barrier_table const& table,
+  shutdown(step_frame& step, task_registry const& registry, barrier_table const& table,
            error_propagation& propagation, barrier_service& barriers)
       : step_(step),
-        roster_(roster),
+        registry_(registry),
         table_(table),
         propagation_(propagation),
         barriers_(barriers) {}
@@ -26,7 +26,7 @@ class shutdown {
   void leave(caller const& from, task_ref const& who, left_why why);
 
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   barrier_table const& table_;
   error_propagation& propagation_;
   barrier_service& barriers_;

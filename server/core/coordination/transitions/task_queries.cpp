@@ -2,19 +2,19 @@
 
 namespace muster::core::coordination {
 
-task_queries::task_queries(step_frame& step, task_roster const& roster)
+task_queries::task_queries(step_frame& step, task_registry const& registry)
     : step_(step),
-      roster_(roster),
+      registry_(registry),
       watches_(step.spec.jobs.size() + 1, step.limits.watch_interval, step.limits.few_watchers) {}
 
 void task_queries::on(get_task_state& r) {
   auto states = std::make_shared<task_states>();
-  states->version = roster_.version();
+  states->version = registry_.version();
   for (auto const& t : r.tasks) {
     if (t.index == no_task)
       return step_.refuse(r.from, code::invalid_argument,
                           "source_task: " + t.name + " is not in the cluster");
-    states->tasks.push_back(roster_.status_of(t.index));
+    states->tasks.push_back(registry_.status_of(t.index));
   }
   step_.answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
 }
@@ -24,14 +24,14 @@ std::shared_ptr<task_states const> task_queries::snapshot(std::size_t list) {
   auto const& spec = step_.spec;
   auto const states = [&] {
     auto const [first, end] =
-        list < spec.jobs.size() ? spec.tasks_of(list) : std::pair(task_index{}, roster_.size());
-    return roster_.statuses(first, end);
+        list < spec.jobs.size() ? spec.tasks_of(list) : std::pair(task_index{}, registry_.size());
+    return registry_.statuses(first, end);
   };
-  return watches_.snapshot(list, roster_.version(), step_.now, states);
+  return watches_.snapshot(list, registry_.version(), step_.now, states);
 }
 
 void task_queries::on(watch_tasks& r) {
-  auto const version = roster_.version();
+  auto const version = registry_.version();
   if (r.version > version)
     return step_.refuse(r.from, code::invalid_argument,
                         "version_number: " + std::to_string(r.version) +
@@ -77,7 +77,7 @@ void task_queries::check(alive_group_id g) {
   for (auto const t : done->tasks) {
     if (!connected(t)) continue;
     alive->tasks.push_back(t);
-    alive->incarnations.push_back(roster_[t].incarnation);
+    alive->incarnations.push_back(registry_[t].incarnation);
   }
   std::shared_ptr<alive_tasks const> const result = std::move(alive);
   for (auto const call : done->calls) {

@@ -4,7 +4,7 @@
 
 #include "server/core/coordination/groups/alive_groups.hpp"
 #include "server/core/coordination/groups/task_watches.hpp"
-#include "server/core/coordination/tasks/task_roster.hpp"
+#include "server/core/coordination/tasks/task_registry.hpp"
 #include "server/core/coordination/transitions/step_frame.hpp"
 
 namespace muster::core::coordination {
@@ -12,7 +12,7 @@ namespace muster::core::coordination {
 class task_queries {
  public:
   /// REQUIRES: both outlive it.
-  task_queries(step_frame& step, task_roster const& roster);
+  task_queries(step_frame& step, task_registry const& registry);
 
   // Each answers or parks its call.
   void on(get_task_state& r);
@@ -36,11 +36,11 @@ class task_queries {
 
  private:
   std::shared_ptr<task_states const> snapshot(std::size_t list);
-  bool connected(task_index t) const { return roster_[t].state == agent_state::connected; }
+  bool connected(task_index t) const { return registry_[t].state == agent_state::connected; }
   void check(alive_group_id g);
 
   step_frame& step_;
-  task_roster const& roster_;
+  task_registry const& registry_;
   task_watches watches_;
   alive_groups alive_;
 };

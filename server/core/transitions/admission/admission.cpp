@@ -12,7 +12,7 @@ namespace muster::core {
 
 slot admission::create(session& s, closure_spec& spec) {
   slot const c =
-      core_.book.create(s.number, spec, core_.scheduler.lane_for(s.number, spec), core_.step.now);
+      core_.book.create(s.number, spec, core_.scheduler.queue_for(s.number, spec), core_.step.now);
   if (s.traits().resumable && spec.token != 0)
     s.by_token.emplace(spec.token, core_.closures.id_of(c));
   if (!spec.extras) core_.scheduler.push_back(c);
@@ -174,7 +174,7 @@ void admission::resume(session& s, std::vector<closure_spec>& specs,
   form_gangs(s, specs, &closures);
   for (std::size_t k = 0; k < specs.size(); ++k) {
     slot const c = closures[k];
-    core_.closures[c].lane = core_.scheduler.lane_for(s.number, specs[k]);
+    core_.closures[c].queue = core_.scheduler.queue_for(s.number, specs[k]);
     if (!specs[k].extras) {
       core_.closures[c].details ? life_.enqueue(c) : core_.scheduler.push_back(c);
     } else if (auto why = take_extras(c, std::move(specs[k].extras), {})) {

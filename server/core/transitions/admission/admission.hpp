@@ -32,7 +32,7 @@ class admission {
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
   /// Those of one request that have not ended and were restored into these slots, which are queued
-  /// and in no lane yet. Inputs are named by id. Consumes the specs.
+  /// and in no queue yet. Inputs are named by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
   value_store::rebuilding* run_again(slot c);

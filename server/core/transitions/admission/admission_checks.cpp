@@ -112,7 +112,7 @@ status admission::valid(std::vector<closure_spec> const& specs, session_spec con
     if (!specs[i].extras) continue;
     plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
-                                     session.delivery == delivery::held);
+                                     session.delivery == delivery::resumable);
     if (!extras.ok()) return extras;
   }
   return plain ? status{} : core::scheduler::valid_gangs(specs);

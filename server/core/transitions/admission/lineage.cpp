@@ -65,23 +65,24 @@ value_store::rebuilding* admission::run_again(slot c) {
   slot const b = create(core_.rebuilders, spec);
   again.by = core_.closures.id_of(b);
   life_.remember_attempt(c, {attempt_end::value_lost, {}, again.by});
-  core_.step.fx.remarks.push_back(
-      {remark_kind::values_dropped, text(id),
+  core_.step.fx.log_events.push_back(
+      {log_event_kind::values_dropped, text(id),
        texts_.unknown_value(id).message + "; it is needed and runs again as " + text(again.by)});
   if (!spec.extras) return &again;
   auto const outer = std::exchange(rebuild_depth_, again.depth);
   auto why = take_extras(b, std::move(spec.extras), {});
   rebuild_depth_ = outer;
   // Not at once: whoever asks has not yet said for what.
-  if (why) core_.step.doomed.emplace_back(again.by, std::move(*why));
+  if (why) core_.step.failed_inputs.emplace_back(again.by, std::move(*why));
   return &again;
 }
 
-// So that it does not keep lanes, and with them requirements, for ever.
+// So that it does not keep queues, and with them requirements, for ever.
 void admission::tidy_rebuilders() {
-  if (core_.scheduler.queue(core_.rebuilders.number).lanes.empty() || !flow_.idle(core_.rebuilders))
+  if (core_.scheduler.queue(core_.rebuilders.number).queues.empty() ||
+      !flow_.idle(core_.rebuilders))
     return;
-  core_.scheduler.clear_lanes(core_.rebuilders.number);
+  core_.scheduler.clear_queues(core_.rebuilders.number);
   core_.rebuilders.first_error.reset();
 }
 
@@ -96,7 +97,7 @@ void admission::read_back(value_moved& m) {
   if (m.ok) {
     core_.step.fx.changes.values_read.push_back(m.closure);
   } else {
-    core_.step.fx.remarks.push_back({remark_kind::spill_failed, text(m.closure), m.error});
+    core_.step.fx.log_events.push_back({log_event_kind::spill_failed, text(m.closure), m.error});
     if (!reading->orphan) keeping_.drop_value(c, release_reason::unreadable);
     if (!reading->orphan && reading->repeat == session_id{})
       if (auto* again = run_again(c)) {

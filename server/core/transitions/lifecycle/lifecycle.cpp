@@ -20,19 +20,19 @@ time_point ready_at(closure_record const& r) {
 
 // What every closure goes through is inline, here and in closure_ends.cpp: a call each would be
 // felt.
-[[gnu::always_inline]] inline void lifecycle::give(seat& w, slot c, closure_record& r) {
+[[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
   if (runs) core_.step.fx.changes.queue_waits.push_back(core_.step.now - ready_at(r));
   if (w.by_name_only) core_.stateful.use(r.owner, {w.job, w.index});
   core_.places.release(r.place);
-  r.place = core_.roster.of(w.number).place;
+  r.place = core_.registry.of(w.number).place;
   core_.places.hold(r.place);
   if (auto& s = core_.sessions.of(r.owner); s.full) flow_.relieve(s);
   core_.scheduler.reserve(w, c);
 }
 
-void lifecycle::take_up(seat& w, slot c, std::uint32_t attempt) {
+void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
   auto& r = core_.closures[c];
   if (r.is(closure_phase::delayed)) {
     core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
@@ -53,7 +53,7 @@ std::uint32_t lifecycle::declared_for_lost(closure_record const& r) const {
   return lost == no_slot ? 0 : core_.sessions.of(core_.closures[lost].owner).spec.num_workers;
 }
 
-void lifecycle::assign(seat& w, slot c) {
+void lifecycle::assign(worker_slots& w, slot c) {
   auto& r = core_.closures[c];
   give(w, c, r);
   auto& a = core_.step.fx.assignments.emplace_back();
@@ -71,7 +71,7 @@ void lifecycle::assign(seat& w, slot c) {
   }
 }
 
-void lifecycle::start(seat& w, slot c, time_point at, bool reported) {
+void lifecycle::start(worker_slots& w, slot c, time_point at, bool reported) {
   core_.scheduler.start(w, c, reported);
   auto const since = began(c, at);
   core_.book.start(c, since);
@@ -88,18 +88,18 @@ void lifecycle::stop(slot c) {
   core_.book.stop(c);
 }
 
-void lifecycle::let_wait(seat& w, slot c) {
+void lifecycle::let_wait(worker_slots& w, slot c) {
   auto& r = core_.closures[c];
   if (r.waits) return;
   if (r.sent()) start(w, c, core_.step.now, true);
   r.reported = true;
-  if (r.alone) stop_being_alone(c);
+  if (r.exclusive) stop_being_exclusive(c);
   core_.scheduler.give_slot(w, c);
 }
 
-void lifecycle::start_waiting(seat& w) {
-  while (w.running.size < w.slots && w.ahead.size > 0)
-    start(w, w.ahead.front, core_.step.now, false);
+void lifecycle::start_waiting(worker_slots& w) {
+  while (w.running.size < w.slots && w.prefetched.size > 0)
+    start(w, w.prefetched.front, core_.step.now, false);
 }
 
 void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
@@ -113,16 +113,16 @@ void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
   lost.push_back({r.attempt, r.place, r.started, core_.step.now, std::move(outcome)});
 }
 
-void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
-                                 duration pause) {
+void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& why,
+                        duration pause) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
     core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
-  bool const recalled = why.how == attempt_end::recalled;
-  if (!recalled) remember_attempt(c, why);
+  bool const retracted = why.how == attempt_end::retracted;
+  if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
 
   if (r.timed_out) return expire(c);
@@ -141,11 +141,12 @@ void lifecycle::put_back_closure(worker& w, slot c, bool suspect, attempt_outcom
   }
   if (suspect && lost) count_lost_worker(c, w.task->name());
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
-  core_.book.back(c, recalled ? closure_book::back_for::recall : closure_book::back_for::loss);
+  core_.book.requeue(
+      c, retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss);
   if (pause == duration{}) {
-    if (!recalled) r.details->ready_at = core_.step.now;
+    if (!retracted) r.details->ready_at = core_.step.now;
     check_later(c);
-    return r.alone ? wait_for_others(c) : core_.scheduler.push_front(c);
+    return r.exclusive ? wait_for_others(c) : core_.scheduler.push_front(c);
   }
   r.details->start_at = core_.step.now + pause;
   enqueue(c);
@@ -203,10 +204,10 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
     fail_session(s, std::move(error), lost, true);
   }
   if (ended > 0)
-    core_.step.fx.remarks.push_back({remark_kind::dependency_lost, name,
-                                     "its state is lost (" + why + "); " + std::to_string(ended) +
-                                         (ended == 1 ? " session" : " sessions") +
-                                         " that relied on it ended"});
+    core_.step.fx.log_events.push_back(
+        {log_event_kind::dependency_lost, name,
+         "its state is lost (" + why + "); " + std::to_string(ended) +
+             (ended == 1 ? " session" : " sessions") + " that relied on it ended"});
 }
 
 void lifecycle::cancel(slot c, std::string_view why) {
@@ -219,7 +220,7 @@ void lifecycle::ask_to_stop(slot c) {
   if (r.stop_requested) return;
   r.stop_requested = true;
   // It is being lost: its closures are about to come back. Or it is away: told if it returns.
-  auto const& w = core_.roster.of(r.worker);
+  auto const& w = core_.registry.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
@@ -240,11 +241,11 @@ void lifecycle::stop_session(session& s, std::string_view why, stops which,
   s.stopping = true;
   core_.sessions.tell(s);
   auto const& q = core_.scheduler.queue(s.number);
-  for (auto const& l : q.lanes) end_all(l.queue);
+  for (auto const& l : q.queues) end_all(l.queue);
   end_all(q.deferred);
   if (flow_.of(s).held() > 0)
-    for (auto const& [stream, w] : core_.scheduler.seats())
-      for (auto const* held : {&w->running, &w->ahead})
+    for (auto const& [stream, w] : core_.scheduler.all_workers())
+      for (auto const* held : {&w->running, &w->prefetched})
         for (slot c = held->front; c != no_slot; c = core_.closures[c].next)
           if (core_.closures[c].owner == s.number && !stays(c)) ask_to_stop(c);
   std::sort(core_.step.fx.stop_requests.begin(), core_.step.fx.stop_requests.end(),

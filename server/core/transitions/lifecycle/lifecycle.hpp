@@ -2,9 +2,9 @@
 // way to an end goes through `finish`, whose comment says in which order facts are carried on; what
 // could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
 //
-//   queued ──assign──► sent ahead ──start──► running ──succeed | fail | cancel──► ended
+//   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
 //     ▲  ▲                │                     │
-//     │  └──put_back──────┴─────────────────────┘   (at the head; after a pause: enqueue)
+//     │  └──requeued──────┴─────────────────────┘   (at the head; after a pause: enqueue)
 //   enqueue ◄── blocked, delayed or in a gang
 //
 // Owned by the coordinator, used within a step; engine thread only.
@@ -25,25 +25,24 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
-  void assign(seat& w, slot c);
+  void assign(worker_slots& w, slot c);
   /// Queued, or delayed, as far as we know; but this worker has it since before we were started.
-  void take_up(seat& w, slot c, std::uint32_t attempt);
+  void take_up(worker_slots& w, slot c, std::uint32_t attempt);
   /// A slot of its worker works on it, since then.
-  void start(seat& w, slot c, time_point at, bool reported);
-  /// Sent ahead, and answered before anybody knew that it ran: only the times are noted. Since
+  void start(worker_slots& w, slot c, time_point at, bool reported);
+  /// Prefetched, and answered before anybody knew that it ran: only the times are noted. Since
   /// when.
   time_point began(slot c, time_point at);
   /// None does: another runs there.
   void stop(slot c);
   /// It waits for a value: another may run in its slot, and beside it, were it to run alone.
   /// REQUIRES: its worker holds it, and one more may wait.
-  void let_wait(seat& w, slot c);
-  /// Slots of the worker may have become free for what it was sent ahead.
-  void start_waiting(seat& w);
+  void let_wait(worker_slots& w, slot c);
+  /// Slots of the worker may have become free for what was prefetched to it.
+  void start_waiting(worker_slots& w);
   void remember_attempt(slot c, attempt_outcome outcome);
   /// `suspect`: the closure may be why. `pause`: before it is queued again.
-  void put_back_closure(worker& w, slot c, bool suspect, attempt_outcome const& why,
-                        duration pause = {});
+  void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {});
   void succeed(slot c, blob&& value);
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
@@ -63,7 +62,7 @@ class lifecycle {
   void forget_with_session(slot c, release_reason why);
   void forget(slot c, release_reason why);
   void forget_held(slot c, release_reason why = release_reason::client);
-  void fail_doomed();
+  void end_failed_inputs();
   void expire(slot c);
   /// Why the inputs that are there cannot go with its arguments; empty when they can.
   std::string unfit_inputs(closure_record const& r) const;
@@ -81,11 +80,11 @@ class lifecycle {
   void tell_gangs();
   std::string absence(task_row const& t) const;
   /// Why no worker can come that meets it; nothing when one may.
-  std::optional<failure> hopeless(requirement const& r) const;
+  std::optional<failure> unsatisfiable(requirement const& r) const;
   /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
   void check_later(slot c);
   void check_feasible();
-  /// From nowhere into its lane, or apart until its start.
+  /// From nowhere into its queue, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.
   bool retry(worker& w, slot c, core::failure const& f);
@@ -97,7 +96,7 @@ class lifecycle {
   void forgive_lost_worker(slot c);
 
  private:
-  void give(seat& w, slot c, closure_record& r);
+  void give(worker_slots& w, slot c, closure_record& r);
   /// How many workers the function of a closure that runs again is told of: as many as at first.
   std::uint32_t declared_for_lost(closure_record const& r) const;
   /// Takes the closure out of its queue or off its worker.
@@ -105,13 +104,13 @@ class lifecycle {
   void finish(slot c, closure_state as);
   /// Its record is about to go: its session remembers a row.
   void forget_record(slot c, closure_record& r, release_reason why);
-  /// An ended closure of a holding session: its outcome goes out, its record stays.
+  /// An ended closure of a resumable session: its outcome goes out, its record stays.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
   void lose_build(worker& w, slot c, bool suspect, std::string const& why);
   /// It has ended, or need not run alone any more.
-  void stop_being_alone(slot c);
+  void stop_being_exclusive(slot c);
   /// The closure waits for nothing but its gang, or a worker of its own.
   void wait_for_others(slot c);
 

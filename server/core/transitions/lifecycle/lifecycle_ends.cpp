@@ -26,8 +26,8 @@ std::string end_of(std::string const& traceback) {
     auto& w = core_.scheduler.of(r.worker);
     core_.scheduler.let_go(w, c);
     core_.scheduler.update(w);
-  } else if (r.alone && r.is(closure_phase::gathering)) {
-    core_.scheduler.end_lone_wait(c, core_.step.now);
+  } else if (r.exclusive && r.is(closure_phase::gathering)) {
+    core_.scheduler.end_exclusive_wait(c, core_.step.now);
   } else if (r.deferred()) {
     core_.scheduler.end_deferral(c);
     if (r.is(closure_phase::delayed))
@@ -44,7 +44,7 @@ std::string end_of(std::string const& traceback) {
   if (r.details)
     for (auto const& a : r.details->lost) core_.places.release(a.place);
   core_.closures.release(c, {why, core_.step.now});
-  if (core_.sessions.held_back() > 0) flow_.a_place_is_free();
+  if (core_.sessions.held_back() > 0) flow_.on_free_place();
 }
 
 // What follows from an end, in this order: the calls that wait for it, its alarm, its gang, what it
@@ -76,7 +76,7 @@ void lifecycle::finish(slot c, closure_state as) {
       core_.step.alarms.clear(d->deadline, alarm_kind::closure_deadline,
                               raw(core_.closures.id_of(c)));
     d->inputs.reset();
-    if (r.alone) stop_being_alone(c);
+    if (r.exclusive) stop_being_exclusive(c);
     if (d->gang != 0)
       core_.scheduler.gangs.member_ended(std::exchange(d->gang, 0), core_.closures.id_of(c));
     if (d->extras) unuse_per_worker(*d->extras);
@@ -88,7 +88,7 @@ void lifecycle::finish(slot c, closure_state as) {
     }
   }
   if (s.delivery() == delivery::build) {
-    built(c, by == worker_number{} ? stream_id{} : core_.roster.of(by).stream);
+    built(c, by == worker_number{} ? stream_id{} : core_.registry.of(by).stream);
     return forget(c, release_reason::client);
   }
   if (s.delivery() == delivery::rebuild) {
@@ -141,8 +141,8 @@ void lifecycle::forget_held(slot c, release_reason why) {
   forget(c, why);
 }
 
-void lifecycle::fail_doomed() {
-  for (auto& [id, why] : std::exchange(core_.step.doomed, {}))
+void lifecycle::end_failed_inputs() {
+  for (auto& [id, why] : std::exchange(core_.step.failed_inputs, {}))
     if (slot const c = core_.closures.find(id); c != no_slot && !ended(core_.closures[c].state()))
       fail(c, closure_state::failed, std::move(why));
 }
@@ -157,7 +157,7 @@ void lifecycle::expire(slot c) {
                      : r.is(closure_phase::delayed)        ? "before its start"
                                                            : "while it was queued";
   auto const worker =
-      r.worker == worker_number{} ? std::string() : core_.roster.of(r.worker).task->name();
+      r.worker == worker_number{} ? std::string() : core_.registry.of(r.worker).task->name();
   fail(c, closure_state::failed,
        {failure_kind::timeout, "",
         "its deadline of " + std::to_string(limit.count()) + " ms passed " + where, "", worker,
@@ -230,7 +230,7 @@ void lifecycle::release(per_worker_entry& v) {
   v.released = true;
   core_.builds.tell(v);
   if (v.users > 0) return;
-  std::vector<seat*> keepers;
+  std::vector<worker_slots*> keepers;
   for (auto const& [task, part] : v.components) {
     auto* w = core_.scheduler.find(part.stream);
     if (!w) continue;
@@ -269,7 +269,7 @@ void lifecycle::built(slot c, stream_id on) {
   auto& r = core_.closures[c];
   auto* v = core_.builds.find(per_worker_id{r.token});
   if (!v) return;  // released meanwhile
-  auto* w = core_.roster.find(on);
+  auto* w = core_.registry.find(on);
   if (!w) return;
   auto& part = v->components.at({w->task->job, w->task->index});
   if (part.build != core_.closures.id_of(c)) return;

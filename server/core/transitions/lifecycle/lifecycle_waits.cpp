@@ -27,7 +27,7 @@ duration pause_before(closure_options const& o, std::uint32_t retry, std::uint64
 void lifecycle::wait_for_others(slot c) {
   auto const id = core_.closures[c].details->gang;
   core_.book.defer(c, true);
-  if (core_.closures[c].alone) return core_.scheduler.wait_alone(c, core_.step.now);
+  if (core_.closures[c].exclusive) return core_.scheduler.wait_exclusive(c, core_.step.now);
   core_.scheduler.defer(c);
   if (core_.scheduler.gangs.member_ready(id, core_.step.now))
     core_.step.alarms.set(core_.scheduler.gangs.find(id)->impatient_at, alarm_kind::gang, id);
@@ -64,9 +64,9 @@ std::string lifecycle::absence(task_row const& t) const {
          std::to_string(away.count()) + " s and is given up (" + t.error + ")";
 }
 
-std::optional<failure> lifecycle::hopeless(requirement const& r) const {
+std::optional<failure> lifecycle::unsatisfiable(requirement const& r) const {
   auto const given_up = [this](std::string const& job, std::int64_t index) -> task_row const* {
-    auto const* t = core_.roster.tasks.find(job, index);
+    auto const* t = core_.registry.tasks.find(job, index);
     return t && t->given_up ? t : nullptr;
   };
   auto const fate = [this](task_row const& t) { return t.name() + ", which " + absence(t); };
@@ -98,8 +98,8 @@ std::optional<failure> lifecycle::hopeless(requirement const& r) const {
 }
 
 void lifecycle::check_later(slot c) {
-  if (core_.roster.tasks.given_up() == 0) return;
-  if (core_.scheduler.lane_of(c).requirement != 0)
+  if (core_.registry.tasks.given_up() == 0) return;
+  if (core_.scheduler.queue_of(c).requirement != 0)
     core_.step.to_check.push_back(core_.closures.id_of(c));
 }
 
@@ -111,7 +111,7 @@ void lifecycle::check_feasible() {
         core_.closures[c].worker != worker_number{})
       continue;
     auto const& r = core_.closures[c];
-    auto why = hopeless(core_.scheduler.required(core_.scheduler.lane_of(c).requirement));
+    auto why = unsatisfiable(core_.scheduler.required(core_.scheduler.queue_of(c).requirement));
     if (!why) continue;
     why->attempt = r.attempt;
     if (why->kind == failure_kind::worker_lost) core_.book.count_aborted();
@@ -124,7 +124,7 @@ void lifecycle::enqueue(slot c) {
   check_later(c);
   if (!r.details || r.details->start_at <= core_.step.now) {
     if (r.details) r.details->ready_at = core_.step.now;
-    if (r.details && (r.details->gang != 0 || r.alone)) return wait_for_others(c);
+    if (r.details && (r.details->gang != 0 || r.exclusive)) return wait_for_others(c);
     return core_.scheduler.push_back(c);
   }
   core_.book.defer(c, false);
@@ -142,7 +142,7 @@ bool lifecycle::retry(worker& w, slot c, core::failure const& f) {
   ++d->retries;
   remember_attempt(c, {attempt_end::user_error, f.message});
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
-  core_.book.back(c, closure_book::back_for::retry);
+  core_.book.requeue(c, closure_book::requeue_cause::retry);
   d->start_at = core_.step.now + pause_before(o, d->retries, raw(core_.closures.id_of(c)));
   enqueue(c);
   return true;
@@ -161,7 +161,7 @@ void lifecycle::waits_no_more(slot c) {
   core_.scheduler.end_deferral(c);
   core_.book.end_deferral(c);
   r.details->ready_at = core_.step.now;
-  if (r.details->gang != 0 || r.alone) return wait_for_others(c);
+  if (r.details->gang != 0 || r.exclusive) return wait_for_others(c);
   core_.scheduler.push_back(c);
 }
 

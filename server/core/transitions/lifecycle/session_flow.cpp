@@ -28,7 +28,7 @@ void session_flow::renew_lease(session& s, time_point until) {
                                                           : core_.step.config.session_grace;
   auto const end = std::min(until, core_.step.now + core_.step.config.session_grace_max) + grace;
   s.lease_until = s.lease_until == never ? end : std::max(s.lease_until, end);
-  if (s.lease_alarm == never) set_lease_alarm(s);  // else it rings early and is set again
+  if (s.lease_alarm == never) set_lease_alarm(s);  // else it goes off early and is set again
 }
 
 void session_flow::set_lease_alarm(session& s) {
@@ -57,7 +57,7 @@ void session_flow::relieve(session& s) {
 // A stream is looked at when its own closures move, but it may have none left that could: so all
 // are, each time that the table ceases to be full. That is not often, as a stream that was relieved
 // is held back again only when it has scheduled more.
-void session_flow::a_place_is_free() {
+void session_flow::on_free_place() {
   if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
   for (auto const& [id, s] : core_.sessions.all())
     if (s->full) relieve(*s);
@@ -72,9 +72,9 @@ void session_flow::tell_failed(session const& s) {
             " closures failed)";
   if (auto const more = failures_said_.take_left_out(); more > 0)
     said += "; " + std::to_string(more) + " more failed before it and are not told";
-  core_.step.fx.remarks.push_back(
-      {!s.traits().generations ? remark_kind::job_failed : remark_kind::session_failed, text(s.id),
-       std::move(said)});
+  core_.step.fx.log_events.push_back(
+      {!s.traits().generations ? log_event_kind::job_failed : log_event_kind::session_failed,
+       text(s.id), std::move(said)});
 }
 
 }  // namespace muster::core

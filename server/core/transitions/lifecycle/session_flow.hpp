@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/core/policies/remark_pace.hpp"
+#include "server/core/policies/log_event_pace.hpp"
 #include "server/core/state/engine_state.hpp"
 
 namespace muster::core {
@@ -33,9 +33,9 @@ class session_flow {
   bool has_reason_to_hold_back(session const& s) const;
   void relieve(session& s);
   /// A closure was forgotten.
-  void a_place_is_free();
-  /// The job, or this generation of the session, has ended with its first error: a remark, within
-  /// what remark_pace allows.
+  void on_free_place();
+  /// The job, or this generation of the session, has ended with its first error: a log event,
+  /// within what log_event_pace allows.
   void tell_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
@@ -52,7 +52,7 @@ class session_flow {
 
  private:
   engine_state& core_;
-  remark_pace failures_said_;
+  log_event_pace failures_said_;
 };
 
 }  // namespace muster::core

@@ -37,7 +37,7 @@ class value_keeping {
   engine_state& core_;
   release_texts& texts_;
   session_flow& flow_;
-  time_point dropped_remark_at_{};  // no other remark about drops before a minute after
+  time_point dropped_told_at_{};  // no other log event about drops before a minute after
 };
 
 }  // namespace muster::core

@@ -19,7 +19,7 @@ void build_orders::forget_components() {
   for (auto& [id, v] : core_.builds.all())
     std::erase_if(v.components, [&, this](auto const& entry) {
       bool const gone = entry.second.stream == stream_id{} &&
-                        !core_.roster.tasks.find(entry.first.first, entry.first.second);
+                        !core_.registry.tasks.find(entry.first.first, entry.first.second);
       if (gone) core_.builds.tell(v, entry.first, true);
       return gone;
     });
@@ -57,7 +57,7 @@ void build_orders::create_value(create_per_worker& e) {
   if (owner) owner->owns_per_worker = true;
   v.created = core_.step.now;
   core_.builds.tell(v);
-  for (auto const& [stream, w] : core_.roster.all()) expect_component(*w, v);
+  for (auto const& [stream, w] : core_.registry.all()) expect_component(*w, v);
   core_.step.answer(e.call, {}, per_worker_reply{v.id});
 }
 
@@ -92,7 +92,7 @@ bool build_orders::builds_it(task_row const& t, per_worker_entry const& v) const
 }
 
 std::int64_t build_orders::reckoned_with(std::string const& job) const {
-  std::int64_t n = core_.roster.tasks.declared(job);
+  std::int64_t n = core_.registry.tasks.declared(job);
   for (auto const& [id, s] : core_.sessions.all())
     if (!s->terminal() && !s->closed && !core_.stateful.holds_state(job))
       n = std::max<std::int64_t>(n, s->spec.num_workers);
@@ -105,7 +105,7 @@ void build_orders::expect_named() {
   for (auto const id : core_.builds.take_named()) {
     auto* v = core_.builds.find(id);
     if (!v) continue;
-    for (auto const& [stream, w] : core_.roster.all()) {
+    for (auto const& [stream, w] : core_.registry.all()) {
       auto const part = v->components.find({w->task->job, w->task->index});
       if (part == v->components.end() || part->second.stream != stream) expect_component(*w, *v);
     }
@@ -152,12 +152,14 @@ void build_orders::expect_components(worker& w) {
 void build_orders::send_builds() {
   expect_named();
   for (auto const stream : core_.builds.take_waiting()) {
-    auto* w = core_.roster.find(stream);
+    auto* w = core_.registry.find(stream);
     if (!w || !w->open()) continue;  // away: all of it comes again with its return
     auto& at = core_.scheduler.of((*w).number);
     auto& pending = core_.builds.to_build(stream);
     std::size_t sent = 0;
-    for (; sent < pending.size() && at.held() < at.credits && !(at.shut & seat::by_lone); ++sent)
+    for (;
+         sent < pending.size() && at.held() < at.credits && !(at.shut & worker_slots::by_exclusive);
+         ++sent)
       if (auto* v = core_.builds.find(pending[sent])) send_build(*w, *v);
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(sent));
     if (!pending.empty()) core_.builds.look_at(stream);
@@ -192,12 +194,13 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
   spec.args = v.args;
   slot const c =
       core_.book.create(core_.builders.number, spec,
-                        core_.scheduler.lane_for(core_.builders.number, spec), core_.step.now);
+                        core_.scheduler.queue_for(core_.builders.number, spec), core_.step.now);
   auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
   life_.assign(at, c);
   if (part.num_workers == 0)
-    part.num_workers = at.by_name_only || declared_for(v) == 0 ? core_.roster.tasks.tasks_of(at.job)
-                                                               : declared_for(v);
+    part.num_workers = at.by_name_only || declared_for(v) == 0
+                           ? core_.registry.tasks.tasks_of(at.job)
+                           : declared_for(v);
   core_.step.fx.assignments.back().builds = v.id;
   core_.step.fx.assignments.back().num_workers = part.num_workers;
   core_.step.fx.dispatches.push_back(

@@ -1,5 +1,5 @@
 // PerWorkerValues: who has to build what, and when it is sent. A build is a closure of the core's
-// own: sent before anything else, past the window (never past the credits), not put back when its
+// own: sent before anything else, past the window (never past the credits), not requeued when its
 // worker is lost; its outcome is a component's state.
 //
 // Owned by the coordinator, used within a step; engine thread only.

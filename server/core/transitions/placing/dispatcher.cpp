@@ -16,8 +16,8 @@ namespace muster::core {
 void dispatcher::dispatch() {
   if (core_.builds.any_waits()) building_.send_builds();
   if (core_.scheduler.gangs.any_waits()) start_gangs();
-  if (core_.scheduler.lone.any_waits()) start_lone_ones();
-  while (seat* w = core_.scheduler.next(run_)) {
+  if (core_.scheduler.exclusives.any_waits()) start_exclusive_ones();
+  while (worker_slots* w = core_.scheduler.next(run_)) {
     auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());
     auto const ran = w->running.size;
     for (slot const c : run_) life_.assign(*w, c);
@@ -34,20 +34,20 @@ void dispatcher::dispatch() {
   if (core_.book.counts().sent == 0 || core_.scheduler.idle_noted() || !core_.scheduler.any_idle())
     return;
   core_.scheduler.note_idle(core_.step.now);
-  core_.step.alarms.set(core_.step.now + idle_for, alarm_kind::recall, 0);
+  core_.step.alarms.set(core_.step.now + idle_for, alarm_kind::retract, 0);
 }
 
-void dispatcher::recall() {
-  for (slot const c : core_.scheduler.recall())
-    core_.step.fx.recalls.push_back({core_.roster.of(core_.closures[c].worker).stream,
-                                     core_.closures.id_of(c), core_.closures[c].attempt});
+void dispatcher::retract() {
+  for (slot const c : core_.scheduler.retract())
+    core_.step.fx.retractions.push_back({core_.registry.of(core_.closures[c].worker).stream,
+                                         core_.closures.id_of(c), core_.closures[c].attempt});
 }
 
 // The oldest of each worker come first in what it holds.
 std::vector<stalled_closure> dispatcher::oldest_running() const {
   constexpr std::size_t shown = 5;
   std::vector<slot> oldest;
-  for (auto const& [stream, w] : core_.scheduler.seats()) {
+  for (auto const& [stream, w] : core_.scheduler.all_workers()) {
     slot c = w->running.front;
     for (std::size_t i = 0; i < shown && c != no_slot; ++i, c = core_.closures[c].next)
       oldest.push_back(c);
@@ -64,7 +64,7 @@ std::vector<stalled_closure> dispatcher::oldest_running() const {
   for (auto it = oldest.begin(); it != end; ++it) {
     auto const& r = core_.closures[*it];
     out.push_back({core_.closures.id_of(*it), core_.book.functions[r.function].name,
-                   core_.roster.of(r.worker).task->name(), r.started});
+                   core_.registry.of(r.worker).task->name(), r.started});
   }
   return out;
 }
@@ -73,7 +73,7 @@ void dispatcher::report_stall() {
   std::uint64_t queued = 0;  // for a worker; not those that wait for a time
   for (auto const& f : core_.book.functions.all()) queued += f.queued;
   auto const running = core_.book.counts().running;
-  if (!core_.watchdog.rang(running + queued > 0, core_.step.now)) return;
+  if (!core_.watchdog.on_alarm(running + queued > 0, core_.step.now)) return;
   auto const whole_seconds = [](duration d) {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
     return ms < 10'000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
@@ -87,7 +87,7 @@ void dispatcher::report_stall() {
             whole_seconds(core_.step.now - c.since);
     before = ", ";
   }
-  core_.step.fx.remarks.push_back({remark_kind::no_progress, "closures", std::move(text)});
+  core_.step.fx.log_events.push_back({log_event_kind::no_progress, "closures", std::move(text)});
 }
 
 bool dispatcher::start_gang(std::uint64_t id) {
@@ -134,31 +134,31 @@ void dispatcher::start_gangs() {
   if (auto const id = gangs.next_apart(); id != 0) start_gang(id);
 }
 
-void dispatcher::start_lone_ones() {
-  auto& lone = core_.scheduler.lone;
-  auto left = lone.waiting().size();
-  for (std::size_t tries = 0; left > 0 && tries < lone_table::tries_max; --left) {
-    slot const c = core_.closures.find(lone.next());
+void dispatcher::start_exclusive_ones() {
+  auto& exclusives = core_.scheduler.exclusives;
+  auto left = exclusives.waiting().size();
+  for (std::size_t tries = 0; left > 0 && tries < exclusive_table::tries_max; --left) {
+    slot const c = core_.closures.find(exclusives.next());
     auto* w = core_.scheduler.empty_worker_for(c);
     if (!w) {
       ++tries;
       continue;
     }
-    core_.scheduler.end_lone_wait(c, core_.step.now);
-    core_.scheduler.run_alone_on(*w);
+    core_.scheduler.end_exclusive_wait(c, core_.step.now);
+    core_.scheduler.run_exclusively_on(*w);
     start_member(*w, c);
   }
 }
 
 void dispatcher::keep_a_worker_empty() {
-  auto& lone = core_.scheduler.lone;
-  auto const tries = std::min(lone.waiting().size(), lone_table::tries_max);
+  auto& exclusives = core_.scheduler.exclusives;
+  auto const tries = std::min(exclusives.waiting().size(), exclusive_table::tries_max);
   for (std::size_t i = 0; i < tries; ++i)
-    if (core_.scheduler.keep_one_empty_for(core_.closures.find(lone.next()))) break;
-  lone.wait_longer(core_.step.now);
+    if (core_.scheduler.keep_one_empty_for(core_.closures.find(exclusives.next()))) break;
+  exclusives.wait_longer(core_.step.now);
 }
 
-void dispatcher::start_member(seat& w, slot c) {
+void dispatcher::start_member(worker_slots& w, slot c) {
   core_.book.end_deferral(c);
   core_.closures[c].details->gang = 0;
   auto const first = static_cast<std::uint32_t>(core_.step.fx.assignments.size());

@@ -19,9 +19,9 @@ class dispatcher {
       : core_(core), life_(life), building_(building) {}
 
   void dispatch();
-  /// Workers with an idle slot have waited for long enough: what was sent ahead to others and they
+  /// Workers with an idle slot have waited for long enough: what was prefetched to others and they
   /// can run is asked back.
-  void recall();
+  void retract();
   std::vector<stalled_closure> oldest_running() const;
   void report_stall();
   /// Closures that run alone have waited for long enough: a worker is kept empty for one of them.
@@ -32,15 +32,15 @@ class dispatcher {
   /// True: it has started.
   bool start_gang(std::uint64_t id);
   void keep_free_for(gang const& g);
-  void start_lone_ones();
-  void start_member(seat& w, slot c);
+  void start_exclusive_ones();
+  void start_member(worker_slots& w, slot c);
 
   engine_state& core_;
   lifecycle& life_;
   build_orders& building_;
   std::vector<slot> run_;  // scratch
 
-  static constexpr duration idle_for = std::chrono::milliseconds(50);  // before a recall
+  static constexpr duration idle_for = std::chrono::milliseconds(50);  // before a retraction
 };
 
 }  // namespace muster::core

@@ -43,14 +43,14 @@ void version_watch::count_workers() {
   auto const before = versions_;
   for (auto& f : families_) f.present = 0;
   for (auto& v : versions_) v.present = 0;
-  for (auto const& [stream, w] : core_.roster.all())
+  for (auto const& [stream, w] : core_.registry.all())
     for (auto const f : w->task->functions) {
       auto const* known = find(f);
       if (!known) continue;
       auto& v = versions_[static_cast<std::size_t>(known - versions_.data())];
       ++v.present, ++families_[v.family].present;
     }
-  workers_seen_ = core_.roster.all().size();
+  workers_seen_ = core_.registry.all().size();
   for (std::size_t i = 0; i < versions_.size(); ++i) {
     auto& v = versions_[i];
     if (before[i].present > 0 && v.present == 0) v.left = core_.step.now;
@@ -78,7 +78,7 @@ bool version_watch::refuse() {
   due_ = never;
   learn_names();
   if (versions_.empty()) return false;
-  if (workers_seen_ != core_.roster.all().size() || !core_.step.fx.welcomes.empty())
+  if (workers_seen_ != core_.registry.all().size() || !core_.step.fx.welcomes.empty())
     count_workers();
   bool any = false;
   for (auto const& v : versions_) {
@@ -111,7 +111,7 @@ std::vector<closure_id> version_watch::waiting_for(function_id f, std::size_t mo
   std::vector<closure_id> found;
   for (session_queue const& q : core_.scheduler.all_queues()) {
     bool deferred = false;
-    for (auto const& l : q.lanes) {
+    for (auto const& l : q.queues) {
       if (l.function != f || !l.waits()) continue;
       deferred |= l.deferred > 0;
       for (slot c = l.queue.front; c != no_slot && found.size() < most; c = core_.closures[c].next)
@@ -119,7 +119,7 @@ std::vector<closure_id> version_watch::waiting_for(function_id f, std::size_t mo
     }
     if (!deferred) continue;
     for (slot c = q.deferred.front; c != no_slot && found.size() < most; c = core_.closures[c].next)
-      if (q.lanes[core_.closures[c].lane].function == f) found.push_back(core_.closures.id_of(c));
+      if (q.queues[core_.closures[c].queue].function == f) found.push_back(core_.closures.id_of(c));
   }
   return found;
 }

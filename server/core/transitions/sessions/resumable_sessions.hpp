@@ -6,7 +6,7 @@
 //                             ▼
 //                    closed: cancelled, then forgotten
 //
-// A session by calls has no stream: every call of its client renews the lease.
+// A unary session has no stream: every call of its client renews the lease.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once

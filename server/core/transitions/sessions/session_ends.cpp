@@ -20,7 +20,7 @@ job_state state_of_ended(session const& s, closure_counts const& counts) {
 
 }  // namespace
 
-void session_ends::lease_rang(session& s) {
+void session_ends::on_lease_expired(session& s) {
   s.lease_alarm = never;
   if (s.attached || s.closed) return;
   if (s.lease_until > core_.step.now) return flow_.set_lease_alarm(s);
@@ -80,7 +80,7 @@ join_reply session_ends::joined(session const& s) const {
   return j;
 }
 
-void session_ends::age_rang(session_id id) {
+void session_ends::on_age_limit(session_id id) {
   auto& s = *core_.sessions.find(id);
   s.age_alarm = never;
   if (s.has_ended()) {
@@ -191,7 +191,7 @@ void session_ends::release_contents(session& s, release_reason why) {
   clear(s.age_alarm, alarm_kind::value_age, s);
   clear(s.lease_alarm, alarm_kind::session_lease, s);
   clear(s.deadline, alarm_kind::job_deadline, s);
-  core_.scheduler.clear_lanes(s.number);
+  core_.scheduler.clear_queues(s.number);
   building_.release_per_worker(s);
   if (s.full) core_.sessions.hold_back(s, false);
   core_.failures.forget(s.number);

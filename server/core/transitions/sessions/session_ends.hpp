@@ -27,12 +27,12 @@ class session_ends {
         life_(life),
         building_(building) {}
 
-  void lease_rang(session& s);
+  void on_lease_expired(session& s);
   /// What `drain` and `settle` are told; takes the error.
   join_reply collect(session& s);
   void expire_session(session& s);
   join_reply joined(session const& s) const;
-  void age_rang(session_id id);
+  void on_age_limit(session_id id);
   void settle(session& s);
   void release_session(session& s, release_reason why);
   bool forget_oldest_job(release_reason why);

@@ -29,7 +29,7 @@ class session_requests {
   void append(core::schedule& e);
 
  private:
-  /// Why a holding session cannot keep n more records; empty when it can.
+  /// Why a resumable session cannot keep n more records; empty when it can.
   std::string no_place_to_hold(session const& s, std::size_t n) const;
   /// Why no job can be made of what did not succeed in this one; empty when one may.
   std::string why_no_retry(session const& s) const;

@@ -55,7 +55,7 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   auto* const reports = reports_of(w, c);
   if (!reports) return life_.fail(c, closure_state::failed, std::move(f));
   auto const known = [this](std::string const& job, std::int64_t index) {
-    return core_.roster.tasks.find(job, index) != nullptr;
+    return core_.registry.tasks.find(job, index) != nullptr;
   };
   if (auto const wrong = core_.failures.wrong(f, known); !wrong.empty()) {
     f.kind = failure_kind::user;
@@ -78,15 +78,15 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   for (auto const& [name, times] : verdict.counts) {
     names = list(std::move(names), name);
     if (owner) core_.stateful.use(owner->number, name);
-    core_.step.fx.remarks.push_back({remark_kind::dependency_lost, name,
-                                     "reported by " + by + ", " + std::to_string(times) + " of " +
-                                         std::to_string(limit) + " times within " + window + ": " +
-                                         f.message});
+    core_.step.fx.log_events.push_back({log_event_kind::dependency_lost, name,
+                                        "reported by " + by + ", " + std::to_string(times) +
+                                            " of " + std::to_string(limit) + " times within " +
+                                            window + ": " + f.message});
   }
   if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
   if (verdict.fatal.empty())
-    return life_.put_back_closure(
-        w, c, false, {attempt_end::dependency_lost, names + ": " + f.message}, verdict.pause);
+    return life_.requeue(w, c, false, {attempt_end::dependency_lost, names + ": " + f.message},
+                         verdict.pause);
   names.clear();
   for (auto const& name : verdict.fatal) names = list(std::move(names), name);
   f.message = "UNAVAILABLE: " + names + (verdict.fatal.size() == 1 ? " is" : " are") +
@@ -97,22 +97,23 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   life_.fail(c, closure_state::failed, std::move(f));
 }
 
-bool worker_answers::bear_timeout(worker& w, slot c, failure const& f) {
-  auto const present =
-      core_.roster.tasks.count(task_state::connected) + core_.roster.tasks.count(task_state::late);
+bool worker_answers::tolerate_timeout(worker& w, slot c, failure const& f) {
+  auto const present = core_.registry.tasks.count(task_state::connected) +
+                       core_.registry.tasks.count(task_state::late);
   auto* const reports = reports_of(w, c);
-  if (!reports || !core_.failures.bears_timeout(*reports, present, core_.step.now)) return false;
+  if (!reports || !core_.failures.tolerates_timeout(*reports, present, core_.step.now))
+    return false;
   if (builds(c))
     life_.build_again(w, c, f);
   else
-    life_.put_back_closure(w, c, false, {attempt_end::timed_out, f.message});
+    life_.requeue(w, c, false, {attempt_end::timed_out, f.message});
   return true;
 }
 
 void worker_answers::results(worker_results& e) {
-  auto* w = core_.roster.find(e.stream);
+  auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;  // disconnected a moment ago; its work is elsewhere by now
-  core_.roster.tasks.seen(core_.step.now, *w->task);
+  core_.registry.tasks.seen(core_.step.now, *w->task);
   auto const refuse = [&](std::string wrong) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
   };
@@ -163,7 +164,8 @@ void worker_answers::earlier(worker_events::newcomer const& from,
 }
 
 // Of one that nobody saw starting, it is how long it was there itself.
-duration worker_answers::wait_told_by(seat const& at, slot c, worker_result const& r) const {
+duration worker_answers::wait_told_by(worker_slots const& at, slot c,
+                                      worker_result const& r) const {
   bool const measured = r.execution >= duration{};
   auto const took = measured ? r.execution : core_.step.now - core_.closures[c].started;
   return !measured && core_.closures[c].sent() ? took : took * at.window / at.slots;
@@ -206,14 +208,14 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
     return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
            std::to_string(at.credits - at.own_slots());
   life_.let_wait(at, c);
-  workers_.recall_ahead(w);
+  workers_.retract_prefetched(w);
   return {};
 }
 
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
-  life_.put_back_closure(w, c, false, {attempt_end::recalled});
+  life_.requeue(w, c, false, {attempt_end::retracted});
   return {};
 }
 
@@ -275,13 +277,12 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
-    return life_.put_back_closure(w, c, true, {attempt_end::stale_handle, r.failure.message},
-                                  pause);
+    return life_.requeue(w, c, true, {attempt_end::stale_handle, r.failure.message}, pause);
   }
   if (r.failure.kind == failure_kind::dependency_lost) {
     return dependency_lost(w, c, std::move(r.failure));
   }
-  if (r.failure.kind == failure_kind::timeout && bear_timeout(w, c, r.failure)) return;
+  if (r.failure.kind == failure_kind::timeout && tolerate_timeout(w, c, r.failure)) return;
   ++w.task->failed;
   if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return;
   bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;

@@ -24,7 +24,7 @@ class worker_answers {
 
  private:
   /// Put back, or the end of the closure when it was reported too often, or badly. A build that is
-  /// put back is one that is made again.
+  /// requeued is one that is made again.
   void dependency_lost(worker& w, slot c, failure f);
   /// Where the failure is counted; null: nowhere, it is of a build that nobody wants any more.
   transient_reports* reports_of(worker const& w, slot c);
@@ -33,8 +33,8 @@ class worker_answers {
   bool builds(slot c) const {
     return core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build;
   }
-  /// Whether a reported time-out was put back.
-  bool bear_timeout(worker& w, slot c, failure const& f);
+  /// Whether a reported time-out was requeued.
+  bool tolerate_timeout(worker& w, slot c, failure const& f);
   /// The answer is noted among what its worker did.
   void note(worker const& w, slot c, worker_result const& r);
   /// The same of one that was not short.
@@ -52,7 +52,7 @@ class worker_answers {
   /// What is wrong with its saying so. REQUIRES: it does not hold it.
   std::string unheld(worker const& w, char const* said, closure_id id, std::uint32_t attempt) const;
   /// How long the newest of what its worker may be sent waits, by what this answer has taken.
-  duration wait_told_by(seat const& at, slot c, worker_result const& r) const;
+  duration wait_told_by(worker_slots const& at, slot c, worker_result const& r) const;
 
   engine_state& core_;
   lifecycle& life_;

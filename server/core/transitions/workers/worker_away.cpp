@@ -1,5 +1,5 @@
 // A worker whose connection broke without a good-bye is away: shown LATE, sent nothing, and what
-// its slots work on stays RUNNING. What was only sent ahead goes back at once. A closure waits for
+// its slots work on stays RUNNING. What was only prefetched goes back at once. A closure waits for
 // a quarter of the time it has run, at most reconnect_grace: whether the worker lives cannot be
 // known, so what is staked on it stays small beside the work that is saved. `running` is in the
 // order of dispatch, so the newest stops waiting first.
@@ -26,16 +26,16 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   at.open = false;
   w.away_since = core_.step.now;
   core_.programs.away(w.stream);
-  state_gone(t, why, false);
+  on_state_gone(t, why, false);
   count(w);
   core_.scheduler.update(at);
-  while (at.ahead.size > 0)
-    life_.put_back_closure(w, at.ahead.back, false, {attempt_end::connection_broke, why});
+  while (at.prefetched.size > 0)
+    life_.requeue(w, at.prefetched.back, false, {attempt_end::connection_broke, why});
   t.error = std::move(why);
-  core_.roster.tasks.away(core_.step.now, t);
-  core_.step.fx.remarks.push_back({remark_kind::worker_away, t.name(),
-                                   t.error + "; " + std::to_string(at.running.size) +
-                                       " closures that it may be running wait for it"});
+  core_.registry.tasks.away(core_.step.now, t);
+  core_.step.fx.log_events.push_back({log_event_kind::worker_away, t.name(),
+                                      t.error + "; " + std::to_string(at.running.size) +
+                                          " closures that it may be running wait for it"});
   stop_waiting(w);
 }
 
@@ -44,7 +44,7 @@ void worker_events::stop_waiting(worker& w) {
   while (holds.size > 0 && waits_until(w, holds.back) <= core_.step.now) {
     bool const suspect = !core_.closures[holds.back].waits;
     if (suspect) blame(w, holds.back);
-    life_.put_back_closure(w, holds.back, suspect, {attempt_end::worker_lost, w.task->error});
+    life_.requeue(w, holds.back, suspect, {attempt_end::worker_lost, w.task->error});
   }
   w.alarm = never;
   if (holds.size > 0) {
@@ -52,7 +52,7 @@ void worker_events::stop_waiting(worker& w) {
     return core_.step.alarms.set(w.alarm, alarm_kind::worker_return, raw(w.stream));
   }
   auto& t = *w.task;
-  core_.step.fx.remarks.push_back({remark_kind::worker_lost, t.name(), t.error});
+  core_.step.fx.log_events.push_back({log_event_kind::worker_lost, t.name(), t.error});
   lose(w, task_state::error, t.error);
 }
 
@@ -75,45 +75,45 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
   for (std::uint32_t i = 0; i < held.size(); ++i) position.emplace(held[i].closure, i);
   // Nobody reads its stream: stop requests are noted and sent on the new one.
   from.away = true;
-  auto& old_seat = core_.scheduler.of(from.number);
-  auto& new_seat = core_.scheduler.of(to.number);
-  old_seat.open = false;
+  auto& old_slots = core_.scheduler.of(from.number);
+  auto& new_slots = core_.scheduler.of(to.number);
+  old_slots.open = false;
   std::vector<slot> to_stop;
-  while (old_seat.held() > 0) {
-    slot const c = old_seat.newest();
+  while (old_slots.held() > 0) {
+    slot const c = old_slots.newest();
     auto& r = core_.closures[c];
     auto const it = position.find(core_.closures.id_of(c));
     if (it == position.end() || held[it->second].attempt != r.attempt ||
-        new_seat.held() >= new_seat.credits || !core_.scheduler.has_free(new_seat, c)) {
-      life_.put_back_closure(from, c, false, {attempt_end::not_there});
+        new_slots.held() >= new_slots.credits || !core_.scheduler.has_free(new_slots, c)) {
+      life_.requeue(from, c, false, {attempt_end::not_there});
       continue;
     }
-    core_.scheduler.let_go(old_seat, c);
-    core_.scheduler.hold_first(new_seat, c);
+    core_.scheduler.let_go(old_slots, c);
+    core_.scheduler.hold_first(new_slots, c);
     core_.book.take_over(c, to.number);
-    core_.scheduler.reserve(new_seat, c);
+    core_.scheduler.reserve(new_slots, c);
     if (core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build)
       building_.go_on_building(to, c);
-    if (held[it->second].waits && new_seat.may_yield()) life_.let_wait(new_seat, c);
+    if (held[it->second].waits && new_slots.may_yield()) life_.let_wait(new_slots, c);
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
   // It has come back with fewer slots. What it has said of itself that it runs does run: also more
   // than there are slots, once a wait has ended.
-  while (new_seat.running.size > new_seat.slots) {
-    slot const other = core_.scheduler.stop_one_unreported(new_seat);
+  while (new_slots.running.size > new_slots.slots) {
+    slot const other = core_.scheduler.stop_one_unreported(new_slots);
     if (other == no_slot) break;
     core_.book.stop(other);
   }
-  life_.start_waiting(new_seat);
+  life_.start_waiting(new_slots);
   std::sort(kept.begin(), kept.end());
   for (slot const c : to_stop)
     core_.step.fx.stop_requests.push_back(
         {to.stream, core_.closures.id_of(c), core_.closures[c].attempt});
-  core_.scheduler.update(new_seat);
+  core_.scheduler.update(new_slots);
 }
 
-void worker_events::state_came(task_row const& t) {
+void worker_events::on_state_attached(task_row const& t) {
   if (!core_.stateful.holds_state(t.job)) return;
   stateful_tasks::task_key const task{t.job, t.index};
   auto a = core_.stateful.came(task, t.spec.incarnation);
@@ -123,7 +123,7 @@ void worker_events::state_came(task_row const& t) {
   core_.stateful.came(task, t.spec.incarnation);
 }
 
-void worker_events::state_gone(task_row const& t, std::string const& why, bool final) {
+void worker_events::on_state_gone(task_row const& t, std::string const& why, bool final) {
   if (core_.step.stopping || !core_.stateful.holds_state(t.job)) return;
   auto const grace = core_.step.config.reconnect_grace;
   if (final || grace == duration{}) return life_.lose_state({t.job, t.index}, why);
@@ -137,7 +137,7 @@ void worker_events::state_lost(std::uint64_t number) {
   check(task, "an alarm goes with its task");
   auto const ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.config.reconnect_grace);
-  core_.stateful.rang(*task);
+  core_.stateful.on_alarm(*task);
   life_.lose_state(stateful_tasks::task_key(*task),
                    "it was away for longer than " + std::to_string(ms.count()) + " ms");
 }

@@ -16,7 +16,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     return newcomer{};
   };
   if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
-  check(!core_.roster.find(e.stream), "a stream attaches once");
+  check(!core_.registry.find(e.stream), "a stream attaches once");
   auto& spec = e.spec;
   if (spec.functions.size() > core_.step.config.functions_per_worker_max)
     return refuse(
@@ -30,7 +30,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     ids.push_back(*id);
     core_.book.functions[*id].ever_had = true;
   }
-  auto const row = core_.roster.tasks.admit(core_.step.now, spec, [this](std::string const& job) {
+  auto const row = core_.registry.tasks.admit(core_.step.now, spec, [this](std::string const& job) {
     return building_.reckoned_with(job);
   });
   if (!row) return refuse(row.error());
@@ -47,7 +47,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   t.suspects.clear();
 
   auto* const old = t.worker;
-  auto& w = core_.roster.add(e.stream, t);
+  auto& w = core_.registry.add(e.stream, t);
   w.draining = old && old->draining;
   auto const later = returns ? duration{} : start_delay(t.index);
   if (later > duration{}) w.starts_at = core_.step.now + later;
@@ -55,34 +55,34 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   w.waiting = w.starts_at > core_.step.now;
   if (w.waiting) core_.step.alarms.set(w.starts_at, alarm_kind::worker_start, raw(w.stream));
   w.place = core_.places.add(t.name(), spec.incarnation, spec.host);
-  core_.roster.tasks.arrived(core_.step.now, t, std::move(spec));
-  state_came(t);
-  core_.roster.serve(w);
+  core_.registry.tasks.arrived(core_.step.now, t, std::move(spec));
+  on_state_attached(t);
+  core_.registry.serve(w);
   core_.step.fx.changes.workers.push_back({w.number, true, t.job, t.index, t.spec.slots});
   t.functions = ids;
 
-  auto& seated = core_.scheduler.add(sit_down(w, old));
+  auto& slots = core_.scheduler.add(slots_of(w, old));
   building_.expect_components(w);
-  core_.scheduler.reconsider(seated);
-  core_.scheduler.place(seated, ids);
+  core_.scheduler.reconsider(slots);
+  core_.scheduler.place(slots, ids);
   count(w);
   core_.step.fx.welcomes.push_back({w.stream,
                                     t.job,
                                     t.index,
-                                    seated.credits,
+                                    slots.credits,
                                     core_.step.config.heartbeat_interval(),
                                     {},
                                     core_.step.config.reconnect_grace,
-                                    seated.credits - seated.slots});
+                                    slots.credits - slots.slots});
   if (e.programs)
     core_.step.fx.welcomes.back().kept_ranks = core_.programs.attached(
         core_.step.now, {w.stream, t.job, t.index, t.spec.incarnation, t.spec.host}, *e.programs);
   return {&w, old};
 }
 
-seat worker_events::sit_down(worker const& w, worker const* old) const {
+worker_slots worker_events::slots_of(worker const& w, worker const* old) const {
   auto const& t = *w.task;
-  seat at;
+  worker_slots at;
   at.stream = w.stream;
   at.number = w.number;
   at.job = t.job;
@@ -158,11 +158,11 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   dismiss(old);
   ++t.reconnects;
   if (w.draining) core_.step.fx.drain_requests.push_back({w.stream});
-  if (t.cordoned || core_.scheduler.of(w.number).yielded > 0) recall_ahead(w);
-  core_.step.fx.remarks.push_back({remark_kind::worker_returned, t.name(),
-                                   "came back after its connection broke: goes on with " +
-                                       std::to_string(kept.size()) + " of " + std::to_string(had) +
-                                       " closures"});
+  if (t.cordoned || core_.scheduler.of(w.number).yielded > 0) retract_prefetched(w);
+  core_.step.fx.log_events.push_back({log_event_kind::worker_returned, t.name(),
+                                      "came back after its connection broke: goes on with " +
+                                          std::to_string(kept.size()) + " of " +
+                                          std::to_string(had) + " closures"});
 }
 
 // Another incarnation has the task now; nobody waits for the old one.
@@ -183,14 +183,14 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed)
     slot const c = at.newest();
     bool const suspect = blamed && !clean && !core_.closures[c].sent() && !core_.closures[c].waits;
     if (suspect && was_away) blame(w, c);
-    life_.put_back_closure(w, c, suspect, {attempt_end::worker_lost, why});
+    life_.requeue(w, c, suspect, {attempt_end::worker_lost, why});
   }
   core_.builds.lose({t.job, t.index}, w.stream,
                     {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
                     core_.step.now);
   dismiss(w);
-  state_gone(t, why, clean);
-  core_.roster.tasks.left(core_.step.now, t, as, std::move(why));
+  on_state_gone(t, why, clean);
+  core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
 }
 
 void worker_events::retire(worker& w) {
@@ -210,7 +210,7 @@ void worker_events::dismiss(worker& w) {
   core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);
   core_.scheduler.forget(core_.scheduler.of(w.number));
-  core_.roster.erase(w);
+  core_.registry.erase(w);
 }
 
 duration worker_events::start_delay(std::int64_t index) const {
@@ -255,7 +255,7 @@ void worker_events::lose_silent(task_row& t) {
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.now - t.last_seen);
   auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
   if (t.worker->away)
-    core_.step.fx.remarks.push_back({remark_kind::worker_lost, t.name(), why});
+    core_.step.fx.log_events.push_back({log_event_kind::worker_lost, t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
   // A host that falls silent has lost its power or its network: nothing that it ran did that.
@@ -270,14 +270,14 @@ void worker_events::set_draining(worker& w) {
 }
 
 void worker_events::alive(worker_alive const& e) {
-  auto* w = core_.roster.find(e.stream);
+  auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;
-  core_.roster.tasks.seen(core_.step.now, *w->task);
+  core_.registry.tasks.seen(core_.step.now, *w->task);
   note_running(*w);
 }
 
-void worker_events::detached(worker_detached const& e) {
-  auto* w = core_.roster.find(e.stream);
+void worker_events::disconnected(worker_disconnected const& e) {
+  auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;
   bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
                     core_.scheduler.of((*w).number).held() > 0 &&
@@ -289,15 +289,15 @@ void worker_events::detached(worker_detached const& e) {
 }
 
 void worker_events::drain(worker_drain const& e) {
-  auto* w = core_.roster.find(e.stream);
+  auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;
-  core_.roster.tasks.seen(core_.step.now, *w->task);
+  core_.registry.tasks.seen(core_.step.now, *w->task);
   set_draining(*w);
   if (e.tell) core_.step.fx.drain_requests.push_back({w->stream});
 }
 
 void worker_events::drain_by_name(drain_task const& e) {
-  auto* t = core_.roster.tasks.find(e.job, e.index);
+  auto* t = core_.registry.tasks.find(e.job, e.index);
   if (!t)
     return core_.step.answer(e.call,
                              {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
@@ -309,29 +309,29 @@ void worker_events::drain_by_name(drain_task const& e) {
 }
 
 void worker_events::cordon(cordon_task const& e) {
-  auto* t = core_.roster.tasks.find(e.job, e.index);
+  auto* t = core_.registry.tasks.find(e.job, e.index);
   if (!t)
     return core_.step.answer(e.call,
                              {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
   if (t->cordoned != e.on) {
-    core_.roster.tasks.cordon(*t, e.on);
-    core_.step.fx.remarks.push_back(
-        {e.on ? remark_kind::task_cordoned : remark_kind::task_uncordoned, t->name(),
+    core_.registry.tasks.cordon(*t, e.on);
+    core_.step.fx.log_events.push_back(
+        {e.on ? log_event_kind::task_cordoned : log_event_kind::task_uncordoned, t->name(),
          e.on ? "was cordoned: nothing new goes there until it is uncordoned" : "was uncordoned"});
     if (t->worker) reopen(*t->worker);
-    if (t->worker && e.on) recall_ahead(*t->worker);
+    if (t->worker && e.on) retract_prefetched(*t->worker);
   }
   core_.step.answer(e.call, {});
 }
 
-void worker_events::recall_ahead(worker& w) {
+void worker_events::retract_prefetched(worker& w) {
   if (w.away) return;  // it holds nothing that it does not work on
-  auto const& ahead = core_.scheduler.of(w.number).ahead;
-  for (slot c = ahead.front; c != no_slot; c = core_.closures[c].next) {
+  auto const& prefetched = core_.scheduler.of(w.number).prefetched;
+  for (slot c = prefetched.front; c != no_slot; c = core_.closures[c].next) {
     auto& r = core_.closures[c];
-    if (r.recalled || core_.sessions.of(r.owner).delivery() == delivery::build) continue;
-    r.recalled = true;
-    core_.step.fx.recalls.push_back({w.stream, core_.closures.id_of(c), r.attempt});
+    if (r.retracted || core_.sessions.of(r.owner).delivery() == delivery::build) continue;
+    r.retracted = true;
+    core_.step.fx.retractions.push_back({w.stream, core_.closures.id_of(c), r.attempt});
   }
 }
 

@@ -48,13 +48,13 @@ class worker_events {
   /// Durable closures that have run there for this long are said to, once each.
   static constexpr duration worth_noting = std::chrono::seconds(1);
   void note_running(worker& w);
-  void detached(worker_detached const& e);
+  void disconnected(worker_disconnected const& e);
   void drain(worker_drain const& e);
   void drain_by_name(drain_task const& e);
   void cordon(cordon_task const& e);
-  /// What the worker was sent ahead is asked back: it is cordoned, or something there waits for a
-  /// value, and what it was sent may have to come after that.
-  void recall_ahead(worker& w);
+  /// What was prefetched to the worker is asked back: it is cordoned, or something there waits for
+  /// a value, and what it was sent may have to come after that.
+  void retract_prefetched(worker& w);
 
  private:
   void on_connection_lost(worker& w, std::string why);
@@ -71,15 +71,15 @@ class worker_events {
   void give_up(task_row& t);
   void take_up(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
-  seat sit_down(worker const& w, worker const* old) const;
+  worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
-  /// The worker leaves the roster; what it held goes back to the head of the queues. `blamed`: what
-  /// it can have been executing may be why.
+  /// The worker leaves the registry; what it held goes back to the head of the queues. `blamed`:
+  /// what it can have been executing may be why.
   void lose(worker& w, task_state as, std::string why, bool blamed = true);
   /// A task that holds state came; it is lost if it is another incarnation than before.
-  void state_came(task_row const& t);
+  void on_state_attached(task_row const& t);
   /// Its worker is gone: lost with it, or when it stays away.
-  void state_gone(task_row const& t, std::string const& why, bool final);
+  void on_state_gone(task_row const& t, std::string const& why, bool final);
   /// No more closures for it.
   void retire(worker& w);
   /// Forgets it; the row stays. REQUIRES: it is retired and holds nothing.

@@ -14,8 +14,8 @@
 namespace muster::core {
 
 void worker_events::sweep(duration pause) {
-  auto const swept = core_.roster.tasks.sweep(core_.step.now, pause,
-                                              [this](task_row const& t) { return awaited(t); });
+  auto const swept = core_.registry.tasks.sweep(core_.step.now, pause,
+                                                [this](task_row const& t) { return awaited(t); });
   for (auto* t : swept.silent) lose_silent(*t);
   for (auto* t : swept.given_up) give_up(*t);
   if (swept.forgot) building_.forget_components();
@@ -31,7 +31,7 @@ bool worker_events::awaited(task_row const& t) {
   };
   bool waits = false;
   for (session_queue const& q : core_.scheduler.all_queues())
-    waits = waits || std::any_of(q.lanes.begin(), q.lanes.end(), [&](lane const& l) {
+    waits = waits || std::any_of(q.queues.begin(), q.queues.end(), [&](closure_queue const& l) {
               return l.requirement != 0 && l.waits() &&
                      only_there(core_.scheduler.required(l.requirement));
             });
@@ -39,29 +39,30 @@ bool worker_events::awaited(task_row const& t) {
 }
 
 void worker_events::give_up(task_row& t) {
-  core_.roster.tasks.give_up(t);
+  core_.registry.tasks.give_up(t);
   auto const before = core_.step.to_check.size();
   for (session_queue const& s : core_.scheduler.all_queues()) {
-    std::vector<bool> dooms(s.lanes.size());
+    std::vector<bool> unsatisfiable(s.queues.size());
     bool deferred = false;
-    for (std::size_t i = 0; i < s.lanes.size(); ++i) {
-      auto const& l = s.lanes[i];
+    for (std::size_t i = 0; i < s.queues.size(); ++i) {
+      auto const& l = s.queues[i];
       if (l.requirement == 0 || !l.waits() ||
-          !life_.hopeless(core_.scheduler.required(l.requirement)))
+          !life_.unsatisfiable(core_.scheduler.required(l.requirement)))
         continue;
-      dooms[i] = true;
+      unsatisfiable[i] = true;
       deferred |= l.deferred > 0;
       for (slot c = l.queue.front; c != no_slot; c = core_.closures[c].next)
         core_.step.to_check.push_back(core_.closures.id_of(c));
     }
     if (!deferred) continue;
     for (slot c = s.deferred.front; c != no_slot; c = core_.closures[c].next)
-      if (dooms[core_.closures[c].lane]) core_.step.to_check.push_back(core_.closures.id_of(c));
+      if (unsatisfiable[core_.closures[c].queue])
+        core_.step.to_check.push_back(core_.closures.id_of(c));
   }
-  core_.step.fx.remarks.push_back({remark_kind::worker_given_up, t.name(),
-                                   life_.absence(t) + "; " +
-                                       std::to_string(core_.step.to_check.size() - before) +
-                                       " closures waited for it"});
+  core_.step.fx.log_events.push_back({log_event_kind::worker_given_up, t.name(),
+                                      life_.absence(t) + "; " +
+                                          std::to_string(core_.step.to_check.size() - before) +
+                                          " closures waited for it"});
 }
 
 }  // namespace muster::core

@@ -35,7 +35,7 @@ const columns: readonly Column<ClosureView>[] = [
     width: 'minmax(84px, 0.9fr)',
     cell: (c) =>
       whereOf(c) ? (
-        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'sent ahead, behind what runs there'}>
+        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'prefetched, behind what runs there'}>
           <bdi>{whereOf(c)}</bdi>
         </a>
       ) : (

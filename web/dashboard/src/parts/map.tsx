@@ -2,7 +2,7 @@
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { join } from '../attention-panel';
+import { join } from '../alerts-panel';
 import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
 import { CELL_STATES, countStates, keptCellGroups, type CellState } from '../model/map-groups';

@@ -137,7 +137,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
             </Fact>
           )}
           {c.sent_to && (
-            <Fact name="sent ahead to">
+            <Fact name="prefetched to">
               <Worker name={c.sent_to} />
             </Fact>
           )}

@@ -1,8 +1,8 @@
 // Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
-// wishes.
+// unmet demand.
 
 import { count, plural } from '../model/format';
-import { needsText, type Gang, type Wish } from '../model/rest/wishes';
+import { needsText, type Gang, type Demand } from '../model/rest/demand';
 import { Linked } from '../parts/linked';
 import { Panel } from '../parts/panel';
 import { Ago } from '../parts/when';
@@ -16,7 +16,7 @@ export function GangsPage() {
   return (
     <div class="panels">
       <Gangs />
-      <Wishes />
+      <UnmetDemand />
     </div>
   );
 }
@@ -54,11 +54,11 @@ function Gangs() {
   );
 }
 
-function Wishes() {
-  const looked = useLooked<{ wishes: Wish[]; complete?: boolean }>(api('wishes', { cluster: clusterQuery.value }));
+function UnmetDemand() {
+  const looked = useLooked<{ wishes: Demand[]; complete?: boolean }>(api('wishes', { cluster: clusterQuery.value }));
   const wishes = looked.value?.wishes ?? [];
   return (
-    <Panel id="wishes" title="Wishes that no worker meets" note="by what the closures need" span={12}>
+    <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
       {looked.value && wishes.length === 0 && <p class="calm">Every closure that waits could run on some connected worker.</p>}
       <ul class="reasons">

@@ -145,7 +145,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
             </Fact>
           )}
           {job.durable && <Fact name="kept">over a restart of the server</Fact>}
-          {!!job.put_back && <Fact name="put back">{plural(job.put_back, 'closure')}</Fact>}
+          {!!job.put_back && <Fact name="requeued">{plural(job.put_back, 'closure')}</Fact>}
           {!!job.retried && <Fact name="retried">{plural(job.retried, 'time')}</Fact>}
           {!!job.deadline_ms && (
             <Fact name="deadline">

@@ -108,7 +108,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
       ) : (
         <Action testid="cordon" label="Cordon" title={`Give ${task} no new closures?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
           <p>
-            {w.running > 0 ? `${plural(w.running, 'closure')} that it runs go on` : 'It is idle'}; what was sent ahead goes to others. It stays connected, and stays cordoned until it is uncordoned.
+            {w.running > 0 ? `${plural(w.running, 'closure')} that it runs go on` : 'It is idle'}; what was prefetched goes to others. It stays connected, and stays cordoned until it is uncordoned.
           </p>
         </Action>
       )}
@@ -209,7 +209,7 @@ function Runs({ path }: { path: string }) {
       {held && <Closures list={held.running} word="running for" none="Idle: no closure is running." testid="running" />}
       {held && held.sent_ahead.length > 0 && (
         <>
-          <h3>Sent ahead, {count(held.sent_ahead.length)}: next on this worker, or on one that is idle sooner</h3>
+          <h3>Prefetched, {count(held.sent_ahead.length)}: next on this worker, or on one that is idle sooner</h3>
           <Closures list={held.sent_ahead} word="there for" none="" testid="sent-ahead" />
         </>
       )}

@@ -50,7 +50,7 @@ export function remark(c: ClosureView): string {
   if (c.error) return failureLine(c.error);
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
   if (c.progress && !hasEnded(c)) return `${percent(c.progress.fraction, 1)} ${c.progress.text}`.trim();
-  if (c.sent_to) return `sent ahead to ${c.sent_to}, waits for its turn there`;
+  if (c.sent_to) return `prefetched to ${c.sent_to}, waits for its turn there`;
   if (c.state === 'BLOCKED') return `waits for ${c.inputs_missing ?? ''} inputs`.replace('  ', ' ');
   if (c.gang && c.state === 'QUEUED') return `waits with its gang ${c.gang}`;
   return c.value_released ? `value released: ${c.value_released}` : '';

@@ -1,0 +1,191 @@
+// Rows come, change their state and are forgotten.
+#include "server/core/workers/task_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace muster::core {
+
+task_row* task_rows::find(std::string_view job, std::int64_t index) {
+  auto const it = rows_.find(key{std::string(job), index});
+  return it == rows_.end() ? nullptr : it->second.get();
+}
+
+task_row const* task_rows::find(std::string_view job, std::int64_t index) const {
+  return const_cast<task_rows*>(this)->find(job, index);
+}
+
+// A row that ended in ERROR keeps its index until it is forgotten: whoever looks should see which
+// task was lost. One that said good-bye may be followed at once.
+std::int64_t task_rows::lowest_free(std::string const& job) {
+  auto& hint = free_hint_[job];
+  for (auto it = rows_.lower_bound(key{job, hint}); it != rows_.end(); ++it, ++hint) {
+    auto const& t = *it->second;
+    if (t.job != job || t.index != hint || t.state == task_state::disconnected) break;
+  }
+  return hint;
+}
+
+std::int64_t task_rows::next_index(std::string const& job, reckoned const& with) {
+  auto const free = lowest_free(job);
+  if (count(task_state::error) == 0) return free;
+  auto const end = std::min(free, with(job));
+  for (auto it = rows_.lower_bound(key{job, 0}); it != rows_.end(); ++it) {
+    auto const& t = *it->second;
+    if (t.job != job || t.index >= end) break;
+    if (t.state == task_state::error) return t.index;
+  }
+  return free;
+}
+
+std::uint32_t task_rows::declared(std::string_view job) const {
+  for (auto const& [name, tasks] : config_.declared_jobs)
+    if (name == job) return tasks;
+  return 0;
+}
+
+std::uint32_t task_rows::tasks_of(std::string const& job) const {
+  auto const known = declared(job);
+  auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
+  if (it == rows_.begin() || (--it)->first.first != job) return known;
+  return std::max(known, static_cast<std::uint32_t>(it->first.second + 1));
+}
+
+bool task_rows::make_room() {
+  if (rows_.size() < config_.tasks_max) return true;
+  task_row* oldest = nullptr;
+  for (auto const& [k, t] : rows_)
+    if (!t->present() && (!oldest || t->since < oldest->since)) oldest = t.get();
+  if (oldest) erase(*oldest);
+  return oldest != nullptr;
+}
+
+result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reckoned const& with) {
+  task_row* t = nullptr;
+  if (spec.index >= 0) {
+    t = find(spec.job, spec.index);
+  } else if (auto const it = by_incarnation_.find(spec.incarnation);
+             it != by_incarnation_.end() && it->second->job == spec.job) {
+    t = it->second;
+  }
+  auto const index = t ? t->index : spec.index >= 0 ? spec.index : next_index(spec.job, with);
+  if (!t) t = find(spec.job, index);
+  if (t) return t;
+
+  if (!make_room())
+    return status{code::resource_exhausted,
+                  "the server has " + std::to_string(rows_.size()) + " tasks, its limit"};
+  auto row = std::make_unique<task_row>();
+  t = row.get();
+  t->row = ++wide_.last_row;
+  t->job = spec.job;
+  t->index = index;
+  t->state = task_state::disconnected;
+  t->since = now;
+  rows_.emplace(key{t->job, index}, std::move(row));
+  ++version_;
+  ++counts_[static_cast<std::size_t>(t->state)];
+  tell(*t);
+  return t;
+}
+
+void task_rows::arrived(time_point now, task_row& t, worker_spec spec) {
+  if (t.spec.incarnation != spec.incarnation) {
+    forget_incarnation(t);
+    if (t.spec.incarnation != core::incarnation{}) ++t.restarts;
+  }
+  t.spec = std::move(spec);
+  by_incarnation_[t.spec.incarnation] = &t;
+  t.error.clear();
+  t.lost_since = never;
+  given_up_ -= std::exchange(t.given_up, false);
+  t.last_seen = now;
+  t.state == task_state::connected ? tell(t) : set(now, t, task_state::connected);
+  next_sweep_ = std::min(next_sweep_, now + config_.late_after());
+}
+
+void task_rows::left(time_point now, task_row& t, task_state state, std::string why) {
+  t.error = std::move(why);
+  t.worker = nullptr;
+  t.lost_since = state == task_state::error ? now : never;
+  set(now, t, state);
+  auto& hint = free_hint_[t.job];
+  if (state == task_state::disconnected) hint = std::min(hint, t.index);
+  next_sweep_ = std::min(next_sweep_, now + config_.task_retention);
+}
+
+void task_rows::set(time_point now, task_row& t, task_state s) {
+  if (t.state == s) return;
+  --counts_[static_cast<std::size_t>(t.state)];
+  ++counts_[static_cast<std::size_t>(s)];
+  t.state = s;
+  t.since = now;
+  tell(t);
+}
+
+void task_rows::tell(task_row const& t, bool gone) {
+  changes_.tasks.push_back(
+      {t.job, t.index, t.state, t.spec.incarnation, t.since, t.given_up, t.cordoned, gone});
+}
+
+void task_rows::forget_incarnation(task_row const& t) {
+  auto const it = by_incarnation_.find(t.spec.incarnation);
+  if (it != by_incarnation_.end() && it->second == &t) by_incarnation_.erase(it);
+}
+
+void task_rows::erase(task_row& t) {
+  check(!t.worker, "the row of an attached task stays");
+  tell(t, true);
+  forget_incarnation(t);
+  auto& hint = free_hint_[t.job];
+  hint = std::min(hint, t.index);
+  --counts_[static_cast<std::size_t>(t.state)];
+  given_up_ -= t.given_up;
+  forgot_ = true;
+  ++version_;
+  rows_.erase(key{t.job, t.index});
+}
+
+task_rows::sweep_result task_rows::sweep(time_point now, duration stalled,
+                                         std::function<bool(task_row const&)> const& awaited) {
+  sweep_result out;
+  next_sweep_ = never;
+  std::vector<task_row*> old;
+  for (auto const& [k, row] : rows_) {
+    auto& t = *row;
+    if (!t.present()) {
+      // One that said good-bye is missed only by those who wait for it.
+      auto const surrender = t.given_up ? never : t.since + config_.recovery_timeout;
+      bool const losing =
+          !t.given_up && (t.lost_since != never || (surrender <= now && awaited(t)));
+      if (losing && surrender <= now) out.given_up.push_back(&t);
+      auto const end = t.since + config_.task_retention;
+      if (end > now)
+        next_sweep_ = std::min({next_sweep_, end, surrender > now ? surrender : never});
+      else if (surrender > now && !t.given_up && awaited(t))
+        next_sweep_ = std::min(next_sweep_, surrender);
+      else if (surrender > now || !losing)
+        old.push_back(&t);
+      else
+        next_sweep_ = std::min(next_sweep_, now + config_.task_retention);  // to be told first
+      continue;
+    }
+    t.last_seen = std::min(now, t.last_seen + stalled);
+    auto const lost = t.last_seen + config_.heartbeat_timeout;
+    auto const late = t.last_seen + config_.late_after();
+    if (lost <= now) {
+      out.silent.push_back(&t);
+      continue;
+    }
+    if (late <= now) set(now, t, task_state::late);
+    next_sweep_ = std::min(next_sweep_, late <= now ? lost : late);
+  }
+  for (auto* t : old) erase(*t);
+  out.forgot = std::exchange(forgot_, false);
+  return out;
+}
+
+}  // namespace muster::core

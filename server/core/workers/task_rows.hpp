@@ -1,0 +1,141 @@
+// The registry of tasks: one row each, who holds it now, when it was last heard of.
+//
+//              attach                    silent > late_after
+//   (no row) ─────────► CONNECTED ◄───────────────────────────► LATE
+//                        │  │  any message                        │ silent > heartbeat_timeout
+//        clean good-bye  │  │ stream broke                        ▼
+//          DISCONNECTED ◄┘  └─────────────────────────────────► ERROR
+//   Both keep their row for task_retention; attach with the same incarnation or index takes it
+//   over.
+//
+// A heartbeat only stores a time. Expiry is a sweep over all rows at the earliest moment at which
+// one of them could change, never a timer a worker.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/changes.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/api/model.hpp"
+#include "server/core/api/server_wide.hpp"
+#include "server/core/workers/worker.hpp"
+
+namespace muster::core {
+
+struct task_row {
+  std::uint32_t row = 0;
+  std::string job;
+  std::int64_t index = 0;
+  task_state state = task_state::connected;
+  time_point since{};
+  time_point last_seen{};
+  worker_spec spec;  // of the newest incarnation; functions as declared
+  std::vector<function_id> functions;
+  core::worker* worker = nullptr;  // attached now
+  std::uint64_t finished = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t reconnects = 0;  // of the same incarnation in time
+  std::string error;
+  time_point lost_since = never;  // in ERROR: since then
+  bool given_up = false;          // lost for longer than recovery_timeout
+  bool cordoned = false;          // nothing new for it, whichever worker serves it
+  /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
+  /// they did not kill it. At most its slots.
+  std::vector<closure_id> suspects;
+
+  std::string name() const { return job + ":" + std::to_string(index); }
+  bool present() const { return state == task_state::connected || state == task_state::late; }
+};
+
+inline bool worker::serves() const {
+  return !draining && !away && !task->cordoned;
+}
+
+class task_rows {
+ public:
+  /// All outlive it. What changes is said in `out`.
+  task_rows(config const& c, server_wide& wide, changes& out)
+      : config_(c), wide_(wide), changes_(out) {}
+
+  /// How many tasks of a job somebody reckons with by index.
+  using reckoned = std::function<std::int64_t(std::string const& job)>;
+  /// The row for a worker that attaches: by index, by incarnation, or the lowest free index. The
+  /// index of a lost task is free if it is below what is reckoned with: there a number must not
+  /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
+  result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
+  void arrived(time_point now, task_row& t, worker_spec spec);
+  void left(time_point now, task_row& t, task_state state, std::string why);
+  /// Its connection broke and it may come back: LATE. REQUIRES: present.
+  void away(time_point now, task_row& t) { set(now, t, task_state::late); }
+  void seen(time_point now, task_row& t) {
+    t.last_seen = now;
+    if (t.state == task_state::late) set(now, t, task_state::connected);
+  }
+
+  struct sweep_result {
+    std::vector<task_row*> silent;    // to be lost; still attached
+    std::vector<task_row*> given_up;  // lost for longer than the recovery timeout, just now
+    bool forgot = false;              // rows were forgotten since the sweep before
+  };
+  /// Marks late tasks, forgets old dead rows, finds silent ones. `stalled`: our own pause, given
+  /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
+  sweep_result sweep(time_point now, duration stalled,
+                     std::function<bool(task_row const&)> const& awaited);
+  time_point next_sweep() const { return next_sweep_; }
+  /// The row of a lost task, from now on given up until it arrives again.
+  void give_up(task_row& t) {
+    t.given_up = true, ++given_up_;
+    tell(t);
+  }
+  /// Nothing new goes to it, whichever worker serves it; or something may again.
+  void cordon(task_row& t, bool on) {
+    t.cordoned = on;
+    tell(t);
+  }
+  /// Rows that are given up.
+  std::uint32_t given_up() const { return given_up_; }
+
+  /// How many tasks the job has, whoever is present: as config::declared_jobs says, and at least up
+  /// to the highest index of a row.
+  std::uint32_t tasks_of(std::string const& job) const;
+  std::uint32_t declared(std::string_view job) const;
+  /// Another one: tasks_of may have changed.
+  std::uint64_t version() const { return version_; }
+
+  task_row* find(std::string_view job, std::int64_t index);
+  task_row const* find(std::string_view job, std::int64_t index) const;
+
+  using key = std::pair<std::string, std::int64_t>;
+  std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
+  std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
+
+ private:
+  void set(time_point now, task_row& t, task_state s);
+  void tell(task_row const& t, bool gone = false);
+  void erase(task_row& t);
+  void forget_incarnation(task_row const& t);
+  bool make_room();
+  std::int64_t lowest_free(std::string const& job);
+  std::int64_t next_index(std::string const& job, reckoned const& with);
+
+  config const& config_;
+  server_wide& wide_;
+  changes& changes_;
+  std::map<key, std::unique_ptr<task_row>> rows_;
+  std::unordered_map<core::incarnation, task_row*> by_incarnation_;
+  std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task
+  std::uint32_t counts_[4] = {};
+  time_point next_sweep_ = never;
+  std::uint32_t given_up_ = 0;
+  bool forgot_ = false;
+  std::uint64_t version_ = 1;  // counts rows that came or went
+};
+
+}  // namespace muster::core

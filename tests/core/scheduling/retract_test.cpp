@@ -1,0 +1,197 @@
+// What runs, what was only prefetched, and how that gets to workers that are idle.
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace retract_cases {
+
+names many(std::size_t n) {
+  return names(n, "f");
+}
+
+/// A worker of one slot, whose quick answers have opened its window, and a job of `n` closures of
+/// which it was sent the first eight.
+struct retract : testing::Test {
+  cluster c;
+  stream_id w = c.attach({.slots = 1, .credits = 8, .index = 0});
+  opened job;
+
+  void send_eight(std::size_t n = 8) {
+    auto const warm = c.open(many(20));
+    for (auto const id : warm.closures) c.succeed(w, id);
+    job = c.open(many(n));
+    ASSERT_EQ(c.held(w).size(), 8u);
+  }
+  closures retracted() const {
+    closures ids;
+    for (auto const& r : c.fx().retractions) ids.push_back(r.closure);
+    return ids;
+  }
+  void give_back(stream_id from, closures const& ids) {
+    worker_results e{from, {}, {}, {}};
+    for (auto const id : ids) e.returned.push_back({id, c.watch().attempt(id)});
+    c.step(e);
+  }
+  void start(stream_id on, closure_id id, duration ran) {
+    c.step(worker_results{on, {}, {{id, c.watch().attempt(id), ran}}, {}});
+  }
+  void wait_for_retraction() {
+    c.wait(50ms);
+    c.tick();
+  }
+};
+
+TEST_F(retract, what_was_prefetched_is_queued_and_says_where_it_is) {
+  send_eight();
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  EXPECT_EQ(c.core.closure(job[0])->sent_to, "");
+  EXPECT_EQ(c.state(job[1]), closure_state::queued);
+  EXPECT_EQ(c.core.closure(job[1])->sent_to, "worker:0");
+  EXPECT_TRUE(c.core.closure(job[1])->attempts.empty());
+  EXPECT_EQ(c.job(job.id).counts.running, 1u);
+  EXPECT_EQ(c.job(job.id).counts.queued, 7u);
+  EXPECT_EQ(c.task(0).running, 1u);
+  EXPECT_EQ(c.task(0).prefetched, 7u);
+  EXPECT_EQ(c.core.explain(job[1], c.now())->why, closure_reason::prefetched);
+  EXPECT_EQ(c.core.explain(job[1], c.now())->worker, "worker:0");
+}
+
+TEST_F(retract, the_next_one_runs_when_a_slot_is_free_and_its_time_begins_there) {
+  send_eight();
+  c.wait(3s);
+  c.succeed(w, job[0]);
+  EXPECT_EQ(c.state(job[1]), closure_state::running);
+  EXPECT_EQ(c.core.closure(job[1])->attempts.at(0).started, c.now());
+  c.wait(2s);
+  c.succeed(w, job[1]);
+  auto const a = c.core.closure(job[1])->attempts.at(0);
+  EXPECT_EQ(a.ended - a.started, 2s);
+}
+
+TEST_F(retract, a_measured_time_of_execution_is_the_one_that_counts) {
+  send_eight();
+  c.wait(3s);
+  auto r = c.good(w, job[0]);
+  r.execution = 700ms;
+  auto ahead = c.good(w, job[1]);
+  ahead.execution = 5ms;
+  c.answer(w, {r, ahead});
+  for (auto const& [id, took] :
+       {std::pair(job[0], duration(700ms)), std::pair(job[1], duration(5ms))}) {
+    auto const a = c.core.closure(id)->attempts.at(0);
+    EXPECT_EQ(a.ended - a.started, took);
+  }
+}
+
+TEST_F(retract, a_worker_may_say_that_it_runs_another_than_the_oldest) {
+  send_eight();
+  c.wait(1s);
+  start(w, job[3], 20ms);
+  EXPECT_EQ(c.state(job[3]), closure_state::running);
+  EXPECT_EQ(c.core.closure(job[3])->attempts.at(0).started, c.now() - 20ms);
+  EXPECT_EQ(c.state(job[0]), closure_state::queued) << "there is one slot";
+  EXPECT_EQ(c.task(0).running, 1u);
+  c.succeed(w, job[3]);
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
+  start(w, job[3], 20ms);  // it came late
+  EXPECT_EQ(c.task(0).running, 1u);
+}
+
+TEST_F(retract, nobody_waits_behind_a_long_closure_while_another_worker_is_idle) {
+  send_eight();
+  auto const other = c.attach({.slots = 1, .credits = 8, .index = 1});
+  EXPECT_TRUE(c.held(other).empty());
+  c.wait(49ms);
+  c.tick();
+  EXPECT_TRUE(retracted().empty());
+  c.wait(1ms);
+  c.tick();
+  EXPECT_EQ(retracted(), closures(job.closures.begin() + 1, job.closures.end()));
+  wait_for_retraction();
+  EXPECT_TRUE(retracted().empty()) << "it was asked already";
+  give_back(w, closures(job.closures.begin() + 1, job.closures.end()));
+  EXPECT_EQ(c.held(other), closures({job[1]}));
+  EXPECT_EQ(c.held(w), closures({job[0]})) << "it is sent nothing more before it has answered";
+  auto const v = c.core.closure(job[1]).value();
+  ASSERT_EQ(v.attempts.size(), 1u) << "to have been prefetched is no attempt";
+  EXPECT_EQ(v.attempts[0].attempt, 1u);
+  EXPECT_EQ(v.attempts[0].worker, "worker:1");
+  EXPECT_EQ(c.job(job.id).requeued, 0u);
+  EXPECT_EQ(c.past.metrics().retracted, 7u);
+}
+
+TEST_F(retract, of_a_worker_that_gets_on_the_idle_ones_get_their_share) {
+  send_eight();
+  auto const other = c.attach({.slots = 1, .credits = 8, .index = 1});
+  c.wait(30ms);
+  c.succeed(w, job[0]);
+  c.wait(20ms);
+  c.tick();
+  EXPECT_EQ(retracted(), closures({job[2], job[3], job[4]}));
+  give_back(w, retracted());
+  EXPECT_EQ(c.held(other), closures({job[2]}));
+}
+
+TEST_F(retract, only_what_the_idle_worker_can_run_is_asked_for) {
+  send_eight();
+  c.attach({.functions = {"g"}, .slots = 1, .credits = 8, .index = 1});
+  wait_for_retraction();
+  EXPECT_TRUE(retracted().empty());
+  c.attach({.functions = {"f"}, .slots = 1, .credits = 8, .index = 2});
+  wait_for_retraction();
+  wait_for_retraction();
+  EXPECT_EQ(c.past.metrics().retracted, 0u);
+}
+
+TEST_F(retract, what_has_started_meanwhile_is_answered_as_ever) {
+  send_eight();
+  c.attach({.slots = 1, .credits = 8, .index = 1});
+  wait_for_retraction();
+  ASSERT_EQ(retracted().size(), 7u);
+  c.succeed(w, job[0]);
+  c.succeed(w, job[1]);
+  EXPECT_EQ(c.state(job[1]), closure_state::succeeded);
+  give_back(w, {job[2], job[3], job[4], job[5], job[6], job[7]});
+  EXPECT_EQ(c.state(job[2]), closure_state::running);
+}
+
+TEST_F(retract, what_was_cancelled_meanwhile_is_not_run_again) {
+  send_eight();
+  c.attach({.slots = 1, .credits = 8, .index = 1});
+  wait_for_retraction();
+  c.ask(cancel_closure{{}, job[4]});
+  EXPECT_EQ(c.state(job[4]), closure_state::queued);
+  give_back(w, {job[4]});
+  EXPECT_EQ(c.state(job[4]), closure_state::cancelled);
+}
+
+TEST_F(retract, who_gives_back_what_it_does_not_hold_is_disconnected) {
+  send_eight();
+  c.step(worker_results{w, {}, {}, {{job[3], 9}}});
+  ASSERT_EQ(c.fx().disconnects.size(), 1u);
+  EXPECT_EQ(c.fx().disconnects[0].status.code, code::invalid_argument);
+}
+
+TEST_F(retract, of_a_lost_worker_only_what_ran_is_suspected) {
+  send_eight();
+  c.lose(w);
+  for (auto const id : job.closures) {
+    auto const v = c.core.closure(id);
+    EXPECT_EQ(v->state, closure_state::queued);
+    EXPECT_EQ(v->sent_to, "");
+  }
+  EXPECT_EQ(c.job(job.id).requeued, 8u);
+}
+
+TEST_F(retract, the_window_follows_measured_times) {
+  send_eight(100);
+  for (std::size_t i = 0; i < 12; ++i) {
+    c.wait(1ms);
+    auto r = c.good(w, job[i]);
+    r.execution = 30ms;  // of 8, the last waits for 240
+    c.answer(w, {r});
+  }
+  EXPECT_LE(c.held(w).size(), 2u);
+}
+
+}  // namespace retract_cases
+}  // namespace muster::core

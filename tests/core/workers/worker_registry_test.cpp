@@ -1,0 +1,50 @@
+// The registry by itself: workers by stream and number, and that it can be saved.
+#include "server/core/workers/worker_registry.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::core {
+namespace worker_registry_cases {
+
+constexpr time_point t0{std::chrono::seconds(100)};
+
+struct registry_test : testing::Test {
+  config limits;
+  server_wide wide{time_point{}}, other_wide{time_point{}};
+  changes told;
+  worker_registry registry{limits, wide, told};
+
+  worker& attach(std::uint64_t stream, std::int64_t index) {
+    worker_spec spec;
+    spec.index = index;
+    spec.incarnation = incarnation{stream};
+    auto& row = **registry.tasks.admit(t0, spec, [](auto const&) { return 0; });
+    auto& w = registry.add(stream_id{stream}, row);
+    w.counted = true;
+    registry.tasks.arrived(t0, row, spec);
+    registry.serve(w);
+    return w;
+  }
+};
+
+TEST_F(registry_test, a_number_is_used_again_and_a_stream_is_not) {
+  auto const first = attach(1, 0).number;
+  attach(2, 1);
+  auto& w = registry.of(first);
+  EXPECT_EQ(w.stream, stream_id{1});
+  registry.tasks.left(t0, *w.task, task_state::error, "gone");
+  registry.erase(w);
+  EXPECT_EQ(registry.find(stream_id{1}), nullptr);
+  EXPECT_EQ(attach(3, 0).number, first);
+  EXPECT_EQ(registry.invalid(), "");
+}
+
+TEST_F(registry_test, a_task_that_is_present_has_a_worker) {
+  auto& w = attach(1, 0);
+  EXPECT_EQ(registry.invalid(), "");
+  w.away = true;
+  EXPECT_NE(registry.invalid(), "") << "nobody waits for it";
+}
+
+}  // namespace worker_registry_cases
+}  // namespace muster::core

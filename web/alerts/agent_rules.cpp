@@ -1,0 +1,150 @@
+// What can be wrong with agents and their barriers.
+#include "web/alerts/alerts.hpp"
+#include "web/alerts/words.hpp"
+
+namespace muster::web {
+namespace {
+
+using coordination::agent_health;
+
+std::string name_of(coordination::agent_view const& a) {
+  return a.job + ":" + std::to_string(a.index);
+}
+
+struct named {
+  std::vector<std::string> names;  // of the first three
+  core::time_point since = core::never;
+  coordination::agent_view const* first = nullptr;
+  std::size_t count = 0;
+};
+
+template <class Is>
+named those(agents_facts const& a, Is const& is) {
+  named n;
+  for (auto const& t : a.troubled) {
+    if (!is(t)) continue;
+    if (n.count++ == 0) n.first = &t;
+    if (n.names.size() < 3) n.names.push_back(name_of(t));
+    if (t.last_heartbeat != core::time_point{}) n.since = std::min(n.since, t.last_heartbeat);
+  }
+  return n;
+}
+
+std::size_t count_of(agents_facts const& a, agent_health h) {
+  return a.view.generation.by_health[static_cast<std::size_t>(h)];
+}
+
+std::string tasks_page(agents_facts const& a, char const* state) {
+  return page_link("/tasks", {{"state", state}, {"cluster", a.view.spec.name}});
+}
+
+}  // namespace
+
+void failed_run(agents_facts const& a, alerts& out) {
+  auto const& g = a.view.generation;
+  if (g.state != coordination::generation_state::failed) return;
+  alert item{.rule = "run-failed", .subject = a.view.spec.name};
+  item.title = "Run " + std::to_string(g.number) + " of cluster " + a.view.spec.name + " failed";
+  item.since = g.ended;
+  if (g.cause) {
+    item.since = g.cause->at;
+    item.detail = g.cause->task.empty() ? g.cause->message
+                                        : "it began at " + g.cause->task + ": " + g.cause->message;
+  }
+  item.link = tasks_page(a, "ERROR");
+  item.command = "muster clusters show " + a.view.spec.name;
+  out.push_back(std::move(item));
+}
+
+// Somebody waits for them: the first have registered, and have waited for longer than a barrier
+// may take.
+void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
+  auto const& g = a.view.generation;
+  auto const missing = count_of(a, agent_health::missing);
+  if (g.state != coordination::generation_state::registering || missing == 0 ||
+      g.started + a.view.spec.stuck_after > f.now)
+    return;
+  auto const who = those(a, [](auto const& t) { return t.health == agent_health::missing; });
+  alert item{.rule = "agents-missing", .subject = a.view.spec.name, .count = missing};
+  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not there yet";
+  item.detail = some_of(who.names, missing) + "; the first of " +
+                std::to_string(a.view.spec.size()) + " registered then and waits";
+  item.since = g.started;
+  item.link = tasks_page(a, "MISSING");
+  out.push_back(std::move(item));
+}
+
+void agents_in_error(agents_facts const& a, alerts& out) {
+  auto const& g = a.view.generation;
+  auto const count = count_of(a, agent_health::error);
+  // A failed run has an item of its own, which says where it began.
+  if (count == 0 || g.state == coordination::generation_state::failed) return;
+  auto const who = those(a, [](auto const& t) { return t.health == agent_health::error; });
+  alert item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};
+  item.title = count == 1 && who.first
+                   ? name_of(*who.first) + " of cluster " + a.view.spec.name + " is in error"
+                   : plural(count, "task") + " of cluster " + a.view.spec.name + " in error";
+  if (count > 1) item.detail = some_of(who.names, count);
+  if (who.first && who.first->error)
+    item.detail += (item.detail.empty() ? "" : "; ") + who.first->error->message;
+  item.since = who.since == core::never ? g.started : who.since;
+  item.link = tasks_page(a, "ERROR");
+  out.push_back(std::move(item));
+}
+
+// Those who keep a barrier waiting are named with it.
+void late_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
+  auto const [names, since, first, count] =
+      those(a, [](auto const& t) { return t.health == agent_health::late && t.late_for.empty(); });
+  if (count == 0) return;
+  alert item{.rule = "agents-late", .subject = a.view.spec.name, .count = count};
+  item.severity = alert_severity::warning;
+  item.title = count == 1 ? names[0] + " of cluster " + a.view.spec.name + " is late"
+                          : plural(count, "task") + " of cluster " + a.view.spec.name + " late";
+  item.detail = (count > 1 ? some_of(names, count) + "; " : "") +
+                "no heartbeat since then; lost after " + length_of(a.view.spec.heartbeat_timeout);
+  item.since = since == core::never ? f.now : since;
+  item.link = tasks_page(a, "LATE");
+  out.push_back(std::move(item));
+}
+
+void unheard_notices(agents_facts const& a, alerts& out) {
+  auto const& u = a.unheard;
+  if (u.count == 0) return;
+  auto const& cluster = a.view.spec.name;
+  alert item{.rule = "notice-unheard", .subject = cluster, .count = u.count};
+  if (!u.notice_is_set) item.severity = alert_severity::warning;
+  item.title = (u.count == 1 ? u.first[0] + " of cluster " + cluster + " hears"
+                             : plural(u.count, "task") + " of cluster " + cluster + " hear") +
+               (u.notice_is_set ? " nothing of the preemption notice that is set"
+                                : " no preemption notice any more");
+  item.detail = (u.count > 1 ? some_of(u.first, u.count) + "; " : "") +
+                "the wait for it was lost with a connection or an earlier server, and JAX does not "
+                "wait again: muster.jax.renew_preemption_sync() does";
+  item.since = u.since;
+  item.link = page_link("/tasks", {{"cluster", cluster}});
+  out.push_back(std::move(item));
+}
+
+void stuck_barriers(agents_facts const& a, alerts& out) {
+  for (auto const& [cluster, b] : a.stuck) {
+    alert item{.rule = "barrier-stuck", .subject = cluster + "/" + b.id};
+    auto const missing = b.participants - b.arrived_count;
+    std::vector<std::string> names;
+    for (auto const& m : b.missing) {
+      if (names.size() == 3) break;
+      names.push_back(m.name + (m.peer.empty() ? " (never came)" : ""));
+    }
+    item.title = plural(missing, "task") + " missing at barrier " + b.id;
+    item.detail = some_of(names, missing) + "; " + std::to_string(b.arrived_count) + " of " +
+                  std::to_string(b.participants) + " wait in cluster " + cluster;
+    item.since = b.started;
+    item.count = missing;
+    item.link = page_link("/barriers", {{"id", b.id}, {"cluster", cluster}});
+    if (auto const id = shell_word(b.id))
+      item.command = "muster barriers show " + *id + " --cluster " + cluster;
+    out.push_back(std::move(item));
+  }
+}
+
+}  // namespace muster::web

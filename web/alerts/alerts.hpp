@@ -1,0 +1,115 @@
+// What needs a person: one item for one cause, each with since when it lasts and where to look. An
+// item is there for as long as its cause is; what is over, or normal (a worker that was drained, a
+// closure that was requeued and ran elsewhere), is none. Rules are pure functions of facts that
+// were copied from the engine; any thread.
+//
+// Bounded: no list of facts has more than its _max, and rules name at most three of many.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/core/api/waiting_views.hpp"
+#include "server/core/coordination/api/views.hpp"
+#include "server/history/jobs/pages.hpp"
+#include "web/json/members.hpp"
+
+namespace muster::web {
+
+namespace coordination = core::coordination;
+
+enum class alert_severity : std::uint8_t { error, warning };
+
+struct alert {
+  std::string rule{};     ///< "task-lost"
+  std::string subject{};  ///< tells items of one rule apart; with it the name of a row
+  alert_severity severity = alert_severity::error;
+  std::string title{};       ///< what is wrong
+  std::string detail{};      ///< the cause, as far as it is known
+  core::time_point since{};  ///< never: nobody knows
+  std::uint64_t count = 1;   ///< of what the title is about
+  std::string link{};        ///< of the page: a path with its query
+  std::string command{};     ///< that helps, or tells more; may be empty
+};
+
+/// A barrier that waits for somebody.
+struct stuck_barrier {
+  std::string cluster;
+  coordination::barrier_view view;  ///< with who is missing
+};
+
+/// What the rules look at, of one cluster's closures.
+struct pool_facts {
+  static constexpr std::size_t tasks_max = 200;
+  static constexpr std::size_t failed_jobs_max = 20, failed_sessions_max = 3;
+  static constexpr std::size_t functions_max = 50;
+
+  std::string cluster;  ///< empty: the main one
+  core::overview_view overview;
+  std::vector<core::function_view> unserved;   ///< have closures queued, no worker has them
+  std::vector<core::task_view> lost, late;     ///< the first tasks_max
+  history::failed_jobs failed;                 ///< of the last hour
+  history::failed_sessions failed_sessions;    ///< the same
+  core::time_point waits_since = core::never;  ///< something has, for a worker
+  core::unmet_demand_view unmet_demand;
+  core::gangs_view gangs;
+  std::uint64_t closures = 0, closures_max = 0;
+  core::time_point disk_fails_since = core::never;
+};
+
+/// The same of its agents.
+struct agents_facts {
+  static constexpr std::size_t agents_max = 200;
+  static constexpr std::size_t barriers_max = 20;
+
+  coordination::cluster_view view;
+  std::vector<coordination::agent_view> troubled;  ///< missing, late or in error; the first
+  std::vector<stuck_barrier> stuck;
+  coordination::unheard_notices unheard;
+};
+
+/// What is written to --data-dir.
+struct journal_facts {
+  core::time_point failed_since = core::never;
+  std::string failure;
+};
+
+struct alert_facts {
+  core::time_point now{};
+  core::duration late_after{};
+  std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
+  journal_facts journal;       ///< of the server
+  std::vector<pool_facts> pools;
+  std::vector<agents_facts> agents;
+};
+
+/// Tells items apart: rows of the topic are named so.
+std::string key_of(alert const& i);
+void members(member_list const& m, alert const& i);
+
+/// Errors first, and of them what has lasted longest.
+std::vector<alert> alerts_of(alert_facts const& f);
+
+// The rules, one for one kind of cause.
+using alerts = std::vector<alert>;
+void lost_tasks(pool_facts const& p, alerts& out);
+void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out);
+void failed_jobs(pool_facts const& p, alerts& out);
+void failed_sessions(pool_facts const& p, alerts& out);
+void without_worker(pool_facts const& p, alert_facts const& f, alerts& out);
+void unmet_demands(pool_facts const& p, alerts& out);
+void impossible_gangs(pool_facts const& p, alerts& out);
+void nothing_finishes(pool_facts const& p, alerts& out);
+void closures_exclusive(pool_facts const& p, alerts& out);
+void nearly_full(pool_facts const& p, alerts& out);
+void disk_fails(pool_facts const& p, alerts& out);
+void journal_fails(journal_facts const& j, alerts& out);
+void failed_run(agents_facts const& a, alerts& out);
+void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);
+void agents_in_error(agents_facts const& a, alerts& out);
+void late_agents(agents_facts const& a, alert_facts const& f, alerts& out);
+void stuck_barriers(agents_facts const& a, alerts& out);
+void unheard_notices(agents_facts const& a, alerts& out);
+
+}  // namespace muster::web

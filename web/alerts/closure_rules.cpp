@@ -1,0 +1,236 @@
+// What can be wrong with closures and their workers.
+#include "server/hub/id_text.hpp"
+#include "web/alerts/alerts.hpp"
+#include "web/alerts/words.hpp"
+
+namespace muster::web {
+namespace {
+
+std::string name_of(core::task_view const& t) {
+  return t.job + ":" + std::to_string(t.index);
+}
+
+std::string worker_page(core::task_view const& t, pool_facts const& p) {
+  return page_link("/workers/" + name_of(t), {{"cluster", p.cluster}});
+}
+
+// What most of them have in common; empty when it is not more than half.
+template <class Of>
+std::string common(std::vector<core::task_view> const& tasks, Of const& of) {
+  for (auto const& candidate : tasks) {
+    auto const& text = of(candidate);
+    if (text.empty()) continue;
+    std::size_t same = 0;
+    for (auto const& t : tasks) same += of(t) == text;
+    if (same * 2 > tasks.size()) return text;
+  }
+  return {};
+}
+
+void about_tasks(alert item, std::vector<core::task_view> const& tasks, std::uint64_t count,
+                 std::string const& is, std::string const& state, pool_facts const& p,
+                 alerts& out) {
+  if (count == 0 || tasks.empty()) return;
+  std::vector<std::string> names;
+  item.since = tasks[0].since;
+  for (auto const& t : tasks) {
+    if (names.size() < 3) names.push_back(name_of(t));
+    item.since = std::min(item.since, t.since);
+  }
+  auto const why = common(tasks, [](auto const& t) { return t.error; });
+  auto const host = common(tasks, [](auto const& t) { return t.host; });
+  item.subject = p.cluster;
+  item.count = count;
+  item.title = count == 1 ? names[0] + " is " + is : plural(count, "worker") + " are " + is;
+  if (count > 1) item.detail = some_of(names, count);
+  auto const add = [&item](std::string const& text) {
+    if (!text.empty()) item.detail += (item.detail.empty() ? "" : "; ") + text;
+  };
+  add(why);
+  if (!host.empty()) add(count == 1 ? "on " + host : "most of them on " + host);
+  item.link = count == 1 ? worker_page(tasks[0], p)
+                         : page_link("/tasks", {{"state", state}, {"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
+}  // namespace
+
+void lost_tasks(pool_facts const& p, alerts& out) {
+  about_tasks({.rule = "worker-lost"}, p.lost, p.overview.tasks_error, "lost", "ERROR", p, out);
+}
+
+void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out) {
+  alert item{.rule = "worker-late", .severity = alert_severity::warning};
+  item.detail = "no heartbeat for more than " + length_of(f.late_after);
+  about_tasks(std::move(item), p.late, p.overview.tasks_late, "late", "LATE", p, out);
+}
+
+void failed_jobs(pool_facts const& p, alerts& out) {
+  auto const label = [](core::job_view const& j) {
+    return j.name.empty() ? core::text(j.id) : j.name;
+  };
+  constexpr std::size_t singly = 3;
+  if (p.failed.count > singly) {
+    std::vector<std::string> names;
+    for (auto const& j : p.failed.newest) names.push_back(label(j));
+    auto const& newest = p.failed.newest.front();
+    alert item{.rule = "jobs-failed", .subject = p.cluster, .count = p.failed.count};
+    item.title = plural(p.failed.count, "job") + " failed within an hour";
+    item.detail = some_of(names, p.failed.count);
+    if (newest.error) item.detail += "; the newest: " + newest.error->message;
+    item.since = newest.finished;
+    item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
+    out.push_back(std::move(item));
+    return;
+  }
+  for (auto const& j : p.failed.newest) {
+    alert item{.rule = "job-failed", .subject = core::text(j.id)};
+    item.title = "Job " + label(j) + " failed";
+    item.detail = j.error ? j.error->message : plural(j.counts.failed, "closure") + " failed";
+    item.since = j.finished;
+    item.count = j.counts.failed;
+    item.link =
+        page_link("/jobs/" + core::text(j.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
+    // With the same arguments what could not be read would fail again.
+    bool const again = !j.error || j.error->kind != core::failure_kind::input;
+    item.command = (again ? "muster retry " : "muster explain ") + core::text(j.id);
+    out.push_back(std::move(item));
+  }
+}
+
+// While a session goes on its program may well deal with an error: a warning, as long as it is
+// news.
+void failed_sessions(pool_facts const& p, alerts& out) {
+  for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
+    auto const label = s.name.empty() ? core::text(s.id) : s.name;
+    alert item{.rule = "session-failed", .subject = core::text(s.id)};
+    bool const over = s.state == core::job_state::failed;
+    if (!over) item.severity = alert_severity::warning;
+    item.title = over ? "Session " + label + " failed"
+                      : plural(s.counts.failed, "closure") + " of session " + label + " failed";
+    if (!s.client.empty()) item.detail = "of " + s.client;
+    if (auto const& cause = why ? why : s.error; cause)
+      item.detail += (item.detail.empty() ? "" : "; ") + cause->message;
+    item.since = at;
+    item.count = s.counts.failed;
+    item.link =
+        page_link("/jobs/" + core::text(s.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
+    item.command =
+        over ? "muster jobs " + core::text(s.id) : "muster explain " + core::text(closure);
+    out.push_back(std::move(item));
+  }
+  auto const rest = p.failed_sessions.count - p.failed_sessions.newest.size();
+  if (rest == 0) return;
+  alert item{.rule = "sessions-failed", .subject = p.cluster, .count = rest};
+  item.severity = alert_severity::warning;
+  item.title = "closures of " + plural(rest, "more session") + " failed within an hour";
+  item.since = p.failed_sessions.newest.back().at;
+  item.link = page_link("/sessions", {{"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
+void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
+  auto const queued = p.overview.closures.queued;
+  if (queued == 0) return;
+  auto const connected = p.overview.tasks_connected + p.overview.tasks_late;
+  auto const all = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  if (connected == 0) {
+    alert item{.rule = "no-worker", .subject = p.cluster, .count = queued};
+    item.title = plural(queued, "closure") + " queued and no worker is connected";
+    item.detail = p.cluster.empty() ? "They start when a worker joins"
+                                    : "They start when a worker joins cluster " + p.cluster;
+    item.since = p.waits_since;
+    item.link = all;
+    item.command = "muster worker --server " +
+                   (f.worker_address.empty() ? "HOST:8476" : f.worker_address) +
+                   cluster_flag(p.cluster);
+    out.push_back(std::move(item));
+    return;
+  }
+  for (auto const& fn : p.unserved) {
+    alert item{.rule = "no-function", .subject = p.cluster + "/" + fn.name};
+    item.count = fn.queued;
+    item.title = plural(fn.queued, "closure") + " of " + fn.name + " queued, no worker has it";
+    item.detail = fn.ever_had ? "the workers that had it have gone"
+                              : "no worker has had it since the server began: is its name right?";
+    item.since = p.waits_since;
+    item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+    out.push_back(std::move(item));
+  }
+}
+
+void nothing_finishes(pool_facts const& p, alerts& out) {
+  auto const& o = p.overview;
+  if (o.quiet_since == core::time_point{}) return;
+  alert item{.rule = "nothing-finishes", .subject = p.cluster};
+  item.title = "Nothing finishes";
+  item.count = o.closures.running;
+  item.detail = plural(o.closures.running, "closure") + " running, " +
+                plural(o.closures.queued, "closure") + " queued";
+  item.since = o.quiet_since;
+  item.link = page_link("/jobs", {{"state", "RUNNING"}, {"cluster", p.cluster}});
+  if (!o.oldest_running.empty()) {
+    auto const& oldest = o.oldest_running.front();
+    item.detail += "; the oldest: " + oldest.function + " on " + oldest.worker;
+    item.link = page_link("/closures/" + core::text(oldest.closure), {{"cluster", p.cluster}});
+    item.command = "muster explain " + core::text(oldest.closure);
+  }
+  out.push_back(std::move(item));
+}
+
+void closures_exclusive(pool_facts const& p, alerts& out) {
+  for (auto const& c : p.overview.exclusive) {
+    alert item{.rule = "closure-alone", .subject = core::text(c.closure)};
+    item.title = c.function + " has lost " + plural(c.workers_lost, "worker");
+    item.detail =
+        c.worker.empty() ? "it waits for a worker of its own" : "it runs alone on " + c.worker;
+    item.since = c.since;
+    auto const job = c.job == core::session_id{} ? std::string() : core::text(c.job);
+    item.link =
+        page_link("/closures/" + core::text(c.closure), {{"job", job}, {"cluster", p.cluster}});
+    item.command = "muster cancel " + core::text(c.closure);
+    out.push_back(std::move(item));
+  }
+  auto const rest = p.overview.closures_exclusive - p.overview.exclusive.size();
+  if (rest == 0) return;
+  alert item{.rule = "closures-alone", .subject = p.cluster, .count = rest};
+  item.title = plural(rest, "more closure") + " lost worker after worker";
+  item.since = p.overview.exclusive.back().since;
+  out.push_back(std::move(item));
+}
+
+void nearly_full(pool_facts const& p, alerts& out) {
+  if (p.closures_max == 0 || p.closures * 10 < p.closures_max * 9) return;
+  alert item{.rule = "closures-full", .subject = p.cluster};
+  item.severity = alert_severity::warning;
+  item.title = plural(p.closures, "closure") + " of at most " + std::to_string(p.closures_max);
+  item.detail = "full, submissions are refused: finished jobs that nobody needs can be deleted";
+  item.since = core::never;  // nobody knows since when
+  item.count = p.closures;
+  item.link = page_link("/jobs", {{"cluster", p.cluster}});
+  out.push_back(std::move(item));
+}
+
+void disk_fails(pool_facts const& p, alerts& out) {
+  if (p.disk_fails_since == core::never) return;
+  alert item{.rule = "disk-fails", .subject = p.cluster};
+  item.title = "Values cannot be written to --spill-dir";
+  item.detail =
+      "they stay in memory, and the oldest are dropped when that is full; the events "
+      "say why";
+  item.since = p.disk_fails_since;
+  item.link = page_link("/events", {{"q", "spill"}});
+  out.push_back(std::move(item));
+}
+
+void journal_fails(journal_facts const& j, alerts& out) {
+  if (j.failed_since == core::never) return;
+  alert item{.rule = "journal-fails", .subject = {}};
+  item.title = "Nothing can be written to --data-dir";
+  item.detail = j.failure;
+  item.since = j.failed_since;
+  item.link = page_link("/events", {{"q", "journal"}});
+  out.push_back(std::move(item));
+}
+
+}  // namespace muster::web

@@ -1,0 +1,97 @@
+// What waits for workers that are not there: unmet demand of closures, and gangs.
+#include "server/core/words/explanation_words.hpp"
+#include "server/hub/id_text.hpp"
+#include "web/alerts/alerts.hpp"
+#include "web/alerts/words.hpp"
+
+namespace muster::web {
+namespace {
+
+// More are counted in one item.
+constexpr std::size_t singly = 3;
+
+std::string text_of(core::closure_options const& needs) {
+  std::string text;
+  auto const add = [&text](std::string const& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (!needs.task_job.empty())
+    add(needs.task_job + (needs.task_index < 0 ? "" : ":" + std::to_string(needs.task_index)));
+  for (auto const& [name, value] : needs.labels) add(name + "=" + value);
+  for (auto const& [name, amount] : needs.resources) add(name + "=" + std::to_string(amount));
+  return text;
+}
+
+std::string closure_page(core::closure_id c, core::session_id job, pool_facts const& p) {
+  auto const id = job == core::session_id{} ? std::string() : core::text(job);
+  return page_link("/closures/" + core::text(c), {{"job", id}, {"cluster", p.cluster}});
+}
+
+bool has_workers(pool_facts const& p) {
+  return p.overview.tasks_connected + p.overview.tasks_late > 0;
+}
+
+// An item each for the first of them, and one that counts the others: `as_item(one)`, and what
+// `counted(one)` adds up goes into `rest`.
+template <class View, class Item, class Count>
+void tell(std::vector<View const*> const& all, Item const& as_item, Count const& counted,
+          alert rest, std::string_view noun, std::string_view what, alerts& out) {
+  rest.count = 0;
+  rest.since = core::never;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i < singly) {
+      out.push_back(as_item(*all[i]));
+      continue;
+    }
+    rest.count += counted(*all[i]);
+    rest.since = std::min(rest.since, all[i]->since);
+  }
+  if (rest.count == 0) return;
+  rest.title = plural(rest.count, noun) + std::string(what);
+  out.push_back(std::move(rest));
+}
+
+}  // namespace
+
+void unmet_demands(pool_facts const& p, alerts& out) {
+  if (!has_workers(p)) return;  // that has an item of its own
+  std::vector<core::demand_view const*> unmet;
+  for (auto const& w : p.unmet_demand.items) unmet.push_back(&w);
+  auto const item_of = [&p](core::demand_view const& w) {
+    alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
+    item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
+                 (w.workers > 0 ? ", whose workers take none" : ", which no worker has");
+    item.detail = text(w.lack);
+    item.since = w.since;
+    item.link = closure_page(w.first, w.job, p);
+    item.command = "muster explain " + core::text(w.first);
+    return item;
+  };
+  alert rest{.rule = "wishes-unmet", .subject = p.cluster};
+  rest.link = page_link("/gangs", {{"cluster", p.cluster}});
+  tell(
+      unmet, item_of, [](auto const& w) { return w.queued; }, std::move(rest), "more closure",
+      " queued for what no worker has", out);
+}
+
+void impossible_gangs(pool_facts const& p, alerts& out) {
+  if (!has_workers(p)) return;
+  std::vector<core::gang_view const*> impossible;
+  for (auto const& g : p.gangs.items)
+    if (!g.waits.possible) impossible.push_back(&g);
+  auto const item_of = [&p](core::gang_view const& g) {
+    alert item{.rule = "gang-unmet", .subject = core::text(g.first), .count = g.waits.size};
+    item.title =
+        "Gang " + g.waits.name + " of " + plural(g.waits.size, "closure") + " cannot start";
+    item.detail = text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string());
+    item.since = g.since;
+    item.link = closure_page(g.first, g.job, p);
+    item.command = "muster explain " + core::text(g.first);
+    return item;
+  };
+  alert rest{.rule = "gangs-unmet", .subject = p.cluster};
+  rest.link = page_link("/gangs", {{"cluster", p.cluster}});
+  tell(
+      impossible, item_of, [](auto const&) { return 1; }, std::move(rest), "more gang",
+      " that cannot start", out);
+}
+
+}  // namespace muster::web

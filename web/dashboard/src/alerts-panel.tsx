@@ -1,0 +1,118 @@
+// What needs a person, by the server's rules; an item goes when its cause is over, or is put aside by whoever has seen it.
+
+import { useSignal } from '@preact/signals';
+import { keptList } from './kept';
+import { bare } from './model/ansi';
+import { clusterOf, deed, joinAddress, mostUrgentFirst, nameOfItem, typed, urgencyOf, verdict } from './model/alert-list';
+import { age, count, moment, plural } from './model/format';
+import { taskTotals } from './model/map-groups';
+import type { AttentionRow } from './model/protocol';
+import { cluster, frozen, poolOf, slow, store, viewNow } from './page';
+import { Copy } from './parts/copy';
+import { Panel } from './parts/panel';
+import { Mark } from './parts/shape';
+import { follow, picked } from './route';
+
+const SEEN_MAX = 200;
+const seen = keptList('muster.seen', SEEN_MAX);
+
+export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
+
+// Those of the cluster that is looked at; what is about the whole server is in each.
+function items(): AttentionRow[] {
+  const of = picked.value ? cluster() : undefined;
+  const all = mostUrgentFirst(store.attention.all());
+  return of ? all.filter((row) => clusterOf(row) === poolOf(of) || clusterOf(row) === of.name) : all;
+}
+
+// The whole picture in one line.
+export function Verdict() {
+  slow.value;
+  if (store.seq('attention') === null) return null;
+  const open = items().filter((row) => !seen.list.value.includes(nameOfItem(row)));
+  const worst = open.some((row) => row.severity === 'error') ? 'error' : open.length > 0 ? 'late' : 'connected';
+  return (
+    <p class={`verdict is-${worst}-line span-12`} data-testid="verdict" data-state={worst}>
+      <Mark shape={worst} /> <bdi>{bare(verdict(open, calm()))}</bdi>
+    </p>
+  );
+}
+
+function calm(): string {
+  const { counters } = store;
+  const totals = counters && taskTotals(counters.tasks, store.clusters.all());
+  if (!totals || totals.total === 0) return 'Ready. Nobody has joined yet.';
+  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural(counters.jobs.running, 'job')} not ended.`;
+}
+
+export function Attention() {
+  slow.value;
+  const aside = useSignal(false);
+  const all = items();
+  const open = all.filter((row) => !seen.list.value.includes(nameOfItem(row)));
+  const put = all.length - open.length;
+  const shown = aside.value ? all : open;
+  return (
+    <Panel
+      id="attention"
+      title="Alerts"
+      span={12}
+      note={open.length > 1 && 'what goes on first, the newest on top'}
+      aside={
+        put > 0 && (
+          <button type="button" class="plain" data-testid="show-seen" aria-pressed={aside.value} onClick={() => (aside.value = !aside.value)}>
+            {aside.value ? 'Hide' : 'Show'} {count(put)} seen
+          </button>
+        )
+      }
+    >
+      <ul class="attention" data-testid="attention" data-count={shown.length}>
+        {shown.map((item) => (
+          <Item key={nameOfItem(item)} item={item} put={!open.includes(item)} />
+        ))}
+      </ul>
+      {store.attention.more > 0 && <p class="foot">and {store.attention.more} more</p>}
+      {open.length === 0 && store.seq('attention') !== null && <p class="calm">Nothing needs you.{frozen.value ? ' (as of the last update)' : ''}</p>}
+    </Panel>
+  );
+}
+
+function Item({ item, put }: { item: AttentionRow; put: boolean }) {
+  const name = nameOfItem(item);
+  const command = item.command && typed(item.command, location.hostname);
+  return (
+    <li data-testid="attention-item" data-kind={item.rule} data-severity={item.severity} data-urgency={urgencyOf(item)} class={put ? 'is-seen' : ''}>
+      <Mark shape={item.severity === 'error' ? 'error' : 'late'} />
+      <div>
+        <div class="attention-title">
+          {item.link ? (
+            <a href={item.link} onClick={follow}>
+              <bdi>{item.title}</bdi>
+            </a>
+          ) : (
+            <b>
+              <bdi>{item.title}</bdi>
+            </b>
+          )}
+          {item.since_ms > 0 && <time title={moment(item.since_ms)}>{age(viewNow() - item.since_ms)}</time>}
+        </div>
+        {item.detail && (
+          <p title={bare(item.detail)}>
+            <bdi>{bare(item.detail)}</bdi>
+          </p>
+        )}
+      </div>
+      <div class="actions">
+        {item.link && (
+          <a class="button" href={item.link} onClick={follow} data-testid="attention-deed" aria-label={`${deed(item)}: ${item.title}`}>
+            {deed(item)}
+          </a>
+        )}
+        {command && <Copy text={command} what={command} label="Command" />}
+        <button type="button" data-testid="seen" aria-label={`${put ? 'Not seen' : 'Seen'}: ${item.title}`} onClick={() => (put ? seen.drop(name) : seen.add(name))}>
+          {put ? 'Not seen' : 'Seen'}
+        </button>
+      </div>
+    </li>
+  );
+}
