@@ -40,10 +40,7 @@ std::string title_of(json::value const& program) {
 std::string cause_of(json::value const& program) {
   auto const& cause = field_of(program, "cause");
   if (cause.is_null()) return {};
-  auto const task = text_of(cause, "task");
-  auto const host = text_of(cause, "host");
-  auto text = for_terminal(task.empty() ? "" : task + (host.empty() ? "" : " on " + host) + ": ") +
-              for_terminal(text_of(cause, "text"));
+  auto text = for_terminal(text_of(cause, "text"));  // names the task and its host
   auto const& last = list_of(cause, "stderr");
   if (!last.empty()) text += "\n  its last lines on stderr:";
   for (auto const& line : last)

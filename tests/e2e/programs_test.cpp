@@ -31,7 +31,7 @@ std::string submit(cluster& c, std::string const& script, unsigned ranks,
   return std::string(c.post("/api/v1/programs", body).at("id").as_string());
 }
 
-json::value await(cluster& c, std::string const& id, std::string_view state) {
+json::value await_state(cluster& c, std::string const& id, std::string_view state) {
   auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (;;) {
     auto p = c.get("/api/v1/programs/" + id);
@@ -44,7 +44,7 @@ TEST(programs_e2e, ranks_on_two_workers_are_told_who_they_are_and_end_well) {
   cluster c;
   two_workers(c);
   auto const id = submit(c, "echo rank $RANK of $WORLD_SIZE as $MUSTER_TASK_TYPE", 4);
-  EXPECT_EQ(await(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
   auto const ranks = c.get("/api/v1/programs/" + id + "/ranks").at("ranks").as_array();
   ASSERT_EQ(ranks.size(), 4u);
   EXPECT_EQ(ranks[0].at("worker").as_string(), "worker:0");
@@ -61,7 +61,7 @@ TEST(programs_e2e, the_rank_that_fails_is_named_and_all_start_again) {
                          "echo the shard is empty >&2; exit 3; fi; "
                          "[ $MUSTER_RESTART_COUNT = 1 ] || sleep 60",
                          4, R"(,"max_restarts":1)");
-  EXPECT_EQ(await(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
   auto const all = c.get("/api/v1/programs/" + id + "/attempts").at("attempts").as_array();
   ASSERT_EQ(all.size(), 2u);
   auto const& cause = all[0].at("cause").as_object();
@@ -74,9 +74,9 @@ TEST(programs_e2e, cancel_ends_what_runs) {
   cluster c;
   two_workers(c);
   auto const id = submit(c, "sleep 600", 4);
-  EXPECT_EQ(await(c, id, "RUNNING").at("alive").to_number<int>(), 4);
+  EXPECT_EQ(await_state(c, id, "RUNNING").at("alive").to_number<int>(), 4);
   c.post("/api/v1/programs/" + id + "/cancel", {});
-  EXPECT_EQ(await(c, id, "CANCELLED").at("alive").to_number<int>(), 0);
+  EXPECT_EQ(await_state(c, id, "CANCELLED").at("alive").to_number<int>(), 0);
 }
 
 TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
@@ -85,7 +85,7 @@ TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
   auto& first = c.worker({"--index", "0", "--allow-programs", "--program-lease", "2s"});
   ASSERT_TRUE(c.await_tasks(1));
   auto const id = submit(c, "sleep 600", 2);
-  await(c, id, "RUNNING");
+  await_state(c, id, "RUNNING");
   c.worker({"--index", "1", "--allow-programs", "--program-lease", "2s"});
   first.signal(SIGKILL);
   auto const until = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -76,10 +76,11 @@ core::program_tasks read_group(json_check& check, json_ref const& at) {
     group_table().read(check, at, g);
   bool const range = g.tasks.min != 0 || g.tasks.max != 0;
   if (!check.failed() && range == (g.count != 0))
-    check.fail(at, "say either 'count' or 'min' and 'max'");
+    check.fail(impossible(at.path(), "say either 'count' or 'min' and 'max'"));
   if (!range) g.tasks.min = g.tasks.max = g.count;
   if (g.tasks.min == 0) g.tasks.min = 1;
-  if (g.tasks.max == 0) check.fail(at, "'min' needs a 'max'");
+  if (!check.failed() && g.tasks.max == 0)
+    check.fail(impossible(at.path(), "'min' needs a 'max'"));
   return std::move(g.tasks);
 }
 

@@ -30,10 +30,11 @@ std::string controller::waits_for(program const& p) const {
   auto const least = least_ranks(*p.spec);
   auto const of = " of its " + counted(least, "rank");
   auto const fit = "there is room for " + std::to_string(p.would_fit) + of + " on the " +
-                   counted(hosts, "worker") + " that take programs";
+                   counted(hosts, "worker") +
+                   (hosts == 1 ? " that takes programs" : " that take programs");
   if (p.attempts > 0 && p.would_fit == 0 && p.fits_when_idle)
     return "a pause before it starts again";
-  if (!p.fits_when_idle) return fit + ", and there were not for all if they did nothing else";
+  if (!p.fits_when_idle) return fit + "; even idle, they have no room for all";
   return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
 }
 

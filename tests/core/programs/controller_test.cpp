@@ -282,7 +282,7 @@ TEST(programs, its_limits_are_said) {
   };
   EXPECT_EQ(refused(of_workers(5)).field, "tasks.worker");
   EXPECT_EQ(refused(of_workers(5)).limit, 4u);
-  EXPECT_EQ(refused({}).field, "name");
+  EXPECT_EQ(refused({}).field, "tasks");
   auto spec = of_workers(1);
   spec.ends_with = {"chief"};
   EXPECT_EQ(refused(spec).field, "ends_with");

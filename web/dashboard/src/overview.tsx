@@ -1,7 +1,7 @@
 import { AgentProblems } from './agents-panel';
 import { Attention, Verdict } from './alerts-panel';
 import { Charts } from './charts';
-import { Clusters } from './clusters-panel';
+import { Clusters } from './clusters/clusters-panel';
 import { Kept } from './kept-panel';
 import { KeyNumbers } from './key-numbers';
 import { slow, store } from './page';

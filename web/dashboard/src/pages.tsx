@@ -22,7 +22,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/sessions': async () => (await import('./things/sessions-page')).SessionsPage,
   '/barriers': async () => (await import('./barriers')).Barriers,
   '/stragglers': async () => (await import('./stragglers-page')).StragglersPage,
-  '/kv': async () => (await import('./kv')).KeyValues,
+  '/kv': async () => (await import('./keys/kv')).KeyValues,
   '/events': async () => (await import('./events')).Events,
 };
 

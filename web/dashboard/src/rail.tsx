@@ -7,7 +7,7 @@ import { address, follow, page, picked } from './route';
 import { session } from './access/session';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { ClusterPicker } from './cluster-picker';
+import { ClusterPicker } from './clusters/cluster-picker';
 import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
 

@@ -1,14 +1,14 @@
 // Keys like folders, a value in the form that suits it, and who waits for keys that are not there.
 
 import { useSignal } from '@preact/signals';
-import { age, bytes, count, moment } from './model/format';
+import { age, bytes, count, moment } from '../model/format';
 import { folderPath, readFolder, readValue, valuePath, waitsPath, type Folder, type KeyValue, type Waits } from './kv-client';
-import { asHex, asJson, asText, crumbs, looks, type Look } from './model/kv-value';
+import { asHex, asJson, asText, crumbs, looks, type Look } from '../model/kv-value';
 import { KeyWaits } from './kv-waits';
-import { useLooked } from './looked';
-import { cluster, query, slow, viewNow } from './page';
-import { Panel } from './parts/panel';
-import { address, choose, chosen, follow, prefix } from './route';
+import { useLooked } from '../looked';
+import { cluster, query, slow, viewNow } from '../page';
+import { Panel } from '../parts/panel';
+import { address, choose, chosen, follow, prefix } from '../route';
 
 const LARGE = 64 * 1024; // bytes: such values are looked at less often
 

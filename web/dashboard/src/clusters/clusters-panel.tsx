@@ -1,13 +1,13 @@
 // The clusters of agents of this server, and how each is.
 
-import { age, count, moment } from './model/format';
-import { connectedOf } from './model/map-groups';
-import { slow, store, viewNow } from './page';
-import { Bar } from './parts/bar';
-import { Panel } from './parts/panel';
-import type { ClusterRow } from './model/protocol';
-import { Mark, type Shape } from './parts/shape';
-import { address, follow, picked } from './route';
+import { age, count, moment } from '../model/format';
+import { connectedOf } from '../model/map-groups';
+import { slow, store, viewNow } from '../page';
+import { Bar } from '../parts/bar';
+import { Panel } from '../parts/panel';
+import type { ClusterRow } from '../model/protocol';
+import { Mark, type Shape } from '../parts/shape';
+import { address, follow, picked } from '../route';
 
 const SHAPES: Record<ClusterRow['state'], Shape> = { WAITING: 'waiting', REGISTERING: 'restarting', RUNNING: 'connected', FAILED: 'error', FINISHED: 'disconnected' };
 

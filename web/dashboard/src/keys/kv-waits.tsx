@@ -1,9 +1,9 @@
 // Parked waits for keys, by key and by task.
 
 import { useSignal } from '@preact/signals';
-import { age, count, plural } from './model/format';
+import { age, count, plural } from '../model/format';
 import type { Waits } from './kv-client';
-import { Panel } from './parts/panel';
+import { Panel } from '../parts/panel';
 
 const SHOWN = 12;
 const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2') || 'unknown';

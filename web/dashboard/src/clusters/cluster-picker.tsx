@@ -1,6 +1,6 @@
-import { cluster, slow, store } from './page';
-import { Panel } from './parts/panel';
-import { choose, follow, page, picked } from './route';
+import { cluster, slow, store } from '../page';
+import { Panel } from '../parts/panel';
+import { choose, follow, page, picked } from '../route';
 
 // Which cluster the page is about. All pages obey it, and it goes along from page to page; a page that can only be about
 // one shows which. There is nothing to pick when there is one.

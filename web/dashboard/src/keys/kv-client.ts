@@ -1,6 +1,6 @@
 // Keys over REST, on demand: millions of them are never sent to a page that shows a folder.
 
-import { ask, Gone } from './rest';
+import { ask, Gone } from '../rest';
 
 export interface KeyEntry {
   key: string;

@@ -1,0 +1,117 @@
+// Programs over REST as far as nobody takes them: tests/e2e/programs_test.cpp has ranks of real
+// workers.
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+constexpr auto programs = "/api/v1/programs";
+
+struct program_requests : web_fixture {
+  std::string submitted(std::string const& body = R"({"command":["true"],"tasks":{"worker":2}})") {
+    auto const id = text_at(post_json(programs, body, 201), "/id");
+    return programs + ("/" + id);
+  }
+};
+
+TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait_for) {
+  start();
+  auto const path = submitted(R"({"name":"train","command":["a","b"],"per_worker":2,
+      "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
+               "ps":{"count":1}},
+      "env":{"SECRET":"hidden"},"working_dir":"/w","max_restarts":3,"grace":"2s","restart_grace":"1s",
+      "deadline":"1h","priority":2,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
+  auto const p = get_json(path);
+  EXPECT_EQ(text_at(p, "/name"), "train");
+  EXPECT_EQ(text_at(p, "/state"), "PENDING");
+  EXPECT_EQ(text_at(p, "/waits_for"), "no worker that takes programs is connected");
+  EXPECT_EQ(p.at("grace_ms"), 2'000);
+  EXPECT_EQ(p.at("tasks").at("worker").at("max"), 3);
+  EXPECT_EQ(json::serialize(p).find("hidden"), std::string::npos) << "values are shown to nobody";
+  EXPECT_EQ(get_json(path + "/ranks").at("ranks").as_array().size(), 0u);
+  EXPECT_EQ(get_json(path + "/attempts").at("attempts").as_array().size(), 0u);
+  EXPECT_EQ(text_at(get_json(programs), "/programs/0/name"), "train");
+  EXPECT_EQ(get_json(std::string(programs) + "?state=running").at("programs").as_array().size(),
+            0u);
+}
+
+TEST_F(program_requests, with_the_same_key_are_one) {
+  start();
+  auto const body = R"({"command":["true"],"tasks":{"worker":1},"idempotency_key":"once"})";
+  auto const path = submitted(body);
+  EXPECT_EQ(programs + ("/" + text_at(post_json(programs, body, 200), "/id")), path);
+}
+
+TEST_F(program_requests, end_by_cancel_and_stop_and_are_forgotten) {
+  start();
+  for (auto const* how : {"/cancel", "/stop"}) {
+    auto const path = submitted();
+    EXPECT_EQ(send("DELETE", path).status, 409u) << "it has not ended";
+    post_json(path + how, "", 200);
+    auto const p = get_json(path);
+    EXPECT_EQ(text_at(p, "/state"), "CANCELLED") << how << ": no rank of it ever ran";
+    EXPECT_FALSE(p.at("finished_ms").is_null());
+    post_json(path + "/restart", "", 409);
+    EXPECT_EQ(send("DELETE", path).status, 204u);
+    EXPECT_EQ(get(path).status, 404u);
+  }
+}
+
+TEST_F(program_requests, that_wait_may_be_asked_to_start_again) {
+  start();
+  auto const path = submitted();
+  post_json(path + "/restart", "", 200);
+  EXPECT_EQ(text_at(get_json(path), "/state"), "PENDING");
+}
+
+TEST_F(program_requests, that_cannot_be_name_the_field) {
+  start();
+  auto const field = [&](std::string const& body, unsigned status) {
+    return text_at(post_json(programs, body, status), "/field");
+  };
+  EXPECT_EQ(field(R"({"tasks":{"worker":1}})", 422), "command");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{}})", 422), "tasks");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":{"count":1,"max":2}}})", 422),
+            "tasks.worker");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":{"min":1}}})", 422), "tasks.worker");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"upload":"."})", 400), "upload");
+  post_json(programs, R"({"cluster":"moon","command":["true"],"tasks":{"worker":1}})", 404);
+}
+
+TEST_F(program_requests, are_listed_a_page_at_a_time) {
+  start();
+  auto const first = submitted(), second = submitted();
+  auto const page = get_json(std::string(programs) + "?limit=1");
+  EXPECT_EQ(programs + ("/" + text_at(page, "/programs/0/id")), second);
+  auto const next = text_at(page, "/next_page_token");
+  EXPECT_EQ(
+      programs + ("/" + text_at(get_json(std::string(programs) + "?limit=1&page_token=" + next),
+                                "/programs/0/id")),
+      first);
+}
+
+TEST_F(program_requests, need_leave_and_are_their_submitters) {
+  start_guarded();
+  auto const body = R"({"command":["true"],"tasks":{"worker":1}})";
+  EXPECT_EQ(send_as(make_token(core::role::submitter), "POST", programs, body).status, 403u);
+  auto const mine = make_token(core::role::submitter, {}, true);
+  auto const made = send_as(mine, "POST", programs, body);
+  ASSERT_EQ(made.status, 201u) << made.body;
+  auto const p = json::parse(made.body);
+  EXPECT_FALSE(text_at(p, "/submitted_by").empty());
+  auto const cancel = programs + ("/" + text_at(p, "/id")) + "/cancel";
+  EXPECT_EQ(send_as(make_token(core::role::submitter, {}, true), "POST", cancel).status, 403u);
+  EXPECT_EQ(send_as(mine, "POST", cancel).status, 200u);
+}
+
+TEST_F(program_requests, have_a_limit) {
+  core::config config;
+  config.programs.programs_max = 1;
+  start({}, config);
+  submitted();
+  auto const full = post_json(programs, R"({"command":["true"],"tasks":{"worker":1}})", 429);
+  EXPECT_EQ(text_at(full, "/code"), "RESOURCE_EXHAUSTED");
+}
+
+}  // namespace
+}  // namespace muster::web::test
