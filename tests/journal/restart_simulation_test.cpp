@@ -42,9 +42,11 @@ TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) 
 TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_behind) {
   auto const all = play<session_world>(GetParam());
   if (!sanitized) expect_reached(all, {{"raised", seeds / 100}});  // rare
+  // A client that resumes waits for the disk, so it schedules less; few seeds differ much.
+  auto const scheduled = (sanitized ? 25 : 30) * seeds;
   expect_reached(all, {{"crashes", 4 * seeds},
                        {"opened", 4 * seeds},
-                       {"scheduled", 30 * seeds},
+                       {"scheduled", scheduled},
                        {"told", 30 * seeds},
                        {"repeated", 2 * seeds},
                        {"resumed", 4 * seeds},
