@@ -275,6 +275,15 @@ TEST(programs, a_second_one_with_the_same_key_is_the_first) {
   EXPECT_EQ(again.value(), (program_reply{p, false}));
 }
 
+TEST(programs, values_of_its_environment_are_shown_to_nobody) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.env = {{"SECRET", "hidden"}};
+  auto const p = b.submit(spec);
+  EXPECT_EQ(b.core.look(p).value().spec.env, (named_texts{{"SECRET", ""}}));
+  EXPECT_EQ(b.core.list({}, 1, {}).front().spec.env, (named_texts{{"SECRET", ""}}));
+}
+
 TEST(programs, its_limits_are_said) {
   bench b({.programs_max = 1, .finished_max = 1, .ranks_max = 4});
   auto const refused = [&](program_spec spec) {

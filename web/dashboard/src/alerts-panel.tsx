@@ -108,7 +108,7 @@ function Item({ item, put }: { item: AttentionRow; put: boolean }) {
             {deed(item)}
           </a>
         )}
-        {command && <Copy text={command} what={command} label="Command" />}
+        {command && <Copy text={command} what={command} label="Copy command" />}
         <button type="button" data-testid="seen" aria-label={`${put ? 'Not seen' : 'Seen'}: ${item.title}`} onClick={() => (put ? seen.drop(name) : seen.add(name))}>
           {put ? 'Not seen' : 'Seen'}
         </button>
