@@ -114,7 +114,9 @@ struct program_limits {
   std::uint32_t ranks_max = 4'096;         // of one program. More: refused
   std::uint32_t worker_ranks_max = 1'024;  // on one worker. No more are placed there
   std::size_t types_max = 32;
+  std::size_t names_max = 64;  // resources, labels of a type; ends. More: refused, as all below
   std::size_t command_bytes_max = 128u << 10;  // with its words' ends; of each command
+  std::size_t orders_bytes_max = 4u << 20;     // commands of all ranks that one worker may get
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
   std::size_t attempts_kept = 32;                 // of one program. More: the oldest is forgotten

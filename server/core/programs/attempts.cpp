@@ -121,6 +121,7 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
   check(r.alive, "a rank dies once");
   r.alive = false;
   r.seen.state = state_of(how);
+  r.well = how.well() && !how.lease_ran_out;
   r.seen.ended = now;
   r.seen.exit_status = how.exit_status;
   r.seen.signal = how.signal;

@@ -29,13 +29,17 @@ status too_long(std::string field, std::size_t is, std::size_t max) {
                      std::to_string(is) + " bytes, the limit is " + std::to_string(max), max);
 }
 
+std::size_t bytes_of(std::vector<std::string> const& command) {
+  std::size_t sum = 0;
+  for (auto const& word : command) sum += word.size() + 1;
+  return sum;
+}
+
 status valid_command(std::string const& field, std::vector<std::string> const& command,
                      program_limits const& limits) {
-  std::size_t bytes = 0;
-  for (auto const& word : command) {
+  for (auto const& word : command)
     if (has_nul(word)) return wrong_field(field, "a word has a NUL in it");
-    bytes += word.size() + 1;
-  }
+  auto const bytes = bytes_of(command);
   if (bytes > limits.command_bytes_max) return too_long(field, bytes, limits.command_bytes_max);
   if (!command.empty() && command.front().empty())
     return wrong_field(field, "the first word is empty");
@@ -55,6 +59,34 @@ status valid_env(program_spec const& spec, program_limits const& limits) {
   return bytes > limits.env_bytes_max ? too_long("env", bytes, limits.env_bytes_max) : status{};
 }
 
+// So many that a list of them is no work, each a name of which nobody has two.
+template <class Value>
+status valid_names(std::string const& field, std::vector<std::pair<std::string, Value>> const& all,
+                   program_limits const& limits) {
+  std::set<std::string_view> names;
+  for (auto const& [name, value] : all) {
+    if (name.empty() || name.size() > name_bytes_max)
+      return wrong_field(field, "a name has 1 to " + std::to_string(name_bytes_max) + " bytes");
+    if (!names.insert(name).second) return wrong_field(field, "'" + name + "' is given twice");
+  }
+  if (all.size() <= limits.names_max) return {};
+  return wrong_field(field, "more than " + std::to_string(limits.names_max), limits.names_max);
+}
+
+// An order has a rank's command in it, and a worker gets the orders for its ranks in one message.
+status valid_orders(program_spec const& spec, program_limits const& limits) {
+  std::uint64_t sum = 0;
+  for (auto const& t : spec.tasks) {
+    auto const there = std::min(t.max, limits.worker_ranks_max);
+    sum += bytes_of(t.command.empty() ? spec.command : t.command) * there;
+  }
+  if (sum <= limits.orders_bytes_max) return {};
+  return wrong_field("command",
+                     std::to_string(sum) + " bytes for all ranks of a worker, the limit is " +
+                         std::to_string(limits.orders_bytes_max),
+                     limits.orders_bytes_max);
+}
+
 status valid_group(program_tasks const& t, program_spec const& spec, program_limits const& limits) {
   auto const field = "tasks." + t.type;
   if (!is_name(t.type) || t.type.size() > type_bytes_max)
@@ -67,12 +99,18 @@ status valid_group(program_tasks const& t, program_spec const& spec, program_lim
         field, std::to_string(t.max) + " tasks, the limit is " + std::to_string(limits.ranks_max),
         limits.ranks_max);
   if (t.type == "chief" && t.max > 1) return wrong_field(field, "there is one chief at most");
+  if (auto wrong = valid_names(field + ".resources", t.resources, limits); !wrong.ok())
+    return wrong;
+  if (auto wrong = valid_names(field + ".labels", t.labels, limits); !wrong.ok()) return wrong;
   if (t.command.empty() && spec.command.empty())
     return wrong_field("command", "required, unless each type of tasks has its own");
   return valid_command(field + ".command", t.command, limits);
 }
 
-status valid_ends(program_spec const& spec) {
+status valid_ends(program_spec const& spec, program_limits const& limits) {
+  if (spec.ends_with.size() > limits.names_max)
+    return wrong_field("ends_with", "more than " + std::to_string(limits.names_max),
+                       limits.names_max);
   for (auto const& named : spec.ends_with) {
     bool const known = std::any_of(spec.tasks.begin(), spec.tasks.end(), [&](auto const& t) {
       if (named == t.type) return true;
@@ -117,7 +155,8 @@ status valid(program_spec const& spec, program_limits const& limits) {
     return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
   if (spec.metadata.size() > limits.metadata_bytes_max)
     return too_long("metadata", spec.metadata.size(), limits.metadata_bytes_max);
-  return valid_ends(spec);
+  if (auto wrong = valid_orders(spec, limits); !wrong.ok()) return wrong;
+  return valid_ends(spec, limits);
 }
 
 }  // namespace muster::core::programs

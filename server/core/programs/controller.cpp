@@ -17,7 +17,7 @@ result<program_reply> controller::submit(time_point now, program_spec spec) {
   if (spec.deadline > duration{}) p.deadline = now + spec.deadline;
   p.spec = std::make_shared<program_spec const>(std::move(spec));
   auto& added = table_.add(std::move(p));
-  if (added.deadline != never) alarms_.set(added.deadline, alarm::deadline, raw(added.id));
+  if (added.deadline != never) alarms_.set(added.deadline, program_alarm::deadline, raw(added.id));
   course_.enter(added, program_state::pending);
   placer_.look_again();
   return program_reply{added.id, true};

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "server/core/api/program_views.hpp"
-#include "server/core/common/alarms.hpp"
 #include "server/core/programs/placer.hpp"
 
 namespace muster::core::programs {
@@ -67,7 +66,6 @@ class controller {
   std::string invalid() const;
 
  private:
-  enum class alarm : std::uint8_t { deadline };
   /// The rank of the attempt of now, when it is alive there.
   struct found {
     program* of = nullptr;
@@ -87,9 +85,9 @@ class controller {
   port_table ports_{limits_.port_rest};
   program_table table_{limits_};
   attempts attempts_{limits_, hosts_, ports_, ledger_, out_};
-  course course_{table_, attempts_, out_};
+  program_alarms alarms_;
+  course course_{table_, attempts_, alarms_, out_};
   placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_};
-  alarms<alarm> alarms_;
 };
 
 /// What is wrong with it. `limits` stand in the texts.

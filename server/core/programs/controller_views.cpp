@@ -25,15 +25,16 @@ std::uint32_t least_ranks(program_spec const& spec) {
 
 std::string controller::waits_for(program const& p) const {
   if (!p.waits()) return {};
-  auto const hosts = hosts_.attached().size();
+  auto const hosts = hosts_.attached_count();
   if (hosts == 0) return "no worker that takes programs is connected";
   auto const least = least_ranks(*p.spec);
   auto const of = " of its " + counted(least, "rank");
   auto const fit = "there is room for " + std::to_string(p.would_fit) + of + " on the " +
                    counted(hosts, "worker") +
                    (hosts == 1 ? " that takes programs" : " that take programs");
-  if (p.attempts > 0 && p.would_fit == 0 && p.fits_when_idle)
-    return "a pause before it starts again";
+  if (p.pauses) return "a pause before it starts again";
+  if (p.lacks_ports)
+    return "too few ports of its workers' --program-ports are free, or have rested for a minute";
   if (!p.fits_when_idle) return fit + "; even idle, they have no room for all";
   return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
 }

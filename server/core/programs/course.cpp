@@ -1,6 +1,7 @@
 #include "server/core/programs/course.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/check.hpp"
@@ -12,10 +13,10 @@ namespace {
 // An attempt that ran for less is one of those that make the next wait.
 constexpr duration quick = std::chrono::seconds(10);
 
-// The first two are tried again at once.
+// After the first two it is tried again at once.
 duration pause_after(std::uint32_t quick_ends) {
-  if (quick_ends < 2) return {};
-  auto const doubled = std::min(quick_ends - 2, 5u);
+  if (quick_ends <= 2) return {};
+  auto const doubled = std::min(quick_ends - 3, 5u);
   return std::min<duration>(std::chrono::seconds(1u << doubled), std::chrono::seconds(30));
 }
 
@@ -84,9 +85,7 @@ void course::end_attempt(program& p, goal then, duration grace) {
 void course::close(program& p, time_point now) {
   auto& about = p.now.about;
   about.ended = now;
-  bool const well = std::all_of(p.now.ranks.begin(), p.now.ranks.end(), [](rank const& r) {
-    return r.seen.exit_status == 0 && r.seen.signal == 0;
-  });
+  bool const well = std::all_of(p.now.ranks.begin(), p.now.ranks.end(), std::mem_fn(&rank::well));
   switch (p.goal) {
     case goal::run:
       return check(false, "an attempt whose ranks have all ended has been judged");
@@ -111,6 +110,7 @@ void course::close(program& p, time_point now) {
 
 void course::finish(program& p, program_state s, time_point now) {
   p.finished = now;
+  if (p.deadline != never) deadlines_.clear(p.deadline, program_alarm::deadline, raw(p.id));
   if (s == program_state::succeeded) p.cause = {};
   enter(p, s);
   if (s == program_state::failed)

@@ -16,8 +16,8 @@ namespace muster::core::programs {
 class course {
  public:
   /// All outlive it.
-  course(program_table& table, attempts& bodies, output& out)
-      : table_(table), attempts_(bodies), out_(out) {}
+  course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
+      : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
 
   /// Its state is said; also of a new one.
   void enter(program& p, program_state s);
@@ -43,6 +43,7 @@ class course {
 
   program_table& table_;
   attempts& attempts_;
+  program_alarms& deadlines_;
   output& out_;
 };
 

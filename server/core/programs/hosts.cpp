@@ -16,7 +16,7 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   h.incarnation = who.incarnation;
   h.name = who.host;
   h.stream = who.stream;
-  h.address = offer.address;
+  if (h.alive.empty()) h.address = offer.address;  // ports of ranks that live there are known by it
   h.first_port = static_cast<std::uint16_t>(offer.first_port);
   h.last_port = static_cast<std::uint16_t>(offer.last_port);
   h.lease = offer.lease;

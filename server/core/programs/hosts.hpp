@@ -64,6 +64,7 @@ class host_table {
   host const& at(host_number n) const { return hosts_.at(n); }
   /// Those with a stream, by task.
   std::vector<host_number> attached() const;
+  std::size_t attached_count() const { return by_stream_.size(); }
   /// None: it is away, or forgotten.
   stream_id stream_of(host_number n) const {
     auto const it = hosts_.find(n);

@@ -26,6 +26,7 @@ bool placer::start(program& p, time_point now) {
   auto f = look(p, now, amounts::free, true);
   auto where = programs::place(*p.spec, f.rooms);
   p.fits_when_idle = true;
+  p.lacks_ports = false;
   if (where.ranks.empty()) {
     p.would_fit = where.would_fit;
     if (!programs::place(*p.spec, look(p, now, amounts::all, true).rooms).ranks.empty())
@@ -39,7 +40,8 @@ bool placer::start(program& p, time_point now) {
       return false;
     }
   }
-  if (!attempts_.begin(p, where, f.hosts, now)) return false;
+  p.lacks_ports = !attempts_.begin(p, where, f.hosts, now);
+  if (p.lacks_ports) return false;
   course_.begun(p);
   return true;
 }
@@ -90,17 +92,29 @@ void placer::release() {
   reserved_for_ = {};
 }
 
+// Sets when those that wait for a time are to be looked at again.
+void placer::note_times(std::vector<program*> const& waiting, time_point now) {
+  wake_ = never;
+  for (auto* p : waiting) {
+    p->pauses = p->not_before > now;
+    if (p->pauses) wake_ = std::min(wake_, p->not_before);
+    if (p->lacks_ports) wake_ = std::min(wake_, now + looks_for_ports);
+  }
+}
+
 void placer::place(time_point now) {
-  bool const changed = asked_ || ledger_.version() != seen_;
+  bool const changed = asked_ || ledger_.version() != seen_ || now >= wake_;
   if (!changed && now < due_) return;
   auto const waiting = table_.waiting();
-  due_ = never;
+  due_ = wake_ = never;
   if (waiting.empty()) {
     release();
     asked_ = false;
     seen_ = ledger_.version();
     return;
   }
+  auto const others = waiting.size() - 1;
+  if (changed) left_ = others;
   top_up();
   bool const complete = std::all_of(reserved_.begin(), reserved_.end(), [](put_by const& r) {
     return std::all_of(r.missing.begin(), r.missing.end(),
@@ -112,20 +126,20 @@ void placer::place(time_point now) {
     return;
   }
   release();
-  auto const others = waiting.size() - 1;
-  std::size_t tries = 0;
-  for (std::size_t i = 0; i <= others && tries < tries_max; ++i) {
-    auto* const p = waiting[i == 0 ? 0 : 1 + (turn_ + i - 1) % others];
-    if (p->not_before > now) {
-      due_ = std::min(due_, p->not_before);
-      continue;
-    }
-    if (start(*p, now)) continue;
+  std::size_t tries = 0, passed = 0;
+  for (; passed <= others && tries < tries_max; ++passed) {
+    auto* const p = waiting[passed == 0 ? 0 : 1 + (turn_ + passed - 1) % others];
+    if (p->not_before > now || start(*p, now)) continue;
     if (reserved_for_ == program_id{} && p->fits_when_idle) reserve(*p, now);
     ++tries;
   }
-  turn_ = tries < tries_max ? 0 : turn_ + tries_max - 1;
   next_look_ = now + between_looks;
+  // Each of the others has its turn after a change, though nothing else may happen.
+  bool const all = passed > others;
+  left_ = all ? 0 : left_ - std::min(passed - 1, left_);
+  turn_ = all ? 0 : (turn_ + passed - 1) % others;
+  if (left_ > 0) due_ = next_look_;
+  note_times(table_.waiting(), now);
   asked_ = false;
   seen_ = ledger_.version();
 }

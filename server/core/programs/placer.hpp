@@ -8,6 +8,7 @@
 // Owned by the controller, used at the end of a step.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "server/core/programs/attempts.hpp"
@@ -33,7 +34,7 @@ class placer {
   /// Starts what can start.
   void place(time_point now);
   /// When it is to be called again.
-  time_point due() const { return due_; }
+  time_point due() const { return std::min(due_, wake_); }
 
   /// What has been put by.
   struct put_by {
@@ -54,12 +55,15 @@ class placer {
   bool start(program& p, time_point now);
   void reserve(program const& p, time_point now);
   void top_up();
+  void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
   /// Programs that find no room in one look: the first of all, and others in turn.
   static constexpr std::size_t tries_max = 16;
   /// A look goes over all workers, so there is time between two that found nothing.
   static constexpr duration between_looks = std::chrono::milliseconds(10);
+  /// Ports that rest are looked for again so much later.
+  static constexpr duration looks_for_ports = std::chrono::seconds(1);
   /// A host that has failed a program so often is avoided while others fit.
   static constexpr std::uint32_t avoided_after = 2;
 
@@ -72,10 +76,12 @@ class placer {
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // behind the first, who is tried next
+  std::size_t left_ = 0;  // of the others, who were not tried since something changed
   bool asked_ = false;
   std::uint64_t seen_ = 0;  // version of the ledger
   time_point next_look_{};
   time_point due_ = never;
+  time_point wake_ = never;  // a pause is over, or ports may have rested
 };
 
 }  // namespace muster::core::programs

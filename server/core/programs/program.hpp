@@ -12,9 +12,13 @@
 
 #include "server/core/api/program_views.hpp"
 #include "server/core/api/ranks.hpp"
+#include "server/core/common/alarms.hpp"
 #include "server/core/programs/hosts.hpp"
 
 namespace muster::core::programs {
+
+enum class program_alarm : std::uint8_t { deadline };
+using program_alarms = alarms<program_alarm>;
 
 struct rank {
   std::uint32_t group = 0;  // in spec->tasks
@@ -25,6 +29,7 @@ struct rank {
   bool started = false;  // its worker has said so
   bool taken = false;    // its resources, of the worker's stream of now
   bool serves = false;   // nobody waits for its end
+  bool well = false;     // it ended, with status 0
   rank_view seen{};      // what readers are shown
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
@@ -63,8 +68,11 @@ struct program {
   time_point created{}, finished = never;
   time_point not_before{};  // the next attempt
   time_point deadline = never;
-  std::uint32_t would_fit = 0;  // when it was last looked for workers
+  // When workers were last looked for.
+  std::uint32_t would_fit = 0;
   bool fits_when_idle = false;
+  bool pauses = false;
+  bool lacks_ports = false;
 
   bool waits() const {
     return state == program_state::pending ||

@@ -1,0 +1,161 @@
+// What a submission or a worker could do to the controller, and waits that have to end by
+// themselves.
+#include "tests/core/programs/fixture.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+std::string refused_for(bench& b, program_spec spec) {
+  return b.step([&] { return b.core.submit(b.now, std::move(spec)); }).error().field;
+}
+
+TEST(program_bounds, names_of_resources_and_labels_are_given_once) {
+  bench b;
+  b.attach(0, {{"gpu", 4}});
+  EXPECT_EQ(refused_for(b, of_workers(3, {{"gpu", 1}, {"gpu", 1}})), "tasks.worker.resources");
+  auto spec = of_workers(1);
+  spec.tasks[0].labels = {{"zone", "a"}, {"zone", "b"}};
+  EXPECT_EQ(refused_for(b, spec), "tasks.worker.labels");
+}
+
+TEST(program_bounds, lists_have_a_length) {
+  bench b;
+  auto spec = of_workers(1);
+  for (int i = 0; i < 65; ++i) spec.tasks[0].resources.emplace_back("r" + std::to_string(i), 1);
+  EXPECT_EQ(refused_for(b, spec), "tasks.worker.resources");
+  spec = of_workers(1);
+  spec.ends_with.assign(65, "worker:0");
+  EXPECT_EQ(refused_for(b, spec), "ends_with");
+}
+
+TEST(program_bounds, what_a_worker_is_told_of_its_ranks_fits_a_message) {
+  bench b;
+  auto spec = of_workers(1'024);
+  spec.command = {std::string(100'000, 'x')};
+  EXPECT_EQ(refused_for(b, spec), "command");
+  spec = of_workers(8);
+  spec.command = {std::string(100'000, 'x')};
+  EXPECT_NE(b.submit(spec), program_id{});
+}
+
+TEST(program_bounds,
+     a_worker_that_comes_back_from_another_address_keeps_its_ports_while_it_has_ranks) {
+  bench b;
+  process const was{1, 0, "host0", {}};
+  auto const a = b.attach(was);
+  auto const p = b.submit(of_workers(1));
+  b.run(a, p, 1, {0});
+  b.cut(a);
+  auto moved = was;
+  moved.address = "elsewhere";
+  auto const again = b.attach(moved, {{{p, 1, 0}, 100, {}}});
+  EXPECT_EQ(b.kept, std::vector<std::uint32_t>{0});
+  b.end(again, p, 1, 0);
+  EXPECT_EQ(b.state(p), program_state::succeeded);
+  auto const q = b.submit(of_workers(1));
+  EXPECT_EQ(b.orders(again).starts.at(0).sheet->tasks[0].address, "host0:20003") << "until then";
+  b.wish(q, program_wish::cancel);
+}
+
+TEST(program_bounds, a_stop_that_lost_a_rank_has_not_succeeded) {
+  bench b;
+  auto const a = b.attach(0);
+  auto const p = b.submit(of_workers(1));
+  b.run(a, p, 1, {0});
+  b.cut(a);
+  b.wish(p, program_wish::stop);
+  b.advance(10s);
+  EXPECT_EQ(b.state(p), program_state::cancelled);
+}
+
+TEST(program_bounds, ports_that_rest_are_waited_for_and_named) {
+  bench b;
+  process const few{1, 0, "host0", {}, 20'000, 20'002};
+  auto const a = b.attach(few);
+  auto spec = of_workers(1);
+  spec.max_restarts = 1;
+  auto const p = b.submit(spec);
+  b.run(a, p, 1, {0});
+  b.end(a, p, 1, 0, 1);
+  EXPECT_EQ(b.state(p), program_state::restarting);
+  EXPECT_NE(b.look(p).waits_for.find("--program-ports"), std::string::npos) << b.look(p).waits_for;
+  b.advance_in_touch(61s);
+  EXPECT_EQ(b.state(p), program_state::starting);
+}
+
+TEST(program_bounds, each_that_waits_is_looked_at_though_nothing_happens) {
+  bench b;
+  b.attach(0, {{"gpu", 1}});
+  for (int i = 0; i < 40; ++i) b.submit(of_workers(1, {{"gpu", 2}}));
+  auto const last = b.submit(of_workers(1));
+  b.advance(1s);
+  EXPECT_EQ(b.state(last), program_state::starting);
+}
+
+TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
+  bench b;
+  auto const a = b.attach(0, {{"gpu", 1}});
+  auto spec = of_workers(1);
+  spec.max_restarts = 5;
+  spec.priority = -1;
+  auto const p = b.submit(spec);
+  for (int i = 0; i < 40; ++i) b.submit(of_workers(1, {{"gpu", 2}}));
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    b.advance_in_touch(100ms);
+    ASSERT_EQ(b.look(p).attempt, n);
+    b.run(a, p, n, {0});
+    b.end(a, p, n, 0, 1);
+  }
+  b.advance_in_touch(100ms);
+  ASSERT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  b.advance_in_touch(2s);
+  EXPECT_EQ(b.look(p).attempt, 4u);
+}
+
+TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_pause) {
+  bench b;
+  auto const a = b.attach(0);
+  auto spec = of_workers(1);
+  spec.max_restarts = 5;
+  auto const p = b.submit(spec);
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    EXPECT_EQ(b.look(p).attempt, n);
+    EXPECT_EQ(b.state(p), program_state::starting);
+    b.run(a, p, n, {0});
+    b.end(a, p, n, 0, 1);
+  }
+  EXPECT_EQ(b.state(p), program_state::restarting);
+  EXPECT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  b.advance_in_touch(1s);
+  EXPECT_EQ(b.look(p).attempt, 4u);
+}
+
+TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
+  bench b;
+  auto spec = of_workers(2, {{"gpu", 1}});
+  spec.max_restarts = 5;
+  auto const a = b.attach(0, {{"gpu", 1}});
+  auto const p = b.submit(spec);
+  EXPECT_NE(b.look(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos);
+  auto const c = b.attach(1, {{"gpu", 1}});
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    b.run(a, p, n, {0});
+    b.run(c, p, n, {1});
+    b.end(a, p, n, 0, 1);
+    b.end(c, p, n, 1, 143, true);
+  }
+  EXPECT_EQ(b.look(p).waits_for, "a pause before it starts again");
+}
+
+TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.deadline = 1h;
+  auto const p = b.submit(spec);
+  EXPECT_EQ(b.core.due(), b.now + 1h);
+  b.wish(p, program_wish::cancel);
+  EXPECT_EQ(b.core.due(), never);
+}
+
+}  // namespace
+}  // namespace muster::core::programs
