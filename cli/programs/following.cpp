@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <thread>
@@ -43,11 +45,18 @@ class follower {
         return end(program);
       }
       // A thousand ranks are not asked for a thousand logs three times a second.
-      std::this_thread::sleep_for(300ms + 10ms * ranks.size());
+      rest_for(300ms + 10ms * ranks.size());
     }
   }
 
  private:
+  // Less when a signal comes.
+  void rest_for(std::chrono::milliseconds time) const {
+    auto const until = std::chrono::steady_clock::now() + time;
+    while (signals == passed_on_ && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::min(time, 50ms));
+  }
+
   void pass_signals_on() {
     auto const now = signals.load();
     if (now == passed_on_) return;

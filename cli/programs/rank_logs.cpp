@@ -7,6 +7,9 @@
 
 namespace muster::cli {
 
+// One that prints faster than it is read must not keep others, and signals, waiting.
+constexpr int pieces_max = 16;
+
 bool rank_logs::look(json::array const& ranks, std::int64_t attempt) {
   if (attempt != attempt_) ranks_.clear();
   attempt_ = attempt;
@@ -20,8 +23,7 @@ bool rank_logs::look(json::array const& ranks, std::int64_t attempt) {
           std::make_unique<line_splitter>([task = text_of(one, "task")](std::string_view line) {
             std::cout << for_terminal(task) << " | " << for_terminal(std::string(line)) << '\n';
           });
-    while (!r.complete && look(r, number, attempt)) {
-    }
+    for (int pieces = 0; pieces < pieces_max && !r.complete && look(r, number, attempt);) ++pieces;
     more = more || !r.complete;
   }
   std::cout.flush();

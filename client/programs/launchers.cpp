@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <map>
 #include <system_error>
@@ -81,6 +82,7 @@ struct launchers::state {
       : program(std::move(words)), on(std::move(c)), work(io.get_executor()) {}
 
   void start(std::uint64_t id, std::string order) {
+    auto const early = expected.extract(id);
     if (closing) return on.on_gone(id, false, "the worker leaves");
     auto made = std::make_shared<launcher>(
         io, [this, id](std::string_view line) { on.on_report(id, std::string(line)); });
@@ -101,6 +103,8 @@ struct launchers::state {
     read(made, made->errors, [] {});
     read(made, made->reports, [this, id] { gone(id); });
     tell(made, std::move(order));
+    if (early)
+      for (auto const& line : early.mapped()) tell(made, line);
   }
 
   // No deadline: ranks run as long as they run.
@@ -156,6 +160,8 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
+  std::map<std::uint64_t, std::vector<std::string>> expected;  // what they are told when started
+  asio::thread_pool disk{1};
   bool closing = false;
   std::thread thread;
 };
@@ -173,11 +179,23 @@ void launchers::start(std::uint64_t id, std::string order) {
   post([s = state_.get(), id, order = std::move(order)] { s->start(id, order); });
 }
 
+void launchers::expect(std::uint64_t id) {
+  post([s = state_.get(), id] { s->expected[id]; });
+}
+
+void launchers::forget(std::uint64_t id) {
+  post([s = state_.get(), id] { s->expected.erase(id); });
+}
+
 void launchers::tell(std::uint64_t id, std::string order) {
   post([s = state_.get(), id, order = std::move(order)] {
-    auto const it = s->all.find(id);
-    if (it != s->all.end()) s->tell(it->second, order);
+    if (auto const it = s->all.find(id); it != s->all.end()) return s->tell(it->second, order);
+    if (auto const it = s->expected.find(id); it != s->expected.end()) it->second.push_back(order);
   });
+}
+
+void launchers::post_to_disk(std::function<void()> work) {
+  asio::post(state_->disk, std::move(work));
 }
 
 void launchers::post(std::function<void()> work) {
@@ -186,6 +204,7 @@ void launchers::post(std::function<void()> work) {
 
 void launchers::close() {
   if (!state_->thread.joinable()) return;
+  state_->disk.join();
   post([s = state_.get()] { s->end(); });
   state_->thread.join();
 }

@@ -1,7 +1,8 @@
 // The launchers that a worker has started, one for each order to start ranks: processes with a line
 // of orders in and a line of reports out (launch/ranks). They live on a thread of its own, since
-// the engine thread polls no descriptors; disk work of programs goes there, too. When this object
-// is gone, so are they.
+// the engine thread polls no descriptors. Disk work of programs has another one: a slow disk must
+// not keep leases from launchers, which kill their ranks without. When this object is gone, so are
+// they.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,21 @@ class launchers {
   ~launchers();
   launchers(launchers const&) = delete;
 
-  /// Any thread. `id` is used once; there are as many as there are ranks, at most.
+  /// Any thread. `id` is used once; there are as many as there are ranks, at most. It will be
+  /// started, or forgotten: what is told until then is kept for it.
+  void expect(std::uint64_t id);
   void start(std::uint64_t id, std::string order);
+  void forget(std::uint64_t id);
   /// Any thread. To one that is gone: nothing happens.
   void tell(std::uint64_t id, std::string order);
-  /// Any thread: work that may wait for a disk.
-  void post(std::function<void()> work);
-  /// Ends all lines of orders, and returns when no launcher is left.
+  /// Any thread: work that may wait for a disk, done in order by a thread for that.
+  void post_to_disk(std::function<void()> work);
+  /// Finishes the disk's work, ends all lines of orders, and returns when no launcher is left.
   void close();
 
  private:
+  void post(std::function<void()> work);
+
   struct state;
   std::unique_ptr<state> state_;
 };

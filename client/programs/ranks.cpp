@@ -123,11 +123,13 @@ void ranks::start(v1::StartRanks order) {
   by_itself.set_grace_ms(order.grace_ms());
   if (!order.coordinator().empty())
     order.set_coordinator(reached_at(order.coordinator(), server_host_));
-  launchers_.post([this, launcher, line = line_of(order), in_use = table_.attempts(),
-                   name = spool::attempt_name(order.program(), order.attempt())] {
+  launchers_.expect(launcher);
+  launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
+                           name = spool::attempt_name(order.program(), order.attempt())] {
     try {
       spool_.make(name, in_use);
     } catch (std::exception const& e) {
+      launchers_.forget(launcher);
       engine_->post(
           [this, launcher, why = std::string(e.what())] { on_gone(launcher, false, why); });
       return;
@@ -183,7 +185,7 @@ void ranks::read(v1::ReadLog const& query) {
   auto const* held = table_.find(key);
   answer.set_complete(!held || held->ended);
   ++reading_;
-  launchers_.post([this, key, query, answer, stream = stream_]() mutable {
+  launchers_.post_to_disk([this, key, query, answer, stream = stream_]() mutable {
     if (auto found = spool_.read(key.program, key.attempt, key.rank, query.offset(),
                                  query.from_end(), query.bytes_max())) {
       answer.set_known(true);

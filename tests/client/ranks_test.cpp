@@ -190,6 +190,16 @@ TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
   }});
 }
 
+TEST_F(ranks_of_a_worker, that_are_stopped_before_they_have_started_end_too) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1, "sleep 15"));
+    s->Write(stop(200));  // their directories are made meanwhile
+    heard h(s);
+    ASSERT_TRUE(h.until(0, 1));
+    EXPECT_TRUE(h.ends[0].stopped()) << h.ends[0].ShortDebugString();
+  }});
+}
+
 TEST_F(ranks_of_a_worker, go_on_over_a_broken_stream_unless_the_server_does_not_keep_them) {
   std::map<std::uint32_t, pid_t> pids;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {

@@ -48,7 +48,10 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   if (check.failed()) co_return problem_response(check.failure());
   if (auto const p = check_cluster(context, ex.req, request->cluster))
     co_return problem_response(*p);
-  if (auto const p = check_function(ex.req, "muster.exec")) co_return problem_response(*p);
+  if (auto p = check_function(ex.req, "muster.exec")) {
+    p->field = "command";
+    co_return problem_response(*p);
+  }
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
   using answer_type = muster::result<submitted_program>;
   auto work = [request](server::hub& h, answer_handle<answer_type> const& slot) {

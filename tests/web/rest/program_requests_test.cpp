@@ -93,7 +93,9 @@ TEST_F(program_requests, are_listed_a_page_at_a_time) {
 TEST_F(program_requests, need_leave_and_are_their_submitters) {
   start_guarded();
   auto const body = R"({"command":["true"],"tasks":{"worker":1}})";
-  EXPECT_EQ(send_as(make_token(core::role::submitter), "POST", programs, body).status, 403u);
+  auto const refused = send_as(make_token(core::role::submitter), "POST", programs, body);
+  EXPECT_EQ(refused.status, 403u);
+  EXPECT_EQ(text_at(json::parse(refused.body), "/field"), "command");
   auto const mine = make_token(core::role::submitter, {}, true);
   auto const made = send_as(mine, "POST", programs, body);
   ASSERT_EQ(made.status, 201u) << made.body;
