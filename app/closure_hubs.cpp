@@ -104,6 +104,9 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
     e.write_down = [this, cluster](std::vector<core::fact> const& facts) {
       clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
     };
+    e.write_down_programs = [this, cluster](std::vector<core::programs::fact> const& facts) {
+      clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
+    };
   }
   e.cluster = std::move(cluster);
   e.pool = std::move(pool);
@@ -145,6 +148,26 @@ void closure_hubs::restore() {
       else
         for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
     }
+    clusters_.commits().wrote(data.write_down(cluster, gone));
+  }
+  restore_programs();
+}
+
+void closure_hubs::restore_programs() {
+  auto& data = durable_.data();
+  std::map<std::string, std::vector<core::programs::restored_program>> by_cluster;
+  for (auto& p : data.take_programs()) by_cluster[p.cluster].push_back(std::move(p.program));
+  for (auto& [cluster, programs] : by_cluster) {
+    auto const found = pools_.named(cluster);
+    if (found) {
+      (*found)->restore(std::move(programs));
+      continue;
+    }
+    spdlog::warn("programs_forgotten programs={} why=\"{}\"", programs.size(),
+                 found.error().message);
+    std::vector<core::programs::fact> gone;
+    for (auto const& p : programs)
+      gone.emplace_back(core::programs::program_gone{p.submitted.program});
     clusters_.commits().wrote(data.write_down(cluster, gone));
   }
 }

@@ -37,6 +37,7 @@ class closure_hubs {
                                 std::string cluster, pool_dependencies pool);
   std::shared_ptr<hub> make(cluster_id cluster, pool_dependencies pool);
   void make_room_soon();
+  void restore_programs();
   void keep_blobs(core::restored_job const& job);
 
   engine_assembly& engine_;

@@ -52,6 +52,9 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   auto jobs = journal::load_jobs(*store_);
   if (!jobs) return jobs.error();
   jobs_ = std::move(*jobs);
+  auto programs = journal::load_programs(*store_);
+  if (!programs) return programs.error();
+  programs_ = std::move(*programs);
   std::size_t known = 0, closures = 0;
   for (auto const& j : jobs_) {
     known += j.job.job.id != core::session_id{};
@@ -69,9 +72,9 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   auto const first = std::chrono::duration_cast<std::chrono::milliseconds>(clusters_read - begun);
   spdlog::info(
       "restored {}={} epoch={} clusters={} tasks={} keys={} clusters_ms={} jobs={} "
-      "closures={} jobs_ms={} took_ms={}",
+      "closures={} programs={} jobs_ms={} took_ms={}",
       is_directory_ ? "data_dir" : "store", name_, epoch_, clusters->size(), tasks, keys,
-      first.count(), known, closures, (took - first).count(), took.count());
+      first.count(), known, closures, programs_.size(), (took - first).count(), took.count());
   return store_->write({format_entry()});
 }
 
@@ -118,6 +121,13 @@ std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> c
 std::uint64_t data_directory::write_down(core::token_fact const& fact) {
   std::vector<journal::change> batch;
   journal::encode(fact, batch);
+  return journal_->append(std::move(batch));
+}
+
+std::uint64_t data_directory::write_down(std::string const& cluster,
+                                         std::vector<core::programs::fact> const& facts) {
+  std::vector<journal::change> batch;
+  journal::encode(cluster, facts, batch);
   return journal_->append(std::move(batch));
 }
 

@@ -106,9 +106,10 @@ std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
   for (std::uint32_t i = 0; i < offered_.size(); ++i) {
     auto const* r = find(offered_[i]);
     if (!r) continue;
+    if (kept.contains(i)) continue;  // one that has ended is forgotten once the server says so
     if (r->told_ended)
-      held_.erase(offered_[i]);  // the server has it, or does not want it
-    else if (!r->ended && !kept.contains(i))
+      held_.erase(offered_[i]);
+    else if (!r->ended)
       unwanted.push_back(offered_[i]);
   }
   offered_.clear();

@@ -23,6 +23,10 @@ effects const& coordinator::step(time_point now, change_program const& e) {
   });
 }
 
+effects const& coordinator::step(time_point now, programs::restore_programs& e) {
+  return state_->perform(now, [&] { state_->programs.restore(now, e.programs); });
+}
+
 effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }
@@ -31,6 +35,7 @@ void coordinator::state::say_programs() {
   auto const& said = programs.said();
   if (said.empty()) return;
   auto& fx = step.fx;
+  if (step.config.durable) fx.program_facts = programs.facts();
   fx.rank_orders = said.orders;
   fx.changes.programs = said.changes;
   for (auto const& f : said.failures)

@@ -22,6 +22,8 @@ void hub::close(std::string const& why) {
   muster::status const gone{muster::code::not_found, why};
   if (dependencies_.move_values) dependencies_.move_values(core_.forget_spilled());
   if (auto const jobs = core_.forget_durable(); !jobs.empty()) write_down(jobs);
+  if (auto const all = core_.programs().forget_all(); core_.configuration().durable && !all.empty())
+    dependencies_.write_down_programs(all);
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
   for (auto const& [session, served] : std::exchange(sessions_, {})) served.sink->on_gone(gone);
@@ -37,6 +39,10 @@ void hub::restore(std::vector<core::restored_job> jobs) {
   apply(core::restore_jobs{std::move(jobs)});
   for (auto const& [job, input] : inputs)
     if (auto const from = core_.session_of(input); from != job) batches_.takes(job, {from});
+}
+
+void hub::restore(std::vector<core::programs::restored_program> programs) {
+  apply(core::programs::restore_programs{std::move(programs)});
 }
 
 void hub::report(core::stream_id stream, log_line line) {
@@ -154,6 +160,10 @@ void hub::when_told(core::per_worker_id, commit_queue::told t) {
   dependencies_.commits ? dependencies_.commits->hold(false, std::move(t)) : t({});
 }
 
+void hub::when_told(core::program_id, commit_queue::told t) {
+  dependencies_.commits ? dependencies_.commits->hold(false, std::move(t)) : t({});
+}
+
 bool hub::must_wait(core::session_id session) const {
   auto const it = sessions_.find(session);
   return it != sessions_.end() && it->second.durable && dependencies_.commits->failed().ok() &&
@@ -234,8 +244,6 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
-  for (auto const& o : fx.rank_orders)
-    if (auto* sink = sink_of(o.stream)) sink->on_rank_orders(o);
   for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
   for (auto const& r : fx.log_events) pass_on(r);
   if (!fx.value_moves.empty() && dependencies_.move_values)
@@ -247,6 +255,8 @@ void hub::deliver(core::effects const& fx) {
     }
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);
+  if (!fx.program_facts.empty()) dependencies_.write_down_programs(fx.program_facts);
+  deliver_orders(fx);
   to_sessions later;
   auto* const commits = dependencies_.commits;
   auto* const wait = commits && (changed || !commits->idle()) ? &later : nullptr;
@@ -272,6 +282,30 @@ void hub::write_down(std::vector<core::fact> const& facts) {
   batches_.wrote(facts);
 }
 
+// A rank is started once its placement is on the disk, and its end is forgotten by its worker once
+// that is: so a server that starts anew knows of each that may run, and starts none twice. With a
+// disk that has failed only stops go out.
+void hub::deliver_orders(core::effects const& fx) {
+  auto* const commits = dependencies_.commits;
+  for (auto const& o : fx.rank_orders) {
+    auto const it = workers_.find(o.stream);
+    if (it == workers_.end()) continue;
+    if (!commits || commits->idle()) {
+      it->second->on_rank_orders(o);
+      continue;
+    }
+    if (o.lease > 0) it->second->on_rank_orders({.stream = o.stream, .lease = o.lease});
+    if (o.stops.empty() && o.forget.empty() && o.starts.empty()) continue;
+    auto rest = o;
+    rest.lease = 0;
+    hold(true, [this, rest = std::move(rest)](muster::status const& lost) mutable {
+      if (!lost.ok()) rest.starts.clear(), rest.forget.clear();
+      if (auto const now = workers_.find(rest.stream); now != workers_.end())
+        now->second->on_rank_orders(rest);
+    });
+  }
+}
+
 core::session_id hub::opened_by(core::effects const& fx) {
   for (auto const& r : fx.replies)
     if (auto const* made = std::get_if<core::session_reply>(&r.body)) return made->session;
@@ -282,7 +316,7 @@ core::session_id hub::opened_by(core::effects const& fx) {
 void hub::answer(core::effects const& fx) {
   auto* const commits = dependencies_.commits;
   if (!commits || commits->idle()) return calls_.deliver(fx.replies);
-  bool const changed = !fx.facts.empty();
+  bool const changed = !fx.facts.empty() || !fx.program_facts.empty();
   auto replies = fx.replies;
   for (auto& r : replies) {
     if (r.call == prompt_) {

@@ -78,6 +78,8 @@ struct hub_dependencies {
   /// Gives what a step changed of durable jobs to the journal, which says in `commits` how far it
   /// is. Empty where the core was configured without `durable`.
   std::function<void(std::vector<core::fact> const&)> write_down = {};
+  /// The same of programs. REQUIRES: set when write_down is.
+  std::function<void(std::vector<core::programs::fact> const&)> write_down_programs = {};
   commit_queue* commits = nullptr;  // REQUIRES: set when write_down is; outlives the hub
   /// More waits to be written than may: nothing new is taken that would have to be.
   /// OK: it takes more.
@@ -164,7 +166,7 @@ class hub {
   void when_told(core::session_id s, commit_queue::told t);
   void when_told(core::closure_id c, commit_queue::told t);
   void when_told(core::per_worker_id v, commit_queue::told t);
-  void when_told(core::program_id, commit_queue::told t) { t({}); }  // nothing of it is written
+  void when_told(core::program_id p, commit_queue::told t);
   /// Nothing of the session may come in now, as too much waits for the disk. Looked at again after
   /// a while: nobody tells when it is over.
   bool must_wait(core::session_id session) const;
@@ -183,6 +185,7 @@ class hub {
 
   /// Durable jobs of an earlier process. Before anything is scheduled.
   void restore(std::vector<core::restored_job> jobs);
+  void restore(std::vector<core::programs::restored_program> programs);
   void on_deadline() { apply(core::tick{}); }
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
@@ -196,6 +199,8 @@ class hub {
   void deliver(core::effects const& fx);
   void answer(core::effects const& fx);
   void write_down(std::vector<core::fact> const& facts);
+  /// Orders about ranks, each behind what the step and those before have changed.
+  void deliver_orders(core::effects const& fx);
   /// Why nothing durable can be taken now. OK: it can, or the event is about nothing durable.
   template <class Event>
   muster::status refusal(Event const& e) const {
@@ -208,6 +213,8 @@ class hub {
                        std::is_same_v<Event, core::retry_job> ||
                        std::is_same_v<Event, core::create_per_worker>)
       return is_durable(e) ? journal_refusal() : muster::status{};
+    else if constexpr (std::is_same_v<Event, core::submit_program>)
+      return core_.configuration().durable ? journal_refusal() : muster::status{};
     else if constexpr (std::is_same_v<Event, core::resume_session>)
       return is_durable(e) ? dependencies_.commits->failed() : muster::status{};
     else

@@ -56,6 +56,11 @@ std::vector<entry_kind> const& entry_kinds() {
       {"e", "closure", {"job", "order"}, form<wire::ClosureState>},
       {"p", "per_worker", {"job", "value"}, form<wire::PerWorker>},
       {"u", "token", {"token"}, form<wire::Token>},
+      {"g", "program", {"program"}, form<wire::Program>},
+      {"h", "program_course", {"program"}, form<wire::ProgramCourse>},
+      {"i", "program_attempt", {"program", "attempt"}, form<wire::ProgramAttempt>},
+      {"l", "placement", {"program"}, form<wire::Placement>},
+      {"r", "dead_rank", {"program", "rank"}, form<wire::DeadRank>},
   };
   return all;
 }

@@ -16,7 +16,7 @@ class Format;
 namespace muster::server::journal {
 
 /// The highest version of Format that this program reads.
-constexpr unsigned format_known = 4;
+constexpr unsigned format_known = 5;
 /// Its key.
 constexpr auto format_key = "format";
 /// What a store says of its format; version 0: nothing stands in it, as no server has seen it.

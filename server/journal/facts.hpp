@@ -7,6 +7,7 @@
 
 #include "server/core/access/token.hpp"
 #include "server/core/api/facts.hpp"
+#include "server/core/api/program_facts.hpp"
 #include "server/core/coordination/api/facts.hpp"
 #include "server/journal/store.hpp"
 
@@ -15,6 +16,8 @@ namespace muster::server::journal {
 // Each appends what has to be written for these facts, in their order.
 /// `cluster`: whose jobs they are.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
+            std::vector<change>& into);
+void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
             std::vector<change>& into);
 void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
 void encode(core::token_fact const& f, std::vector<change>& into);
@@ -25,6 +28,12 @@ struct stored_job {
 };
 /// All jobs of a store, in order of their numbers, before them the values of nobody by cluster.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
+struct stored_program {
+  std::string cluster;
+  core::programs::restored_program program;
+};
+/// All programs, in order of their numbers.
+muster::result<std::vector<stored_program>> load_programs(store const& s);
 /// All clusters, in order of names.
 muster::result<std::vector<core::coordination::restored_cluster>> load_clusters(store const& s);
 /// All tokens, in order of ids.

@@ -73,6 +73,21 @@ TEST(rank_table, offers_all_that_it_holds_and_keeps_what_the_server_keeps) {
   EXPECT_FALSE(t.settled());
 }
 
+TEST(rank_table, remembers_an_end_that_the_server_has_taken_until_it_is_durable) {
+  rank_table t;
+  t.add({7, 1, 0}, 1);
+  t.ended({7, 1, 0}, with_status(3));
+  v1::ProgramsOffer offer;
+  t.offer(offer);
+  v1::ProgramsWelcome answer;
+  answer.add_kept(0);
+  EXPECT_TRUE(t.settle(answer).empty());
+  ASSERT_TRUE(t.find({7, 1, 0})) << "a server that dies now is told again";
+  EXPECT_FALSE(t.reports()) << "the hello has said it";
+  t.forget({7, 1, 0});
+  EXPECT_FALSE(t.find({7, 1, 0}));
+}
+
 TEST(rank_table, knows_the_launchers_of_an_attempt) {
   rank_table t;
   t.add({7, 1, 0}, 1);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "tests/e2e/cluster.hpp"
@@ -98,6 +99,87 @@ TEST(programs_e2e, a_worker_that_is_killed_costs_an_attempt_and_no_restart) {
   EXPECT_EQ(p.at("attempt").to_number<int>(), 2);
   EXPECT_EQ(p.at("restarts").to_number<int>(), 0);
   EXPECT_EQ(p.at("state").as_string(), "RUNNING");
+}
+
+// What each rank of a program notes when it starts, in one file.
+struct noted_starts {
+  cluster& c;
+  std::filesystem::path starts = c.file("starts"), go = c.file("go");
+
+  // Each runs until the test says go.
+  std::string script() const {
+    return "echo $RANK $MUSTER_ATTEMPT >> " + starts.string() + "; while [ ! -e " + go.string() +
+           " ]; do sleep 0.02; done";
+  }
+  void let_go() const { std::ofstream(go) << "go"; }
+  std::vector<std::string> lines() const {
+    std::ifstream in(starts);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+};
+
+TEST(programs_e2e, go_on_over_kill_9_of_the_server) {
+  cluster c;
+  auto const data = words{"--data-dir", c.file("data").string()};
+  auto& server = c.serve(data);
+  for (auto const* index : {"0", "1"}) c.worker({"--index", index, "--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(2));
+  noted_starts const noted{c};
+  auto const id = submit(c, noted.script(), 4);
+  await_state(c, id, "RUNNING");
+  server.kill_at_once();
+  c.serve(data);
+  ASSERT_TRUE(c.await_tasks(2));
+  auto const back = c.get("/api/v1/programs/" + id);
+  EXPECT_EQ(back.at("state").as_string(), "RUNNING");
+  EXPECT_EQ(back.at("attempt").to_number<int>(), 1);
+  noted.let_go();
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(noted.lines(), (std::vector<std::string>{"0 1", "1 1", "2 1", "3 1"}));
+}
+
+TEST(programs_e2e, that_ended_while_no_server_was_there_are_known_to_have) {
+  cluster c;
+  auto const data = words{"--data-dir", c.file("data").string()};
+  auto& server = c.serve(data);
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  noted_starts const noted{c};
+  auto const id = submit(c, noted.script() + "; echo $RANK over >> " + noted.starts.string(), 2);
+  await_state(c, id, "RUNNING");
+  server.kill_at_once();
+  noted.let_go();
+  ASSERT_TRUE(await([&] { return noted.lines().size() == 4; }));
+  c.serve(data);
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(noted.lines(), (std::vector<std::string>{"0 1", "0 over", "1 1", "1 over"}));
+}
+
+TEST(programs_e2e, that_wait_or_have_ended_are_there_after_a_restart) {
+  cluster c;
+  auto const data = words{"--data-dir", c.file("data").string()};
+  auto& server = c.serve(data);
+  auto& worker = c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const failed = submit(c, "echo the shard is empty >&2; exit 3", 1);
+  await_state(c, failed, "FAILED");
+  worker.signal(SIGTERM);
+  worker.wait();
+  auto const waiting = submit(c, "true", 1, R"(,"env":{"SECRET":"s"})");
+  server.kill_at_once();
+  c.serve(data);
+  auto const known = c.get("/api/v1/programs/" + failed);
+  EXPECT_EQ(known.at("state").as_string(), "FAILED");
+  EXPECT_EQ(known.at("cause").at("stderr").as_array(), json::array{"the shard is empty"});
+  EXPECT_EQ(
+      c.get("/api/v1/programs/" + failed + "/ranks").at("ranks").at(0).at("state").as_string(),
+      "FAILED");
+  EXPECT_EQ(c.get("/api/v1/programs/" + waiting).at("state").as_string(), "PENDING");
+  c.worker({"--allow-programs"});
+  EXPECT_EQ(await_state(c, waiting, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
 }
 
 }  // namespace

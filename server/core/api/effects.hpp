@@ -10,6 +10,7 @@
 
 #include "server/core/api/changes.hpp"
 #include "server/core/api/facts.hpp"
+#include "server/core/api/program_facts.hpp"
 
 namespace muster::core {
 
@@ -217,7 +218,10 @@ struct effects {
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
   std::vector<log_event> log_events;
   std::vector<value_move> value_moves;
-  std::vector<fact> facts;  // to be written down before anybody hears of the replies
+  // To be written down before anybody hears of the replies, and of programs before orders about
+  // ranks leave, but for leases.
+  std::vector<fact> facts;
+  std::vector<programs::fact> program_facts;
   std::vector<reply> replies;
   core::changes changes;  // for readers: nobody waits for them
 

@@ -122,6 +122,7 @@ void effects::clear() {
   log_events.clear();
   value_moves.clear();
   facts.clear();
+  program_facts.clear();
   replies.clear();
   changes.clear();
 }

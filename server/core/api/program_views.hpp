@@ -38,6 +38,8 @@ struct program_attempt_view {
   std::uint32_t hosts = 0;
   time_point begun{}, running_since = never, ended = never;
   std::optional<program_cause> cause;
+
+  bool operator==(program_attempt_view const&) const = default;
 };
 
 struct program_view {

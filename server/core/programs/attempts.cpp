@@ -4,14 +4,10 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/host_port.hpp"
 
 namespace muster::core::programs {
 namespace {
-
-std::string host_and_port(std::string const& host, std::uint16_t port) {
-  bool const v6 = host.find(':') != std::string::npos;
-  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
 
 // That of process 0's own service, and where PyTorch's processes meet.
 constexpr std::size_t ports_of_first = 2;
@@ -45,7 +41,7 @@ std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, ti
     *port = *taken;
   else
     a.ports.emplace_back(h.address, *taken);
-  return host_and_port(h.address, *taken);
+  return host_port{h.address, std::to_string(*taken)}.text();
 }
 
 bool attempts::begin(program& p, placement const& where, std::vector<host_number> const& on,
@@ -127,6 +123,7 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
   r.seen.signal = how.signal;
   r.seen.not_started = how.not_started;
   r.seen.out_of_memory = how.out_of_memory;
+  out_.dead.push_back({p.id, p.attempts, rank});
   auto const& h = hosts_.at(r.on);
   auto const at = h.address;
   ports_.give_back(at, r.port, now);
@@ -146,6 +143,11 @@ void attempts::order_again(program& p, std::uint32_t rank) {
   auto& starts = out_.to(hosts_.at(p.now.ranks[rank].on).stream).starts;
   if (starts.empty() || starts.back().sheet != p.now.sheet) starts.push_back({p.now.sheet, {}});
   starts.back().ranks.push_back(rank);
+}
+
+void attempts::stop_again(program& p, std::uint32_t rank) {
+  out_.to(hosts_.at(p.now.ranks[rank].on).stream)
+      .stops.push_back({p.id, p.attempts, {rank}, p.grace_now()});
 }
 
 }  // namespace muster::core::programs

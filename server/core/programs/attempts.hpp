@@ -35,6 +35,12 @@ class attempts {
   /// Its worker has come back. False: it has not the resources any more.
   bool take_again(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
+  /// This one is asked to end, as stop() has asked all.
+  void stop_again(program& p, std::uint32_t rank);
+  /// The last attempt of a program of an earlier process: its ranks are those of workers that are
+  /// away. REQUIRES: p is as it was but for its ranks.
+  void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
+               time_point now);
 
  private:
   bool ports_for(placement const& where, std::vector<host_number> const& on, time_point now);

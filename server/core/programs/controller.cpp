@@ -35,7 +35,8 @@ controller::found controller::alive_on(host const& h, rank_name const& name) {
   return {table_.find(name.program), name.rank};
 }
 
-// What is to end, or has no resources any more, is not kept: the worker kills it and says so.
+// What has no resources any more is not kept: the worker kills it and says so. The order to stop
+// what is to end may have been lost with the stream.
 std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
                                                 programs_offer const& offer) {
   auto const n = hosts_.attach(who, offer, now);
@@ -52,9 +53,11 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     if (r.ended) {
       course_.rank_dead(*p, rank, *r.ended, now);
       kept.push_back(i);
-    } else if (attempts_.take_again(*p, rank) && p->goal == goal::run) {
+      out_.to(who.stream).forget.push_back(r.name);
+    } else if (attempts_.take_again(*p, rank)) {
       kept.push_back(i);
       if (r.pid != 0) course_.started(*p, rank, r.pid, now);
+      if (p->goal != goal::run) attempts_.stop_again(*p, rank);
     }
   }
   absent(now, n, held);

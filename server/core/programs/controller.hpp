@@ -33,6 +33,8 @@ class controller {
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   status wish(time_point now, program_id id, program_wish w);
 
+  /// Programs of an earlier process of this server. REQUIRES: before all else.
+  void restore(time_point now, std::vector<restored_program>& all);
   /// A worker with an offer is there; positions of what it holds and keeps. Orders for it follow
   /// its welcome.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
@@ -48,6 +50,10 @@ class controller {
   time_point due() const;
   output const& said() const { return out_; }
   void begin_step() { out_.clear(); }
+  /// What this step has changed, to be written down. REQUIRES: after place().
+  std::vector<fact> facts() const;
+  /// For one that goes with all its programs.
+  std::vector<fact> forget_all() const;
 
   bool knows(program_id id) const { return table_.find(id) != nullptr; }
   // Views; NOT_FOUND names the id. `cluster` is set by who asks.

@@ -60,7 +60,7 @@ void course::judge(program& p, std::uint32_t rank, rank_end const& how) {
   if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed);
   if (all_waited_for_ended(p.now)) {
     p.now.about.end = program_end::succeeded;
-    end_attempt(p, goal::succeed, p.spec->grace);
+    end_attempt(p, goal::succeed);
   }
 }
 
@@ -72,14 +72,14 @@ void course::fail(program& p, program_cause why, program_end as) {
   p.counted_restarts += counts && again;
   p.now.about.end = as;
   p.now.about.cause = p.cause = std::move(why);
-  end_attempt(p, again ? goal::again : goal::fail, again ? p.spec->restart_grace : p.spec->grace);
+  end_attempt(p, again ? goal::again : goal::fail);
 }
 
-void course::end_attempt(program& p, goal then, duration grace) {
+void course::end_attempt(program& p, goal then) {
   p.goal = then;
   if (p.now.alive == 0) return;  // closed by who asked
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
-  attempts_.stop(p, grace);
+  attempts_.stop(p, p.grace_now());
 }
 
 void course::close(program& p, time_point now) {
@@ -151,7 +151,7 @@ status course::cancel(program& p, goal then, std::string why, time_point now) {
   if (p.goal == goal::run) p.now.about.cause = cause;
   if (p.goal == goal::run) p.now.about.end = program_end::cancelled;
   p.cause = std::move(cause);
-  end_attempt(p, then, p.spec->grace);
+  end_attempt(p, then);
   return {};
 }
 
@@ -161,11 +161,15 @@ status course::restart(program& p) {
             text(p.id) + " is " + std::string(name(p.state)) + ": submit it again"};
   p.failures.clear();
   p.quick_ends = 0;
-  if (p.waits()) p.not_before = {};
-  if (p.goal != goal::run || p.waits()) return {};
+  if (p.waits()) {
+    p.not_before = {};
+    enter(p, p.state);
+    return {};
+  }
+  if (p.goal != goal::run) return {};
   p.now.about.end = program_end::cancelled;
   p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was asked for"};
-  end_attempt(p, goal::again, p.spec->restart_grace);
+  end_attempt(p, goal::again);
   return {};
 }
 
@@ -179,7 +183,7 @@ void course::deadline(program& p, time_point now) {
   if (p.goal != goal::run && p.goal != goal::again) return;
   p.now.about.end = program_end::failed;
   p.now.about.cause = p.cause = std::move(why);
-  end_attempt(p, goal::fail, p.spec->grace);
+  end_attempt(p, goal::fail);
 }
 
 void course::forget(program_id id) {

@@ -34,7 +34,7 @@ class course {
   void judge(program& p, std::uint32_t rank, rank_end const& how);
   /// The attempt has failed for this; it is stopped, and another follows where one may.
   void fail(program& p, program_cause why, program_end as);
-  void end_attempt(program& p, goal then, duration grace);
+  void end_attempt(program& p, goal then);
   void close(program& p, time_point now);
   void finish(program& p, program_state s, time_point now);
   status cancel(program& p, goal then, std::string why, time_point now);

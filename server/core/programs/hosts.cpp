@@ -5,10 +5,31 @@
 
 namespace muster::core::programs {
 
-host_number host_table::attach(arrival const& who, programs_offer const& offer, time_point now) {
-  auto const [known, added] = by_incarnation_.try_emplace(who.incarnation, host_number{last_ + 1});
-  auto const n = known->second;
+host_number host_table::number_of(core::incarnation process) {
+  auto const [known, added] = by_incarnation_.try_emplace(process, host_number{last_ + 1});
   if (added) ++last_;
+  return known->second;
+}
+
+host_number host_table::restore(placement_fact::place const& was, time_point now) {
+  auto const n = number_of(was.incarnation);
+  auto const [it, added] = hosts_.try_emplace(n);
+  if (!added) return n;
+  auto& h = it->second;
+  h.job = was.job;
+  h.index = was.index;
+  h.incarnation = was.incarnation;
+  h.name = was.host;
+  h.address = was.address;
+  h.first_port = static_cast<std::uint16_t>(was.first_port);
+  h.last_port = static_cast<std::uint16_t>(was.last_port);
+  h.lease = was.lease;
+  renew(h, now);
+  return n;
+}
+
+host_number host_table::attach(arrival const& who, programs_offer const& offer, time_point now) {
+  auto const n = number_of(who.incarnation);
   auto& h = hosts_[n];
   if (h.stream != stream_id{}) by_stream_.erase(h.stream);
   h.job = who.job;

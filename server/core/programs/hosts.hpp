@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/core/api/program_facts.hpp"
 #include "server/core/api/ranks.hpp"
 
 namespace muster::core::programs {
@@ -53,6 +54,9 @@ class host_table {
  public:
   /// Known from before, or new. Its lease begins anew.
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
+  /// One of an earlier process of this server, away until it comes: its lease begins now. What is
+  /// known of the same process already stays.
+  host_number restore(placement_fact::place const& was, time_point now);
   /// Its stream has ended. Nothing when another one has taken its place.
   void away(stream_id stream);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
@@ -85,6 +89,7 @@ class host_table {
 
  private:
   void forget_if_gone(host_number n);
+  host_number number_of(core::incarnation process);
 
   std::map<host_number, host> hosts_;
   std::unordered_map<stream_id, host_number> by_stream_;

@@ -13,6 +13,7 @@ namespace muster::core::programs {
 struct output {
   std::vector<rank_orders> orders;  // one for each worker at most
   std::vector<program_changed> changes;
+  std::vector<rank_name> dead;  // ranks that are known to be, since this step
   struct news {
     std::string about, text;
   };
@@ -26,7 +27,9 @@ struct output {
     orders.emplace_back().stream = stream;
     return orders.back();
   }
-  bool empty() const { return orders.empty() && changes.empty() && failures.empty(); }
+  bool empty() const {
+    return orders.empty() && changes.empty() && dead.empty() && failures.empty();
+  }
   void clear() {
     if (!empty()) *this = {};
   }

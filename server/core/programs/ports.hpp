@@ -26,6 +26,10 @@ class port_table {
   /// So many could be taken.
   std::size_t available(std::string const& address, std::uint16_t first, std::uint16_t last,
                         time_point now);
+  /// It is in use already, by a rank of an earlier process of this server.
+  void claim(std::string const& address, std::uint16_t port) {
+    machines_[address].until[port] = never;
+  }
   void give_back(std::string const& address, std::uint16_t port, time_point now);
   bool in_use(std::string const& address, std::uint16_t port) const;
 

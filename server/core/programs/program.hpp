@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/core/api/program_views.hpp"
-#include "server/core/api/ranks.hpp"
+#include "server/core/api/program_facts.hpp"
 #include "server/core/common/alarms.hpp"
 #include "server/core/programs/hosts.hpp"
 
@@ -33,6 +32,18 @@ struct rank {
   rank_view seen{};      // what readers are shown
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
+  rank_fact fact(rank_name const& name) const {
+    return {name,
+            well,
+            seen.state,
+            seen.pid,
+            seen.started,
+            seen.ended,
+            seen.exit_status,
+            seen.signal,
+            seen.not_started,
+            seen.out_of_memory};
+  }
 };
 
 struct attempt {
@@ -41,16 +52,6 @@ struct attempt {
   std::vector<std::pair<std::string, std::uint16_t>> ports;  // beside the ranks': to give back
   std::uint32_t alive = 0, started = 0;
   program_attempt_view about{};
-};
-
-/// What becomes of the program when nothing of its attempt is alive any more.
-enum class goal : std::uint8_t {
-  run,  ///< it goes on
-  again,
-  succeed,
-  fail,
-  cancel,
-  stop,  ///< as its ranks end
 };
 
 struct program {
@@ -77,6 +78,10 @@ struct program {
   bool waits() const {
     return state == program_state::pending ||
            (state == program_state::restarting && now.alive == 0);
+  }
+  /// How long ranks that are asked to end may take.
+  duration grace_now() const {
+    return goal == programs::goal::again ? spec->restart_grace : spec->grace;
   }
 };
 

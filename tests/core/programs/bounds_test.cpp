@@ -6,7 +6,7 @@ namespace muster::core::programs {
 namespace {
 
 std::string refused_for(bench& b, program_spec spec) {
-  return b.step([&] { return b.core.submit(b.now, std::move(spec)); }).error().field;
+  return b.step([&] { return b.core->submit(b.now, std::move(spec)); }).error().field;
 }
 
 TEST(program_bounds, names_of_resources_and_labels_are_given_once) {
@@ -152,9 +152,9 @@ TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {
   auto spec = of_workers(1);
   spec.deadline = 1h;
   auto const p = b.submit(spec);
-  EXPECT_EQ(b.core.due(), b.now + 1h);
+  EXPECT_EQ(b.core->due(), b.now + 1h);
   b.wish(p, program_wish::cancel);
-  EXPECT_EQ(b.core.due(), never);
+  EXPECT_EQ(b.core->due(), never);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,28 +59,44 @@ struct process {
 };
 
 class bench {
+  program_limits const limits_;
+
  public:
-  explicit bench(program_limits limits = {}) : core(limits, last_id_, resources) {}
+  explicit bench(program_limits limits = {})
+      : limits_(limits), core(std::make_unique<controller>(limits, last_id_, resources)) {}
 
   model_ledger resources;
-  controller core;
+  std::unique_ptr<controller> core;
   time_point now{std::chrono::seconds(1'700'000'000)};
   static constexpr duration lease = 8s;
 
+  /// At the end of each step: carries the orders on.
+  std::function<void()> on_step = [this] {
+    for (auto const& o : core->said().orders) sent[o.stream].push_back(o);
+  };
   /// Performs one call in a step of its own.
   template <class Call>
   auto step(Call call) {
-    core.begin_step();
+    core->begin_step();
     struct ending {
       bench& b;
       ~ending() {
-        b.core.place(b.now);
-        EXPECT_EQ(b.core.invalid(), "");
-        for (auto const& c : b.core.said().changes) b.states[c.program].push_back(c.state);
-        for (auto const& o : b.core.said().orders) b.sent[o.stream].push_back(o);
+        b.core->place(b.now);
+        EXPECT_EQ(b.core->invalid(), "");
+        for (auto const& c : b.core->said().changes) b.states[c.program].push_back(c.state);
+        b.on_step();
       }
     } end{*this};
     return call();
+  }
+
+  /// The process has died, and another one begins with what the last has written down. No stream is
+  /// left, and nothing that was sent.
+  void restart(std::vector<restored_program> known) {
+    resources.workers.clear();
+    sent.clear();
+    core = std::make_unique<controller>(limits_, last_id_, resources);
+    step([&] { core->restore(now, known); });
   }
 
   stream_id attach(process const& p, std::vector<held_rank> held = {}) {
@@ -85,7 +104,7 @@ class bench {
     resources.workers[s] = {p.resources, p.resources, {}};
     programs_offer offer{p.first_port, p.last_port, lease, p.address, std::move(held)};
     kept = step([&] {
-      return core.attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
+      return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });
     return s;
   }
@@ -95,17 +114,17 @@ class bench {
   }
   void cut(stream_id s) {
     resources.workers.erase(s);
-    step([&] { core.away(s); });
+    step([&] { core->away(s); });
   }
   program_id submit(program_spec spec) {
-    return step([&] { return core.submit(now, std::move(spec)); }).value().program;
+    return step([&] { return core->submit(now, std::move(spec)); }).value().program;
   }
   status wish(program_id id, program_wish w) {
-    return step([&] { return core.wish(now, id, w); });
+    return step([&] { return core->wish(now, id, w); });
   }
   void report(stream_id s, std::vector<rank_reports::start> started,
               std::vector<rank_end> ended = {}, std::uint64_t number = 0) {
-    step([&] { core.reports(now, {s, std::move(started), std::move(ended), number}); });
+    step([&] { core->reports(now, {s, std::move(started), std::move(ended), number}); });
   }
   /// As advance, with every worker's lease renewed.
   void advance_in_touch(duration d) {
@@ -116,18 +135,18 @@ class bench {
   }
   void advance(duration d) {
     auto const until = now + d;
-    while (core.due() <= until) {
-      now = std::max(now, core.due());
-      step([&] { core.tick(now); });
+    while (core->due() <= until) {
+      now = std::max(now, core->due());
+      step([&] { core->tick(now); });
     }
     now = until;
   }
 
-  program_view look(program_id id) const { return core.look(id).value(); }
+  program_view look(program_id id) const { return core->look(id).value(); }
   program_state state(program_id id) const { return look(id).state; }
   /// What this worker was ordered in the last step.
   rank_orders orders(stream_id s) const {
-    for (auto const& o : core.said().orders)
+    for (auto const& o : core->said().orders)
       if (o.stream == s) return o;
     return {s};
   }
@@ -154,6 +173,7 @@ class bench {
   std::vector<std::uint32_t> kept;                    // at the last attach
   std::map<stream_id, std::deque<rank_orders>> sent;  // and not taken
   std::map<program_id, std::vector<program_state>> states;
+  std::set<rank_name> begun;  // by workers, ever
 
  private:
   std::uint64_t last_id_ = 100, last_stream_ = 0, last_number_ = 0;

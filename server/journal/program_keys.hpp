@@ -1,0 +1,46 @@
+// Keys of programs' entries. Used by program_facts and program_loading alone.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "base/text.hpp"
+#include "server/core/api/ids.hpp"
+
+namespace muster::server::journal::program_keys {
+
+/// A program is one entry as it was submitted and one of how it goes, each of its attempts one, one
+/// says where the ranks of the last run, and each of those that is dead is one more.
+enum class kind : char {
+  submitted = 'g',
+  course = 'h',
+  attempt = 'i',
+  placement = 'l',
+  rank = 'r'
+};
+inline constexpr kind kinds[] = {kind::submitted, kind::course, kind::attempt, kind::placement,
+                                 kind::rank};
+
+inline std::string below(kind k) {
+  return std::string(1, static_cast<char>(k)) + '\0';
+}
+inline std::string of(kind k, core::program_id program) {
+  return below(k) + hex16(raw(program));
+}
+inline std::string of(kind k, core::program_id program, std::uint32_t number) {
+  auto const digits = std::to_string(number);
+  return of(k, program) + '\0' + std::string(10 - digits.size(), '0') + digits;
+}
+
+// None, 0: it has none.
+inline core::program_id program_in(std::string_view key) {
+  auto const digits = key.size() < 18 ? std::string() : std::string(key.substr(2, 16));
+  return core::program_id{std::strtoull(digits.c_str(), nullptr, 16)};
+}
+inline std::uint32_t number_in(std::string_view key) {
+  auto const digits = key.size() <= 19 ? std::string() : std::string(key.substr(19));
+  return static_cast<std::uint32_t>(std::strtoul(digits.c_str(), nullptr, 10));
+}
+
+}  // namespace muster::server::journal::program_keys

@@ -1,0 +1,114 @@
+// Orders about ranks wait for a disk that the test plays; leases do not.
+#include "server/core/programs/controller.hpp"
+#include "tests/hub/durable_jobs.hpp"
+
+namespace muster::server {
+namespace durable_cases {
+
+using namespace std::chrono_literals;
+
+struct rank_worker : hub_worker {
+  core::stream_id attach(hub& h, std::uint64_t incarnation,
+                         std::vector<core::held_rank> held = {}) {
+    core::worker_spec spec;
+    spec.incarnation = core::incarnation{incarnation};
+    spec.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", std::move(held)};
+    return hub_worker::attach(h, std::move(spec));
+  }
+  void on_rank_orders(core::rank_orders const& o) override {
+    for (auto const& s : o.starts) started += s.ranks.size();
+    stopped += o.stops.size();
+    forgotten += o.forget.size();
+    if (o.lease > 0) lease = o.lease;
+  }
+  std::size_t started = 0, stopped = 0, forgotten = 0;
+  std::uint64_t lease = 0;
+};
+
+struct durable_programs : durable_jobs {
+  rank_worker w;
+  std::vector<core::programs::fact> said;
+
+  durable_programs() { h = make_with_programs(); }
+  std::unique_ptr<hub> make_with_programs() {
+    core::config c;
+    c.durable = true;
+    hub_dependencies e{[] { return at; }, [](core::time_point) {}};
+    e.write_down = [this](auto const&) { commits.wrote(++written); };
+    e.write_down_programs = [this](std::vector<core::programs::fact> const& f) {
+      said.insert(said.end(), f.begin(), f.end());
+      commits.wrote(++written);
+    };
+    e.commits = &commits;
+    e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
+    return std::make_unique<hub>(c, e);
+  }
+  core::program_id submit() {
+    core::submit_program e;
+    e.spec.command = {"true"};
+    e.spec.tasks.push_back({.min = 2, .max = 2});
+    core::program_id id{};
+    h->ask(std::move(e),
+           [this](core::reply const& r) { log += r.status.ok() ? "taken " : "refused "; });
+    if (auto const all = h->state().programs().list({}, 1, {}); !all.empty()) id = all[0].id;
+    return id;
+  }
+  void disk_has_all(muster::status const& failed = {}) {
+    commits.on_durable(failed.ok() ? written : 0, failed, at);
+  }
+};
+
+TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  EXPECT_EQ(log, "");
+  EXPECT_EQ(w.started, 0u);
+  core::rank_reports alive;
+  alive.stream = w.stream;
+  alive.lease = 1;
+  h->apply(alive);
+  EXPECT_EQ(w.lease, 1u) << "a lease waits for nothing";
+  disk_has_all();
+  EXPECT_EQ(log, "taken ");
+  EXPECT_EQ(w.started, 2u);
+
+  core::rank_reports ended;
+  ended.stream = w.stream;
+  ended.ended.push_back({.name = {p, 1, 0}});
+  h->apply(ended);
+  EXPECT_EQ(w.forgotten, 0u) << "its worker has to know of it until the disk does";
+  disk_has_all();
+  EXPECT_EQ(w.forgotten, 1u);
+}
+
+TEST_F(durable_programs, are_not_started_on_a_disk_that_has_failed_and_can_be_stopped) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  disk_has_all({code::internal, "no space"});
+  EXPECT_EQ(log, "refused ");
+  EXPECT_EQ(w.started, 0u);
+  core::change_program e{{}, p, core::program_wish::cancel};
+  h->ask(e, [](auto const&) {});
+  EXPECT_EQ(w.stopped, 1u);
+}
+
+TEST_F(durable_programs, are_refused_while_nothing_new_can_be_written) {
+  full = true;
+  submit();
+  EXPECT_EQ(log, "refused ");
+  EXPECT_TRUE(said.empty());
+}
+
+TEST_F(durable_programs, an_end_in_a_hello_is_forgotten_when_the_disk_has_it) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  disk_has_all();
+  rank_worker again;
+  again.attach(*h, 7, {{{p, 1, 0}, 5, core::rank_end{.name = {p, 1, 0}}}, {{p, 1, 1}, 6, {}}});
+  EXPECT_EQ(again.forgotten, 0u);
+  disk_has_all();
+  EXPECT_EQ(again.forgotten, 1u);
+}
+
+}  // namespace durable_cases
+}  // namespace muster::server

@@ -1,0 +1,146 @@
+// Programs through deaths of the server, under virtual time. What a step changes is written some
+// time after it, and what it orders goes out then, as the hub has it; a death loses what is not
+// written yet.
+//
+// What must hold beside the rules of the simulation without deaths: no rank is ever started twice,
+// and a program that somebody could know to have ended stays as it ended.
+#include <deque>
+#include <random>
+
+#include "server/journal/facts.hpp"
+#include "tests/core/programs/model_worker.hpp"
+#include "tests/journal/memory_store.hpp"
+
+namespace muster::server::journal {
+namespace program_restart_cases {
+
+using namespace core;
+using namespace core::programs;
+
+class durable_bench : public bench {
+ public:
+  durable_bench() {
+    on_step = [this] { take(); };
+  }
+
+  /// The disk has all but so many of the steps.
+  void write(std::size_t left) {
+    while (steps_.size() > left) {
+      auto const s = std::move(steps_.front());
+      steps_.pop_front();
+      EXPECT_TRUE(disk_.write(s.batch).ok());
+      for (auto const& o : s.orders)
+        if (resources.workers.contains(o.stream)) sent[o.stream].push_back(o);
+      for (auto const& c : s.changes)
+        if (!c.gone && ended(c.state)) over[c.program] = c.state;
+    }
+  }
+  std::size_t unwritten() const { return steps_.size(); }
+  void die() {
+    steps_.clear();
+    auto stored = load_programs(disk_);
+    ASSERT_TRUE(stored) << stored.error().message;
+    std::vector<restored_program> known;
+    for (auto& p : *stored) known.push_back(std::move(p.program));
+    restart(std::move(known));
+    for (auto const& [p, s] : over) EXPECT_EQ(state(p), s) << text(p) << " had ended";
+  }
+  memory_store const& disk() const { return disk_; }
+
+  std::map<program_id, program_state> over;
+
+ private:
+  struct step_done {
+    std::vector<change> batch;
+    std::vector<rank_orders> orders;
+    std::vector<program_changed> changes;
+  };
+  void take() {
+    step_done s{{}, core->said().orders, core->said().changes};
+    encode("train", core->facts(), s.batch);
+    if (steps_.empty() && s.batch.empty()) {
+      for (auto& o : s.orders) sent[o.stream].push_back(std::move(o));
+      return;
+    }
+    for (auto& o : s.orders)  // leases do not wait
+      if (auto const number = std::exchange(o.lease, 0); number > 0)
+        sent[o.stream].push_back({.stream = o.stream, .lease = number});
+    steps_.push_back(std::move(s));
+  }
+
+  memory_store disk_;
+  std::deque<step_done> steps_;
+};
+
+void check_ranks(std::deque<model_worker> const& workers) {
+  std::set<std::pair<std::string, std::uint16_t>> ports;
+  std::map<program_id, std::set<std::uint32_t>> attempts;
+  for (auto const& one : workers) {
+    std::uint32_t used = 0;
+    for (auto const& r : one.alive()) {
+      EXPECT_TRUE(ports.emplace(one.host(), r.port).second) << "a port twice";
+      attempts[r.name.program].insert(r.name.attempt);
+      for (auto const& [name, amount] : r.needs) used += amount;
+    }
+    EXPECT_LE(used, 4u);
+  }
+  for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
+}
+
+void run(std::uint64_t seed, int& deaths) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  durable_bench b;
+  std::deque<model_worker> workers;
+  for (std::int64_t i = 0; i < 4; ++i)
+    workers.emplace_back(b, seed * 16 + static_cast<std::uint64_t>(i) + 1, i);
+  std::set<program_id> programs;
+  for (int turn = 0; turn < 4'000; ++turn) {
+    bool const quiet = turn > 1'500;  // no more faults
+    b.advance(std::chrono::milliseconds(100));
+    if (!quiet && random() % 150 == 0) {
+      ++deaths;
+      b.die();
+      for (auto& w : workers) w.lose_server();
+      // Who has submitted what was not written has no answer.
+      std::erase_if(programs, [&](program_id p) { return !b.core->knows(p); });
+    }
+    auto& w = workers[random() % workers.size()];
+    if (!w.attached() && (quiet || random() % 20 == 0)) w.attach();
+    if (!quiet && w.attached() && random() % 120 == 0) w.cut();
+    if (!quiet && random() % 600 == 0) w.die();
+    if (!quiet && programs.size() < 12 && random() % 20 == 0) {
+      auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
+      spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
+      spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
+      programs.insert(b.submit(spec));
+    }
+    if (!quiet && !programs.empty() && random() % 200 == 0) {
+      program_wish const wishes[] = {program_wish::cancel, program_wish::stop,
+                                     program_wish::restart};
+      b.wish(*std::next(programs.begin(), static_cast<long>(random() % programs.size())),
+             wishes[random() % 3]);
+    }
+    for (auto& one : workers) one.live();
+    if (quiet || random() % 3 == 0) b.write(quiet ? 0 : random() % (b.unwritten() + 1));
+    check_ranks(workers);
+    if (testing::Test::HasFailure()) return;
+  }
+  for (auto const p : programs)
+    EXPECT_TRUE(ended(b.state(p)))
+        << text(p) << " is " << name(b.state(p)) << ": " << b.look(p).waits_for;
+  EXPECT_EQ(b.core->counts().ranks_alive, 0u);
+  for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
+}
+
+TEST(program_restarts, start_no_rank_twice_and_lose_no_program) {
+  int deaths = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    run(seed, deaths);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(deaths, 300);
+}
+
+}  // namespace program_restart_cases
+}  // namespace muster::server::journal
