@@ -41,12 +41,6 @@ constexpr exception exceptions[] = {
     {"JobView.not_kept", "view_jobs.a_session_says_how_many_closures_a_restart_has_not_kept"},
     {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
-    {"getRankLog 200", "programs_e2e.*, by ranks of real workers"},
-    {"getRankLog 429", "so many reads of logs at once: by no test yet"},
-    {"ProgramView.cause.*", "programs_e2e.*, not each member"},
-    {"RankList.ranks.*", "programs_e2e.*, not each member"},
-    {"AttemptList.attempts.*", "programs_e2e.*, not each member"},
-    {"RankLog.*", "programs_e2e.*"},
 };
 
 class coverage : public ::testing::Environment {
