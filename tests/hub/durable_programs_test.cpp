@@ -10,10 +10,13 @@ using namespace std::chrono_literals;
 struct rank_worker : hub_worker {
   core::stream_id attach(hub& h, std::uint64_t incarnation,
                          std::vector<core::held_rank> held = {}) {
-    core::worker_spec spec;
-    spec.incarnation = core::incarnation{incarnation};
-    spec.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", std::move(held)};
-    return hub_worker::attach(h, std::move(spec));
+    stream = h.attach(*this);
+    core::worker_attached e{stream, {}};
+    e.spec.functions = {"f"};
+    e.spec.incarnation = core::incarnation{incarnation};
+    e.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", std::move(held)};
+    h.apply(e);
+    return stream;
   }
   void on_rank_orders(core::rank_orders const& o) override {
     for (auto const& s : o.starts) started += s.ranks.size();

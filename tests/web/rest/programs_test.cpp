@@ -25,11 +25,14 @@ struct rest_programs : web_fixture {
   void start_with_ranks() {
     start();
     core_engine().run([this](server::hub& h) {
-      core::worker_spec spec;
-      spec.host = "host-a";
-      spec.resources = {{"gpu", 2}};
-      spec.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", {}};
-      w.attach(h, std::move(spec));
+      w.stream = h.attach(w);
+      core::worker_attached e{w.stream, {}};
+      e.spec.functions = {"f"};
+      e.spec.incarnation = core::incarnation{7};
+      e.spec.host = "host-a";
+      e.spec.resources = {{"gpu", 2}};
+      e.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", {}};
+      h.apply(e);
     });
     path =
         "/api/v1/programs/" +
