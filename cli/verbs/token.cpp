@@ -184,7 +184,7 @@ void add_token(CLI::App& app, choice& chosen) {
   own(add_value(*verb, "--queued-max", o->queued_max, "N",
                 "create: closures that wait; 0: no limit"));
   own(add_value(*verb, "--sessions-max", o->sessions_max, "N",
-                "create: unfinished jobs and sessions; 0: no limit"));
+                "create: unfinished jobs, sessions and programs; 0: no limit"));
   own(add_bytes(*verb, "--value-bytes-max", o->value_bytes_max,
                 "create: bytes of values; 0: no limit")
           ->default_str(""));

@@ -126,7 +126,7 @@ class coordinator {
   std::string_view submitter(session_id id) const;
   /// What one submitter has here, added to `into`.
   struct usage {
-    std::uint64_t sessions = 0;  // unfinished jobs and open sessions
+    std::uint64_t sessions = 0;  // unfinished jobs and programs, open sessions
     std::uint64_t queued = 0;    // their closures that wait
     std::uint64_t value_bytes = 0;
   };

@@ -67,7 +67,7 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   };
   target at = request->cluster;
   auto const now = co_await context.engine.call<answer_type>(
-      taking_in(ex.req.who, std::move(at), 0, 0, std::move(work)));
+      taking_in(ex.req.who, std::move(at), 1, 0, std::move(work)));
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 
@@ -191,7 +191,7 @@ void add_program_routes(std::vector<route>& to) {
                          "ProgramView")
                    .also(404, "No such cluster")
                    .also(422, "Well-formed, and cannot be; `field` says what")
-                   .also(429, "Too many programs have not ended"));
+                   .also(429, "Too many programs have not ended, here or of the token"));
   to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
                    .with({choice_parameter("state", states, "only programs in this state"),
                           cluster_parameter, limit_parameter, page_token_parameter("g")})

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/core/api/program_views.hpp"
@@ -64,6 +65,8 @@ class controller {
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state) const;
   program_counts counts() const;
+  /// Those of one submitter that have not ended.
+  std::uint64_t unfinished_of(std::string_view submitter) const;
   /// The stream of the worker that has or had a rank of the last attempt; none: it is away. Errors:
   /// NOT_FOUND.
   result<stream_id> worker_of(rank_name const& rank) const;

@@ -98,6 +98,13 @@ program_counts controller::counts() const {
   return c;
 }
 
+std::uint64_t controller::unfinished_of(std::string_view submitter) const {
+  auto const& all = table_.all();
+  return static_cast<std::uint64_t>(std::count_if(all.begin(), all.end(), [&](auto const& p) {
+    return !ended(p.second.state) && p.second.spec->submitted_by == submitter;
+  }));
+}
+
 result<stream_id> controller::worker_of(rank_name const& rank) const {
   auto const* p = table_.find(rank.program);
   if (!p) return unknown(rank.program);

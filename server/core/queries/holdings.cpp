@@ -133,6 +133,7 @@ std::string_view coordinator::submitter(session_id id) const {
 }
 
 void coordinator::add_usage(std::string_view submitter, usage& into) const {
+  into.sessions += state_->programs.unfinished_of(submitter);
   for (auto const& [id, s] : state_->sessions.all()) {
     if (s->spec.submitted_by != submitter) continue;
     auto const& h = state_->values.of(s->number);

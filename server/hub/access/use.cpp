@@ -42,7 +42,7 @@ muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t closures) {
   if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
   auto const u = usage_of(who, all);
-  if (auto s = over(who, "unfinished jobs and sessions", u.sessions, sessions, who.sessions_max);
+  if (auto s = over(who, "unfinished jobs, sessions and programs", u.sessions, sessions, who.sessions_max);
       !s.ok())
     return s;
   if (auto s = over(who, "queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;

@@ -51,6 +51,25 @@ TEST_F(access_limits, hold_against_requests_beside_each_other) {
   EXPECT_EQ(taken(appending, "/api/v1/jobs/" + id + "/closures", closures(10), "200"), 10u);
 }
 
+TEST_F(access_limits, programs_that_have_not_ended_count_as_sessions) {
+  start_guarded();
+  server::wanted_token w;
+  w.role = core::role::submitter;
+  w.sessions_max = 2;
+  w.allow_exec = true;
+  auto const t = make_token(w);
+  auto const submit = [&] {
+    return send_as(t, "POST", "/api/v1/programs", R"({"command":["true"],"tasks":{"worker":1}})");
+  };
+  auto const first = submit();
+  ASSERT_EQ(first.status, 201u) << first.body;
+  EXPECT_EQ(send_as(t, "POST", "/api/v1/jobs", R"({"open":true})").status, 201u);
+  EXPECT_EQ(submit().status, 429u);
+  auto const path = "/api/v1/programs/" + std::string(json::parse(first.body).at("id").as_string());
+  EXPECT_EQ(send_as(t, "POST", path + "/cancel").status, 200u);
+  EXPECT_EQ(submit().status, 201u) << "the first has ended";
+}
+
 TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
   start_guarded();
   server::wanted_token w;
