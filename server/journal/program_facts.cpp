@@ -78,6 +78,8 @@ struct program_encoder {
     w.set_metadata(s.metadata);
     w.set_submitted_by(s.submitted_by);
     w.set_created(us(f.created));
+    w.set_notice(s.notice.count());
+    w.set_spares(s.spares);
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

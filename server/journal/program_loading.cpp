@@ -65,6 +65,8 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.idempotency_key = w.idempotency_key();
   s.metadata = w.metadata();
   s.submitted_by = w.submitted_by();
+  s.notice = span(w.notice());
+  s.spares = w.spares();
   return s;
 }
 

@@ -37,6 +37,8 @@ submitted_fact some_program() {
   s.idempotency_key = "key";
   s.metadata = "{}";
   s.submitted_by = "token";
+  s.notice = 5s;
+  s.spares = 2;
   return {id, std::make_shared<program_spec const>(s), at};
 }
 

@@ -79,8 +79,7 @@ core::program_tasks read_group(json_check& check, json_ref const& at) {
     check.fail(impossible(at.path(), "say either 'count' or 'min' and 'max'"));
   if (!range) g.tasks.min = g.tasks.max = g.count;
   if (g.tasks.min == 0) g.tasks.min = 1;
-  if (!check.failed() && g.tasks.max == 0)
-    check.fail(impossible(at.path(), "'min' needs a 'max'"));
+  if (!check.failed() && g.tasks.max == 0) check.fail(impossible(at.path(), "'min' needs a 'max'"));
   return std::move(g.tasks);
 }
 
@@ -123,6 +122,8 @@ json_object<program_request> const& program_table() {
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
        of(field("deadline", &s::deadline, a_duration(longest))),
+       of(field("notice", &s::notice, a_duration(longest))),
+       of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("ends_with", &s::ends_with, texts())),
        of(field("idempotency_key", &s::idempotency_key, a_text(program_name_bytes_max))),
@@ -174,6 +175,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m("grace_ms", s.grace);
   m("restart_grace_ms", s.restart_grace);
   m.some("deadline_ms", s.deadline);
+  m.some("notice_ms", s.notice);
+  m.some("spares", s.spares);
   m.when(s.priority != 0)
       .json(
           "priority", [] { return schema::integer(-priority_max, priority_max); },
@@ -221,6 +224,7 @@ void members(member_list const& m, core::program_view const& p) {
   m("ranks", p.ranks, "of the last attempt");
   m("started", p.started);
   m("alive", p.alive, "not known to be dead");
+  m.when(p.spec.spares > 0)("spares_free", p.spares, "places that are put by now");
   m("created_ms", p.created);
   m.when(p.finished != core::never)("finished_ms", p.finished);
   m.some("waits_for", p.waits_for);

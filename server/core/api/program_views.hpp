@@ -50,6 +50,7 @@ struct program_view {
   std::uint32_t attempt = 0;                        // 0: none yet
   std::uint32_t restarts = 0;                       // those that count
   std::uint32_t ranks = 0, started = 0, alive = 0;  // of the attempt
+  std::uint32_t spares = 0;                         // places that are put by now
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended

@@ -97,7 +97,9 @@ struct program_spec {
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
-  duration deadline{};  // not ended this long after it was submitted: FAILED; 0: none
+  duration deadline{};       // not ended this long after it was submitted: FAILED; 0: none
+  duration notice{};         // before the deadline its ranks are asked to end; killed at it
+  std::uint32_t spares = 0;  // further places for its tasks that are put by while it runs
   std::int32_t priority = 0;
   std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
   std::string idempotency_key{};         // a second one with it returns the first program
@@ -112,6 +114,7 @@ struct program_limits {
   std::size_t programs_max = 10'000;       // known at one time. Full of unfinished ones: refused
   std::size_t finished_max = 1'000;        // kept to be looked at. More: the oldest is forgotten
   std::uint32_t ranks_max = 4'096;         // of one program. More: refused
+  std::uint32_t spares_max = 64;           // of one program. More: refused
   std::uint32_t worker_ranks_max = 1'024;  // on one worker. No more are placed there
   std::size_t types_max = 32;
   std::size_t names_max = 64;  // resources, labels of a type; ends. More: refused, as all below

@@ -151,6 +151,11 @@ status valid(program_spec const& spec, program_limits const& limits) {
     return wrong_field("working_dir", "no path");
   if (!spec.working_dir.empty() && spec.working_dir.front() != '/')
     return wrong_field("working_dir", "begins with /");
+  if (spec.notice > duration{} && spec.notice >= spec.deadline)
+    return wrong_field("notice", "is within a deadline that is longer");
+  if (spec.spares > limits.spares_max)
+    return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
+                       limits.spares_max);
   if (spec.idempotency_key.size() > key_bytes_max)
     return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
   if (spec.metadata.size() > limits.metadata_bytes_max)

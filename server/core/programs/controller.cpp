@@ -14,8 +14,8 @@ result<program_reply> controller::submit(time_point now, program_spec spec) {
   program p;
   p.id = program_id{++last_};
   p.created = now;
-  if (spec.deadline > duration{}) p.deadline = now + spec.deadline;
   p.spec = std::make_shared<program_spec const>(std::move(spec));
+  p.deadline = p.asked_to_end();
   auto& added = table_.add(std::move(p));
   if (added.deadline != never) alarms_.set(added.deadline, program_alarm::deadline, raw(added.id));
   course_.enter(added, program_state::pending);
@@ -85,6 +85,7 @@ void controller::away(stream_id stream) {
   if (!h) return;
   for (auto const& name : h->alive) attempts_.out_of_sight(*table_.find(name.program), name.rank);
   hosts_.away(stream);
+  placer_.away(stream);
   placer_.look_again();
 }
 

@@ -50,6 +50,7 @@ program_view controller::view_of(program const& p) const {
   v.ranks = static_cast<std::uint32_t>(p.now.ranks.size());
   v.started = p.now.started;
   v.alive = p.now.alive;
+  v.spares = static_cast<std::uint32_t>(p.spares.size());
   v.created = p.created;
   v.finished = p.finished;
   v.cause = p.cause;

@@ -176,6 +176,8 @@ status course::restart(program& p) {
 void course::deadline(program& p, time_point now) {
   if (ended(p.state)) return;
   program_cause why{.kind = cause_kind::deadline, .text = "it had not ended at its deadline"};
+  if (p.spec->notice > duration{})
+    why.text = "it had not ended when the notice before its deadline was due";
   if (p.waits()) {
     p.cause = std::move(why);
     return finish(p, program_state::failed, now);

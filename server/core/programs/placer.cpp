@@ -4,53 +4,42 @@
 
 namespace muster::core::programs {
 
-placer::fleet placer::look(program const& p, time_point now, amounts which, bool avoid) const {
-  fleet f;
-  for (auto const n : hosts_.attached()) {
-    auto const& h = hosts_.at(n);
-    auto const failed = p.failures.find(h.name);
-    if (avoid && failed != p.failures.end() && failed->second >= avoided_after) continue;
-    auto const at = ledger_.look(h.stream);
-    auto const held = static_cast<std::uint32_t>(h.alive.size());
-    auto const taken = which == amounts::free ? held : 0;
-    if (!at.open || !host_table::fresh(h, now) || taken >= limits_.worker_ranks_max) continue;
-    f.rooms.push_back({static_cast<std::uint32_t>(f.hosts.size()),
-                       which == amounts::free ? *at.free : *at.all, at.labels,
-                       limits_.worker_ranks_max - taken});
-    f.hosts.push_back(n);
-  }
-  return f;
+fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid) const {
+  return fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
 }
 
+// Its own spares are the first that it takes.
 bool placer::start(program& p, time_point now) {
-  auto f = look(p, now, amounts::free, true);
+  spares_.release(p);
+  auto f = look(p, now, fleet::amounts::free, true);
   auto where = programs::place(*p.spec, f.rooms);
   p.fits_when_idle = true;
   p.lacks_ports = false;
   if (where.ranks.empty()) {
     p.would_fit = where.would_fit;
-    if (!programs::place(*p.spec, look(p, now, amounts::all, true).rooms).ranks.empty())
+    if (!programs::place(*p.spec, look(p, now, fleet::amounts::all, true).rooms).ranks.empty())
       return false;
-    f = look(p, now, amounts::free, false);
+    f = look(p, now, fleet::amounts::free, false);
     where = programs::place(*p.spec, f.rooms);
     p.would_fit = where.would_fit;
     if (where.ranks.empty()) {
       p.fits_when_idle =
-          !programs::place(*p.spec, look(p, now, amounts::all, false).rooms).ranks.empty();
+          !programs::place(*p.spec, look(p, now, fleet::amounts::all, false).rooms).ranks.empty();
       return false;
     }
   }
   p.lacks_ports = !attempts_.begin(p, where, f.hosts, now);
   if (p.lacks_ports) return false;
   course_.begun(p);
+  spares_.want(p);
   return true;
 }
 
 void placer::reserve(program const& p, time_point now) {
-  auto f = look(p, now, amounts::all, true);
+  auto f = look(p, now, fleet::amounts::all, true);
   auto where = programs::place(*p.spec, f.rooms);
   if (where.ranks.empty()) {
-    f = look(p, now, amounts::all, false);
+    f = look(p, now, fleet::amounts::all, false);
     where = programs::place(*p.spec, f.rooms);
   }
   std::vector<put_by> needs(f.hosts.size());
@@ -109,6 +98,7 @@ void placer::place(time_point now) {
   due_ = wake_ = never;
   if (waiting.empty()) {
     release();
+    spares_.keep(now);
     asked_ = false;
     seen_ = ledger_.version();
     return;
@@ -140,6 +130,7 @@ void placer::place(time_point now) {
   turn_ = all ? 0 : (turn_ + passed - 1) % others;
   if (left_ > 0) due_ = next_look_;
   note_times(table_.waiting(), now);
+  if (all) spares_.keep(now);
   asked_ = false;
   seen_ = ledger_.version();
 }

@@ -14,6 +14,7 @@
 #include "server/core/programs/attempts.hpp"
 #include "server/core/programs/course.hpp"
 #include "server/core/programs/program_table.hpp"
+#include "server/core/programs/spares.hpp"
 
 namespace muster::core::programs {
 
@@ -33,6 +34,8 @@ class placer {
   void look_again() { asked_ = true; }
   /// Starts what can start.
   void place(time_point now);
+  /// The worker's stream has ended.
+  void away(stream_id worker) { spares_.lost(worker); }
   /// When it is to be called again.
   time_point due() const { return std::min(due_, wake_); }
 
@@ -46,12 +49,7 @@ class placer {
   program_id reserved_for() const { return reserved_for_; }
 
  private:
-  enum class amounts : bool { free, all };
-  struct fleet {
-    std::vector<host_number> hosts;
-    std::vector<room> rooms;
-  };
-  fleet look(program const& p, time_point now, amounts which, bool avoid) const;
+  fleet look(program const& p, time_point now, fleet::amounts which, bool avoid) const;
   bool start(program& p, time_point now);
   void reserve(program const& p, time_point now);
   void top_up();
@@ -64,15 +62,13 @@ class placer {
   static constexpr duration between_looks = std::chrono::milliseconds(10);
   /// Ports that rest are looked for again so much later.
   static constexpr duration looks_for_ports = std::chrono::seconds(1);
-  /// A host that has failed a program so often is avoided while others fit.
-  static constexpr std::uint32_t avoided_after = 2;
-
   program_limits const& limits_;
   program_table& table_;
   host_table& hosts_;
   attempts& attempts_;
   course& course_;
   ledger& ledger_;
+  spares spares_{limits_, table_, hosts_, ledger_};
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // behind the first, who is tried next

@@ -67,8 +67,9 @@ struct program {
   std::map<std::string, std::uint32_t> failures{};  // by host, how often it failed the program
   std::optional<program_cause> cause{};
   time_point created{}, finished = never;
-  time_point not_before{};  // the next attempt
-  time_point deadline = never;
+  time_point not_before{};          // the next attempt
+  time_point deadline = never;      // when it is asked to end for it
+  std::vector<stream_id> spares{};  // workers where a place is put by; see spares.hpp
   // When workers were last looked for.
   std::uint32_t would_fit = 0;
   bool fits_when_idle = false;
@@ -81,7 +82,13 @@ struct program {
   }
   /// How long ranks that are asked to end may take.
   duration grace_now() const {
-    return goal == programs::goal::again ? spec->restart_grace : spec->grace;
+    if (goal == programs::goal::again) return spec->restart_grace;
+    bool const noticed = cause && cause->kind == cause_kind::deadline && spec->notice > duration{};
+    return noticed ? spec->notice : spec->grace;
+  }
+  /// When it is asked to end for its deadline.
+  time_point asked_to_end() const {
+    return spec->deadline == duration{} ? never : created + spec->deadline - spec->notice;
   }
 };
 

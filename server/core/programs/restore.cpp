@@ -89,7 +89,7 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
       p.before.assign(was.attempts.begin(), was.attempts.end());
     }
     if (was.placement) attempts_.restore(p, *was.placement, was.ended, now);
-    if (p.spec->deadline > duration{} && !ended(p.state)) p.deadline = p.created + p.spec->deadline;
+    if (!ended(p.state)) p.deadline = p.asked_to_end();
     last_ = std::max(last_, raw(p.id));
     auto& added = table_.add(std::move(p));
     if (added.deadline != never)

@@ -32,6 +32,7 @@ void run(std::uint64_t seed) {
       auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
       spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
       spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
+      spec.spares = static_cast<std::uint32_t>(random() % 3);
       programs.insert(b.submit(spec));
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {

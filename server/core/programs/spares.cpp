@@ -1,0 +1,58 @@
+#include "server/core/programs/spares.hpp"
+
+#include <algorithm>
+
+namespace muster::core::programs {
+namespace {
+
+program_tasks const& spared(program_spec const& spec) {
+  return *std::max_element(spec.tasks.begin(), spec.tasks.end(),
+                           [](auto const& a, auto const& b) { return a.max < b.max; });
+}
+
+}  // namespace
+
+void spares::keep(time_point now) {
+  for (auto it = wanting_.begin(); it != wanting_.end();) {
+    auto* const p = table_.find(*it);
+    bool const over = !p || ended(p->state);
+    if (p && over) release(*p);
+    if (p && !over && !p->waits()) fill(*p, now);
+    it = over ? wanting_.erase(it) : std::next(it);
+  }
+}
+
+void spares::release(program& p) {
+  auto const& each = spared(*p.spec).resources;
+  for (auto const worker : p.spares) ledger_.give_back(worker, each);
+  p.spares.clear();
+}
+
+void spares::lost(stream_id worker) {
+  for (auto const id : wanting_)
+    if (auto* const p = table_.find(id)) std::erase(p->spares, worker);
+}
+
+void spares::fill(program& p, time_point now) {
+  if (p.spares.size() >= p.spec->spares) return;
+  std::set<host_number> own;
+  for (auto const& r : p.now.ranks)
+    if (r.alive) own.insert(r.on);
+  for (bool const elsewhere : {true, false}) {
+    auto const missing = p.spec->spares - static_cast<std::uint32_t>(p.spares.size());
+    if (missing == 0) return;
+    auto f = fleet_for(p, hosts_, ledger_, limits_, now, fleet::amounts::free, true);
+    std::erase_if(f.rooms,
+                  [&](room const& r) { return own.contains(f.hosts[r.host]) == elsewhere; });
+    program_spec wanted;
+    wanted.tasks = {spared(*p.spec)};
+    wanted.tasks[0].min = 1;
+    wanted.tasks[0].max = missing;
+    for (auto const& seat : programs::place(wanted, f.rooms).ranks) {
+      auto const worker = hosts_.at(f.hosts[seat.host]).stream;
+      if (ledger_.take(worker, wanted.tasks[0].resources)) p.spares.push_back(worker);
+    }
+  }
+}
+
+}  // namespace muster::core::programs

@@ -1,0 +1,107 @@
+// Places that a program puts by for a host that is lost, and notice before a deadline.
+#include "tests/core/programs/fixture.hpp"
+
+namespace muster::core::programs {
+namespace {
+
+using named = named_amounts;
+
+program_spec with_spares(std::uint32_t ranks, std::uint32_t spares) {
+  auto spec = of_workers(ranks, {{"gpu", 1}});
+  spec.spares = spares;
+  return spec;
+}
+
+TEST(program_spares, are_put_by_on_workers_without_its_ranks) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 2}});
+  auto const p = b.submit(with_spares(1, 1));
+  EXPECT_EQ(b.look(p).spares, 1u) << "beside its rank where there is no other worker";
+  EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 0}}));
+  auto const q = b.submit(with_spares(1, 1));
+  EXPECT_EQ(b.state(q), program_state::pending) << "a spare is nobody else's";
+  auto const second = b.attach(1, {{"gpu", 2}});
+  EXPECT_EQ(b.state(q), program_state::starting);
+  EXPECT_EQ(b.look(q).spares, 1u);
+  EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 0}}));
+}
+
+TEST(program_spares, give_the_next_attempt_room_when_a_host_is_lost) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  auto const p = b.submit(with_spares(1, 1));
+  EXPECT_EQ(b.look(p).spares, 0u);
+  b.run(first, p, 1, {0});
+  auto const second = b.attach(1, {{"gpu", 1}});
+  EXPECT_EQ(b.look(p).spares, 1u);
+  auto const other = b.submit(of_workers(1, {{"gpu", 1}}));
+  EXPECT_EQ(b.state(other), program_state::pending);
+  b.cut(first);
+  for (int i = 0; i < 10; ++i) {
+    b.report(second, {}, {}, 1 + static_cast<std::uint64_t>(i));
+    b.advance(1s);
+  }
+  EXPECT_EQ(b.state(p), program_state::starting);
+  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.look(p).spares, 0u) << "it has become its rank";
+  EXPECT_EQ(b.core->ranks(p).value()[0].worker, "worker:1");
+  EXPECT_EQ(b.state(other), program_state::pending);
+}
+
+TEST(program_spares, go_with_their_worker_and_with_the_end_of_the_program) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  auto const p = b.submit(with_spares(1, 2));
+  auto const second = b.attach(1, {{"gpu", 2}});
+  EXPECT_EQ(b.look(p).spares, 2u);
+  b.cut(second);
+  EXPECT_EQ(b.look(p).spares, 0u);
+  auto const third = b.attach(2, {{"gpu", 2}});
+  EXPECT_EQ(b.look(p).spares, 2u);
+  b.run(first, p, 1, {0});
+  b.end(first, p, 1, 0);
+  EXPECT_EQ(b.state(p), program_state::succeeded);
+  EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 1}}));
+  EXPECT_EQ(b.resources.workers[third].free, (named{{"gpu", 2}}));
+}
+
+TEST(program_spares, have_a_limit) {
+  bench b;
+  auto const wrong = b.step([&] { return b.core->submit(b.now, with_spares(1, 65)); }).error();
+  EXPECT_EQ(wrong.field, "spares");
+  EXPECT_EQ(wrong.limit, 64u);
+}
+
+TEST(program_notice, is_given_so_long_before_the_deadline) {
+  bench b;
+  auto const w = b.attach(0);
+  auto spec = of_workers(1);
+  spec.deadline = 100s;
+  spec.notice = 30s;
+  auto const p = b.submit(spec);
+  b.run(w, p, 1, {0});
+  b.advance_in_touch(69s);
+  EXPECT_EQ(b.state(p), program_state::running);
+  b.advance_in_touch(2s);
+  EXPECT_EQ(b.state(p), program_state::stopping);
+  auto const& sent = b.sent[w];
+  auto const stop =
+      std::find_if(sent.begin(), sent.end(), [](auto const& o) { return !o.stops.empty(); });
+  ASSERT_NE(stop, sent.end());
+  EXPECT_EQ(stop->stops[0].grace, 30s) << "whoever is left is killed at the deadline";
+  b.end(w, p, 1, 0, 0, true);
+  EXPECT_EQ(b.state(p), program_state::failed);
+  EXPECT_EQ(b.look(p).cause->kind, cause_kind::deadline);
+}
+
+TEST(program_notice, is_shorter_than_a_deadline) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.notice = 30s;
+  EXPECT_EQ(b.step([&] { return b.core->submit(b.now, spec); }).error().field, "notice");
+  spec.deadline = 30s;
+  EXPECT_EQ(b.step([&] { return b.core->submit(b.now, spec); }).error().field, "notice");
+}
+
+}  // namespace
+}  // namespace muster::core::programs
