@@ -34,7 +34,7 @@ bool has_ended(json::value const& program) {
 std::string title_of(json::value const& program) {
   auto const name = text_of(program, "name");
   auto const id = text_of(program, "id");
-  return name.empty() ? id : for_terminal(name) + " (" + id + ")";
+  return name.empty() || name == id ? id : for_terminal(name) + " (" + id + ")";
 }
 
 std::string cause_of(json::value const& program) {
