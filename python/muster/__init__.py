@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from muster.rest.client import Client, Job
     from muster.rest.coordination import CoordinationClient
     from muster.rest.http import NoServer, ServerError
+    from muster.rest.programs import Program, ProgramFailedError, get_program, launch, programs
     from muster.worker.context import Context, context
     from muster.worker.functions import function
     from muster.worker.options import WorkerOptions
@@ -43,6 +44,7 @@ _HOMES = {
     "muster.rest.client": "Client Job",
     "muster.rest.coordination": "CoordinationClient",
     "muster.rest.http": "NoServer ServerError",
+    "muster.rest.programs": "Program ProgramFailedError get_program launch programs",
     "muster.worker.context": "Context context",
     "muster.worker.functions": "function",
     "muster.worker.options": "WorkerOptions",
@@ -54,9 +56,9 @@ __all__ = [  # written out: type checkers read it
     "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions", "DependencyLost",
     "Executor", "FailureKind", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
     "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
-    "PerWorkerValues", "RemoteValue", "RemoteValueStatus", "ServerError", "TimedOutError",
-    "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions", "as_completed", "context",
-    "function",
+    "PerWorkerValues", "Program", "ProgramFailedError", "RemoteValue", "RemoteValueStatus",
+    "ServerError", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
+    "as_completed", "context", "function", "get_program", "launch", "programs",
 ]
 __version__ = "0.1.0"
 

@@ -40,10 +40,12 @@ def main() -> int:
     with muster.Executor("127.0.0.1:8476", name="typed") as executor:
         number += executor.submit(square, 3).result()
         total: int = sum(executor.map(square, range(3)))
+    p: muster.Program = muster.launch(["train"], tasks={"worker": 8}, resources={"gpu": 1}, grace=5)
+    first: str = next(p.logs(0, follow=True)) + p.logs(0)[0] + p.wait(timeout=5).state
     try:
         muster.Worker(threads=4, job="worker").run()
     except muster.MusterError as error:
-        print(error, named, results)
+        print(error, named, results, first)
     return number + total
 
 
@@ -83,6 +85,7 @@ def test_a_program_of_a_user_is_clean(tmp_path: pathlib.Path) -> None:
     ("c.options(num_cpus=1)", 'Unexpected keyword argument "num_cpus"'),
     ("c.options(retries='2')", 'Argument "retries"'),
     ("muster.ClusterCoordinator(wieght=2)", 'Unexpected keyword argument "wieght"'),
+    ("muster.launch(['x'], task=3)", 'Unexpected keyword argument "task"'),
     ("muster.Executor('h:1').submit(len, 1)", 'Argument 2 to "submit"'),
 ])
 def test_a_wrong_option_is_one_error(tmp_path: pathlib.Path, wrong: str, said: str) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 import html
 import json
 import time
-from typing import Any, Iterator, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 
 from muster.errors import ClosureError, FailureKind, WaitTimeout, failure_error
 from muster.rest.http import Http, segment
+from muster.rest.programs import Program, Tasks, found, listed, submit
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from muster.rest.programs import LaunchWords
 
 POLL = 30.0
 """Seconds that one request waits; longer waits are several."""
@@ -49,6 +55,19 @@ class Client:
     def jobs(self, limit: int = 100) -> list[dict[str, Any]]:
         """Newest first."""
         return self._list("/api/v1/jobs", "jobs", limit)
+
+    def launch(self, command: Sequence[str], tasks: Tasks = 1,
+               **words: Unpack[LaunchWords]) -> Program:
+        """See :func:`muster.launch`."""
+        return submit(self._http, command, tasks, words)
+
+    def program(self, name_or_id: str) -> Program:
+        """Of several with a name the newest. Raises ServerError: there is none."""
+        return found(self._http, name_or_id)
+
+    def programs(self, limit: int = 100, *, state: Optional[str] = None) -> list[Program]:
+        """Newest first."""
+        return list(listed(self._http, limit, state))
 
     def tasks(self, cluster: str = "default", limit: int = 1000) -> list[dict[str, Any]]:
         return self._list(f"/api/v1/clusters/{segment(cluster)}/tasks", "tasks", limit)

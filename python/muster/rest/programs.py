@@ -1,0 +1,263 @@
+"""Programs: commands that run as ranks on the cluster's workers (docs/programs.md)."""
+from __future__ import annotations
+
+import time
+from typing import (TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, TypedDict,
+                    Union, overload)
+
+from muster.errors import MusterError, WaitTimeout
+from muster.rest.http import Http, ServerError, segment
+from muster.rest.rank_log import RankLog
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
+
+LOOK_EVERY = 0.3
+"""Seconds between two looks of who waits; the server has no wait for programs."""
+
+AWAY = (429, 503, 504)
+"""Statuses of a log whose worker does not answer now."""
+
+PAGE = 1000
+
+Tasks = Union[int, Mapping[str, Union[int, Mapping[str, Any]]]]
+
+
+class ProgramWords(TypedDict, total=False):
+    """What a program may be, beside its command and tasks; durations are seconds, or text as "10s"."""
+
+    name: str
+    cluster: str
+    per_worker: int
+    env: Mapping[str, str]
+    working_dir: str
+    max_restarts: int
+    grace: Union[float, str]
+    restart_grace: Union[float, str]
+    deadline: Union[float, str]
+    priority: int
+    ends_with: Sequence[str]
+    idempotency_key: str
+    metadata: Mapping[str, Any]
+
+
+class EachWords(TypedDict, total=False):
+    """What each rank asks for, of every type that does not say it itself."""
+
+    resources: Mapping[str, int]
+    labels: Mapping[str, str]
+
+
+class LaunchWords(EachWords, ProgramWords, total=False):
+    pass
+
+
+class ProgramFailedError(MusterError):
+    """A program that was waited for has not succeeded. Attributes: ``program``; ``state``, FAILED or
+    CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
+    ``exit_status``, ``signal``, ``text``, ``stderr``), or None."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.state = str(program.view["state"])
+        self.cause: Optional[dict[str, Any]] = program.view.get("cause")
+        said = [f"the program {program.name} ({program.id}) is {self.state}"]
+        if self.cause:
+            said[0] += ": " + str(self.cause["text"])
+            said += ["  " + line for line in self.cause.get("stderr", [])]
+        super().__init__("\n".join(said))
+
+
+class Program:
+    """One program. `view` is what the server said last, as REST has it; `state` and `cause` ask."""
+
+    def __init__(self, http: Http, view: dict[str, Any]) -> None:
+        self._http = http
+        self.view = view
+        self.id = str(view["id"])
+        self.name = str(view["name"])
+
+    def refresh(self) -> dict[str, Any]:
+        self.view = self._http.json("GET", self._path())
+        return self.view
+
+    @property
+    def state(self) -> str:
+        """PENDING, STARTING, RUNNING, RESTARTING, STOPPING, SUCCEEDED, FAILED or CANCELLED."""
+        return str(self.refresh()["state"])
+
+    @property
+    def cause(self) -> Optional[dict[str, Any]]:
+        """What went wrong first, with the last lines on stderr; None: nothing so far."""
+        return self.refresh().get("cause")
+
+    def ranks(self) -> List[dict[str, Any]]:
+        """Those of the last attempt, by number."""
+        ranks: List[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
+        return ranks
+
+    def attempts(self) -> List[dict[str, Any]]:
+        """The newest, the last one last."""
+        attempts: List[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
+        return attempts
+
+    @overload
+    def logs(self, rank: int = 0, *, follow: Literal[False] = False,
+             attempt: Optional[int] = None) -> List[str]: ...
+
+    @overload
+    def logs(self, rank: int = 0, *, follow: Literal[True],
+             attempt: Optional[int] = None) -> Iterator[str]: ...
+
+    def logs(self, rank: int = 0, *, follow: bool = False,
+             attempt: Optional[int] = None) -> Union[List[str], Iterator[str]]:
+        """The lines that a rank has printed in an attempt, the last one unless told; the server has
+        those of the last one alone. `follow`: an iterator of them as they come, until the attempt, or
+        without one the program, has ended; after a failure it goes on with the next attempt."""
+        if follow:
+            return self._follow(rank, attempt)
+        log = self._rank_log(rank, attempt)
+        return [*log.more(), *log.rest()]
+
+    def _follow(self, rank: int, attempt: Optional[int]) -> Iterator[str]:
+        log = self._rank_log(rank, attempt)
+        while True:
+            # Asked first: what an attempt printed before it was seen to be over can be read now.
+            view = self.refresh()
+            over = view["state"] in ENDED or view["attempt"] > log.attempt
+            lost = False
+            try:
+                yield from log.more()
+            except ServerError as error:
+                if error.status not in AWAY:
+                    lost = self.refresh()["attempt"] != log.attempt
+                    if not lost:
+                        raise
+            if over and (log.complete or lost or log.gone()):
+                yield from log.rest()
+                if attempt is not None or view["attempt"] <= log.attempt:
+                    return
+                log = RankLog(self._log, rank, log.attempt + 1)
+            elif log.complete and attempt is not None:
+                return
+            else:
+                time.sleep(LOOK_EVERY)
+
+    def _rank_log(self, rank: int, attempt: Optional[int]) -> RankLog:
+        return RankLog(self._log, rank, attempt or max(1, self.refresh()["attempt"]))
+
+    def _log(self, rank: int, attempt: int, offset: int) -> dict[str, Any]:
+        piece: dict[str, Any] = self._http.json("GET", self._path("/logs"), rank=rank, attempt=attempt,
+                                                offset=offset)
+        return piece
+
+    def wait(self, timeout: Optional[float] = None) -> Program:
+        """Waits until it has ended. Raises ProgramFailedError where it has not succeeded, and
+        WaitTimeout after `timeout` seconds, which says what it waits for; it goes on then."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.refresh()["state"] not in ENDED:
+            left = LOOK_EVERY if end is None else end - time.monotonic()
+            if left <= 0:
+                why = self.view.get("waits_for")
+                raise WaitTimeout(f"the program {self.name} ({self.id}) has not ended within {timeout:g} s: "
+                                  f"it is {self.view['state']}" + (f", {why}" if why else ""))
+            time.sleep(min(left, LOOK_EVERY))
+        if self.view["state"] != "SUCCEEDED":
+            raise ProgramFailedError(self)
+        return self
+
+    def stop(self) -> Program:
+        """Asks its ranks to end; it has SUCCEEDED where all end well."""
+        return self._change("stop")
+
+    def cancel(self) -> Program:
+        """Stops its ranks; it ends CANCELLED."""
+        return self._change("cancel")
+
+    def restart(self) -> Program:
+        """Begins another attempt, which is not counted."""
+        return self._change("restart")
+
+    def _change(self, wish: str) -> Program:
+        self.view = self._http.json("POST", self._path("/" + wish), {})
+        return self
+
+    def _path(self, rest: str = "") -> str:
+        return f"/api/v1/programs/{segment(self.id)}{rest}"
+
+    def __repr__(self) -> str:
+        return f"<muster.Program {self.name} ({self.id}) {self.view['state']}>"
+
+
+def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords) -> Program:
+    if isinstance(command, str):
+        raise TypeError("command: a list of words, as ['python', 'train.py']")
+    body: dict[str, Any] = {k: v for k, v in words.items() if v is not None}
+    each = {k: body.pop(k) for k in EachWords.__annotations__ if k in body}
+    body["tasks"] = {type: _group(group, each) for type, group in
+                     ({"worker": tasks} if isinstance(tasks, int) else tasks).items()}
+    if command:  # without one each type has its own
+        body["command"] = [str(word) for word in command]
+    for duration in ("grace", "restart_grace", "deadline"):
+        if isinstance(body.get(duration), (int, float)):
+            body[duration] = f"{round(body[duration] * 1000)}ms"
+    return Program(http, http.json("POST", "/api/v1/programs", body))
+
+
+def _group(group: Union[int, Mapping[str, Any]], each: Mapping[str, Any]) -> dict[str, Any]:
+    return {**each, **({"count": group} if isinstance(group, int) else group)}
+
+
+def listed(http: Http, limit: Optional[int], state: Optional[str] = None) -> Iterator[Program]:
+    """Newest first; at most `limit`, None: all."""
+    token: Optional[str] = None
+    while limit is None or limit > 0:
+        page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
+                         page_token=token)
+        for view in page["programs"]:
+            yield Program(http, view)
+        limit = None if limit is None else limit - len(page["programs"])
+        token = page.get("next_page_token")
+        if not token:
+            return
+
+
+def found(http: Http, name_or_id: str) -> Program:
+    try:
+        return Program(http, http.json("GET", f"/api/v1/programs/{segment(name_or_id)}"))
+    except ServerError as error:
+        if error.status not in (400, 404):
+            raise
+    for program in listed(http, None):  # newest first
+        if program.name == name_or_id:
+            return program
+    raise ServerError(404, {"code": "NOT_FOUND", "detail": f"there is no program '{name_or_id}'"})
+
+
+def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = None, token: str = "",
+           ca: Optional[str] = None, cert: Optional[str] = None, key: Optional[str] = None,
+           **words: Unpack[LaunchWords]) -> Program:
+    """``muster.launch(["python", "train.py"], tasks=8, resources={"gpu": 4}, max_restarts=3).wait()``
+
+    Runs a command as ranks on workers that allow programs; returns at once. `tasks`: how many, or by
+    type, as ``{"worker": 8, "ps": {"count": 2, "command": […]}}``; `resources` and `labels` are of
+    each rank. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
+    ServerError, whose ``field`` names what cannot be; NoServer.
+    """
+    return submit(Http(url, ca, cert, key, token), command, tasks, words)
+
+
+def programs(limit: int = 100, *, state: Optional[str] = None, url: Optional[str] = None,
+             token: str = "", ca: Optional[str] = None, cert: Optional[str] = None,
+             key: Optional[str] = None) -> List[Program]:
+    """Newest first."""
+    return list(listed(Http(url, ca, cert, key, token), limit, state))
+
+
+def get_program(name_or_id: str, *, url: Optional[str] = None, token: str = "",
+                ca: Optional[str] = None, cert: Optional[str] = None,
+                key: Optional[str] = None) -> Program:
+    """Of several with a name the newest. Raises ServerError: there is none."""
+    return found(Http(url, ca, cert, key, token), name_or_id)

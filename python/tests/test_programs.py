@@ -1,0 +1,189 @@
+"""Programs as ranks on workers: launched, followed, waited for, changed."""
+from __future__ import annotations
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any, Iterator
+
+import pytest
+
+import muster
+from conftest import DEADLINE, Server, binary, until
+from test_tls import SecureServer
+from test_tokens import guarded, token  # noqa: F401
+
+
+class Workers:
+    """`muster worker --allow-programs` beside a server; gone with the test."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.all: list[subprocess.Popen[bytes]] = []
+
+    def start(self, server: Server, *words: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"worker{len(self.all)}.log").open("wb") as log:
+            worker = subprocess.Popen([binary(), "worker", "--server", server.grpc, "--allow-programs",
+                                       *words], stdout=log, stderr=log)
+        self.all.append(worker)
+        return worker
+
+    def stop(self) -> None:
+        for worker in self.all:
+            worker.send_signal(signal.SIGTERM)
+        for worker in self.all:
+            try:
+                worker.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+
+
+@pytest.fixture
+def workers(tmp_path: pathlib.Path) -> Iterator[Workers]:
+    made = Workers(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def url(tmp_path: pathlib.Path, workers: Workers, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = Server(tmp_path)
+    workers.start(server, "--resource", "gpu=4")
+    monkeypatch.setenv("MUSTER_URL", server.http)
+    yield server.http
+    workers.stop()
+    server.stop()
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+WHO = python("import os, json; print(json.dumps([os.environ[k] for k in ('MUSTER_PROGRAM', "
+             "'JAX_PROCESS_ID', 'CUDA_VISIBLE_DEVICES', 'COLOUR')]))")
+
+
+def test_a_program_is_launched_and_waited_for(url: str) -> None:
+    p = muster.launch(WHO, tasks=2, name="train", resources={"gpu": 2}, env={"COLOUR": "blue"}, grace=2.5,
+                      metadata={"team": "a"})
+    assert p.id.startswith("prog_") and p.name == "train"
+    assert p.wait(DEADLINE) is p
+    assert p.state == "SUCCEEDED" and p.cause is None
+    assert p.view["grace_ms"] == 2500 and p.view["metadata"] == {"team": "a"}
+    assert p.view["tasks"]["worker"]["resources"] == {"gpu": 2}
+    told = [json.loads(line) for rank in (0, 1) for line in p.logs(rank)]
+    assert [t[:2] for t in told] == [["train", "0"], ["train", "1"]]
+    assert sorted(t[2] for t in told) == ["0,1", "2,3"] and told[0][3] == "blue"
+    assert [(r["rank"], r["task"], r["state"]) for r in p.ranks()] == [
+        (0, "worker:0", "SUCCEEDED"), (1, "worker:1", "SUCCEEDED")]
+    assert [a["attempt"] for a in p.attempts()] == [1]
+
+
+def test_types_of_tasks_have_what_is_theirs(url: str) -> None:
+    p = muster.launch(["sh", "-c", "echo worker"], tasks={
+        "worker": 2, "ps": {"count": 1, "command": ["sh", "-c", "echo ps"], "resources": {"gpu": 2}}},
+        resources={"gpu": 1})
+    p.wait(DEADLINE)
+    assert {r["task"]: r["resources"]["gpu"] for r in p.ranks()} == {"worker:0": 1, "worker:1": 1, "ps:0": 2}
+    assert sorted(line for rank in range(3) for line in p.logs(rank)) == ["ps", "worker", "worker"]
+
+
+def test_what_went_wrong_is_the_error_of_who_waits(url: str) -> None:
+    p = muster.launch(["sh", "-c", "echo 'out of data' >&2; exit 3"], name="sad")
+    with pytest.raises(muster.ProgramFailedError, match=r"sad \(prog_\w+\) is FAILED: .*worker:0.*\n.*out of data") as e:
+        p.wait(DEADLINE)
+    assert e.value.state == "FAILED" and e.value.program is p
+    assert e.value.cause and e.value.cause["exit_status"] == 3
+    assert e.value.cause["stderr"] == ["out of data"] and p.cause == e.value.cause
+
+
+def test_one_that_cannot_be_placed_says_why(url: str) -> None:
+    p = muster.launch(["true"], name="large", resources={"gpu": 9})
+    with pytest.raises(muster.WaitTimeout, match="large .* is PENDING, there is room for 0 of its 1 rank"):
+        p.wait(0.05)
+    p.cancel()
+    with pytest.raises(muster.ProgramFailedError, match="is CANCELLED") as e:
+        p.wait(DEADLINE)
+    assert e.value.state == "CANCELLED"
+
+
+def test_lines_are_followed_through_restarts(url: str, tmp_path: pathlib.Path) -> None:
+    fifo = tmp_path / "go"
+    script = (f"echo attempt $MUSTER_ATTEMPT; [ $MUSTER_ATTEMPT = 2 ] || {{ read line <{fifo}; exit 1; }}; "
+              "printf 'no end'")
+    subprocess.run(["mkfifo", str(fifo)], check=True)
+    p = muster.launch(["sh", "-c", script], max_restarts=1)
+    lines = p.logs(0, follow=True)
+    assert next(lines) == "attempt 1"
+    fifo.write_text("go\n")
+    assert list(lines) == ["attempt 2", "no end"]
+    assert p.state == "SUCCEEDED"
+    assert p.logs(0) == list(p.logs(0, follow=True, attempt=2)) == ["attempt 2", "no end"]
+    assert list(p.logs(0, follow=True)) == ["attempt 2", "no end"]
+    with pytest.raises(muster.ServerError, match="has no such rank"):
+        list(p.logs(1, follow=True))
+    assert [a["end"] for a in p.attempts()] == ["FAILED", "SUCCEEDED"]
+
+
+def test_a_program_is_stopped_restarted_and_found(url: str) -> None:
+    p = muster.launch(["bash", "-c", "trap 'exit 0' TERM; echo here; sleep 600 & wait"], name="long")
+    assert next(p.logs(follow=True)) == "here"
+    found = muster.get_program("long")
+    assert found.id == p.id and muster.get_program(p.id).name == "long"
+    assert repr(found) == f"<muster.Program long ({p.id}) RUNNING>"
+    assert p.restart() is p
+    until(lambda: p.refresh()["attempt"] == 2 and p.logs() == ["here"], "the second attempt")
+    stopped = threading.Thread(target=lambda: found.wait(DEADLINE))
+    stopped.start()
+    p.stop()
+    stopped.join(DEADLINE)
+    assert not stopped.is_alive() and p.state == "SUCCEEDED"
+    other = muster.launch(["true"], name="other").wait(DEADLINE)
+    assert [q.name for q in muster.programs()] == ["other", "long"]
+    assert [q.id for q in muster.programs(1)] == [other.id]
+    assert [q.id for q in muster.programs(state="FAILED")] == []
+    with pytest.raises(muster.ServerError, match="there is no program 'none'"):
+        muster.get_program("none")
+
+
+def test_what_cannot_be_is_said(url: str) -> None:
+    with pytest.raises(TypeError, match="a list of words"):
+        muster.launch("python train.py")
+    with pytest.raises(muster.ServerError) as e:
+        muster.launch(["true"], tasks={"worker": {"min": 3, "max": 2}})
+    assert e.value.status == 422 and e.value.field
+    with pytest.raises(muster.NoServer):
+        muster.launch(["true"], url="http://127.0.0.1:1")
+
+
+def test_the_token_and_a_second_submission(guarded: Server, workers: Workers,  # noqa: F811
+                                           tmp_path: pathlib.Path) -> None:
+    workers.start(guarded, "--token", token(guarded, tmp_path, "worker"))
+    words: dict[str, Any] = {"url": guarded.http}
+    with pytest.raises(muster.ServerError, match="UNAUTHENTICATED"):
+        muster.launch(["true"], **words)
+    with pytest.raises(muster.ServerError, match="muster.exec|allow-exec"):
+        muster.launch(["true"], token=token(guarded, tmp_path, "submitter"), **words)
+    words["token"] = token(guarded, tmp_path, "submitter", "--allow-exec")
+    p = muster.launch(["env"], idempotency_key="once", **words)
+    p.wait(DEADLINE)
+    assert not [line for line in p.logs() if "TOKEN" in line or "muster." in line]
+    assert muster.Client(guarded.http, token=words["token"]).launch(["env"], idempotency_key="once").id == p.id
+    assert [q.id for q in muster.programs(**words)] == [p.id]
+    workers.stop()
+
+
+def test_over_tls(tmp_path: pathlib.Path, workers: Workers) -> None:
+    server = SecureServer(tmp_path)
+    try:
+        who = server.who("worker")
+        workers.start(server, "--ca", who["ca"], "--cert", who["cert"], "--key", who["key"])
+        p = muster.launch(["true"], url=server.http, ca=who["ca"])
+        p.wait(DEADLINE)
+        assert muster.get_program(p.id, url=server.http, ca=who["ca"]).state == "SUCCEEDED"
+        workers.stop()
+    finally:
+        server.stop()
