@@ -149,6 +149,55 @@ def test_a_program_is_stopped_restarted_and_found(url: str) -> None:
         muster.get_program("none")
 
 
+def test_sixty_four_ranks_of_a_shell(url: str) -> None:
+    p = muster.launch(["sh", "-c", "echo $MUSTER_TASK_TYPE $RANK of $WORLD_SIZE"], tasks=64)
+    p.wait(DEADLINE)
+    assert [p.logs(rank) for rank in range(64)] == [[f"worker {rank} of 64"] for rank in range(64)]
+    pids = {r["pid"] for r in p.ranks()}
+    assert len(pids) == 64 and not [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
+
+
+def test_two_that_need_more_than_half_each_both_end(url: str) -> None:
+    both = [muster.launch(["true"], resources={"gpu": 3}, name=name) for name in ("one", "two")]
+    for p in both:
+        p.wait(DEADLINE)
+
+
+def test_a_flood_of_closures_does_not_starve_one_that_waits(tmp_path: pathlib.Path,
+                                                            workers: Workers) -> None:
+    """Closures take the same resource, and more of them are always there than have room."""
+    server = Server(tmp_path)
+    try:
+        workers.start(server, "--resource", "gpu=4", "--slots", "4")
+        client = muster.Client(server.http)
+        closure = {"function": "muster.sleep", "args": [20], "options": {"resources": {"gpu": 1}}}
+        flood = client.job(server.post("/api/v1/jobs", {"closures": [closure] * 2000})["id"])
+        until(lambda: client.job(flood.id).view["counts"]["running"] == 4, "the flood runs")
+        client.launch(["true"], tasks=2, resources={"gpu": 2}).wait(DEADLINE)
+        counts = client.job(flood.id).view["counts"]
+        assert counts["succeeded"] + counts["running"] < counts["total"], "the flood was over before it"
+        flood.cancel()
+        workers.stop()
+    finally:
+        server.stop()
+
+
+def test_the_worker_keeps_its_token_to_itself(tmp_path: pathlib.Path, workers: Workers,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(tmp_path)
+    try:
+        monkeypatch.setenv("MUSTER_TOKEN", "muster.the-secret")
+        workers.start(server)
+        p = muster.launch(["sh", "-c", "tr '\\0' '\\n' </proc/self/environ"], tasks=2, url=server.http)
+        p.wait(DEADLINE)
+        for rank in range(2):
+            assert f"MUSTER_TASK_INDEX={rank}" in p.logs(rank)
+            assert not [line for line in p.logs(rank) if "secret" in line or "TOKEN" in line]
+        workers.stop()
+    finally:
+        server.stop()
+
+
 def test_what_cannot_be_is_said(url: str) -> None:
     with pytest.raises(TypeError, match="a list of words"):
         muster.launch("python train.py")

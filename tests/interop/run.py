@@ -17,11 +17,11 @@ import time
 
 from driver.deadline import CannotRun, Failure
 from driver.trial import Settings, Trial
-from scenarios import jax_failures, jax_work, tensorflow
+from scenarios import jax_failures, jax_work, programs, tensorflow
 
 FAMILIES = {
-    'jax': jax_work.SCENARIOS + jax_failures.SCENARIOS,
-    'tensorflow': tensorflow.SCENARIOS,
+    'jax': jax_work.SCENARIOS + jax_failures.SCENARIOS + programs.SCENARIOS_JAX,
+    'tensorflow': tensorflow.SCENARIOS + programs.SCENARIOS_TENSORFLOW,
 }
 TAIL_LINES = 30
 RUNNING = set()

@@ -53,6 +53,12 @@ class Server:
             self._until(f'/api/v1/clusters/{cluster}', deadline, f'{count} agents have {kind}',
                         lambda told: told['generation']['parked_calls'][kind] >= count)
 
+    def await_host(self, host, deadline):
+        """Until a worker of this host is connected."""
+        self._until('/api/v1/clusters/default/tasks?limit=1000', deadline, f'{host} is connected',
+                    lambda told: any(t['state'] == 'CONNECTED' and t['host'] == host
+                                     for t in told['tasks']))
+
     def await_event(self, kind, deadline):
         """The first of this kind that is known."""
         told = self._until('/api/v1/events?limit=1000', deadline, f'there is an event {kind}',
@@ -104,7 +110,7 @@ def muster_process(binary, cluster, host, folder, environment, more=(), at=None,
     ready.unlink(missing_ok=True)
     grpc, http = at or (f'{host}:0', f'{LOCAL}:0')
     argv = [binary, 'serve', '--grpc', grpc, '--http', http,
-            '--ready-file', ready, '--cluster', cluster.words(), *more]
+            '--ready-file', ready, *(['--cluster', cluster.words()] if cluster else []), *more]
     if host != LOCAL:
         argv.append('--insecure')
     return Process(name, argv, environment, folder), ready

@@ -4,7 +4,7 @@ import os
 import pathlib
 import signal
 
-from driver import helpers, server
+from driver import helpers, programs, server
 from driver.deadline import Deadline, check
 from driver.network import Network
 from driver.process import Process
@@ -111,6 +111,25 @@ class Trial:
         self.server = make(program, self.cluster, host, self.folder, self._environment(),
                            self.deadline)
         self.processes.append(self.server.process)
+
+    def serve_programs(self, host=server.LOCAL):
+        self.server = server.muster(self.settings.muster, None, host, self.folder,
+                                    self._environment(), self.deadline)
+        self.processes.append(self.server.process)
+
+    def add_worker(self, name, *words, network=None):
+        """That takes programs, and has one slot for closures."""
+        process = programs.worker(self.settings.muster, self.server.address, name, self.folder,
+                                  self._environment(), '--slots', 1, *words, network=network)
+        self.processes.append(process)
+        self.server.await_host(name, self.deadline)
+        return process
+
+    def launch(self, client, ranks, *words, **body):
+        """A client program as so many ranks; `body`: further fields of the program."""
+        command = [self.settings.python, '-u', CLIENTS / client, *words]
+        return programs.Program(self.server.http, self.deadline, tasks={'worker': ranks},
+                                command=[str(word) for word in command], **body)
 
     def start(self, program, index, *words, run='', address=None, network=None):
         """A client program as task `index`; `run` tells runs of one job apart. Another `address`

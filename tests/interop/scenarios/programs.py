@@ -1,0 +1,117 @@
+"""Unmodified programs as ranks on the workers of a cluster."""
+import json
+import pathlib
+import re
+import time
+
+from driver.deadline import Failure, check
+from scenarios import Scenario
+
+RANKS = 4
+HELD = 149  # steps, after which a program waits until it may end
+
+
+def saved(folder):
+    """The steps that the checkpoint has."""
+    try:
+        return json.loads((folder / 'checkpoint').read_text())['step']
+    except FileNotFoundError:
+        return 0
+
+
+def await_steps(trial, folder, steps):
+    while saved(folder) < min(steps, HELD):
+        if trial.deadline.passed():
+            raise Failure(f'{folder.name} has no checkpoint after {steps} steps in time')
+        time.sleep(0.02)
+
+
+def train(trial, name, may_end, **more):
+    folder = trial.folder / name
+    folder.mkdir()
+    return folder, trial.launch('training_jax.py', RANKS, folder, may_end, name=name,
+                                env={'JAX_PLATFORMS': 'cpu'}, **more)
+
+
+def end_of(program):
+    """Where each rank began, and the parameters that all have in the end."""
+    told = [re.search(r'began at (\d+) ended with (\w+)', program.log(rank)) for rank in range(RANKS)]
+    check(all(told) and len({(t[1], t[2]) for t in told}) == 1, f'ranks ended unlike: {told}')
+    return int(told[0][1]), told[0][2]
+
+
+def program_killed_twice(trial):
+    """Four processes on two workers save checkpoints; a rank is killed, then a worker with its ranks.
+    They end with the parameters of a run that nobody disturbed."""
+    trial.serve_programs()
+    workers = [trial.add_worker('host0'), trial.add_worker('host1')]
+    may_end = trial.folder / 'may-end'
+    folder, disturbed = train(trial, 'disturbed', may_end, max_restarts=1, restart_grace='1s')
+    await_steps(trial, folder, 5)
+    check({r['host'] for r in disturbed.ranks()} == {'host0', 'host1'}, 'ranks are on one worker')
+    disturbed.kill(2)
+    disturbed.running(2)
+    seen = saved(folder)
+    await_steps(trial, folder, seen + 3)
+    trial.kill(workers[1])
+    disturbed.running(3)
+    check({r['host'] for r in disturbed.ranks()} == {'host0'}, 'ranks are on a worker that is dead')
+    seen = saved(folder)
+    await_steps(trial, folder, seen + 3)
+    may_end.touch()
+    told = disturbed.wait()
+    check((told['attempt'], told['restarts']) == (3, 1), f'it ended {told}')
+    first, second, _ = disturbed.attempts()
+    check(first['cause']['rank'] == 2 and first['cause']['signal'] == 9, f'the cause is {first}')
+    check(second['end'] == 'LOST', f'the second attempt ended {second}')
+
+    _, undisturbed = train(trial, 'undisturbed', may_end)
+    undisturbed.wait()
+    began, parameters = end_of(disturbed)
+    check(began >= seen >= 8, f'the last attempt began at step {began}, not from its checkpoint')
+    check(end_of(undisturbed) == (0, parameters), 'a run that nobody disturbed has other parameters')
+
+
+def program_cut_off(trial):
+    """The only worker loses its network: it kills its ranks before the next attempt begins, on another
+    worker. When the network is back it has none, and nothing has written to the checkpoint twice."""
+    network = trial.second_network()
+    trial.serve_programs(network.address)
+    trial.add_worker('far', network=network)
+    may_end = trial.folder / 'may-end'
+    folder, program = train(trial, 'program', may_end)
+    await_steps(trial, folder, 5)
+    pids = [r['pid'] for r in program.ranks()]
+    trial.add_worker('near')
+    network.unplug()
+    program.until(lambda told: told['attempt'] == 2, 'attempt 2 begins')
+    alive = [pid for pid in pids if pathlib.Path(f'/proc/{pid}').exists()]
+    check(not alive, f'attempt 2 begins while ranks of the first live: {alive}')
+    seen = saved(folder)
+    network.plug_in()
+    trial.server.await_host('far', trial.deadline)
+    await_steps(trial, folder, seen + 3)
+    may_end.touch()
+    told = program.wait()
+    check((told['attempt'], told['restarts']) == (2, 0), f'it ended {told}')
+    check({r['host'] for r in program.ranks()} == {'near'}, f'ranks ran at {program.ranks()}')
+    began, _ = end_of(program)
+    check(began == seen, f'the last attempt began at step {began}, not at {seen}')
+
+
+def program_strategy(trial):
+    """MultiWorkerMirroredStrategy on two workers. It needs no service, so nothing is declared."""
+    trial.serve_programs()
+    for host in ('host0', 'host1'):
+        trial.add_worker(host)
+    program = trial.launch('strategy_of_program.py', 2)
+    program.wait()
+    check({r['host'] for r in program.ranks()} == {'host0', 'host1'}, 'ranks are on one worker')
+    for rank in range(2):
+        said = program.log(rank)
+        check('of 2 sum [3.0, 20.0] variable 100.0' in said, f'rank {rank} said {said[-2000:]}')
+
+
+SCENARIOS_JAX = [Scenario(program_killed_twice, seconds=150, reference=False),
+                 Scenario(program_cut_off, seconds=150, reference=False)]
+SCENARIOS_TENSORFLOW = [Scenario(program_strategy, seconds=120, reference=False)]
