@@ -85,7 +85,7 @@ def test_a_program_is_launched_and_waited_for(url: str) -> None:
 def test_types_of_tasks_have_what_is_theirs(url: str) -> None:
     p = muster.launch(["sh", "-c", "echo worker"], tasks={
         "worker": 2, "ps": {"count": 1, "command": ["sh", "-c", "echo ps"], "resources": {"gpu": 2}}},
-        resources={"gpu": 1})
+        resources={"gpu": 1}, ends_with=["worker", "ps"])
     p.wait(DEADLINE)
     assert {r["task"]: r["resources"]["gpu"] for r in p.ranks()} == {"worker:0": 1, "worker:1": 1, "ps:0": 2}
     assert sorted(line for rank in range(3) for line in p.logs(rank)) == ["ps", "worker", "worker"]
@@ -147,6 +147,18 @@ def test_a_program_is_stopped_restarted_and_found(url: str) -> None:
     assert [q.id for q in muster.programs(state="FAILED")] == []
     with pytest.raises(muster.ServerError, match="there is no program 'none'"):
         muster.get_program("none")
+
+
+def test_data_parallel_pytorch(url: str) -> None:
+    """With Debian's python3-torch, where it is installed: what PyPI has is a gigabyte."""
+    example = pathlib.Path(__file__).parents[2] / "examples" / "python" / "data_parallel_torch.py"
+    system = "/usr/bin/python3"
+    if not example.is_file() or subprocess.run([system, "-c", "import torch"], capture_output=True).returncode:
+        pytest.skip("SKIPPED, NOT RUN: python3-torch is not installed")
+    p = muster.launch([system, str(example)], tasks=4)
+    p.wait(120)
+    assert [p.logs(rank) for rank in range(4)] == [
+        [f"rank {rank} of 4: loss 0.0000, weights [0, 1, 2, 3, 4, 5, 6, 7]"] for rank in range(4)]
 
 
 def test_sixty_four_ranks_of_a_shell(url: str) -> None:
