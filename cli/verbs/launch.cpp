@@ -2,8 +2,8 @@
 #include <iostream>
 #include <optional>
 
-#include "base/text.hpp"
 #include "cli/programs/following.hpp"
+#include "cli/programs/launch_tasks.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/rest.hpp"
 
@@ -12,10 +12,12 @@ namespace {
 
 struct launch_verb_options {
   rest_options rest;
-  std::uint32_t tasks = 0, max_restarts = 0, per_worker = 0;
-  std::string name, working_dir, key;
-  std::vector<std::string> resources, env;
-  std::optional<duration> grace;
+  launch_tasks tasks;
+  std::uint32_t max_restarts = 0, per_worker = 0;
+  std::int64_t priority = 0;
+  std::string name, cluster, working_dir, key;
+  std::vector<std::string> env, ends_with, metadata;
+  std::optional<duration> grace, restart_grace, deadline;
   bool detach = false;
   CLI::App const* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
@@ -31,32 +33,40 @@ std::vector<std::string> command_of(launch_verb_options const& o) {
   return command;
 }
 
-json::object tasks_of(launch_verb_options const& o) {
-  json::object each{{"count", o.tasks}};
-  json::object resources;
-  for (auto const& [name, text] : named_values("--resource", "NAME=N", o.resources)) {
-    auto const amount = muster::parse_number(text);
-    if (!amount || *amount > UINT32_MAX)
-      throw command_error(exit_usage, "--resource " + name + "=" + text + ": write NAME=N");
-    resources[name] = *amount;
-  }
-  if (!resources.empty()) each["resources"] = std::move(resources);
-  return {{"worker", std::move(each)}};
+json::object named_texts(std::string const& flag, std::string const& form,
+                         std::vector<std::string> const& texts) {
+  json::object named;
+  for (auto const& [name, value] : named_values(flag, form, texts)) named[name] = value;
+  return named;
 }
 
+// Only what was said: what a program is unless told, the server knows.
 std::string body_of(launch_verb_options const& o) {
-  json::object body{{"tasks", tasks_of(o)}};
+  json::object body{{"tasks", tasks_json(o.tasks)}};
   auto& command = body["command"].emplace_array();
   for (auto const& word : command_of(o)) command.emplace_back(word);
-  if (!o.name.empty()) body["name"] = o.name;
-  if (!o.working_dir.empty()) body["working_dir"] = o.working_dir;
-  if (!o.key.empty()) body["idempotency_key"] = o.key;
+  auto const text = [&body](char const* member, std::string const& said) {
+    if (!said.empty()) body[member] = said;
+  };
+  auto const span = [&body](char const* member, std::optional<duration> said) {
+    if (said) body[member] = to_string(*said);
+  };
+  auto const object = [&body](char const* member, json::object said) {
+    if (!said.empty()) body[member] = std::move(said);
+  };
+  text("name", o.name);
+  text("cluster", o.cluster);
+  text("working_dir", o.working_dir);
+  text("idempotency_key", o.key);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
-  if (o.grace) body["grace"] = to_string(*o.grace);
-  json::object env;
-  for (auto const& [name, value] : named_values("--env", "NAME=VALUE", o.env)) env[name] = value;
-  if (!env.empty()) body["env"] = std::move(env);
+  if (o.priority != 0) body["priority"] = o.priority;
+  span("grace", o.grace);
+  span("restart_grace", o.restart_grace);
+  span("deadline", o.deadline);
+  object("env", named_texts("--env", "NAME=VALUE", o.env));
+  object("metadata", named_texts("--metadata", "KEY=VALUE", o.metadata));
+  if (!o.ends_with.empty()) body["ends_with"] = json::array(o.ends_with.begin(), o.ends_with.end());
   return json::serialize(body);
 }
 
@@ -73,6 +83,18 @@ int run_launch(launch_verb_options& o) {
   return follow_program(server, "/api/v1/programs/" + percent_encoded(id));
 }
 
+// When it starts, ends and starts again.
+void add_times(CLI::App& verb, launch_verb_options& o) {
+  add_value(verb, "--max-restarts", o.max_restarts, "N",
+            "After a failure all start again, so often (0)");
+  add_value(verb, "--priority", o.priority, "N", "The higher is placed first (0)");
+  add_duration(verb, "--grace", o.grace, "From SIGTERM to SIGKILL (10s)");
+  add_duration(verb, "--restart-grace", o.restart_grace, "The same before it starts again (1s)");
+  add_duration(verb, "--deadline", o.deadline, "Not ended so long from now on, it has failed");
+  add_list(verb, "--ends-with", o.ends_with, "TYPE|TASK",
+           "Whose good end ends it, e.g. chief; without it all but ps");
+}
+
 }  // namespace
 
 void add_launch(CLI::App& app, choice& chosen) {
@@ -81,23 +103,19 @@ void add_launch(CLI::App& app, choice& chosen) {
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->prefix_command();
-  add_value(*verb, "--tasks", o->tasks, "N",
-            "So many processes, which start together or not at all")
-      ->required()
-      ->check(CLI::Range(1, 4096).description(""));
+  add_launch_tasks(*verb, o->tasks);
   add_value(*verb, "--name", o->name, "NAME", "A name for the program");
-  add_repeated(*verb, "--resource", o->resources, "NAME=N",
-               "What each takes of its worker, e.g. gpu=4; may be repeated");
   add_value(*verb, "--per-worker", o->per_worker, "N",
             "On one worker at most so many; without it as many as fit");
-  add_value(*verb, "--max-restarts", o->max_restarts, "N",
-            "After a failure all start again, so often (0)");
-  add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL (10s)");
+  add_times(*verb, *o);
+  add_value(*verb, "--cluster", o->cluster, "NAME", "Whose workers; without it that of the server");
   add_value(*verb, "--working-dir", o->working_dir, "DIR",
             "On each worker's host; without it a new directory for each");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
             "A second launch with this key gets the first one's program");
+  add_repeated(*verb, "--metadata", o->metadata, "KEY=VALUE",
+               "Returned as it came; may be repeated");
   verb->add_flag("--detach", o->detach, "Print the program's id and return");
   add_rest_options(*verb, o->rest);
   verb->footer(
@@ -107,6 +125,7 @@ void add_launch(CLI::App& app, choice& chosen) {
       "the\nprogram, a second one cancels it.\n"
       "Examples:\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"
+      "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
       "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "
       "signal n), 1 when it was cancelled.");

@@ -20,6 +20,8 @@ struct worker_verb_options {
   worker_options worker;
   std::string token_file;
   std::vector<std::string> labels, resources;
+  std::uint32_t gpus = 0;
+  duration idle_timeout{0};
   bool allow_exec = false;
   program_flags programs;
 };
@@ -49,6 +51,9 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   w.token = credential(w.token, o.token_file);
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
+  if (o.gpus > 0 && !w.resources.emplace("gpu", o.gpus).second)
+    throw command_error(exit_usage, "--gpus and --resource gpu=N say the same: leave one out");
+  w.idle_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.idle_timeout);
   w.version = version();
   auto ranks = rank_side_of(o.programs, w);
   try {
@@ -100,6 +105,9 @@ void add_worker(CLI::App& app, choice& chosen) {
                "For closures that ask for it; may be repeated");
   add_repeated(*verb, "--resource", o->resources, "NAME=N",
                "How much it has for closures that take some; may be repeated");
+  add_value(*verb, "--gpus", o->gpus, "N", "The same as --resource gpu=N; 0: none");
+  add_duration(*verb, "--idle-timeout", o->idle_timeout,
+               "Leave after so long without closures and ranks; 0: never");
   add_value(*verb, "--host", o->worker.host, "NAME", "Name of this machine, if not its own");
   verb->add_flag("--allow-exec", o->allow_exec, "Offer muster.exec, which runs any command");
   add_program_flags(*verb, o->programs);
@@ -107,7 +115,7 @@ void add_worker(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
       "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
-      "  muster worker --resource gpu=8 --allow-programs\n"
+      "  muster worker --gpus 8 --allow-programs --idle-timeout 10m\n"
       "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
 }
 

@@ -30,19 +30,23 @@ void check_user(std::string const& user) {
 }  // namespace
 
 void add_program_flags(CLI::App& verb, program_flags& f) {
-  verb.add_flag("--allow-programs", f.allow,
-                "Run ranks of programs, which may be any command (muster launch)");
-  add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports that ranks may listen at")
-      ->capture_default_str();
-  add_value(verb, "--program-user", f.user, "NAME",
-            "Whose rights ranks have; without it the worker's");
-  add_duration(verb, "--program-lease", f.lease,
-               "Ranks are killed when the server has not been heard for so long");
-  add_value(verb, "--program-address", f.address, "HOST",
-            "This machine, for ranks on others; without it its address on the way to the server");
-  add_value(verb, "--program-dir", f.directory, "DIR",
-            "Where ranks have working directories and what they printed; without it one that goes "
-            "with the worker");
+  auto* allow = verb.add_flag("--allow-programs", f.allow,
+                              "Run ranks of programs, which may be any command (muster launch)");
+  // Each is about what is not taken otherwise: that it does nothing has to be said.
+  for (auto* about_programs :
+       {add_value(verb, "--program-ports", f.ports, "FIRST-LAST", "Ports that ranks may listen at")
+            ->capture_default_str(),
+        add_value(verb, "--program-user", f.user, "NAME",
+                  "Whose rights ranks have; without it the worker's"),
+        add_duration(verb, "--program-lease", f.lease,
+                     "Ranks are killed when the server has not been heard for so long"),
+        add_value(
+            verb, "--program-address", f.address, "HOST",
+            "This machine, for ranks on others; without it its address on the way to the server"),
+        add_value(verb, "--program-dir", f.directory, "DIR",
+                  "Where ranks have working directories and what they printed; without it one that "
+                  "goes with the worker")})
+    about_programs->needs(allow);
 }
 
 std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options const& worker) {

@@ -9,15 +9,18 @@
 #include <boost/asio/this_coro.hpp>
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <random>
 #include <semaphore>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "base/backoff.hpp"
 #include "base/utf8.hpp"
 #include "client/checks.hpp"
 #include "client/log.hpp"
+#include "client/worker/idle_watch.hpp"
 #include "client/worker/worker_stream.hpp"
 
 namespace muster {
@@ -149,12 +152,18 @@ class worker::runtime {
     std::size_t n = 0;
     coro::timer void_timer(engine_->context());
     void_timer_ = &void_timer;
+    std::optional<idle_watch> idle;
+    if (options_.idle_timeout > std::chrono::milliseconds(0))
+      idle.emplace(
+          engine_->context(), options_.idle_timeout, [this] { return was_busy(); },
+          [this] { leave_idle(); });
     while (stops_ == 0) {
       auto const& server = options_.servers[n % options_.servers.size()];
       worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
                                           options_, hello_,    functions_, values_};
       worker_stream stream(mine, server, ranks_.get());
       current_ = &stream;
+      received_ = 0;
       auto const end = co_await stream.run();
       current_ = nullptr;
       if (!comes_back(end, server)) break;
@@ -169,6 +178,18 @@ class worker::runtime {
     held_.drop_all();
     done_ = true;
     wake_caller();
+  }
+
+  // Now, or since it was asked last: what is done at once is seen by the count alone.
+  bool was_busy() {
+    auto const before = std::exchange(received_, current_ ? current_->received() : 0);
+    return received_ != before || !held_.empty() || (ranks_ && !ranks_->settled());
+  }
+
+  void leave_idle() {
+    log(log_level::info, "there was nothing to do for " +
+                             std::to_string(options_.idle_timeout.count()) + " ms: leaving");
+    stop();
   }
 
   // Once for each reason, then once a minute: who waits for a server tries every few seconds.
@@ -260,6 +281,7 @@ class worker::runtime {
   std::vector<std::shared_ptr<job>> finished_;
   held_closures held_;
   worker_stream* current_ = nullptr;
+  std::uint64_t received_ = 0;  // by the current stream, when it was asked last
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
   std::chrono::steady_clock::time_point void_at_{};  // what is held and not attached is void then

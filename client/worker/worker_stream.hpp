@@ -64,6 +64,8 @@ class worker_stream final : stream_side {
   void leave();
   /// Ends the call at once.
   void abandon() { stream_.cancel(); }
+  /// How many closures and orders to start ranks have come so far.
+  [[nodiscard]] std::uint64_t received() const { return received_; }
   /// An executor thread is through with a job. REQUIRES: it is held.
   void take(job const& finished);
   /// Functions have something to report.
@@ -125,7 +127,8 @@ class worker_stream final : stream_side {
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;  // by hello
   std::vector<std::shared_ptr<job>> parked_;   // not begun yet, see `begin`; within the credits
-  std::uint64_t answered_ = 0;                 // on this stream, those in hello included
+  std::uint64_t received_ = 0;
+  std::uint64_t answered_ = 0;  // on this stream, those in hello included
 
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits
   /// of the report_buffer.

@@ -40,6 +40,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   if (!proto::decode(message, m)) return "a message could not be decoded";
   if (m.has_welcome()) take_welcome(m.welcome());
   if (!identity_) return "something came before welcome";
+  received_ += static_cast<std::uint64_t>(m.closure_size() + m.ranks().start_size());
   if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
   take_stops(m);
   take_retractions(m);

@@ -44,6 +44,9 @@ struct worker_options {
   std::chrono::milliseconds connect_timeout{10'000};
   /// How long stop() or a server's drain lets functions run; then they are asked to stop.
   std::chrono::milliseconds drain_timeout{30'000};
+  /// Leaves, as after stop(), when it has had neither closures nor ranks of programs for so long,
+  /// whether a server was there or not. 0: never.
+  std::chrono::milliseconds idle_timeout{0};
 };
 
 }  // namespace muster

@@ -136,5 +136,73 @@ TEST_F(programs, go_on_elsewhere_when_the_lease_of_their_worker_has_run_out) {
   w.signal(SIGCONT);
 }
 
+TEST_F(programs, have_types_each_with_what_it_asks_for) {
+  worker({"--gpus", "4", "--label", "zone=a"});
+  auto const r =
+      c.run(launch({"--tasks", "worker=2,ps=1-3", "--resource", "gpu=1", "--resource", "ps:gpu=2",
+                    "--label", "zone=a", "--label", "ps:zone=a", "--ends-with", "worker,ps"},
+                   "echo at $CUDA_VISIBLE_DEVICES"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (auto const* line : {"worker:0 | at 0\n", "worker:1 | at 1\n", "ps:0 | at 2,3\n"})
+    EXPECT_NE(r.out.find(line), std::string::npos) << r.out << r.err;
+  EXPECT_EQ(r.out.find("ps:1"), std::string::npos) << "no more of the range have room" << r.out;
+}
+
+TEST_F(programs, are_submitted_with_all_that_their_flags_say) {
+  auto const r = c.run(launch(
+      {"--tasks", "2", "--name", "all", "--priority", "-3", "--deadline", "90s", "--restart-grace",
+       "250ms", "--ends-with", "worker:0", "--metadata", "team=x", "--per-worker", "1", "--detach"},
+      "exit 0"));
+  ASSERT_EQ(r.status, 0) << r.err;
+  auto const p = c.get("/api/v1/programs/" + first_line(r.out));
+  EXPECT_EQ(p.at("priority"), -3);
+  EXPECT_EQ(p.at("deadline_ms"), 90'000);
+  EXPECT_EQ(p.at("restart_grace_ms"), 250);
+  EXPECT_EQ(p.at("ends_with").at(0), "worker:0");
+  EXPECT_EQ(p.at("metadata").at("team"), "x");
+  EXPECT_EQ(p.at("per_worker"), 1);
+}
+
+TEST_F(programs, are_not_launched_with_flags_that_cannot_be) {
+  for (auto const* tasks :
+       {"0", "4097", "x", "worker=", "=3", "worker=1,worker=2", "5-2", "1,2", ""}) {
+    auto const r = c.run(launch({"--tasks", tasks}, "exit 0"));
+    EXPECT_EQ(r.status, 2) << tasks;
+    EXPECT_NE(r.err.find("write N, MIN-MAX, or TYPE=N"), std::string::npos) << r.err;
+  }
+  auto const r = c.run(launch({"--tasks", "1", "--resource", "ps:gpu=1"}, "exit 0"));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_NE(r.err.find("--tasks has no type 'ps'"), std::string::npos) << r.err;
+}
+
+TEST_F(programs, need_the_permission_that_flags_about_them_name) {
+  for (auto const* flag : {"--program-ports", "--program-user", "--program-lease",
+                           "--program-address", "--program-dir"}) {
+    auto const r = c.run({"worker", "--server", c.grpc(), flag, "1"});
+    EXPECT_EQ(r.status, 2) << flag;
+    EXPECT_NE(r.err.find(std::string(flag) + " requires --allow-programs"), std::string::npos)
+        << r.err;
+  }
+  auto const r = c.run({"worker", "--gpus", "2", "--resource", "gpu=1"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_NE(r.err.find("--gpus and --resource gpu=N"), std::string::npos) << r.err;
+}
+
+// Both last longer than the worker may have nothing to do.
+TEST_F(programs, and_closures_keep_a_worker_that_leaves_when_it_is_idle) {
+  auto& w = worker({"--idle-timeout", "400ms"});
+  auto const r = c.run(launch({"--tasks", "1"}, "sleep 1"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(c.run({"submit", "muster.sleep", "[\"1s\"]", "--url", c.url()}).status, 0);
+  EXPECT_EQ(w.wait(), 0) << w.errors();
+  EXPECT_NE(w.errors().find("there was nothing to do for 400 ms"), std::string::npos) << w.errors();
+  EXPECT_NE(w.errors().find("left " + c.grpc()), std::string::npos) << w.errors();
+}
+
+TEST_F(programs, and_their_server_are_not_waited_for_by_an_idle_worker) {
+  auto& w = c.spawn({"worker", "--server", "127.0.0.1:1", "--idle-timeout", "200ms"});
+  EXPECT_EQ(w.wait(), 0) << w.errors();
+}
+
 }  // namespace
 }  // namespace muster::e2e

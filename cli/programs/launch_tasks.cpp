@@ -1,0 +1,101 @@
+// Reads --tasks, and gives each type what is said of it or of all.
+#include "cli/programs/launch_tasks.hpp"
+
+#include "base/text.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::uint64_t tasks_max = 4096;
+
+[[noreturn]] void wrong_tasks(std::string const& text) {
+  throw command_error(exit_usage,
+                      "--tasks " + text + ": write N, MIN-MAX, or TYPE=N of each type, " +
+                          "with commas between; N from 1 to " + std::to_string(tasks_max));
+}
+
+std::uint64_t count_in(std::string_view text, std::string const& all) {
+  auto const count = muster::parse_number(text);
+  if (!count || *count < 1 || *count > tasks_max) wrong_tasks(all);
+  return *count;
+}
+
+// "8" or "2-8".
+json::object group_of(std::string_view text, std::string const& all) {
+  auto const dash = text.find('-');
+  if (dash == std::string_view::npos) return {{"count", count_in(text, all)}};
+  auto const min = count_in(text.substr(0, dash), all);
+  auto const max = count_in(text.substr(dash + 1), all);
+  if (max < min) wrong_tasks(all);
+  return {{"min", min}, {"max", max}};
+}
+
+json::object groups_of(std::string const& all) {
+  json::object groups;
+  std::string_view left = all;
+  for (bool more = true; more;) {
+    auto const comma = left.find(',');
+    more = comma != std::string_view::npos;
+    auto const one = left.substr(0, comma);
+    auto const equals = one.find('=');
+    bool const named = equals != std::string_view::npos;
+    auto const type = named ? one.substr(0, equals) : "worker";
+    if (type.empty() || groups.contains(type)) wrong_tasks(all);
+    groups[type] = group_of(named ? one.substr(equals + 1) : one, all);
+    if (more) left.remove_prefix(comma + 1);
+  }
+  return groups;
+}
+
+std::uint32_t amount_of(std::string const& name, std::string const& text) {
+  auto const amount = muster::parse_number(text);
+  if (!amount || *amount > UINT32_MAX)
+    throw command_error(exit_usage, "--resource " + name + "=" + text + ": write NAME=N");
+  return static_cast<std::uint32_t>(*amount);
+}
+
+// What is said of one type goes before what is said of all.
+void give(json::object& groups, std::string const& flag, char const* member,
+          std::map<std::string, json::value> const& said) {
+  for (bool const of_one : {false, true}) {
+    for (auto const& [name, what] : said) {
+      auto const colon = name.find(':');
+      if ((colon != std::string::npos) != of_one) continue;
+      auto const type = of_one ? name.substr(0, colon) : "";
+      if (of_one && !groups.contains(type))
+        throw command_error(exit_usage, flag + " " + name + ": --tasks has no type '" + type + "'");
+      for (auto& [each, group] : groups) {
+        if (of_one && each != type) continue;
+        auto& members = group.as_object()[member];
+        if (members.is_null()) members.emplace_object();
+        members.as_object()[of_one ? name.substr(colon + 1) : name] = what;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
+  add_value(verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
+            "So many processes, which start together or not at all; MIN-MAX for N: as many as fit")
+      ->required();
+  add_repeated(verb, "--resource", to.resources, "[TYPE:]NAME=N",
+               "What each takes of its worker, e.g. gpu=4; may be repeated");
+  add_repeated(verb, "--label", to.labels, "[TYPE:]KEY=VALUE",
+               "Only on workers that have it; may be repeated");
+}
+
+json::object tasks_json(launch_tasks const& given) {
+  auto groups = groups_of(given.tasks);
+  std::map<std::string, json::value> resources, labels;
+  for (auto const& [name, text] : named_values("--resource", "NAME=N", given.resources))
+    resources[name] = amount_of(name, text);
+  for (auto const& [name, text] : named_values("--label", "KEY=VALUE", given.labels))
+    labels[name] = text;
+  give(groups, "--resource", "resources", resources);
+  give(groups, "--label", "labels", labels);
+  return groups;
+}
+
+}  // namespace muster::cli
