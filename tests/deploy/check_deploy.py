@@ -49,6 +49,8 @@ class Yaml(unittest.TestCase):
     def setUp(self):
         self.server = list(yaml.safe_load_all((DEPLOY / "kubernetes/server.yaml").read_text()))
         self.workers = next(yaml.safe_load_all((DEPLOY / "kubernetes/workers.yaml").read_text()))
+        self.program_workers = next(
+            yaml.safe_load_all((DEPLOY / "kubernetes/program-workers.yaml").read_text()))
         self.jobset = list(yaml.safe_load_all((DEPLOY / "kubernetes/jobset.yaml").read_text()))
 
     def of_kind(self, kind, name):
@@ -74,8 +76,9 @@ class Yaml(unittest.TestCase):
         for chosen in (deployment, service, policy["podSelector"]["matchLabels"]):
             self.assertEqual(chosen, labels)
         task = self.jobset_pod()["metadata"]["labels"]
-        workers = self.workers["spec"]["template"]["metadata"]["labels"]
-        for allowed, who in zip(policy["ingress"][0]["from"], (task, workers), strict=True):
+        workers, programs = (d["spec"]["template"]["metadata"]["labels"]
+                             for d in (self.workers, self.program_workers))
+        for allowed, who in zip(policy["ingress"][0]["from"], (task, workers, programs), strict=True):
             allowed = allowed["podSelector"]["matchLabels"]
             self.assertEqual(allowed, {k: who.get(k) for k in allowed})
 
@@ -121,11 +124,12 @@ class Yaml(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_workers_dial_the_server_and_their_command_line_is_taken(self):
-        container = self.workers["spec"]["template"]["spec"]["containers"][0]
         service = self.of_kind("Service", "muster")
         ports = {p["name"]: p["port"] for p in service["spec"]["ports"]}
-        self.assertIn(f"--server=muster:{ports['grpc']}", container["command"])
-        check_lines(self, shlex.join(container["command"]), {}, 1)
+        for workers in (self.workers, self.program_workers):
+            container = workers["spec"]["template"]["spec"]["containers"][0]
+            self.assertIn(f"--server=muster:{ports['grpc']}", container["command"])
+            check_lines(self, shlex.join(container["command"]), {}, 1)
 
     def test_nothing_is_open_to_whoever_reaches_it(self):
         for path in DEPLOY.rglob("*"):
@@ -138,8 +142,8 @@ class Yaml(unittest.TestCase):
         env = {e["name"]: e for e in self.jobset_pod()["spec"]["containers"][0]["env"]}
         reference = env["MUSTER_TOKEN"]["valueFrom"]["secretKeyRef"]
         self.assertIn(reference["key"], tokens)
-        pods = [self.of_kind("Deployment", "muster"), self.workers]
-        for pod, key in zip(pods, ("tokens", "worker"), strict=True):
+        pods = [self.of_kind("Deployment", "muster"), self.workers, self.program_workers]
+        for pod, key in zip(pods, ("tokens", "worker", "worker"), strict=True):
             (volume,) = [v for v in pod["spec"]["template"]["spec"]["volumes"] if v["name"] == "tokens"]
             self.assertEqual([i["key"] for i in volume["secret"]["items"]], [key])
             self.assertEqual(volume["secret"]["secretName"], reference["name"])
@@ -223,6 +227,15 @@ wait $! && exit $first
 """
 
 
+# Two nodes with two GPUs each.
+FAKE_SRUN_OF_WORKERS = """#!/bin/bash
+while [[ $1 == --* ]]; do shift; done
+export CUDA_VISIBLE_DEVICES=0,1 SLURM_CPUS_ON_NODE=2 SLURM_JOB_ID=7
+for node in n0 n1; do SLURMD_NODENAME=$node "$@" & done
+wait
+"""
+
+
 def free_ports(n):
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
     ports = [s.getsockname()[1] for s in sockets]
@@ -286,7 +299,41 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.run_batch("bash", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.run_batch().returncode, 2)
 
+    def test_the_batch_scripts_workers_run_a_program_and_leave_when_they_are_idle(self):
+        self.check("slurm/workers.sbatch", {}, 1)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "srun").write_text(FAKE_SRUN_OF_WORKERS)
+            (folder / "srun").chmod(0o755)
+            (folder / "muster").symlink_to(pathlib.Path(MUSTER).resolve())
+            grpc, http = (f"127.0.0.1:{port}" for port in free_ports(2))
+            environment = {"PATH": f"{folder}:/usr/bin:/bin", "TMPDIR": str(folder),
+                           "MUSTER_IDLE_TIMEOUT": "3s"}
+            server = subprocess.Popen([MUSTER, "serve", "--grpc", grpc, "--http", http,
+                                       "--ready-file", folder / "ready"], stderr=subprocess.DEVNULL)
+            try:
+                while not (folder / "ready").exists():
+                    self.assertIsNone(server.poll())
+                    time.sleep(0.02)
+                workers = subprocess.Popen([DEPLOY / "slurm/workers.sbatch", grpc],
+                                           stderr=subprocess.PIPE, text=True, env=environment)
+                ran = muster("launch", "--url", f"http://{http}", "--tasks", "2", "--resource", "gpu=2",
+                             "--resource", "cpu=2", "--resource", "memory=100", "--label",
+                             "slurm_job=7", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                for rank in (0, 1):
+                    self.assertIn(f"worker:{rank} | 0,1\n", ran.stdout)
+                said = workers.communicate(timeout=60)[1]
+                self.assertEqual(workers.returncode, 0, said)
+                self.assertEqual(said.count("there was nothing to do for 3000 ms"), 2, said)
+            finally:
+                server.kill()
+                server.wait()
+        done = subprocess.run([DEPLOY / "slurm/workers.sbatch"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+
     def test_the_startup_script(self):
+        self.check("gcp-tpu/workers.sh", {"server": "10.0.0.1:8476", "worker": "3", "tpu": "v4"}, 1)
         self.check("gcp-tpu/startup.sh", {"cluster": "tpu:name=slice", "worker": "3",
                                           "server": "10.0.0.1:8476"}, 2)
 

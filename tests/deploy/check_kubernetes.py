@@ -75,7 +75,7 @@ class Manifests(unittest.TestCase):
                     self.assertIn("memory", c["resources"]["limits"])
                     written = {m["mountPath"] for m in c["volumeMounts"] if not m.get("readOnly")}
                     self.assertIn("/tmp", written)
-        self.assertEqual(checked, 2)
+        self.assertEqual(checked, 3)
 
     def test_what_is_mounted_is_there(self):
         secrets = {o["metadata"]["name"]: set(o["stringData"]) for _, o in objects() if o["kind"] == "Secret"}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Startup script for the hosts of a Cloud TPU slice that are to run programs of a Muster server: one
+# worker a host, with its chips as the resource tpu.
+#
+#   gcloud compute tpus tpu-vm create v4 --zone=us-central2-b --accelerator-type=v4-32 \
+#     --version=tpu-ubuntu2204-base --metadata-from-file=startup-script=workers.sh \
+#     --metadata=muster-tpu=v4,muster-server=10.128.0.2:8476
+#   muster launch --tasks 4 --resource tpu=4 --label slice=v4 -- python3 /opt/train.py
+#
+# The hosts need the muster program, and what programs run. The server:
+#   muster serve --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data --auth on
+# with a worker's token in /etc/muster/worker.token of the hosts. A host that is stopped, as for
+# maintenance, sends SIGTERM: ranks have their grace, closures 30 s. On a spot TPU that is all the time
+# there is: --grace 20s.
+set -euo pipefail
+
+metadata() {
+  curl -fsS --retry 5 --retry-connrefused --max-time 10 -H 'Metadata-Flavor: Google' \
+    "http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/attributes/$1" ||
+    { echo "workers: the metadata has no $1; see the head of this script" >&2; return 1; }
+}
+
+tpu=$(metadata muster-tpu)
+server=$(metadata muster-server)
+worker=$(metadata agent-worker-number)
+
+shopt -s nullglob
+chips=(/dev/accel[0-9]* /dev/vfio/[0-9]*)
+memory=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
+resources=(--resource "cpu=$(nproc)" --resource "memory=$memory")
+((!${#chips[@]})) || resources+=(--resource "tpu=${#chips[@]}")
+
+exec muster worker --server "$server" --allow-programs --host "$tpu-$worker" --index "$worker" \
+  --token-file /etc/muster/worker.token --label "slice=$tpu" --idle-timeout 0 "${resources[@]}"
