@@ -200,6 +200,8 @@ def test_jobs_over_rest(cluster: Cluster) -> None:
     shown = client.job(job.id)._repr_html_()
     assert "two &lt;means&gt;" in shown and "2 of 2" in shown
     assert "mean of 1" in job.logs()
+    told = client.submit("mean", [1, 2], kwargs={"offset": 1}, max_retries=2, priority=3).join(20)
+    assert list(told.results()) == [2.5]
     failed = client.submit("fail", "too few")
     with pytest.raises(muster.ClosureError, match="too few"):
         failed.join(20)

@@ -32,7 +32,11 @@ class Client:
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
         """A job of one closure of a named function. `options` are those of a closure in REST
         (``max_retries``, ``deadline``, ``kwargs``, …)."""
-        closure = {"function": function, "args": list(args), **options}
+        closure: dict[str, Any] = {"function": function, "args": list(args)}
+        if "kwargs" in options:
+            closure["kwargs"] = options.pop("kwargs")
+        if options:
+            closure["options"] = options
         return self._post({"closures": [closure]}, name)
 
     def map(self, function: str, args: Sequence[Sequence[Any]], *, name: str = "",
