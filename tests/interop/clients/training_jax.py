@@ -12,7 +12,7 @@ import time
 import jax
 import numpy
 
-STEPS = 150  # the last one waits until it may end
+STEPS = 60  # the last one waits until it may end
 
 
 def main():

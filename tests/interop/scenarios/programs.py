@@ -8,7 +8,7 @@ from driver.deadline import Failure, check
 from scenarios import Scenario
 
 RANKS = 4
-HELD = 149  # steps, after which a program waits until it may end
+HELD = 59  # steps, after which a program waits until it may end
 
 
 def saved(folder):
