@@ -1,0 +1,14 @@
+// How large a tree of code may be, wherever it is packed or unpacked. Plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace muster {
+
+struct tree_limits {
+  std::uint64_t bytes_max = std::uint64_t{512} << 20;  // of its files, unpacked
+  std::size_t entries_max = 100'000;                   // files, directories, symbolic links
+};
+
+}  // namespace muster

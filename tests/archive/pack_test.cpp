@@ -1,0 +1,134 @@
+// Packed trees, unpacked again.
+#include "archive/pack.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "archive/copy_tree.hpp"
+#include "archive/unpack.hpp"
+#include "tests/archive/trees.hpp"
+
+namespace muster::test {
+namespace {
+
+TEST(pack, what_is_packed_is_unpacked) {
+  tree t;
+  t.write("train.py", "print(1)\n");
+  t.write("lib/deep/er.py", "x");
+  t.write("bin/run", "#!/bin/sh\n", 0755);
+  t.write("n\303\244me", "umlaut");
+  t.write(std::string(120, 'l') + "/" + std::string(150, 'n'), "long");
+  fs::create_directories(t.root / "empty");
+  fs::create_symlink("../lib/deep", t.root / "bin/link");
+  auto const made = pack(t.root);
+  EXPECT_EQ(made.files, 5u);
+  EXPECT_EQ(made.file_bytes, 9u + 1 + 10 + 6 + 4);
+  auto const out = t.unpacked(made.bytes);
+  EXPECT_EQ(t.names_in(out), t.names_in(t.root));
+  EXPECT_EQ(read_file(out / "train.py"), "print(1)\n");
+  EXPECT_EQ(read_file(out / "bin/link/er.py"), "x");
+  EXPECT_EQ(read_file(out / "n\303\244me"), "umlaut");
+  EXPECT_EQ(mode(out / "bin/run"), 0755u);
+  EXPECT_EQ(mode(out / "train.py"), 0644u);
+}
+
+TEST(pack, the_same_tree_has_the_same_bytes_whoever_has_it_and_since_when) {
+  tree a, b;
+  for (auto const* name : {"b", "a/x", "a-b", "a/y"}) a.write(name, name);
+  for (auto const* name : {"a/y", "a-b", "a/x", "b"}) b.write(name, name, 0600);
+  fs::last_write_time(b.root / "b", fs::file_time_type::clock::now() - std::chrono::hours(9));
+  EXPECT_EQ(pack(a.root).bytes, pack(b.root).bytes);
+  b.write("b", "other");
+  EXPECT_NE(pack(a.root).bytes, pack(b.root).bytes);
+}
+
+TEST(pack, rules_of_both_kinds_of_files_leave_out) {
+  tree t;
+  t.write(".gitignore", "*.log\n");
+  t.write("a.log", "");
+  t.write("a.py", "");
+  t.write("sub/.gitignore", "/local\n");
+  t.write("sub/local", "");
+  t.write("local", "");
+  t.write(".git/HEAD", "");
+  EXPECT_EQ(t.names_in(t.unpacked(pack(t.root).bytes)),
+            (names{".gitignore", "a.py", "local", "sub", "sub/.gitignore"}));
+  t.write(".musterignore", "*.py\nsub/\n");
+  EXPECT_EQ(t.names_in(t.unpacked(pack(t.root).bytes)),
+            (names{".gitignore", ".musterignore", "a.log", "local"}))
+      << "then .gitignore says nothing";
+}
+
+TEST(pack, what_is_too_large_names_the_largest_files) {
+  tree t;
+  t.write("small", "x");
+  t.write("data/big", std::string(300'000, 'b'));
+  t.write("large", std::string(200'000, 'l'));
+  EXPECT_EQ(error_of([&] { pack(t.root, {.bytes_max = 400'000}); }),
+            "0.4 MiB of files, the limit is 0.3 MiB; say in .musterignore what to leave out. The "
+            "largest:\n  0.2 MiB  data/big\n  0.1 MiB  large\n  0.0 MiB  small");
+  t.write(".musterignore", "data\n");
+  EXPECT_EQ(pack(t.root, {.bytes_max = 400'000}).files, 3u);
+  EXPECT_NE(error_of([&] { pack(t.root, {.entries_max = 2}); }).find("more than 2"),
+            std::string::npos);
+}
+
+TEST(pack, links_lead_to_what_is_in_it) {
+  tree t;
+  t.write("x/file", "");
+  for (auto const* out : {"/etc/passwd", "../../outside", "../x/../../y"}) {
+    fs::remove(t.root / "x/link");
+    fs::create_symlink(out, t.root / "x/link");
+    auto const said = error_of([&] { pack(t.root); });
+    EXPECT_NE(said.find("'x/link' is a symbolic link that leads out of it, to '" +
+                        std::string(out) + "'"),
+              std::string::npos)
+        << said;
+  }
+  // Out by the way of another one that is fine.
+  fs::remove(t.root / "x/link");
+  fs::create_directories(t.root / "deep/down");
+  fs::create_symlink("../..", t.root / "deep/down/up");
+  EXPECT_EQ(error_of([&] { pack(t.root); }), "");
+  fs::create_symlink("deep/down/up/..", t.root / "out");
+  EXPECT_NE(error_of([&] { pack(t.root); }), "");
+  t.write(".musterignore", "/out\n");
+  EXPECT_EQ(error_of([&] { pack(t.root); }), "");
+}
+
+TEST(pack, what_is_no_file_is_passed_over_and_what_is_no_directory_an_error) {
+  tree t;
+  t.write("file", "");
+  ASSERT_EQ(::mkfifo((t.root / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(t.names_in(t.unpacked(pack(t.root).bytes)), names{"file"});
+  EXPECT_NE(error_of([&] { pack(t.root / "file"); }).find("is no directory"), std::string::npos);
+  EXPECT_NE(error_of([&] { pack(t.root / "none"); }).find("is no directory"), std::string::npos);
+}
+
+TEST(pack, progress_is_told) {
+  tree t;
+  for (int i = 0; i < 5; ++i) t.write("f" + std::to_string(i), "12");
+  packed_tree last;
+  pack(t.root, {}, [&](packed_tree const& now) { last.files = now.files; });
+  EXPECT_EQ(last.files, 5u);
+}
+
+TEST(copy_tree, a_copy_may_be_changed_and_the_first_one_stays) {
+  tree t;
+  t.write("a/file", "one");
+  t.write("run", "x", 0755);
+  fs::create_symlink("a/file", t.root / "link");
+  fs::create_directory_symlink("a", t.root / "dir");
+  auto const copy = t.at / "copy/of/it";
+  copy_tree(t.root, copy);
+  EXPECT_EQ(t.names_in(copy), t.names_in(t.root));
+  EXPECT_EQ(mode(copy / "run"), 0755u);
+  EXPECT_TRUE(fs::is_symlink(copy / "dir"));
+  std::ofstream(copy / "a/file") << "two";
+  std::ofstream(copy / "link", std::ios::app) << "three";
+  EXPECT_EQ(read_file(t.root / "a/file"), "one");
+  EXPECT_EQ(read_file(copy / "a/file"), "twothree");
+}
+
+}  // namespace
+}  // namespace muster::test
