@@ -46,7 +46,20 @@ void store_assembly::restore_jobs() {
   if (engine_.config.is_durable()) hubs_.restore();
 }
 
+// Programs are looked at instead of being told of: what they name is held whatever they came by.
+void store_assembly::keep_uploads() {
+  std::set<std::string> named;
+  pools().for_each([&](hub& h) {
+    auto const is_there = [this](std::string const& hex) {
+      return blobs_.size_of(blob_hash_of(hex)).has_value();
+    };
+    for (auto const& hex : h.look_for_uploads(is_there)) named.insert(blob_hash_of(hex));
+  });
+  blobs_.keep(std::move(named));
+}
+
 void store_assembly::watch_blobs() {
+  keep_uploads();
   blobs_.sweep([this](core::closure_id id) {
     auto const view = pools().of(id).state().closure(id);
     return view && !view->history && view->state == core::closure_state::succeeded &&

@@ -34,6 +34,8 @@ class store_assembly {
   void stop_files();
 
  private:
+  void keep_uploads();
+
   engine_assembly& engine_;
   standby leadership_;
   spill_store spill_;  // has a thread of its own

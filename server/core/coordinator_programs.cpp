@@ -27,6 +27,10 @@ effects const& coordinator::step(time_point now, programs::restore_programs& e) 
   return state_->perform(now, [&] { state_->programs.restore(now, e.programs); });
 }
 
+effects const& coordinator::step(time_point now, uploads_seen const& e) {
+  return state_->perform(now, [&] { state_->programs.uploads_seen(e.there); });
+}
+
 effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }

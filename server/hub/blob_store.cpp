@@ -159,6 +159,14 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   named = hash;
 }
 
+void blob_store::keep(std::set<std::string> hashes) {
+  for (auto const& hash : hashes)
+    if (!kept_.contains(hash)) table_.hold(hash);
+  for (auto const& hash : kept_)
+    if (!hashes.contains(hash)) table_.release(hash, dependencies_.now());
+  kept_ = std::move(hashes);
+}
+
 void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value) {
   auto const now = dependencies_.now();
   auto it = named_by_.upper_bound(looked_at_);

@@ -9,13 +9,15 @@
 // A value that is `{"$blob":"<sha256>",…}` names one, and keeps it for as long as the server has
 // the value: nobody could put it again. That is looked at now and then instead of told, so that
 // other closures pay nothing for it. What arguments name their client keeps, by asking for it
-// (`lease`) every few seconds, and can put again.
+// (`lease`) every few seconds, and can put again. What programs run has nobody who would ask for
+// it: they keep it until they have ended.
 //
 // Owned by the composition root. Everything is called on the engine thread, `start` before it runs.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/unique_function.hpp"
@@ -87,6 +89,9 @@ class blob_store {
   /// A closure's value names this blob, and keeps it until the closure or its value is gone.
   void name(core::closure_id closure, std::string_view hash);
 
+  /// Programs that go on name these, and keep them until they are not among those of a later call.
+  void keep(std::set<std::string> hashes);
+
   /// Forgets what is due, and looks at some of the closures whose values name blobs: whether
   /// `has_value`. About every second; takes a millisecond at most.
   void sweep(std::function<bool(core::closure_id)> const& has_value);
@@ -115,6 +120,7 @@ class blob_store {
   upload_id last_upload_ = 0;
   std::map<core::closure_id, std::string> named_by_;
   core::closure_id looked_at_{};  // of these, by the last sweep
+  std::set<std::string> kept_;    // by programs
   blob_files files_;              // the store's thread, while that runs
   store_thread<job> thread_;      // what waits is bounded by uploads_max and by who reads
 };

@@ -60,6 +60,21 @@ void hub::report(core::stream_id stream, core::closure_id closure, closure_progr
   logs_.set_progress(held->job, closure, std::move(progress));
 }
 
+std::vector<std::string> hub::look_for_uploads(
+    std::function<bool(std::string const&)> const& is_there) {
+  std::vector<std::string> named;
+  core::uploads_seen seen;
+  bool news = false;
+  for (auto const& [hash, known] : core_.programs().uploads()) {
+    bool const there = is_there(hash);
+    news = news || there != known;
+    if (there) seen.there.push_back(hash);
+    named.push_back(hash);
+  }
+  if (news) apply(seen);
+  return named;
+}
+
 void hub::read_log(rank_log_query query, rank_logs::handler done) {
   auto const stream = core_.programs().worker_of(query.rank);
   if (!stream) return done(stream.error());

@@ -174,6 +174,10 @@ class hub {
   /// What a worker says of a closure: kept when its stream holds this attempt, else counted.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
+  /// Which blobs programs that go on name as their upload, 64 digits each; tells the core of those
+  /// that have come or gone, as `is_there` says.
+  std::vector<std::string> look_for_uploads(
+      std::function<bool(std::string const&)> const& is_there);
   /// Asks the worker of a rank for what it has printed; `done` is called once. Errors: NOT_FOUND,
   /// nobody knows the rank; UNAVAILABLE, its worker is away; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);

@@ -127,6 +127,25 @@ TEST_F(BlobStore, SmallOnesLieInMemoryAndLargeOnesInFiles) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(BlobStore, ProgramsKeepTheirsUntilTheyNameThemNoMore) {
+  open();
+  auto const blobs_later = [&] {
+    now += 20min;
+    store->sweep([](core::closure_id) { return false; });
+    return store->counts().blobs;
+  };
+  ASSERT_TRUE(put(small).ok());
+  ASSERT_TRUE(put(large).ok());
+  store->keep({hash_of(large)});
+  EXPECT_EQ(blobs_later(), 1u);
+  store->keep({hash_of(large), hash_of(small)});
+  ASSERT_TRUE(put(small).ok()) << "it was named before it was put again";
+  EXPECT_EQ(blobs_later(), 2u);
+  EXPECT_EQ(store->counts().held, 2u);
+  store->keep({});
+  EXPECT_EQ(blobs_later(), 0u);
+}
+
 TEST_F(BlobStore, WithADataDirectoryTheyOutliveTheProcess) {
   open(true);
   ASSERT_TRUE(put(small).ok());

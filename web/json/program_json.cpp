@@ -118,6 +118,7 @@ json_object<program_request> const& program_table() {
        of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
        of(field("env", &s::env, named_texts(text_bytes_max))),
        of(field("working_dir", &s::working_dir, a_text(4'096))),
+       of(field("upload", &s::upload, a_text(64))),
        of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
@@ -171,6 +172,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m.some("per_worker", s.per_worker);
   m.some("env", names_of(s.env), "names alone");
   m.some("working_dir", s.working_dir);
+  m.some("upload", s.upload, "the SHA-256 of a blob");
   m("max_restarts", s.max_restarts);
   m("grace_ms", s.grace);
   m("restart_grace_ms", s.restart_grace);

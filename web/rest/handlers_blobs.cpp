@@ -197,7 +197,7 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
 void count_members(member_list const& m, core::blob_counts const& c) {
   m("blobs", c.blobs, "that are there");
   m("bytes", c.bytes, "of these, and of those that are being put");
-  m("held", c.held, "that values name: they stay as long as these do");
+  m("held", c.held, "that values name, or programs that go on: they stay as long as these do");
   m("held_bytes", c.held_bytes);
   m("bytes_max", c.bytes_max, "--blob-bytes-max");
 }
@@ -213,7 +213,7 @@ std::string blob_metrics(core::blob_counts const& c) {
   metric_text m;
   m.gauge("muster_blobs", "Blobs that the server has.", c.blobs);
   m.gauge("muster_blob_bytes", "Bytes of these, and of those that are being put.", c.bytes);
-  m.gauge("muster_blobs_held", "Blobs that values name.", c.held);
+  m.gauge("muster_blobs_held", "Blobs that values name, or programs that go on.", c.held);
   m.gauge("muster_blob_budget_bytes", "What --blob-bytes-max says.", c.bytes_max);
   return m.take();
 }

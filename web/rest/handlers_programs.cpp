@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/use.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/json/program_json.hpp"
 #include "web/rest/access.hpp"
@@ -41,6 +42,17 @@ problem program_problem(muster::status const& s) {
   return p;
 }
 
+// It is kept as if it had just been put, until the program keeps it.
+coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
+  auto const hash = server::blob_hash_of(hex);
+  if (hash.empty()) co_return std::nullopt;  // none, or the core says what is wrong with it
+  auto work = [&hash](engine_services& services) { return services.blobs.lease(hash); };
+  auto const there = co_await context.engine.on_engine(std::move(work));
+  if (!there) co_return problem(to_problem(there.error()));
+  if (*there) co_return std::nullopt;
+  co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
+}
+
 coro::task<response> submit_program(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
@@ -52,6 +64,8 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     p->field = "command";
     co_return problem_response(*p);
   }
+  if (auto const p = co_await check_upload(context, request->spec.upload))
+    co_return problem_response(*p);
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
   using answer_type = muster::result<submitted_program>;
   auto work = [request](server::hub& h, answer_handle<answer_type> const& slot) {

@@ -94,6 +94,7 @@ struct program_spec {
   std::uint32_t per_worker = 0;  // ranks on one worker at most; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
+  std::string upload{};  // SHA-256 of a blob, 64 hexadecimal digits: what working directories have
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
@@ -143,6 +144,11 @@ struct change_program {
   call_id call{};
   program_id program{};
   program_wish wish{};
+};
+
+/// Which of the blobs that programs of this core name as their `upload` the server has.
+struct uploads_seen {
+  std::vector<std::string> there{};
 };
 
 struct program_reply {

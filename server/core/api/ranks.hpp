@@ -48,6 +48,7 @@ struct programs_offer {
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
+  bool unpacks = false;  // program_spec::upload
 };
 
 /// Event: what a worker says of its ranks.

@@ -59,6 +59,17 @@ status valid_env(program_spec const& spec, program_limits const& limits) {
   return bytes > limits.env_bytes_max ? too_long("env", bytes, limits.env_bytes_max) : status{};
 }
 
+status valid_upload(program_spec const& spec) {
+  if (spec.upload.empty()) return {};
+  bool const hash = spec.upload.size() == 64 &&
+                    spec.upload.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!hash)
+    return wrong_field("upload", "the SHA-256 of a blob as 64 hexadecimal digits in lower case");
+  if (spec.working_dir.empty()) return {};
+  return wrong_field("upload",
+                     "it is unpacked into directories of the ranks' own; say no working_dir");
+}
+
 // So many that a list of them is no work, each a name of which nobody has two.
 template <class Value>
 status valid_names(std::string const& field, std::vector<std::pair<std::string, Value>> const& all,
@@ -156,6 +167,7 @@ status valid(program_spec const& spec, program_limits const& limits) {
   if (spec.spares > limits.spares_max)
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);
+  if (auto wrong = valid_upload(spec); !wrong.ok()) return wrong;
   if (spec.idempotency_key.size() > key_bytes_max)
     return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
   if (spec.metadata.size() > limits.metadata_bytes_max)

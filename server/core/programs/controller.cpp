@@ -1,6 +1,8 @@
 #include "server/core/programs/controller.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace muster::core::programs {
@@ -14,6 +16,7 @@ result<program_reply> controller::submit(time_point now, program_spec spec) {
   program p;
   p.id = program_id{++last_};
   p.created = now;
+  p.upload_there = true;
   p.spec = std::make_shared<program_spec const>(std::move(spec));
   p.deadline = p.asked_to_end();
   auto& added = table_.add(std::move(p));
@@ -109,6 +112,23 @@ void controller::report_end(time_point now, host& h, rank_end const& end) {
   if (!p) return;
   course_.rank_dead(*p, rank, end, now);
   placer_.look_again();
+}
+
+std::map<std::string, bool> controller::uploads() const {
+  std::map<std::string, bool> all;
+  for (auto const& [id, p] : table_.all())
+    if (!ended(p.state) && !p.spec->upload.empty())
+      all.try_emplace(p.spec->upload, true).first->second &= p.upload_there;
+  return all;
+}
+
+void controller::uploads_seen(std::span<std::string const> there) {
+  std::unordered_set<std::string_view> const all(there.begin(), there.end());
+  for (auto const& [id, known] : table_.all()) {
+    if (ended(known.state) || known.spec->upload.empty()) continue;
+    bool const is = all.contains(known.spec->upload);
+    if (std::exchange(table_.find(id)->upload_there, is) != is) placer_.look_again();
+  }
 }
 
 void controller::tick(time_point now) {

@@ -14,6 +14,8 @@
 // Owned by the coordinator; engine thread only. Limits: program_limits.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +31,8 @@ class controller {
   controller(program_limits limits, std::uint64_t& last, ledger& resources)
       : limits_(limits), last_(last), ledger_(resources) {}
 
-  /// Errors: INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED.
+  /// REQUIRES: the blob that is its upload is there. Errors: INVALID_ARGUMENT with the field,
+  /// RESOURCE_EXHAUSTED.
   result<program_reply> submit(time_point now, program_spec spec);
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   status wish(time_point now, program_id id, program_wish w);
@@ -43,6 +46,12 @@ class controller {
   /// The stream has ended, or is not the worker's any more.
   void away(stream_id stream);
   void reports(time_point now, rank_reports const& r);
+
+  /// The blobs that programs which have not ended name as their upload, and whether each is known
+  /// to be there.
+  std::map<std::string, bool> uploads() const;
+  /// Of those, these are there; programs without theirs wait.
+  void uploads_seen(std::span<std::string const> there);
 
   /// Leases, deadlines.
   void tick(time_point now);

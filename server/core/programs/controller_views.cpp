@@ -25,8 +25,14 @@ std::uint32_t least_ranks(program_spec const& spec) {
 
 std::string controller::waits_for(program const& p) const {
   if (!p.waits()) return {};
+  if (p.lacks_upload())
+    return "its upload is not on this server, put it again: PUT /api/v1/blobs/" + p.spec->upload;
   auto const hosts = hosts_.attached_count();
   if (hosts == 0) return "no worker that takes programs is connected";
+  auto const attached = hosts_.attached();
+  if (!p.spec->upload.empty() &&
+      std::none_of(attached.begin(), attached.end(), [&](auto n) { return hosts_.at(n).unpacks; }))
+    return "no worker that unpacks uploads is connected";
   auto const least = least_ranks(*p.spec);
   auto const of = " of its " + counted(least, "rank");
   auto const fit = "there is room for " + std::to_string(p.would_fit) + of + " on the " +

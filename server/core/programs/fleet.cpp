@@ -10,6 +10,7 @@ fleet fleet_for(program const& p, host_table const& hosts, ledger const& resourc
     auto const& h = hosts.at(n);
     auto const failed = p.failures.find(h.name);
     if (avoid && failed != p.failures.end() && failed->second >= avoided_after) continue;
+    if (!p.spec->upload.empty() && !h.unpacks) continue;
     auto const at = resources.look(h.stream);
     auto const taken = free ? static_cast<std::uint32_t>(h.alive.size()) : 0;
     if (!at.open || !host_table::fresh(h, now) || taken >= limits.worker_ranks_max) continue;

@@ -34,6 +34,7 @@ struct host {
   stream_id stream{};  // none: it is away
   std::string address;
   std::uint16_t first_port = 0, last_port = 0;
+  bool unpacks = false;  // uploads
   duration lease{};
   time_point lease_until{};
   std::set<rank_name> alive;  // ranks that are not known to be dead

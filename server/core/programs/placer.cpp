@@ -119,7 +119,7 @@ void placer::place(time_point now) {
   std::size_t tries = 0, passed = 0;
   for (; passed <= others && tries < tries_max; ++passed) {
     auto* const p = waiting[passed == 0 ? 0 : 1 + (turn_ + passed - 1) % others];
-    if (p->not_before > now || start(*p, now)) continue;
+    if (p->not_before > now || p->lacks_upload() || start(*p, now)) continue;
     if (reserved_for_ == program_id{} && p->fits_when_idle) reserve(*p, now);
     ++tries;
   }

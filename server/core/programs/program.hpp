@@ -75,7 +75,9 @@ struct program {
   bool fits_when_idle = false;
   bool pauses = false;
   bool lacks_ports = false;
+  bool upload_there = false;  // its blob, which whoever submits has looked for
 
+  bool lacks_upload() const { return !spec->upload.empty() && !upload_there; }
   bool waits() const {
     return state == program_state::pending ||
            (state == program_state::restarting && now.alive == 0);

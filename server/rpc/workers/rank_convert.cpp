@@ -88,6 +88,7 @@ void to_wire(core::rank_orders::start const& s, v1::StartRanks& to) {
   to.mutable_ends_with()->Add(spec.ends_with.begin(), spec.ends_with.end());
   for (auto const& [name, value] : spec.env) (*to.mutable_env())[name] = value;
   to.set_working_dir(spec.working_dir);
+  to.set_upload(spec.upload);
   to.set_grace_ms(ms(spec.grace));
 }
 
@@ -110,6 +111,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
   if (p.held_size() > held_max)
     return wrong_offer(
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
+  offer.unpacks = p.unpacks();
   std::set<core::rank_name> seen;
   for (auto const& h : p.held()) {
     auto& held = offer.held.emplace_back();

@@ -56,6 +56,7 @@ struct process {
   named_amounts resources;
   std::uint16_t first_port = 20'000, last_port = 20'099;
   std::string address = host;
+  bool unpacks = true;
 };
 
 class bench {
@@ -102,7 +103,7 @@ class bench {
   stream_id attach(process const& p, std::vector<held_rank> held = {}) {
     auto const s = stream_id{++last_stream_};
     resources.workers[s] = {p.resources, p.resources, {}};
-    programs_offer offer{p.first_port, p.last_port, lease, p.address, std::move(held)};
+    programs_offer offer{p.first_port, p.last_port, lease, p.address, std::move(held), p.unpacks};
     kept = step([&] {
       return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });

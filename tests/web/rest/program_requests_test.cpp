@@ -74,8 +74,20 @@ TEST_F(program_requests, that_cannot_be_name_the_field) {
   EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":{"count":1,"max":2}}})", 422),
             "tasks.worker");
   EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":{"min":1}}})", 422), "tasks.worker");
-  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"upload":"."})", 400), "upload");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"upload":"."})", 422), "upload");
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"spares":1})", 400), "spares");
   post_json(programs, R"({"cluster":"moon","command":["true"],"tasks":{"worker":1}})", 404);
+}
+
+TEST_F(program_requests, with_an_upload_need_its_blob_and_keep_it) {
+  start();
+  std::string const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  auto const body = R"({"command":["true"],"tasks":{"worker":1},"upload":")" + abc + R"("})";
+  auto const refused = post_json(programs, body, 422);
+  EXPECT_EQ(text_at(refused, "/field"), "upload");
+  EXPECT_NE(text_at(refused, "/detail").find("PUT /api/v1/blobs/" + abc), std::string::npos);
+  EXPECT_EQ(send("PUT", "/api/v1/blobs/" + abc, "abc", "application/octet-stream").status, 201u);
+  EXPECT_EQ(text_at(get_json(submitted(body)), "/upload"), abc);
 }
 
 TEST_F(program_requests, are_listed_a_page_at_a_time) {
