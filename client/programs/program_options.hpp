@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/worker/rank_side.hpp"
+#include "muster/tls_options.hpp"
 
 namespace muster {
 
@@ -24,6 +25,13 @@ struct program_options {
   /// Where ranks have their working directories and what they printed. Empty: a directory of its
   /// own that goes with the worker.
   std::string directory{};
+  /// Uploads that were unpacked stay below it for other ranks: no more than so many bytes together,
+  /// none that was not used for so long.
+  std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
+  std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
+  /// How the server is reached that has the uploads; as the worker.
+  tls_options tls{};
+  std::string token{};
   /// Those of the worker, of which ranks get devices: "gpu".
   std::map<std::string, std::uint32_t> resources{};
   /// The launcher of ranks (launch/ranks/rank_launcher.hpp) and its words.

@@ -1,10 +1,13 @@
 // Orders become lines for launchers, their lines become reports.
 #include "client/programs/ranks.hpp"
 
+#include <pwd.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "base/host_port.hpp"
 #include "client/log.hpp"
@@ -35,6 +38,13 @@ std::string reached_at(std::string const& address, std::string const& server_hos
   return a.text();
 }
 
+std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
+  if (user.empty()) return {};
+  auto const* entry = ::getpwnam(user.c_str());
+  if (!entry) throw std::runtime_error("there is no user '" + user + "' here");
+  return std::pair(entry->pw_uid, entry->pw_gid);
+}
+
 v1::RankEnded not_started(std::string const& why) {
   v1::RankEnded e;
   e.set_not_started(why);
@@ -45,6 +55,7 @@ v1::RankEnded not_started(std::string const& why) {
 
 ranks::ranks(program_options o)
     : options_(std::move(o)),
+      owner_(owner_of_files(options_.user)),
       spool_(options_.directory),
       lease_(options_.lease),
       devices_(gpus_of(options_), visible_devices()),
@@ -55,7 +66,9 @@ ranks::ranks(program_options o)
                   [this](std::uint64_t id, bool started, std::string why) {
                     engine_->post(
                         [this, id, started, why = std::move(why)] { on_gone(id, started, why); });
-                  }}) {}
+                  }}),
+      uploads_({spool_.uploads(), options_.cache_bytes_max, options_.cache_age}, options_.tls,
+               options_.token) {}
 
 void ranks::begin(coro::engine_context& engine, std::function<void()> wake) {
   engine_ = &engine;
@@ -67,6 +80,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_last_port(options_.last_port);
   to.set_lease_ms(static_cast<std::uint32_t>(options_.lease.count()));
   to.set_address(options_.address);
+  to.set_unpacks(true);
   table_.offer(to);
   lease_.greeted(clock::now());
   ++stream_;
@@ -75,6 +89,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
 }
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
+  server_ = server;
   server_host_ = host_port::parse(server.substr(0, server.find(','))).host;
   if (lease_.came_back(0)) renew();
   for (auto const& key : table_.settle(answer)) {
@@ -115,14 +130,50 @@ void ranks::start(v1::StartRanks order) {
   }
   order.mutable_rank()->Swap(&fresh);
   if (order.rank().empty()) return;
-  if (clock::now() >= lease_.until())
-    return refuse(order, "the server was not heard for longer than the lease of this worker");
+  if (!in_time()) return refuse(order);
   auto& by_itself = attempts_[launcher];
   by_itself.set_program(order.program());
   by_itself.set_attempt(order.attempt());
   by_itself.set_grace_ms(order.grace_ms());
   if (!order.coordinator().empty())
     order.set_coordinator(reached_at(order.coordinator(), server_host_));
+  order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
+}
+
+void ranks::unpack(std::uint64_t launcher, v1::StartRanks order) {
+  spool::attempt_name const name(order.program(), order.attempt());
+  uploads::order asked{.id = launcher, .hash = order.upload(), .server = server_};
+  for (auto const& rank : order.rank())
+    asked.to.push_back(spool_.directories_of(name.first, name.second).work /
+                       std::to_string(rank.rank()));
+  asked.owner = owner_;
+  asked.before = [this, name, in_use = table_.attempts()] { spool_.make(name, in_use); };
+  asked.done = [this, launcher](std::string why_not) {
+    engine_->post([this, launcher, why_not = std::move(why_not)] { unpacked(launcher, why_not); });
+  };
+  unpacking_[launcher] = std::move(order);
+  uploads_.provide(std::move(asked));
+}
+
+// Some may have been stopped meanwhile.
+void ranks::unpacked(std::uint64_t launcher, std::string const& why_not) {
+  auto const waited = unpacking_.extract(launcher);
+  if (!waited) return;
+  if (!why_not.empty()) return on_gone(launcher, false, why_not);
+  auto& order = waited.mapped();
+  google::protobuf::RepeatedPtrField<v1::StartRank> alive;
+  for (auto& rank : *order.mutable_rank()) {
+    auto const* held = table_.find({order.program(), order.attempt(), rank.rank()});
+    if (held && !held->ended) *alive.Add() = std::move(rank);
+  }
+  order.mutable_rank()->Swap(&alive);
+  order.clear_upload();
+  if (in_time()) return launch(launcher, order);
+  refuse(order);
+  attempts_.erase(launcher);
+}
+
+void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
   launchers_.expect(launcher);
   launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
                            name = spool::attempt_name(order.program(), order.attempt())] {
@@ -138,9 +189,9 @@ void ranks::start(v1::StartRanks order) {
   });
 }
 
-void ranks::refuse(v1::StartRanks const& order, std::string const& why) {
+void ranks::refuse(v1::StartRanks const& order) {
   for (auto const& rank : order.rank()) {
-    auto e = not_started(why);
+    auto e = not_started("the server was not heard for longer than the lease of this worker");
     e.set_lease_ran_out(true);
     ended({order.program(), order.attempt(), rank.rank()}, std::move(e));
   }
@@ -161,17 +212,33 @@ std::string ranks::line_of(v1::StartRanks const& order) {
 }
 
 void ranks::stop(v1::StopRanks const& order) {
-  auto const line = stop_line(order);
-  for (auto const id : table_.launchers_of(order.program(), order.attempt()))
-    launchers_.tell(id, line);
+  for (auto const id : table_.launchers_of(order.program(), order.attempt())) stop(id, order);
+}
+
+// One that waits for its upload has nothing that would end.
+void ranks::stop(std::uint64_t launcher, v1::StopRanks const& order) {
+  if (!unpacking_.contains(launcher)) return launchers_.tell(launcher, stop_line(order));
+  auto const named = [&order](std::uint32_t rank) {
+    return order.rank().empty() || std::count(order.rank().begin(), order.rank().end(), rank) > 0;
+  };
+  for (auto const& key : table_.alive_of(launcher)) {
+    if (!named(key.rank)) continue;
+    auto e = not_started("it was stopped before its upload was there");
+    e.set_stopped(true);
+    ended(key, std::move(e));
+  }
+  if (!table_.alive_of(launcher).empty()) return;
+  uploads_.forget(launcher);
+  unpacking_.erase(launcher);
+  attempts_.erase(launcher);
 }
 
 void ranks::leave() {
-  for (auto const id : table_.launchers()) launchers_.tell(id, stop_line(attempts_[id]));
+  for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
 }
 
 void ranks::kill() {
-  for (auto const id : table_.launchers()) launchers_.tell(id, stop_line({}));
+  for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
 }
 
 void ranks::read(v1::ReadLog const& query) {

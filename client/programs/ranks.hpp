@@ -8,6 +8,7 @@
 #include "client/programs/program_options.hpp"
 #include "client/programs/rank_table.hpp"
 #include "client/programs/spool.hpp"
+#include "client/programs/uploads.hpp"
 #include "coro/engine_context.hpp"
 
 namespace muster {
@@ -26,7 +27,10 @@ class ranks final : public rank_side {
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
   void kill() override;
-  void end() override { launchers_.close(); }
+  void end() override {
+    uploads_.close();
+    launchers_.close();
+  }
   bool settled() const override { return table_.settled(); }
 
  private:
@@ -34,8 +38,15 @@ class ranks final : public rank_side {
   static constexpr std::size_t logs_max = 16;
 
   void start(v1::StartRanks order);
-  void refuse(v1::StartRanks const& order, std::string const& why);
+  /// Their working directories get the upload, then they are launched.
+  void unpack(std::uint64_t launcher, v1::StartRanks order);
+  void unpacked(std::uint64_t launcher, std::string const& why_not);
+  void launch(std::uint64_t launcher, v1::StartRanks const& order);
+  bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
+  /// Its lease has run out.
+  void refuse(v1::StartRanks const& order);
   void stop(v1::StopRanks const& order);
+  void stop(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
   /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
@@ -45,7 +56,8 @@ class ranks final : public rank_side {
   void ended(rank_key const& key, v1::RankEnded what);
 
   program_options const options_;
-  coro::engine_context* engine_ = nullptr;  // from begin() on
+  std::optional<std::pair<uid_t, gid_t>> const owner_;  // of ranks' files
+  coro::engine_context* engine_ = nullptr;              // from begin() on
   std::function<void()> wake_;
   spool spool_;  // before the launchers, whose thread uses it
   lease lease_;
@@ -53,11 +65,13 @@ class ranks final : public rank_side {
   rank_table table_;
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;
-  std::string server_host_;
+  std::map<std::uint64_t, v1::StartRanks> unpacking_;  // by launcher, which is not there yet
+  std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::size_t reading_ = 0;
   std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
   launchers launchers_;
+  uploads uploads_;
 };
 
 }  // namespace muster

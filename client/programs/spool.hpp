@@ -1,4 +1,5 @@
-// The directories of ranks: what they printed, a file each, and their working directories. Of
+// The directories of ranks: what they printed, a file each, their working directories, and where
+// uploads are unpacked. Of
 // attempts that are over so many stay as `attempts_max` says. Any thread; what it does may wait for
 // the disk.
 #pragma once
@@ -27,6 +28,7 @@ class spool {
     std::filesystem::path logs;  // "3.log" of rank 3; for this user only
     std::filesystem::path work;  // anybody who runs as another user gets through to his own
   };
+  std::filesystem::path uploads() const { return root_ / "uploads"; }
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;
   /// Makes them, and removes those of the oldest attempts, but none of `in_use`.
   using attempt_name = std::pair<std::uint64_t, std::uint32_t>;

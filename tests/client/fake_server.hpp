@@ -8,17 +8,25 @@
 #include <memory>
 #include <string>
 
+#include "muster/v1/blobs.grpc.pb.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "muster/v1/worker.grpc.pb.h"
 
 namespace muster::test {
 
 using worker_stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::WorkerMessage>;
+using blob_stream = grpc::ServerReaderWriter<v1::BlobPiece, v1::GetBlob>;
 using session_stream = grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>;
 
-struct fake_services : v1::WorkerService::Service, v1::CoordinatorService::Service {
+struct fake_services : v1::WorkerService::Service,
+                       v1::CoordinatorService::Service,
+                       v1::BlobService::Service {
   grpc::Status Attach(grpc::ServerContext*, worker_stream* s) override { return on_attach(s); }
   grpc::Status Session(grpc::ServerContext*, session_stream* s) override { return on_session(s); }
+  grpc::Status Get(grpc::ServerContext* c, blob_stream* s) override {
+    return on_get ? on_get(c, s) : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no blobs here");
+  }
+  std::function<grpc::Status(grpc::ServerContext*, blob_stream*)> on_get;
   std::function<grpc::Status(worker_stream*)> on_attach;
   std::function<grpc::Status(session_stream*)> on_session;
 };
@@ -30,6 +38,7 @@ class fake_server : public fake_services {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(static_cast<v1::WorkerService::Service*>(this));
     builder.RegisterService(static_cast<v1::CoordinatorService::Service*>(this));
+    builder.RegisterService(static_cast<v1::BlobService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   ~fake_server() { server_->Shutdown(std::chrono::system_clock::now()); }

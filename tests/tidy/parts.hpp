@@ -35,6 +35,7 @@ inline std::vector<std::string_view> of_core(std::vector<std::string_view> const
 inline std::vector<part> const parts = {
     {"base", {}},
     {"process", {"base"}},
+    {"archive", {"base", "process"}},
     {"coro", {"base"}},
     {"net", {"base", "process", "coro"}},
     {"http_client", {"base"}},
@@ -53,7 +54,8 @@ inline std::vector<part> const parts = {
     {"client/blobs", {"base", "proto", "client", "client/link"}},
     {"client/distribute", {"base", "client", "cluster"}},
     {"client/functions", {"base", "process", "client"}},
-    {"client/programs", {"base", "coro", "proto", "process", "client", "client/worker"}},
+    {"client/programs",
+     {"base", "coro", "proto", "process", "archive", "client", "client/link", "client/worker"}},
     {"server/core/api", {"base"}},
     {"server/core/words", {"base", "server/core/api"}},
     {"server/core/common", {"base", "server/core/api"}},
@@ -137,8 +139,8 @@ inline std::vector<part> const parts = {
       "server/hub/access", "server/journal", "server/journal/etcd", "server/rpc", "proto",
       "web/engine", "web/http", "web/server"}},
     {"cli",
-     {"base", "process", "http_client", "relay", "cluster", "cluster/http", "launch", "client",
-      "client/functions", "client/programs", "app", "server/core/access",
+     {"base", "process", "archive", "http_client", "relay", "cluster", "cluster/http", "launch",
+      "client", "client/functions", "client/programs", "app", "server/core/access",
       "server/core/coordination", "server/journal", "server/journal/etcd"}},
 };
 

@@ -1,0 +1,124 @@
+// Ranks of a worker whose code is an upload, which a server made by hand has.
+#include <absl/strings/escaping.h>
+#include <openssl/sha.h>
+
+#include "archive/pack.hpp"
+#include "tests/archive/trees.hpp"
+#include "tests/client/ranks_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+std::string sha256(std::string const& bytes) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+struct uploads_of_ranks : ranks_of_a_worker {
+  uploads_of_ranks() {
+    code.write("file", "of the upload");
+    archive = pack(code.root).bytes;
+    server.on_get = [this](grpc::ServerContext* c, blob_stream* s) { return give(c, s); };
+  }
+  grpc::Status give(grpc::ServerContext* c, blob_stream* s) {
+    ++gets;
+    v1::GetBlob asked;
+    s->Read(&asked);
+    EXPECT_EQ(asked.sha256(), sha256(archive));
+    if (hangs) {
+      while (!c->IsCancelled()) std::this_thread::yield();
+      return grpc::Status::CANCELLED;
+    }
+    if (!refusal.empty()) return {grpc::StatusCode::NOT_FOUND, refusal};
+    v1::BlobPiece piece;
+    piece.set_size(archive.size());
+    auto bytes = archive;
+    if (damages) bytes.back() ^= 1;
+    for (std::size_t at = 0; at < bytes.size(); at += 10) {
+      piece.set_data(bytes.substr(at, 10));
+      s->Write(piece);
+      piece.clear_size();
+    }
+    return grpc::Status::OK;
+  }
+  v1::ServerMessage start_uploaded(int ranks, std::string const& script,
+                                   std::uint32_t attempt = 1) const {
+    auto m = start(ranks, script, attempt);
+    m.mutable_ranks()->mutable_start(0)->set_upload(absl::BytesToHexString(sha256(archive)));
+    return m;
+  }
+  /// Why rank 0 could not be started.
+  std::string refused() {
+    std::string why;
+    serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+      s->Write(start_uploaded(1, "true"));
+      heard h(s);
+      ASSERT_TRUE(h.until(0, 1));
+      why = h.ends[0].not_started();
+    }});
+    return why;
+  }
+
+  tree code;
+  std::string archive, refusal;
+  std::atomic<int> gets = 0;
+  std::atomic<bool> hangs = false, damages = false;
+};
+
+TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
+    EXPECT_TRUE(hello.hello().programs().unpacks());
+    s->Write(start_uploaded(2, "[ \"$(cat file)\" = 'of the upload' ] && echo mine > file"));
+    s->Write(start_uploaded(1, "[ \"$(cat file)\" = 'of the upload' ]", 2));
+    heard h(s);
+    ASSERT_TRUE(h.until(2, 2));
+    while (h.said[0] < 2) ASSERT_TRUE(h.next());
+    for (auto const rank : {0u, 1u}) {
+      EXPECT_EQ(h.ends[rank].not_started(), "");
+      EXPECT_EQ(h.ends[rank].exit_status(), 0u);
+    }
+  }});
+  EXPECT_EQ(gets, 1);
+}
+
+TEST_F(uploads_of_ranks, that_cannot_be_had_are_why_no_rank_is_started) {
+  refusal = "no such blob";
+  EXPECT_NE(refused().find("its upload: upload " + absl::BytesToHexString(sha256(archive))),
+            std::string::npos);
+}
+
+TEST_F(uploads_of_ranks, with_other_bytes_than_their_name_says_are_not_unpacked) {
+  damages = true;
+  EXPECT_NE(refused().find("other bytes than the name says"), std::string::npos);
+}
+
+TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {
+  hangs = true;
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start_uploaded(2, "true"));
+    while (gets < 1) std::this_thread::yield();
+    s->Write(stop(1'000));
+    heard h(s);
+    ASSERT_TRUE(h.until(0, 2));
+    EXPECT_TRUE(h.ends[0].stopped());
+    EXPECT_EQ(h.ends[1].not_started(), "it was stopped before its upload was there");
+    // And nobody waits behind it.
+    hangs = false;
+    s->Write(start_uploaded(1, "cat file", 2));
+    h.pids.clear();
+    ASSERT_TRUE(h.until(1, 2));
+  }});
+}
+
+TEST_F(uploads_of_ranks, keep_no_worker_that_leaves) {
+  hangs = true;
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start_uploaded(1, "true"));
+    while (gets < 1) std::this_thread::yield();
+  }});
+}
+
+}  // namespace
+}  // namespace muster::test
