@@ -230,8 +230,9 @@ void rest::remove(std::string const& path) {
 }
 
 muster::http_response rest::put(std::string const& path, std::string body,
-                                std::string const& if_none_match) {
+                                std::string const& if_none_match, duration timeout) {
   auto r = request("PUT", path);
+  r.timeout = to_milliseconds(timeout);
   r.body = std::move(body);
   r.content_type = "application/octet-stream";
   if (!if_none_match.empty()) r.headers.emplace_back("If-None-Match", if_none_match);

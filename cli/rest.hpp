@@ -98,7 +98,8 @@ class rest {
   void remove(std::string const& path);
   /// Any bytes; `if_none_match` is a header unless empty. As send.
   muster::http_response put(std::string const& path, std::string body,
-                            std::string const& if_none_match);
+                            std::string const& if_none_match,
+                            duration timeout = std::chrono::seconds(60));
   /// The raw exchange, for callers that judge the status themselves. Throws only when there was
   /// no answer.
   muster::http_response send(std::string const& method, std::string const& path_and_query,

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <optional>
 
+#include "cli/programs/code_upload.hpp"
 #include "cli/programs/following.hpp"
 #include "cli/programs/launch_tasks.hpp"
 #include "cli/programs/program.hpp"
@@ -15,7 +16,7 @@ struct launch_verb_options {
   launch_tasks tasks;
   std::uint32_t max_restarts = 0, per_worker = 0;
   std::int64_t priority = 0;
-  std::string name, cluster, working_dir, key;
+  std::string name, cluster, working_dir, upload, key;
   std::vector<std::string> env, ends_with, metadata;
   std::optional<duration> grace, restart_grace, deadline;
   bool detach = false;
@@ -41,7 +42,7 @@ json::object named_texts(std::string const& flag, std::string const& form,
 }
 
 // Only what was said: what a program is unless told, the server knows.
-std::string body_of(launch_verb_options const& o) {
+std::string body_of(launch_verb_options const& o, std::string const& upload) {
   json::object body{{"tasks", tasks_json(o.tasks)}};
   auto& command = body["command"].emplace_array();
   for (auto const& word : command_of(o)) command.emplace_back(word);
@@ -57,6 +58,7 @@ std::string body_of(launch_verb_options const& o) {
   text("name", o.name);
   text("cluster", o.cluster);
   text("working_dir", o.working_dir);
+  text("upload", upload);
   text("idempotency_key", o.key);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
@@ -70,11 +72,20 @@ std::string body_of(launch_verb_options const& o) {
   return json::serialize(body);
 }
 
+json::value submit(rest& server, launch_verb_options const& o) {
+  bool const once = !o.key.empty();
+  if (!o.upload.empty()) {
+    code_upload const code(o.upload);
+    return code.submit(server, body_of(o, code.hash()), once);
+  }
+  auto const body = body_of(o, {});
+  return once ? server.post_once("/api/v1/programs", body) : server.post("/api/v1/programs", body);
+}
+
 int run_launch(launch_verb_options& o) {
-  auto const body = body_of(o);
+  (void)command_of(o);  // before anything is packed
   rest server(o.rest);
-  auto const program = o.key.empty() ? server.post("/api/v1/programs", body)
-                                     : server.post_once("/api/v1/programs", body);
+  auto const program = submit(server, o);
   auto const id = text_of(program, "id");
   if (o.detach) {
     std::cout << id << '\n';
@@ -111,6 +122,10 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_value(*verb, "--cluster", o->cluster, "NAME", "Whose workers; without it that of the server");
   add_value(*verb, "--working-dir", o->working_dir, "DIR",
             "On each worker's host; without it a new directory for each");
+  add_value(*verb, "--upload", o->upload, "DIR",
+            "Of this machine: what each rank's new directory has, but for what .musterignore (or "
+            ".gitignore) files say")
+      ->excludes("--working-dir");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
             "A second launch with this key gets the first one's program");
@@ -126,6 +141,7 @@ void add_launch(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"
+      "  muster launch --tasks 8 --upload . -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
       "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "
       "signal n), 1 when it was cancelled.");

@@ -45,7 +45,11 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
             "This machine, for ranks on others; without it its address on the way to the server"),
         add_value(verb, "--program-dir", f.directory, "DIR",
                   "Where ranks have working directories and what they printed; without it one that "
-                  "goes with the worker")})
+                  "goes with the worker"),
+        add_bytes(verb, "--program-cache-bytes-max", f.cache_bytes_max,
+                  "Unpacked uploads that stay below it for other ranks, together"),
+        add_duration(verb, "--program-cache-age", f.cache_age,
+                     "Those that were not used for so long go")})
     about_programs->needs(allow);
 }
 
@@ -65,6 +69,10 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
   o.user = f.user;
   o.address = f.address;
   o.directory = f.directory;
+  o.cache_bytes_max = f.cache_bytes_max;
+  o.cache_age = std::chrono::duration_cast<std::chrono::seconds>(f.cache_age);
+  o.tls = worker.tls;
+  o.token = worker.token;
   o.resources = worker.resources;
   try {
     return make_rank_side(std::move(o), worker.servers);

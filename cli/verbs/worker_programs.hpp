@@ -15,6 +15,8 @@ struct program_flags {
   bool allow = false;
   std::string ports = "20000-29999", user, address, directory;
   duration lease = std::chrono::seconds(60);
+  std::uint64_t cache_bytes_max = program_options().cache_bytes_max;
+  duration cache_age = program_options().cache_age;
 };
 
 void add_program_flags(CLI::App& verb, program_flags& flags);

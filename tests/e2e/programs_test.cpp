@@ -182,5 +182,31 @@ TEST(programs_e2e, that_wait_or_have_ended_are_there_after_a_restart) {
   EXPECT_EQ(await_state(c, waiting, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
 }
 
+// Whether so many blobs of the server are held, before long.
+bool await_held_blobs(cluster& c, int n) {
+  return await([&] { return c.get("/api/v1/blobs").at("held").to_number<int>() == n; });
+}
+
+TEST(programs_e2e, what_is_uploaded_is_kept_by_the_server_until_the_program_has_ended) {
+  cluster c;
+  c.serve();
+  std::filesystem::create_directories(c.file("code/lib"));
+  c.write("code/lib/data", "travelled\n");
+  auto const launch = [&](words more) {
+    words all{"launch", "--url", c.url(), "--upload", c.file("code").string(), "--detach"};
+    all.insert(all.end(), more.begin(), more.end());
+    return c.run(all);
+  };
+  auto const made = launch({"--tasks", "2", "--max-restarts", "1", "--", "sh", "-c",
+                            "cat lib/data; [ $MUSTER_RESTART_COUNT = 1 ]"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  auto const id = made.out.substr(0, made.out.size() - 1);
+  EXPECT_TRUE(await_held_blobs(c, 1)) << "nobody has taken it yet";
+  c.worker({"--index", "0", "--allow-programs"});
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(c.get("/api/v1/programs/" + id + "/logs?rank=1").at("data").as_string(), "travelled\n");
+  EXPECT_TRUE(await_held_blobs(c, 0));
+}
+
 }  // namespace
 }  // namespace muster::e2e

@@ -68,6 +68,50 @@ TEST_F(programs, start_again_after_a_failure) {
   EXPECT_NE(r.out.find("worker:1 | again 1"), std::string::npos) << r.out << r.err;
 }
 
+TEST_F(programs, take_code_along_that_each_rank_has_for_itself) {
+  worker();
+  std::filesystem::create_directories(c.file("code/sub"));
+  c.write("code/.gitignore", "*.log\n");
+  c.write("code/file", "from afar\n");
+  c.write("code/sub/more", "and more\n");
+  c.write("code/left.log", "");
+  words const flags{"--tasks", "3", "--upload", c.file("code").string()};
+  auto const script = "cat file sub/more; ls; echo spoilt > file";
+  for (int time : {1, 2}) {
+    auto const r = c.run(launch(flags, script));
+    EXPECT_EQ(r.status, 0) << r.err;
+    for (auto const* rank : {"0", "1", "2"}) {
+      auto const begin = std::string("worker:") + rank + " | ";
+      EXPECT_NE(r.out.find(begin + "from afar\n"), std::string::npos) << time << r.out;
+      EXPECT_NE(r.out.find(begin + "and more\n"), std::string::npos) << r.out;
+      EXPECT_EQ(r.out.find("left.log"), std::string::npos) << r.out;
+    }
+  }
+  EXPECT_EQ(c.get("/api/v1/blobs").at("blobs").to_number<int>(), 1) << "the same code, put once";
+}
+
+TEST_F(programs, that_cannot_be_packed_say_why_before_anything_runs) {
+  std::filesystem::create_directories(c.file("code"));
+  std::filesystem::create_symlink("/etc/passwd", c.file("code/link"));
+  auto const r = c.run(launch({"--tasks", "1", "--upload", c.file("code").string()}, "true"));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_NE(r.err.find("'link' is a symbolic link that leads out of it"), std::string::npos)
+      << r.err;
+  EXPECT_EQ(c.run(launch({"--tasks", "1", "--upload", "/not/there"}, "true")).status, 2);
+}
+
+TEST_F(programs, of_another_user_can_read_and_write_the_code_that_came_along) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root runs ranks as somebody else";
+  worker({"--program-user", "nobody"});
+  std::filesystem::create_directories(c.file("code"));
+  c.write("code/file", "readable\n");
+  auto const r =
+      c.run({"launch", "--url", c.url(), "--tasks", "2", "--upload", c.file("code").string(), "--",
+             "sh", "-c", "cat file && echo x >> file && : > new && id -un"});
+  EXPECT_EQ(r.status, 0) << r.err << r.out;
+  EXPECT_NE(r.out.find("worker:1 | readable\nworker:1 | nobody\n"), std::string::npos) << r.out;
+}
+
 TEST_F(programs, pass_ctrl_c_on_as_a_stop) {
   worker();
   auto& l = c.spawn(launch({"--tasks", "1"},

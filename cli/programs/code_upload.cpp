@@ -1,0 +1,61 @@
+// The server says that it lacks it when the program is submitted; only then it is put.
+#include "cli/programs/code_upload.hpp"
+
+#include <absl/strings/escaping.h>
+#include <openssl/sha.h>
+
+#include "archive/pack.hpp"
+#include "cli/progress.hpp"
+
+namespace muster::cli {
+namespace {
+
+// For the largest on a slow line.
+constexpr std::chrono::minutes put_limit{30};
+
+std::string sha256_of(std::string const& bytes) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return absl::BytesToHexString(digest);
+}
+
+}  // namespace
+
+code_upload::code_upload(std::string const& directory) {
+  screen line(false);
+  auto const told = [&line, &directory](packed_tree const& now) {
+    if (!line.drawing()) return;
+    line.draw("packing " + directory + ": " + std::to_string(now.files) + " files, " +
+              mebibytes(now.file_bytes));
+  };
+  try {
+    bytes_ = pack(directory, {}, told).bytes;
+  } catch (pack_error const& e) {
+    throw command_error(exit_usage, "--upload " + directory + ": " + e.what());
+  }
+  hash_ = sha256_of(bytes_);
+}
+
+void code_upload::put(rest& server) const {
+  screen line(false);
+  if (line.drawing()) line.draw("uploading " + mebibytes(bytes_.size()));
+  auto const answer = server.put("/api/v1/blobs/" + hash_, bytes_, {}, put_limit);
+  if (!answer.ok()) throw rest::problem(answer);
+}
+
+json::value code_upload::submit(rest& server, std::string const& body, bool once) const {
+  auto const post = [&] {
+    return once ? server.post_once("/api/v1/programs", body)
+                : server.post("/api/v1/programs", body);
+  };
+  try {
+    return post();
+  } catch (request_error const& e) {
+    if (e.end().field != "upload") throw;
+  }
+  put(server);
+  return post();
+}
+
+}  // namespace muster::cli
