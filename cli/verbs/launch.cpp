@@ -2,6 +2,7 @@
 #include <iostream>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/programs/code_upload.hpp"
 #include "cli/programs/following.hpp"
 #include "cli/programs/launch_tasks.hpp"
@@ -14,11 +15,11 @@ namespace {
 struct launch_verb_options {
   rest_options rest;
   launch_tasks tasks;
-  std::uint32_t max_restarts = 0, per_worker = 0;
+  std::uint32_t max_restarts = 0, per_worker = 0, spares = 0;
   std::int64_t priority = 0;
   std::string name, cluster, working_dir, upload, key;
   std::vector<std::string> env, ends_with, metadata;
-  std::optional<duration> grace, restart_grace, deadline;
+  std::optional<duration> grace, restart_grace, deadline, notice;
   bool detach = false;
   CLI::App const* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
@@ -66,6 +67,8 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   span("grace", o.grace);
   span("restart_grace", o.restart_grace);
   span("deadline", o.deadline);
+  span("notice", o.notice);
+  if (o.spares > 0) body["spares"] = o.spares;
   object("env", named_texts("--env", "NAME=VALUE", o.env));
   object("metadata", named_texts("--metadata", "KEY=VALUE", o.metadata));
   if (!o.ends_with.empty()) body["ends_with"] = json::array(o.ends_with.begin(), o.ends_with.end());
@@ -102,6 +105,9 @@ void add_times(CLI::App& verb, launch_verb_options& o) {
   add_duration(verb, "--grace", o.grace, "From SIGTERM to SIGKILL (10s)");
   add_duration(verb, "--restart-grace", o.restart_grace, "The same before it starts again (1s)");
   add_duration(verb, "--deadline", o.deadline, "Not ended so long from now on, it has failed");
+  add_duration(verb, "--notice", o.notice, "Asked to end so long before the deadline");
+  add_value(verb, "--spares", o.spares, "N",
+            "Further places that are put by, for a host that is lost (0)");
   add_list(verb, "--ends-with", o.ends_with, "TYPE|TASK",
            "Whose good end ends it, e.g. chief; without it all but ps");
 }

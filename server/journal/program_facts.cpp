@@ -80,6 +80,7 @@ struct program_encoder {
     w.set_created(us(f.created));
     w.set_notice(s.notice.count());
     w.set_spares(s.spares);
+    w.set_upload(s.upload);
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

@@ -67,6 +67,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.submitted_by = w.submitted_by();
   s.notice = span(w.notice());
   s.spares = w.spares();
+  s.upload = w.upload();
   return s;
 }
 

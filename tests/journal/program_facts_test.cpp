@@ -39,6 +39,7 @@ submitted_fact some_program() {
   s.submitted_by = "token";
   s.notice = 5s;
   s.spares = 2;
+  s.upload = "0123";
   return {id, std::make_shared<program_spec const>(s), at};
 }
 
