@@ -37,6 +37,8 @@ class ProgramWords(TypedDict, total=False):
     grace: Union[float, str]
     restart_grace: Union[float, str]
     deadline: Union[float, str]
+    notice: Union[float, str]
+    spares: int
     priority: int
     ends_with: Sequence[str]
     idempotency_key: str
@@ -200,7 +202,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
                      ({"worker": tasks} if isinstance(tasks, int) else tasks).items()}
     if command:  # without one each type has its own
         body["command"] = [str(word) for word in command]
-    for duration in ("grace", "restart_grace", "deadline"):
+    for duration in ("grace", "restart_grace", "deadline", "notice"):
         if isinstance(body.get(duration), (int, float)):
             body[duration] = f"{round(body[duration] * 1000)}ms"
     return Program(http, http.json("POST", "/api/v1/programs", body))
