@@ -222,7 +222,7 @@ TEST_F(programs, are_not_launched_with_flags_that_cannot_be) {
 TEST_F(programs, need_the_permission_that_flags_about_them_name) {
   for (auto const* flag : {"--program-ports", "--program-user", "--program-lease",
                            "--program-address", "--program-dir"}) {
-    auto const r = c.run({"worker", "--server", c.grpc(), flag, "1"});
+    auto const r = c.run({"worker", "--server", c.grpc(), flag, "2s"});
     EXPECT_EQ(r.status, 2) << flag;
     EXPECT_NE(r.err.find(std::string(flag) + " requires --allow-programs"), std::string::npos)
         << r.err;
@@ -232,15 +232,24 @@ TEST_F(programs, need_the_permission_that_flags_about_them_name) {
   EXPECT_NE(r.err.find("--gpus and --resource gpu=N"), std::string::npos) << r.err;
 }
 
-// Both last longer than the worker may have nothing to do.
-TEST_F(programs, and_closures_keep_a_worker_that_leaves_when_it_is_idle) {
-  auto& w = worker({"--idle-timeout", "400ms"});
-  auto const r = c.run(launch({"--tasks", "1"}, "sleep 1"));
-  EXPECT_EQ(r.status, 0) << r.err;
-  EXPECT_EQ(c.run({"submit", "muster.sleep", "[\"1s\"]", "--url", c.url()}).status, 0);
+// Each is there before the worker, and lasts longer than the worker may have nothing to do.
+TEST_F(programs, keep_a_worker_that_leaves_when_it_is_idle) {
+  auto& l = c.spawn(launch({"--tasks", "1"}, "sleep 3"));
+  ASSERT_TRUE(l.says("PENDING"));
+  auto& w = worker({"--idle-timeout", "1500ms"});
+  EXPECT_EQ(l.wait(), 0) << l.errors();
   EXPECT_EQ(w.wait(), 0) << w.errors();
-  EXPECT_NE(w.errors().find("there was nothing to do for 400 ms"), std::string::npos) << w.errors();
+  EXPECT_NE(w.errors().find("there was nothing to do for 1500 ms"), std::string::npos)
+      << w.errors();
   EXPECT_NE(w.errors().find("left " + c.grpc()), std::string::npos) << w.errors();
+}
+
+TEST_F(programs, and_closures_keep_it_alike) {
+  auto const id =
+      first_line(c.run({"submit", "muster.sleep", "3s", "--no-wait", "--url", c.url()}).out);
+  auto& w = worker({"--idle-timeout", "1500ms"});
+  EXPECT_EQ(w.wait(), 0) << w.errors();
+  EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state"), "SUCCEEDED");
 }
 
 TEST_F(programs, and_their_server_are_not_waited_for_by_an_idle_worker) {
