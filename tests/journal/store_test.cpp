@@ -63,6 +63,25 @@ TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
   EXPECT_EQ(all_of(*opened(at / "data")), "a2=5 b=7 ");
 }
 
+// RocksDB's hints are shared by entries and ranges that begin with the same bytes.
+TEST(store, what_was_erased_below_a_long_name_leaves_the_rest_as_it_is) {
+  using namespace std::string_literals;
+  test::temporary_directory at;
+  auto s = opened(at / "data");
+  std::string expected;
+  for (auto const& below : {"e\0"s + "0123456789abcdef\0"s, "k\0a cluster with a long name\0"s})
+    for (int i = 0; i < 200; ++i) {
+      auto const key = below + std::to_string(1'000 + i);
+      ASSERT_TRUE(s->write({{kind::put, key, "1"}}).ok());
+      if (i % 10 == 5) {
+        ASSERT_TRUE(s->write({{kind::erase_below, below, ""}}).ok());
+      }
+    }
+  for (auto const& below : {"e\0"s + "0123456789abcdef\0"s, "k\0a cluster with a long name\0"s})
+    for (int i = 196; i < 200; ++i) expected += below + std::to_string(1'000 + i) + "=1 ";
+  EXPECT_EQ(all_of(*s), expected);
+}
+
 TEST(store, a_directory_has_one_owner) {
   test::temporary_directory at;
   auto const first = opened(at / "data");
