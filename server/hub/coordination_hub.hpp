@@ -92,6 +92,11 @@ class coordination_hub {
                            core::coordination::cluster_spec spec) {
     return apply(core::coordination::redeclare_cluster{cluster, std::move(spec)});
   }
+  /// See core::coordination::renew_cluster. REQUIRES: the cluster exists.
+  muster::status renew(core::coordination::cluster_id cluster,
+                       core::coordination::cluster_spec spec) {
+    return apply(core::coordination::renew_cluster{cluster, std::move(spec)});
+  }
   /// Answers every parked call of the cluster first. NOT_FOUND.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});

@@ -75,6 +75,13 @@ status scene::redeclare(cluster_spec spec) {
   return done;
 }
 
+status scene::renew(cluster_spec spec) {
+  auto& fx = all.step(now_, renew_cluster{id, std::move(spec)});
+  auto const done = fx.declared;
+  take(fx);
+  return done;
+}
+
 result<cluster_id> scene::create(cluster_spec spec) {
   auto& fx = all.step(now_, create_cluster{std::move(spec)});
   if (!fx.declared.ok()) return fx.declared;

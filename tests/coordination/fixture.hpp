@@ -73,6 +73,7 @@ class scene {
   /// The server is killed and begins again with what was written down: nobody is answered.
   void restart();
   status redeclare(cluster_spec spec);
+  status renew(cluster_spec spec);
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 

@@ -2,6 +2,7 @@
 #include "server/core/coordination/cluster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::core::coordination {
 namespace {
@@ -170,8 +171,18 @@ void cluster::tick(time_point now, effects& fx) {
   if (closed_) return renew(now, fx);
   if (!outdated()) return current_->tick(now, fx);
   if (untouched()) return begin_again();
+  close(now, fx);
+}
+
+void cluster::close(time_point now, effects& fx) {
+  if (std::exchange(closed_, true)) return;
   current_->stop(now, fx);
-  closed_ = true;
+}
+
+void cluster::end_generation(time_point now, cluster_spec spec, effects& fx) {
+  next_ = std::move(spec);
+  say_declared(declared_why::redeclared, log_);
+  close(now, fx);
 }
 
 time_point cluster::next_deadline(time_point now) const {

@@ -2,7 +2,8 @@
 // what is remembered of earlier ones. Owned by `clusters`; engine thread only; pure.
 //
 //   running --failed, or everybody left; a new registration--> the next generation
-//      \--redeclared meanwhile: ended--> closed (a tick) --> the next generation (the next tick)
+//      \--redeclared meanwhile: ended; or to be renewed--> closed (a tick) --> the next generation
+//      (the next tick)
 #pragma once
 
 #include <deque>
@@ -67,6 +68,8 @@ class cluster {
   void tick(time_point now, effects& fx);
   /// See redeclare_cluster. False: nothing changes. REQUIRES: valid, and of the same name.
   bool redeclare(cluster_spec spec, effects& fx);
+  /// See renew_cluster. REQUIRES: as redeclare.
+  void end_generation(time_point now, cluster_spec spec, effects& fx);
   /// Answers every parked call; requests are refused from then on.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
@@ -78,6 +81,7 @@ class cluster {
   void say_begun(begun_why why, change_log const& log) const;
   fact declaration(bool anew) const;
   void renew(time_point now, effects& fx);
+  void close(time_point now, effects& fx);
   bool over() const;
   bool untouched() const;
   bool outdated() const;

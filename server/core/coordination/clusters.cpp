@@ -75,6 +75,17 @@ void clusters::on(time_point now, redeclare_cluster const& e) {
   say_facts(c.what);
 }
 
+void clusters::on(time_point now, renew_cluster const& e) {
+  auto& c = entry_of(e.cluster);
+  auto spec = e.spec;
+  spec.name = c.what.spec().name;
+  fx_.declared = allowed(spec);
+  if (!fx_.declared.ok()) return;
+  c.what.end_generation(now, std::move(spec), fx_);
+  reschedule(e.cluster, c, c.what.next_deadline(now));
+  say_facts(c.what);
+}
+
 void clusters::on(time_point now, remove_cluster const& e) {
   auto const id = find(e.name);
   if (!id) {

@@ -56,6 +56,7 @@ class clusters {
   cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
   void on(time_point now, create_cluster const& e);
   void on(time_point now, redeclare_cluster const& e);
+  void on(time_point now, renew_cluster const& e);
   void on(time_point now, restore_cluster const& e);
   void on(time_point now, remove_cluster const& e);
   void on(time_point now, cluster_call& e);

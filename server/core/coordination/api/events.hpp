@@ -27,6 +27,14 @@ struct redeclare_cluster {
   cluster_spec spec;
 };
 
+/// The generation of now ends, whatever it does: whoever waits is answered. The next one, of
+/// `spec`, begins with the next tick; until then registrations are refused with UNAVAILABLE. Errors
+/// as for create.
+struct renew_cluster {
+  cluster_id cluster{};
+  cluster_spec spec;
+};
+
 /// A cluster of an earlier process, with all that is known of it. Errors as for create.
 struct restore_cluster {
   restored_cluster what;
@@ -63,7 +71,7 @@ struct tick {};
 /// Answers everything; requests are refused from then on.
 struct stop {};
 
-using event = std::variant<create_cluster, redeclare_cluster, restore_cluster, remove_cluster,
-                           cluster_call, call_gone, connection_closed, tick, stop>;
+using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, restore_cluster,
+                           remove_cluster, cluster_call, call_gone, connection_closed, tick, stop>;
 
 }  // namespace muster::core::coordination
