@@ -44,6 +44,9 @@ closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durabl
       clusters_(durable.hub()),
       main_name_(main_cluster_of(engine.config)),
       wide_(engine.clock.now()),
+      of_programs_(clusters_,
+                   {.tell = [this](log_event const& n) { engine_.tell(n); },
+                    .remove = [this](std::string name) { remove_soon(std::move(name)); }}),
       deadline_(engine.context()),
       room_(engine.context()),
       main_(config_of(engine.config.clusters.empty() ? nullptr : &engine.config.clusters.front()),
@@ -110,6 +113,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   }
   e.cluster = std::move(cluster);
   e.pool = std::move(pool);
+  e.coordination = &of_programs_;
   return e;
 }
 
@@ -151,12 +155,24 @@ void closure_hubs::restore() {
     clusters_.commits().wrote(data.write_down(cluster, gone));
   }
   restore_programs();
+  of_programs_.drop_unknown(
+      [this](core::program_id id) { return pools_.of(id).state().knows(id); });
 }
 
 void closure_hubs::restore_programs() {
   auto& data = durable_.data();
   std::map<std::string, std::vector<core::programs::restored_program>> by_cluster;
-  for (auto& p : data.take_programs()) by_cluster[p.cluster].push_back(std::move(p.program));
+  auto stored = data.take_programs();
+  std::stable_sort(stored.begin(), stored.end(), [](auto const& a, auto const& b) {
+    return a.program.course.finished < b.program.course.finished;
+  });
+  for (auto& p : stored) {
+    auto const& course = p.program.course;
+    if (auto const& last = p.program.placement)
+      of_programs_.restored(course.program, last->attempt, last->tunnels,
+                            core::ended(course.state));
+    by_cluster[p.cluster].push_back(std::move(p.program));
+  }
   for (auto& [cluster, programs] : by_cluster) {
     auto const found = pools_.named(cluster);
     if (found) {
@@ -170,6 +186,14 @@ void closure_hubs::restore_programs() {
       gone.emplace_back(core::programs::program_gone{p.submitted.program});
     clusters_.commits().wrote(data.write_down(cluster, gone));
   }
+}
+
+void closure_hubs::remove_soon(std::string cluster) {
+  engine_.context().post([this, cluster = std::move(cluster)] {
+    auto const id = clusters_.state().find(cluster);
+    if (!id || !clusters_.remove(cluster).ok()) return;
+    pools_.remove(*id, "cluster '" + cluster + "' went with its program");
+  });
 }
 
 void closure_hubs::keep_blobs(core::restored_job const& job) {

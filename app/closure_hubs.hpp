@@ -11,6 +11,7 @@
 #include "server/core/api/server_wide.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/pools.hpp"
+#include "server/hub/program_clusters.hpp"
 #include "server/hub/spill_store.hpp"
 
 namespace muster::server {
@@ -22,8 +23,10 @@ class closure_hubs {
                spill_store& spilled, blob_store& blobs);
 
   server::pools& pools() { return pools_; }
+  program_clusters& of_programs() { return of_programs_; }
 
-  /// The jobs that stand in the data directory, which is open. Before the engine runs.
+  /// The jobs that stand in the data directory, which is open; clusters of programs that nobody
+  /// knows go, once the engine runs. Before that.
   void restore();
 
  private:
@@ -38,6 +41,7 @@ class closure_hubs {
   std::shared_ptr<hub> make(cluster_id cluster, pool_dependencies pool);
   void make_room_soon();
   void restore_programs();
+  void remove_soon(std::string cluster);
   void keep_blobs(core::restored_job const& job);
 
   engine_assembly& engine_;
@@ -48,6 +52,7 @@ class closure_hubs {
   coordination_hub& clusters_;
   std::string const main_name_;
   core::server_wide wide_;
+  program_clusters of_programs_;
   coro::timer deadline_, room_;
   bool room_asked_ = false;
   hub main_;

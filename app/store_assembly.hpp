@@ -22,6 +22,7 @@ class store_assembly {
   durable_coordination& durable() { return durable_; }
   coordination_hub& coordination() { return durable_.hub(); }
   server::pools& pools() { return hubs_.pools(); }
+  program_clusters& of_programs() { return hubs_.of_programs(); }
   blob_store& blobs() { return blobs_; }
 
   /// Behind the data directory, before the engine runs. start_error.

@@ -7,6 +7,7 @@
 
 #include "base/version.hpp"
 #include "net/tls_credentials.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace muster::server {
 namespace {
@@ -19,7 +20,8 @@ constexpr auto grpc_grace = 1s;
 
 std::vector<std::string> service_names(std::vector<std::string> others = {}) {
   others.insert(others.begin(),
-                {"muster.v1.WorkerService", "muster.v1.CoordinatorService", "muster.v1.BlobService",
+                {"muster.v1.WorkerService", "muster.v1.TunnelService",
+                 "muster.v1.CoordinatorService", "muster.v1.BlobService",
                  coordination_service::name_xla, coordination_service::name_tensorflow});
   return others;
 }
@@ -64,8 +66,10 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
                                       [this](auto const& context, auto const& cluster, bool again) {
                                         return access_.admit_agent(context, ports_, cluster, again);
                                       }})),
+      tunnels_(serve_tunnels(store.pools(), store.coordination(), ports_, grpc_)),
       health_(serve_health(grpc_, {.services = service_names()})),
       reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))) {
+  store.of_programs().on_change([this](core::program_id id) { tunnels_->judge(id); });
   grpc_.refuse_unknown_methods();
   auto const address = to_string(engine.config.grpc);
   if (auto const* files = p.tls())
@@ -110,9 +114,12 @@ stream_options wire_assembly::streams() {
 }
 
 endpoint wire_assembly::open() {
-  for (auto const cluster : store_.coordination().state().ids())
+  auto const& clusters = store_.coordination().state();
+  for (auto const cluster : clusters.ids()) {
+    if (parse_program(clusters.spec(cluster).name)) continue;  // reached by tunnels alone
     if (auto const address = ports_.open(cluster); !address)
       throw start_error("--cluster-ports: " + address.error().message);
+  }
   auto const grpc = grpc_.start();
   if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
   endpoint const bound{engine_.config.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
@@ -134,6 +141,7 @@ void wire_assembly::end_all_of(std::string const& token) {
 }
 
 coro::task<void> wire_assembly::stop() {
+  co_await tunnels_->stop();
   co_await workers_->stop();
   co_await sessions_->stop();
   co_await blob_calls_->stop();

@@ -15,6 +15,7 @@
 #include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/stream_service.hpp"
+#include "server/rpc/workers/rank_tunnels.hpp"
 
 namespace muster::server {
 
@@ -48,6 +49,7 @@ class wire_assembly {
   cluster_ports ports_;
   std::unique_ptr<stream_service> const workers_, sessions_, blob_calls_;
   std::unique_ptr<coordination_service> const agents_;
+  std::unique_ptr<tunnel_service> const tunnels_;
   std::unique_ptr<health_service> const health_;
   std::unique_ptr<stream_service> const reflection_;
 };

@@ -1,6 +1,6 @@
 // Carries the bytes of a socket over a call whose both sides stream messages with a field `data`,
 // and back. In each direction a piece is taken when the one before has been handed on, so the
-// slower side sets the pace, and 128 KiB are on their way besides what gRPC and the system hold.
+// slower side sets the pace, and two pieces are on their way besides what gRPC and the system hold.
 // Lives in the frame of the coroutine that has the call; engine thread only.
 #pragma once
 
@@ -42,12 +42,16 @@ class socket_tunnel {
   }
 
   /// Completion: the other side of the call has nothing more, and the socket is closed. One that
-  /// takes nothing any more cancels the call.
+  /// takes nothing any more, or a piece of more than a MiB, cancels the call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);
     for (;;) {
       bool const got = co_await call_.read(received_);
       if (!got) break;
+      if (received_.data().size() > received_bytes_max) {
+        call_.cancel();
+        break;
+      }
       auto const bytes = asio::buffer(received_.data());
       auto const [failed, n] = co_await asio::async_write(socket_, bytes, as_tuple);
       if (!failed) continue;
@@ -65,6 +69,7 @@ class socket_tunnel {
 
  private:
   static constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t received_bytes_max = std::size_t{1} << 20;
   static constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
   Call& call_;

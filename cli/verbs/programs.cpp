@@ -45,6 +45,8 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   std::cout << "program  " << title_of(p) << '\n'
             << "command  " << for_terminal(texts_of(p, "command", " ")) << '\n'
             << "state    " << text_of(p, "state") << ", attempt " << text_of(p, "attempt") << '\n';
+  if (auto const own = text_of(p, "coordination_cluster"); !own.empty())
+    std::cout << "cluster  " << own << '\n';
   if (auto const why = text_of(p, "waits_for"); !why.empty())
     std::cout << "waits    " << for_terminal(why) << '\n';
   if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';

@@ -29,7 +29,7 @@ struct program_options {
   /// none that was not used for so long.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
-  /// How the server is reached that has the uploads; as the worker.
+  /// As the worker speaks to its servers: for uploads, and for tunnels.
   tls_options tls{};
   std::string token{};
   /// Those of the worker, of which ranks get devices: "gpu".

@@ -51,6 +51,12 @@ v1::RankEnded not_started(std::string const& why) {
   return e;
 }
 
+v1::RankEnded late() {
+  auto e = not_started("the server was not heard for longer than the lease of this worker");
+  e.set_lease_ran_out(true);
+  return e;
+}
+
 }  // namespace
 
 ranks::ranks(program_options o)
@@ -59,6 +65,7 @@ ranks::ranks(program_options o)
       spool_(options_.directory),
       lease_(options_.lease),
       devices_(gpus_of(options_), visible_devices()),
+      tunnels_({.tls = options_.tls, .token = options_.token}),
       launchers_(options_.launcher,
                  {[this](std::uint64_t id, std::string line) {
                     engine_->post([this, id, line = std::move(line)] { on_report(id, line); });
@@ -81,6 +88,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_lease_ms(static_cast<std::uint32_t>(options_.lease.count()));
   to.set_address(options_.address);
   to.set_unpacks(true);
+  to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
   ++stream_;
@@ -90,6 +98,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
   server_ = server;
+  tunnels_.follow(server);
   server_host_ = host_port::parse(server.substr(0, server.find(','))).host;
   if (lease_.came_back(0)) renew();
   for (auto const& key : table_.settle(answer)) {
@@ -130,13 +139,16 @@ void ranks::start(v1::StartRanks order) {
   }
   order.mutable_rank()->Swap(&fresh);
   if (order.rank().empty()) return;
-  if (!in_time()) return refuse(order);
+  if (!in_time()) return refuse(order, late());
+  try {
+    set_coordinator(order);
+  } catch (std::exception const& e) {
+    return refuse(order, not_started(std::string("no port for its coordination: ") + e.what()));
+  }
   auto& by_itself = attempts_[launcher];
   by_itself.set_program(order.program());
   by_itself.set_attempt(order.attempt());
   by_itself.set_grace_ms(order.grace_ms());
-  if (!order.coordinator().empty())
-    order.set_coordinator(reached_at(order.coordinator(), server_host_));
   order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
 }
 
@@ -169,7 +181,7 @@ void ranks::unpacked(std::uint64_t launcher, std::string const& why_not) {
   order.mutable_rank()->Swap(&alive);
   order.clear_upload();
   if (in_time()) return launch(launcher, order);
-  refuse(order);
+  refuse(order, late());
   attempts_.erase(launcher);
 }
 
@@ -189,12 +201,15 @@ void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
   });
 }
 
-void ranks::refuse(v1::StartRanks const& order) {
-  for (auto const& rank : order.rank()) {
-    auto e = not_started("the server was not heard for longer than the lease of this worker");
-    e.set_lease_ran_out(true);
-    ended({order.program(), order.attempt(), rank.rank()}, std::move(e));
-  }
+void ranks::set_coordinator(v1::StartRanks& order) {
+  if (order.coordinated())
+    order.set_coordinator(tunnels_.open(order.program(), order.attempt()));
+  else if (!order.coordinator().empty())
+    order.set_coordinator(reached_at(order.coordinator(), server_host_));
+}
+
+void ranks::refuse(v1::StartRanks const& order, v1::RankEnded const& why) {
+  for (auto const& rank : order.rank()) ended({order.program(), order.attempt(), rank.rank()}, why);
 }
 
 std::string ranks::line_of(v1::StartRanks const& order) {
@@ -317,6 +332,8 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
 void ranks::ended(rank_key const& key, v1::RankEnded what) {
   auto taken = table_.ended(key, std::move(what));
   devices_.give_back(taken);
+  if (table_.launchers_of(key.program, key.attempt).empty())
+    tunnels_.close(key.program, key.attempt);
   wake_();
 }
 

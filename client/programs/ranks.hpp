@@ -8,6 +8,7 @@
 #include "client/programs/program_options.hpp"
 #include "client/programs/rank_table.hpp"
 #include "client/programs/spool.hpp"
+#include "client/programs/tunnels.hpp"
 #include "client/programs/uploads.hpp"
 #include "coro/engine_context.hpp"
 
@@ -30,6 +31,7 @@ class ranks final : public rank_side {
   void end() override {
     uploads_.close();
     launchers_.close();
+    tunnels_.end();
   }
   bool settled() const override { return table_.settled(); }
 
@@ -43,8 +45,9 @@ class ranks final : public rank_side {
   void unpacked(std::uint64_t launcher, std::string const& why_not);
   void launch(std::uint64_t launcher, v1::StartRanks const& order);
   bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
-  /// Its lease has run out.
-  void refuse(v1::StartRanks const& order);
+  void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
+  /// Ranks are told where they find their coordination service.
+  void set_coordinator(v1::StartRanks& order);
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
@@ -62,6 +65,7 @@ class ranks final : public rank_side {
   spool spool_;  // before the launchers, whose thread uses it
   lease lease_;
   devices devices_;
+  tunnels tunnels_;
   rank_table table_;
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;

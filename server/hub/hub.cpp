@@ -238,6 +238,18 @@ void hub::tell(to_sessions const& all, muster::status const& lost) {
   for (auto const& n : all.ends) cut(n.session);
 }
 
+muster::result<std::string> hub::cluster_of(core::program_id program, std::uint32_t attempt,
+                                            std::string_view tunnel_key) const {
+  if (!core_.programs().admits(program, attempt, tunnel_key))
+    return muster::status{code::permission_denied, "this worker runs no rank of attempt " +
+                                                       std::to_string(attempt) + " of " +
+                                                       core::text(program)};
+  auto name = coordination_cluster(program);
+  if (name.empty())
+    return muster::status{code::not_found, core::text(program) + " has no coordination cluster"};
+  return name;
+}
+
 // Replies go last; by then everything else has been handed over. See reply_table.
 void hub::deliver(core::effects const& fx) {
   auto const sink_of = [this](core::stream_id id) -> worker_sink* {
@@ -270,8 +282,15 @@ void hub::deliver(core::effects const& fx) {
     }
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);
+  // Its cluster is there, also on the disk, before the attempt is.
+  auto* const clusters = dependencies_.coordination;
+  if (clusters)
+    for (auto const& o : fx.rank_orders)
+      for (auto const& started : o.starts) clusters->begin(*started.sheet);
   if (!fx.program_facts.empty()) dependencies_.write_down_programs(fx.program_facts);
   deliver_orders(fx);
+  if (clusters)
+    for (auto const& c : fx.changes.programs) clusters->changed(c);
   to_sessions later;
   auto* const commits = dependencies_.commits;
   auto* const wait = commits && (changed || !commits->idle()) ? &later : nullptr;

@@ -14,6 +14,7 @@
 #include "server/hub/commit_queue.hpp"
 #include "server/hub/log_event.hpp"
 #include "server/hub/log_store.hpp"
+#include "server/hub/program_clusters.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
@@ -85,6 +86,8 @@ struct hub_dependencies {
   /// OK: it takes more.
   std::function<muster::status()> journal_refusal = {};
   pool_dependencies pool = {};
+  /// Of its programs; outlives the hub. Null: programs have none.
+  program_clusters* coordination = nullptr;
 };
 
 class hub {
@@ -184,6 +187,18 @@ class hub {
   void answered(core::stream_id stream, std::uint64_t query, rank_log log) {
     rank_logs_.answered(stream, query, std::move(log));
   }
+  /// The last attempt of the program has a coordination cluster.
+  bool coordinates(core::program_id program, std::uint32_t attempt) const {
+    return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);
+  }
+  /// Empty: the program has none.
+  std::string coordination_cluster(core::program_id program) const {
+    return dependencies_.coordination ? dependencies_.coordination->of(program) : std::string();
+  }
+  /// For a tunnel of the worker that knows the key: the cluster of the attempt. Errors:
+  /// PERMISSION_DENIED, no rank of it is alive there; NOT_FOUND, it has none.
+  muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
+                                         std::string_view tunnel_key) const;
   log_store& logs() { return logs_; }
   log_store const& logs() const { return logs_; }
 

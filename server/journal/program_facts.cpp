@@ -137,6 +137,7 @@ struct program_encoder {
     }
     w.set_own_service(f.own_service);
     w.set_meeting_point(f.meeting_point);
+    w.set_tunnels(f.tunnels);
     for (auto const& [address, port] : f.ports) {
       auto& to = *w.add_ports();
       to.set_name(address);

@@ -136,6 +136,7 @@ of_core::placement_fact decoded(core::program_id id, wire::Placement const& w,
   }
   f.own_service = w.own_service();
   f.meeting_point = w.meeting_point();
+  f.tunnels = w.tunnels();
   for (auto const& p : w.ports()) {
     auto const port = std::strtoull(p.value().c_str(), nullptr, 10);
     ok = ok && is_port(port);

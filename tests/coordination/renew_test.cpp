@@ -24,8 +24,13 @@ TEST(renewal, ends_a_run_that_goes_on_and_forgets_its_keys) {
   s.enlist(0, 201), s.enlist(1, 202);
   EXPECT_EQ(s.generation().state, generation_state::running);
   EXPECT_EQ(s.code_of(s.try_get("k")), code::not_found);
-  EXPECT_EQ(s.code_of(s.beat(0, 100)), code::aborted) << "of the generation before";
-  EXPECT_EQ(s.all.view(s.id, s.now()).past.size(), 1u);
+  auto const late = s.beat(0, 100);
+  EXPECT_EQ(s.code_of(late), code::aborted) << "of the generation before";
+  EXPECT_NE(s.message_of(late).find("its tasks are started anew"), std::string::npos);
+  auto const past = s.all.view(s.id, s.now()).past;
+  ASSERT_EQ(past.size(), 1u);
+  EXPECT_EQ(past[0].state, generation_state::failed);
+  EXPECT_EQ(past[0].cause->message, "its tasks are started anew");
 }
 
 TEST(renewal, brings_the_size_that_is_declared_with_it) {

@@ -208,5 +208,31 @@ TEST(programs_e2e, what_is_uploaded_is_kept_by_the_server_until_the_program_has_
   EXPECT_TRUE(await_held_blobs(c, 0));
 }
 
+// The C++ agent of the examples in each rank: it sets keys, meets the others, and adds 100 to a
+// counter, so what is left of the attempt before would show.
+TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback) {
+  cluster c;
+  two_workers(c);
+  auto const id = submit(c,
+                         "[ ${MUSTER_COORDINATOR%:*} = 127.0.0.1 ] || exit 7; " MUSTER_EXAMPLES
+                         "agent $RANK $MUSTER_COORDINATOR || exit; "
+                         "[ $RANK != 1 ] || [ $MUSTER_ATTEMPT = 2 ] || exit 3; "
+                         "[ $MUSTER_ATTEMPT = 2 ] || sleep 60",
+                         4, R"(,"max_restarts":1)");
+  auto const p = await_state(c, id, "SUCCEEDED");
+  ASSERT_EQ(p.at("state").as_string(), "SUCCEEDED") << json::serialize(p);
+  EXPECT_EQ(p.at("attempt").to_number<int>(), 2);
+  ASSERT_EQ(p.at("coordination_cluster").as_string(), id);
+  auto const own = c.get("/api/v1/clusters/" + id);
+  EXPECT_EQ(own.at("generation").at("number").to_number<int>(), 2);
+  EXPECT_EQ(own.at("generation").at("state").as_string(), "FINISHED");
+  EXPECT_EQ(own.at("jobs").at("worker").to_number<int>(), 4);
+  std::string said;
+  for (auto const* rank : {"0", "1", "2", "3"})
+    said += c.get("/api/v1/programs/" + id + "/logs?rank=" + rank).at("data").as_string();
+  EXPECT_NE(said.find("400 steps so far"), std::string::npos) << said;
+  EXPECT_EQ(said.find("500 steps so far"), std::string::npos) << "of the attempt before: " << said;
+}
+
 }  // namespace
 }  // namespace muster::e2e

@@ -15,6 +15,7 @@ struct rank_worker : hub_worker {
     e.spec.functions = {"f"};
     e.spec.incarnation = core::incarnation{incarnation};
     e.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", std::move(held)};
+    e.programs->tunnel_key = "0123456789abcdef";
     h.apply(e);
     return stream;
   }
@@ -31,6 +32,20 @@ struct rank_worker : hub_worker {
 struct durable_programs : durable_jobs {
   rank_worker w;
   std::vector<core::programs::fact> said;
+  std::vector<std::size_t> declared_after;  // so many facts of programs had been written
+  coordination_hub coordination{{.journalled = true},
+                                1,
+                                {.now = [] { return at; },
+                                 .arm = [](core::time_point) {},
+                                 .tell = [](log_event const&) {},
+                                 .write_down =
+                                     [this](auto const&) {
+                                       declared_after.push_back(said.size());
+                                       return ++written;
+                                     },
+                                 .journal_refusal = [] { return muster::status{}; },
+                                 .store = [] { return store_view{}; }}};
+  program_clusters clusters{coordination, {.tell = [](log_event const&) {}, .remove = [](auto) {}}};
 
   durable_programs() { h = make_with_programs(); }
   std::unique_ptr<hub> make_with_programs() {
@@ -43,6 +58,7 @@ struct durable_programs : durable_jobs {
       commits.wrote(++written);
     };
     e.commits = &commits;
+    e.coordination = &clusters;
     e.journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; };
     return std::make_unique<hub>(c, e);
   }
@@ -82,6 +98,37 @@ TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   EXPECT_EQ(w.forgotten, 0u) << "its worker has to know of it until the disk does";
   disk_has_all();
   EXPECT_EQ(w.forgotten, 1u);
+}
+
+// Or a server that dies between the two would begin again with an attempt whose ranks may run, and
+// with the keys of the one before.
+TEST_F(durable_programs, have_their_cluster_on_the_disk_before_the_attempt) {
+  submit();
+  auto const before = said.size();
+  w.attach(*h, 7);
+  ASSERT_EQ(declared_after.size(), 1u);
+  EXPECT_EQ(declared_after[0], before);
+  EXPECT_GT(said.size(), before);
+}
+
+TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a_restart) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  ASSERT_EQ(declared_after.size(), 1u);
+  program_clusters next{coordination, {.tell = [](log_event const&) {}, .remove = [](auto) {}}};
+  next.restored(p, 1, true, false);
+  EXPECT_TRUE(next.serves(p, 1));
+  core::attempt_sheet sheet;
+  sheet.spec = std::make_shared<core::program_spec const>(core::program_spec{.tasks = {{}}});
+  sheet.program = p;
+  sheet.attempt = 1;
+  sheet.tasks.push_back({});
+  sheet.tunnels = true;
+  next.begin(sheet);
+  EXPECT_EQ(declared_after.size(), 1u) << "a new generation would end its ranks' registrations";
+  sheet.attempt = 2;
+  next.begin(sheet);
+  EXPECT_EQ(declared_after.size(), 2u);
 }
 
 TEST_F(durable_programs, are_not_started_on_a_disk_that_has_failed_and_can_be_stopped) {

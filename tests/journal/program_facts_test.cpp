@@ -61,6 +61,7 @@ placement_fact some_placement() {
   f.ranks = {{0, 0, 1, 21'000}, {1, 0, 0, 20'001}, {1, 1, 0, 20'002}};
   f.own_service = "[fd00::1]:21001";
   f.meeting_point = "[fd00::1]:21002";
+  f.tunnels = true;
   f.ports = {{"fd00::1", 21'001}, {"fd00::1", 21'002}};
   return f;
 }

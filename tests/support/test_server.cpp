@@ -29,6 +29,19 @@ std::function<void(core::time_point)> test_server::arm(coro::timer& t, std::func
 }
 
 void test_server::make_hubs(core::config const& c) {
+  server::coordination_dependencies agents;
+  agents.now = [this] { return clock_.now(); };
+  agents.arm = arm(agents_due_, [this] { agents_->on_deadline(); });
+  agents.tell = [](server::log_event const&) {};
+  agents_ = std::make_unique<server::coordination_hub>(coordination::limits{},
+                                                       std::random_device{}(), std::move(agents));
+  programs_ = std::make_unique<server::program_clusters>(
+      *agents_, server::program_clusters::dependencies{
+                    .tell = [](server::log_event const&) {},
+                    .remove =
+                        [this](std::string const& name) {
+                          engine_.post([this, name] { EXPECT_TRUE(agents_->remove(name).ok()); });
+                        }});
   server::hub_dependencies closures;
   closures.now = [this] { return clock_.now(); };
   closures.arm = arm(closures_due_, [this] { hub_->on_deadline(); });
@@ -36,14 +49,9 @@ void test_server::make_hubs(core::config const& c) {
     closures.write_down = [this](auto const&) { commits_.wrote(++written_); };
     closures.commits = &commits_;
   }
+  closures.coordination = programs_.get();
   hub_ = std::make_unique<server::hub>(c, std::move(closures));
   pools_ = std::make_unique<server::pools>(*hub_, wide_);
-  server::coordination_dependencies agents;
-  agents.now = [this] { return clock_.now(); };
-  agents.arm = arm(agents_due_, [this] { agents_->on_deadline(); });
-  agents.tell = [](server::log_event const&) {};
-  agents_ = std::make_unique<server::coordination_hub>(coordination::limits{},
-                                                       std::random_device{}(), std::move(agents));
 }
 
 test_server::test_server(test_server_options o)
@@ -60,6 +68,8 @@ test_server::test_server(test_server_options o)
   ports_ = std::make_unique<server::cluster_ports>(*agents_, server_, o.ports);
   connections_ = std::make_unique<server::agent_connections>(engine_, *agents_);
   coordination_ = server::serve_coordination(*agents_, *ports_, *connections_, server_, o.agents);
+  tunnels_ = server::serve_tunnels(*pools_, *agents_, *ports_, server_, o.tunnels);
+  programs_->on_change([this](core::program_id id) { tunnels_->judge(id); });
   for (auto& spec : o.clusters) {
     auto const id = agents_->create(std::move(spec));
     if (!id || !ports_->open(*id)) throw std::runtime_error("the cluster could not be declared");
@@ -106,6 +116,7 @@ coro::task<void> test_server::stop_all() {
   co_await reflection_->stop();
   co_await health_->stop();
   co_await sessions_->stop();
+  co_await tunnels_->stop();
   co_await workers_->stop();
   co_await server_.stop(std::chrono::milliseconds(500));
   EXPECT_EQ(hub_->state().violated_invariant(), "");

@@ -13,16 +13,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "app/clock.hpp"
 #include "coro/task_group.hpp"
 #include "coro/timer_queue.hpp"
 #include "net/accepting_server.hpp"
-#include "app/clock.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/hub.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
 #include "server/rpc/coordination/service.hpp"
 #include "server/rpc/health_service.hpp"
 #include "server/rpc/stream_service.hpp"
+#include "server/rpc/workers/rank_tunnels.hpp"
 
 namespace muster::test {
 
@@ -35,6 +36,7 @@ struct test_server_options {
   std::vector<coordination::cluster_spec> clusters = {};  ///< the first has the main port
   server::coordination_service_options agents = {};
   server::cluster_ports_options ports = {};
+  server::tunnel_options tunnels = {};
   int port = 0;
 };
 
@@ -139,13 +141,15 @@ class test_server {
   core::server_wide wide_{core::time_point{}};
   server::commit_queue commits_;
   std::uint64_t written_ = 0;
+  std::unique_ptr<server::coordination_hub> agents_;
+  std::unique_ptr<server::program_clusters> programs_;
   std::unique_ptr<server::hub> hub_;
   std::unique_ptr<server::pools> pools_;
-  std::unique_ptr<server::coordination_hub> agents_;
   std::unique_ptr<server::cluster_ports> ports_;
   std::unique_ptr<server::agent_connections> connections_;
   std::unique_ptr<server::coordination_service> coordination_;
   std::unique_ptr<server::stream_service> workers_, sessions_, reflection_;
+  std::unique_ptr<server::tunnel_service> tunnels_;
   std::unique_ptr<server::health_service> health_;
   std::thread thread_;
   int port_ = 0;

@@ -219,6 +219,7 @@ schema::named program_schema() {
 void members(member_list const& m, core::program_view const& p) {
   m("id", p.id);
   m("cluster", p.cluster);
+  m.some("coordination_cluster", p.coordination_cluster, "its own, of the last attempt");
   m("name", p.spec.name);
   m("state", p.state);
   m("attempt", p.attempt, "the last; 0: none yet");

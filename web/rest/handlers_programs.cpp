@@ -17,9 +17,14 @@ constexpr std::string_view states[] = {"PENDING",  "STARTING",  "RUNNING", "REST
                                        "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
+void name_clusters(server::hub& h, core::program_view& p) {
+  p.cluster = h.state().configuration().cluster;
+  p.coordination_cluster = h.coordination_cluster(p.id);
+}
+
 muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
   auto p = h.state().programs().look(id);
-  if (p) p->cluster = h.state().configuration().cluster;
+  if (p) name_clusters(h, *p);
   return p;
 }
 
@@ -95,7 +100,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
   auto work = [before, limit, state](server::hub& h) {
     core::page<core::program_view, core::program_id> page;
     page.items = h.state().programs().list(before, limit, state);
-    for (auto& p : page.items) p.cluster = h.state().configuration().cluster;
+    for (auto& p : page.items) name_clusters(h, p);
     if (page.items.size() == limit) page.next = page.items.back().id;
     return page;
   };

@@ -45,7 +45,8 @@ struct program_attempt_view {
 struct program_view {
   program_id id{};
   std::string cluster;
-  program_spec spec;  // env: names alone
+  std::string coordination_cluster;  // its own, of the last attempt; empty: none
+  program_spec spec;                 // env: names alone
   program_state state{};
   std::uint32_t attempt = 0;                        // 0: none yet
   std::uint32_t restarts = 0;                       // those that count

@@ -49,6 +49,7 @@ struct programs_offer {
   std::string address{};
   std::vector<held_rank> held{};
   bool unpacks = false;  // program_spec::upload
+  std::string tunnel_key{};  // it opens tunnels with it; empty: none
 };
 
 /// Event: what a worker says of its ranks.
@@ -76,6 +77,7 @@ struct attempt_sheet {
   };
   std::vector<task> tasks{};  // by rank; those of one type are next to each other
   std::string own_service{}, meeting_point{};
+  bool tunnels = false;  // all of its workers open tunnels to a coordination cluster
 };
 
 /// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts.

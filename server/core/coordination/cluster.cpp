@@ -60,6 +60,7 @@ void cluster::renew(time_point now, effects& fx) {
   if (!closed_) current_->stop(now, fx);
   closed_ = false;
   past_.push_front(current_->view(now));
+  if (!over()) break_off(past_.front(), now);
   if (next_) {
     spec_ = std::move(*next_);
     next_.reset();
@@ -70,6 +71,13 @@ void cluster::renew(time_point now, effects& fx) {
   retire(cause ? cause->message : std::string());
   start_generation();
   say_begun(begun_why::renewed, log_);
+}
+
+// It neither failed nor finished, and is not to be shown as one that runs.
+void cluster::break_off(generation_view& g, time_point now) {
+  g.state = generation_state::failed;
+  g.ended = now;
+  if (!g.cause) g.cause = first_cause{{}, {}, "its tasks are started anew", now};
 }
 
 // REQUIRES: the current generation has been stopped.

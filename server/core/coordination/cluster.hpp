@@ -86,6 +86,7 @@ class cluster {
   bool untouched() const;
   bool outdated() const;
   bool put_off(request const& r, effects& fx) const;
+  static void break_off(generation_view& g, time_point now);
   void retire(std::string cause);
   /// What a call from an ended generation is told; null: it comes from none of them.
   fault_ptr retired_fault(request const& r) const;

@@ -56,6 +56,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   sheet->program = p.id;
   sheet->restart = p.attempts;
   sheet->attempt = ++p.attempts;
+  sheet->tunnels = true;
   std::map<host_number, std::vector<std::uint32_t>> ranks_of;
   for (auto const& r : where.ranks) {
     auto const number = static_cast<std::uint32_t>(a.ranks.size());
@@ -79,6 +80,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
     check(made.taken, "a plan is made of what there is");
     hosts_.give(n, {p.id, p.attempts, number});
     ranks_of[n].push_back(number);
+    sheet->tunnels = sheet->tunnels && !h.tunnel_key.empty();
   }
   auto const& first = hosts_.at(a.ranks.front().on);
   sheet->own_service = address(a, first, nullptr, now);

@@ -76,6 +76,8 @@ class controller {
   program_counts counts() const;
   /// Those of one submitter that have not ended.
   std::uint64_t unfinished_of(std::string_view submitter) const;
+  /// The worker of this tunnel key has a rank of the attempt that is not known to be dead.
+  bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
   /// The stream of the worker that has or had a rank of the last attempt; none: it is away. Errors:
   /// NOT_FOUND.
   result<stream_id> worker_of(rank_name const& rank) const;

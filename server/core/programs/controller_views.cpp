@@ -121,6 +121,15 @@ result<stream_id> controller::worker_of(rank_name const& rank) const {
   return hosts_.stream_of(p->now.ranks[rank.rank].on);
 }
 
+bool controller::admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const {
+  auto const* p = table_.find(id);
+  if (!p || p->attempts != attempt || tunnel_key.empty()) return false;
+  auto const& ranks = p->now.ranks;
+  return std::any_of(ranks.begin(), ranks.end(), [&](rank const& r) {
+    return r.alive && hosts_.at(r.on).tunnel_key == tunnel_key;
+  });
+}
+
 std::string controller::invalid() const {
   std::set<std::pair<std::string, std::uint16_t>> ports;
   std::uint32_t alive = 0;

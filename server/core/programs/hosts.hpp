@@ -33,6 +33,7 @@ struct host {
   std::string name;    // of the machine
   stream_id stream{};  // none: it is away
   std::string address;
+  std::string tunnel_key;  // empty: it opens no tunnels
   std::uint16_t first_port = 0, last_port = 0;
   bool unpacks = false;  // uploads
   duration lease{};

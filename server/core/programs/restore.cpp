@@ -20,6 +20,7 @@ void attempts::restore(program& p, placement_fact const& where, std::vector<rank
   sheet->attempt = p.attempts;
   sheet->own_service = where.own_service;
   sheet->meeting_point = where.meeting_point;
+  sheet->tunnels = where.tunnels;
   for (auto const& seat : where.ranks) {
     auto const& at = where.places[seat.place];
     auto const& group = p.spec->tasks[seat.group];

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "net/incoming.hpp"
+#include "net/loopback_pair.hpp"
 #include "server/rpc/proxied_peers.hpp"
 
 namespace muster::server {
@@ -52,6 +53,7 @@ struct cluster_ports::state {
     std::string peer, client;  // see net::accepted_socket
     std::uint16_t port = 0;
     bool tls = false;
+    bool let_in = false;  // by who asked for it
   };
   struct opened {
     std::string name;
@@ -250,6 +252,26 @@ cluster_id cluster_ports::main() const {
   return found ? *found : cluster_id{};
 }
 
+muster::result<file_descriptor> cluster_ports::dial(cluster_id cluster,
+                                                    grpc::ServerContext const& client) {
+  auto& s = *state_;
+  if (s.stopped || s.server.stopping())
+    return muster::status{muster::code::unavailable, "the server is shutting down"};
+  auto pair = net::loopback_pair();
+  if (!pair)
+    return muster::status{muster::code::resource_exhausted,
+                          "no connection can be made: " + pair.error().message};
+  auto const peer = net::text_of(net::endpoint_of(pair->served.get()));
+  auto const of = peer_of(client);
+  auto const fd = s.numbers.renumber(std::move(pair->served)).release();
+  auto& c = s.connections[fd];
+  if (c.tls) s.forget(c.peer, fd);
+  c = {cluster, peer, of.substr(0, of.rfind(':')) + peer.substr(peer.rfind(':'))};
+  c.let_in = true;
+  s.server.adopt(fd);
+  return std::move(pair->dialled);
+}
+
 void cluster_ports::stop() {
   state_->stopped = true;
   for (auto const& [cluster, port] : state_->ports) state_->server.listener().close(port.listener);
@@ -264,6 +286,11 @@ muster::result<cluster_id> cluster_ports::cluster_of(grpc::ServerContext const& 
     return s.by_authority(context.ExperimentalGetAuthority());
   if (c != nullptr && s.hub.state().exists(c->cluster)) return c->cluster;
   return muster::status{muster::code::not_found, "the cluster of this port was removed"};
+}
+
+bool cluster_ports::is_let_in(grpc::ServerContext const& context) const {
+  auto const* c = state_->connection_of(context.peer());
+  return c != nullptr && c->let_in;
 }
 
 muster::result<cluster_id> cluster_ports::pool_of(grpc::ServerContext const& context) const {

@@ -59,6 +59,12 @@ class cluster_ports final : public cluster_endpoints {
   core::coordination::cluster_id main() const override;
   /// Empty when it has no port.
   std::string address(core::coordination::cluster_id cluster) const override;
+  /// A connection of this process with itself, which the cluster's service answers on behalf of a
+  /// client that has been let in: its peer is the client's host with a port of ours. Errors:
+  /// UNAVAILABLE, the server is stopping; RESOURCE_EXHAUSTED, no descriptors or ports are left.
+  /// REQUIRES: the cluster exists, the server has started.
+  muster::result<file_descriptor> dial(core::coordination::cluster_id cluster,
+                                       grpc::ServerContext const& client);
   /// Closes every port; what is still accepted is closed. Idempotent.
   void stop();
 
@@ -66,6 +72,8 @@ class cluster_ports final : public cluster_endpoints {
   /// NOT_FOUND says where clusters are.
   muster::result<core::coordination::cluster_id> cluster_of(
       grpc::ServerContext const& context) const;
+  /// It comes over a connection that dial() has made: its client has been let in.
+  bool is_let_in(grpc::ServerContext const& context) const;
   /// Whose closures it is about: over the main port the main cluster's, whether that is declared or
   /// not. FAILED_PRECONDITION: it came in plaintext, for agents, where the main port speaks TLS.
   muster::result<core::coordination::cluster_id> pool_of(grpc::ServerContext const& context) const;

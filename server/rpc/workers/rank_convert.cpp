@@ -14,6 +14,7 @@ constexpr int stderr_lines_max = 20;
 constexpr std::size_t stderr_line_bytes_max = 1'024;
 constexpr std::size_t text_bytes_max = 1'024;
 constexpr std::size_t address_bytes_max = 256;
+constexpr std::size_t tunnel_key_bytes_min = 16, tunnel_key_bytes_max = 64;
 constexpr std::uint32_t lease_ms_min = 1'000, lease_ms_max = 24u * 3'600 * 1'000;
 
 muster::status wrong_offer(std::string const& field, std::string const& what) {
@@ -112,6 +113,10 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
     return wrong_offer(
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
   offer.unpacks = p.unpacks();
+  auto const& key = p.tunnel_key();
+  if (!key.empty() && (key.size() < tunnel_key_bytes_min || key.size() > tunnel_key_bytes_max))
+    return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, it is 16 to 64");
+  offer.tunnel_key = key;
   std::set<core::rank_name> seen;
   for (auto const& h : p.held()) {
     auto& held = offer.held.emplace_back();

@@ -263,7 +263,10 @@ void worker_connection::on_drop(core::per_worker_id value) {
 void worker_connection::on_rank_orders(core::rank_orders const& o) {
   bool const after_others = !o.stops.empty() || !o.forget.empty();
   if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();
-  to_wire(o, *out_.tail().mutable_ranks());
+  auto& orders = *out_.tail().mutable_ranks();
+  to_wire(o, orders);
+  for (auto& s : *orders.mutable_start())
+    s.set_coordinated(hub_->coordinates(core::program_id{s.program()}, s.attempt()));
   wake();
 }
 

@@ -57,6 +57,7 @@ struct process {
   std::uint16_t first_port = 20'000, last_port = 20'099;
   std::string address = host;
   bool unpacks = true;
+  std::string tunnel_key{};
 };
 
 class bench {
@@ -103,7 +104,8 @@ class bench {
   stream_id attach(process const& p, std::vector<held_rank> held = {}) {
     auto const s = stream_id{++last_stream_};
     resources.workers[s] = {p.resources, p.resources, {}};
-    programs_offer offer{p.first_port, p.last_port, lease, p.address, std::move(held), p.unpacks};
+    programs_offer offer{p.first_port,    p.last_port, lease,       p.address,
+                         std::move(held), p.unpacks,   p.tunnel_key};
     kept = step([&] {
       return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });

@@ -15,7 +15,7 @@ program_spec with_upload(std::string upload = hash) {
 }
 
 void see(bench& b, std::vector<std::string> const& there) {
-  b.step([&] { b.core.uploads_seen(there); });
+  b.step([&] { b.core->uploads_seen(there); });
 }
 
 TEST(program_uploads, are_named_until_the_program_has_ended) {
@@ -24,16 +24,16 @@ TEST(program_uploads, are_named_until_the_program_has_ended) {
   auto const first = b.submit(with_upload()), second = b.submit(with_upload());
   b.submit(of_workers(1));
   auto const third = b.submit(with_upload(other));
-  EXPECT_EQ(b.core.uploads(), (std::map<std::string, bool>{{hash, true}, {other, true}}));
+  EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, true}, {other, true}}));
   b.end(a, first, 1, 0);
   b.wish(third, program_wish::cancel);
   EXPECT_EQ(b.state(third), stopping);
-  EXPECT_EQ(b.core.uploads().size(), 2u) << "it has not ended";
+  EXPECT_EQ(b.core->uploads().size(), 2u) << "it has not ended";
   b.end(a, third, 1, 0, 0, true);
-  EXPECT_EQ(b.core.uploads(), (std::map<std::string, bool>{{hash, true}}));
+  EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, true}}));
   b.end(a, second, 1, 0, 3);
   EXPECT_EQ(b.state(second), failed);
-  EXPECT_TRUE(b.core.uploads().empty());
+  EXPECT_TRUE(b.core->uploads().empty());
 }
 
 TEST(program_uploads, are_named_while_the_program_may_start_again) {
@@ -45,7 +45,7 @@ TEST(program_uploads, are_named_while_the_program_may_start_again) {
   b.run(a, p, 1, {0});
   b.end(a, p, 1, 0, 3);
   EXPECT_EQ(b.look(p).attempt, 2u);
-  EXPECT_EQ(b.core.uploads().size(), 1u);
+  EXPECT_EQ(b.core->uploads().size(), 1u);
 }
 
 TEST(program_uploads, that_are_not_there_are_waited_for_and_said) {
@@ -57,7 +57,7 @@ TEST(program_uploads, that_are_not_there_are_waited_for_and_said) {
   EXPECT_EQ(b.state(plain), starting) << "nobody waits behind it";
   EXPECT_EQ(b.look(p).waits_for,
             "its upload is not on this server, put it again: PUT /api/v1/blobs/" + hash);
-  EXPECT_EQ(b.core.uploads(), (std::map<std::string, bool>{{hash, false}}));
+  EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, false}}));
   see(b, {other, hash});
   EXPECT_EQ(b.state(p), starting);
   EXPECT_EQ(b.orders(a).starts.at(0).sheet->spec->upload, hash);
@@ -94,7 +94,7 @@ TEST(program_uploads, go_to_workers_that_unpack_them) {
 TEST(program_uploads, are_a_hash_and_have_directories_of_their_own) {
   bench b;
   auto const wrong = [&](program_spec s) {
-    return b.step([&] { return b.core.submit(b.now, std::move(s)); }).error().field;
+    return b.step([&] { return b.core->submit(b.now, std::move(s)); }).error().field;
   };
   for (auto const& hash : {std::string("."), std::string(64, 'A'), std::string(63, 'a')})
     EXPECT_EQ(wrong(with_upload(hash)), "upload") << hash;

@@ -1,0 +1,184 @@
+// Accepts connections of ranks and carries each over a call of its own.
+#include "client/programs/tunnels.hpp"
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <future>
+#include <random>
+#include <set>
+
+#include "client/link/server_list.hpp"
+#include "client/log.hpp"
+#include "coro/client_bidi.hpp"
+#include "coro/socket_tunnel.hpp"
+#include "coro/timer_queue.hpp"
+#include "muster/v1/programs.grpc.pb.h"
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using call_type = coro::client_bidi<v1::TunnelBytes, v1::TunnelBytes>;
+
+constexpr std::size_t key_bytes = 32;
+constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+// One for each attempt that has a rank here, of which there are as many at most.
+constexpr std::size_t doors_max = 1'024;
+// After a connection that could not be accepted: no descriptor is left.
+constexpr std::chrono::milliseconds accept_pause{100};
+
+using carried_type = coro::socket_tunnel<call_type, v1::TunnelBytes>;
+
+coro::task<void> send(call_type& call, carried_type& carried) {
+  co_await carried.to_call();
+  co_await call.writes_done();
+}
+
+std::string random_key() {
+  std::random_device device;
+  std::string key;
+  while (key.size() < key_bytes) key += static_cast<char>(device() & 0xFF);
+  return key;
+}
+
+}  // namespace
+
+struct tunnels::door {
+  door(coro::socket_poller& poller, std::uint64_t p, std::uint32_t a)
+      : program(p),
+        attempt(a),
+        acceptor(poller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {}
+
+  void close() {
+    boost::system::error_code ignored;
+    acceptor.close(ignored);
+    for (auto* call : calls) call->cancel();
+  }
+
+  std::uint64_t const program;
+  std::uint32_t const attempt;
+  tcp::acceptor acceptor;
+  std::set<call_type*> calls;  // under way
+};
+
+tunnels::tunnels(tunnel_options o) : options_(std::move(o)), key_(random_key()) {}
+
+tunnels::~tunnels() {
+  end();
+}
+
+void tunnels::follow(std::string const& server) {
+  if (server == servers_) return;
+  servers_ = server;
+  channel_.reset();
+}
+
+void tunnels::begin() {
+  if (engine_) return;
+  engine_ = client_engine::shared();
+  poller_ = std::make_unique<coro::socket_poller>();
+  auto const fail = [](std::string_view, std::exception_ptr error) {
+    std::rethrow_exception(error);
+  };
+  tasks_ = std::make_unique<coro::task_group>(engine_->context().get_executor(),
+                                              options_.tunnels_max + doors_max, fail);
+}
+
+std::string tunnels::open(std::uint64_t program, std::uint32_t attempt) {
+  begin();
+  auto it = doors_.find({program, attempt});
+  if (it == doors_.end()) {
+    auto made = std::make_shared<door>(*poller_, program, attempt);
+    it = doors_.emplace(std::pair(program, attempt), std::move(made)).first;
+    tasks_->spawn("door of a program", accept(it->second));
+  }
+  return "127.0.0.1:" + std::to_string(it->second->acceptor.local_endpoint().port());
+}
+
+void tunnels::close(std::uint64_t program, std::uint32_t attempt) {
+  if (auto const node = doors_.extract({program, attempt})) node.mapped()->close();
+}
+
+void tunnels::end() {
+  if (!engine_) return;
+  auto const done = std::make_shared<std::promise<void>>();
+  engine_->context().post([this, done] {
+    for (auto const& [of, at] : doors_) at->close();
+    doors_.clear();
+    engine_->tasks().spawn("end of tunnels", wait_for_end([done] { done->set_value(); }));
+  });
+  done->get_future().wait();
+  tasks_.reset();
+  channel_.reset();
+  poller_.reset();
+  engine_.reset();
+}
+
+coro::task<void> tunnels::wait_for_end(std::function<void()> done) {
+  co_await tasks_->wait();
+  done();
+}
+
+coro::task<void> tunnels::accept(std::shared_ptr<door> at) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  coro::timer pause(engine_->context());
+  for (;;) {
+    tcp::socket socket(poller_->context());
+    auto const [failed] = co_await at->acceptor.async_accept(socket, as_tuple);
+    if (!at->acceptor.is_open()) co_return;
+    if (failed)
+      co_await pause.wait_for(accept_pause);
+    else
+      tasks_->spawn("tunnel of a rank", carry(at, std::move(socket)));
+  }
+}
+
+std::shared_ptr<grpc::Channel> tunnels::channel() {
+  if (!channel_) {
+    dialled_ = chosen_server(servers_);
+    channel_ = make_channel(dialled_, options_.tls);
+  }
+  return channel_;
+}
+
+coro::task<void> tunnels::carry(std::shared_ptr<door> at, tcp::socket socket) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  call_type call(engine_->context());
+  add_token(call.context(), options_.token);
+  call.context().set_wait_for_ready(!is_list(servers_));
+  coro::timer deadline(engine_->context());
+  deadline.call_at(coro::timer::clock::now() + options_.patience, [&call] { call.cancel(); });
+  auto const over = channel();
+  v1::TunnelService::Stub stub(over);
+  auto prepare = [&stub](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
+    return stub.PrepareAsyncOpen(context, queue);
+  };
+  at->calls.insert(&call);
+  v1::TunnelBytes message;
+  auto& open = *message.mutable_open();
+  open.set_program(at->program);
+  open.set_attempt(at->attempt);
+  open.set_key(key_);
+  bool answered = co_await call.start(prepare);
+  if (answered) {
+    co_await call.write(message);
+    answered = co_await call.read(message);
+  }
+  deadline.cancel();
+  if (answered) {
+    carried_type carried(call, std::move(socket));
+    auto out = send(call, carried);
+    auto in = carried.to_socket();
+    co_await (std::move(out) && std::move(in));
+  }
+  auto const status = co_await call.finish();
+  at->calls.erase(&call);
+  if (answered) co_return;
+  log(log_level::debug, "no tunnel to " + dialled_ + ": " + status.error_message());
+  if (channel_ == over) channel_.reset();
+  pass_over(servers_, dialled_);
+}
+
+}  // namespace muster

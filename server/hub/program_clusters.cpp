@@ -1,0 +1,113 @@
+// Declares, renews and removes the clusters of programs.
+#include "server/hub/program_clusters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/hub/id_text.hpp"
+
+namespace muster::server {
+namespace {
+
+using core::coordination::cluster_spec;
+
+// As JAX counts them, in the order of the ranks; parameter servers and evaluators are no part of
+// it.
+cluster_spec spec_for(core::attempt_sheet const& sheet) {
+  cluster_spec spec;
+  spec.name = core::text(sheet.program);
+  for (auto const& t : sheet.tasks) {
+    auto const& type = sheet.spec->tasks[t.group].type;
+    if (type == "ps" || type == "evaluator") continue;
+    if (spec.jobs.empty() || spec.jobs.back().name != type) spec.jobs.push_back({type});
+    ++spec.jobs.back().tasks;
+  }
+  return spec;
+}
+
+}  // namespace
+
+program_clusters::program_clusters(coordination_hub& all, dependencies d,
+                                   program_clusters_limits limits)
+    : all_(all), dependencies_(std::move(d)), limits_(limits) {}
+
+void program_clusters::begin(core::attempt_sheet const& sheet) {
+  auto& p = programs_[sheet.program];
+  if (p.attempt == sheet.attempt) return;
+  p = {sheet.attempt, false};
+  if (!sheet.tunnels) return;
+  auto const done = declare(sheet);
+  p.has_cluster = done.ok();
+  if (done.ok()) return;
+  dependencies_.tell(
+      {core::coordination::severity::warning,
+       "program_uncoordinated",
+       core::text(sheet.program),
+       {},
+       "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
+           "' has no coordination cluster, process 0 serves the others: " + done.message});
+}
+
+muster::status program_clusters::declare(core::attempt_sheet const& sheet) {
+  auto spec = spec_for(sheet);
+  if (spec.jobs.empty()) return {code::failed_precondition, "it has no tasks that train"};
+  if (auto const known = all_.state().find(spec.name)) return all_.renew(*known, std::move(spec));
+  if (count() >= limits_.clusters_max)
+    return {code::resource_exhausted,
+            std::to_string(limits_.clusters_max) + " programs have one, which is the limit"};
+  auto const made = all_.create(std::move(spec));
+  return made ? muster::status{} : made.error();
+}
+
+std::size_t program_clusters::count() const {
+  auto const ids = all_.state().ids();
+  return static_cast<std::size_t>(std::count_if(ids.begin(), ids.end(), [this](auto id) {
+    return parse_program(all_.state().spec(id).name).has_value();
+  }));
+}
+
+void program_clusters::changed(core::program_changed const& c) {
+  if (c.gone)
+    forget(c.program);
+  else if (core::ended(c.state))
+    ended(c.program);
+  listener_(c.program);
+}
+
+void program_clusters::restored(core::program_id program, std::uint32_t attempt, bool tunnels,
+                                bool over) {
+  programs_[program] = {attempt, tunnels && !of(program).empty()};
+  if (over) ended(program);
+}
+
+void program_clusters::ended(core::program_id program) {
+  if (!programs_.contains(program)) return;  // it never began
+  ended_.push_back(program);
+  if (ended_.size() > limits_.ended_max) forget(core::program_id{ended_.front()});
+}
+
+void program_clusters::forget(core::program_id program) {
+  std::erase(ended_, program);
+  if (programs_.erase(program) > 0 && !of(program).empty())
+    dependencies_.remove(core::text(program));
+}
+
+bool program_clusters::serves(core::program_id program, std::uint32_t attempt) const {
+  auto const it = programs_.find(program);
+  return it != programs_.end() && it->second.attempt == attempt && it->second.has_cluster;
+}
+
+std::string program_clusters::of(core::program_id program) const {
+  auto name = core::text(program);
+  return all_.state().find(name) ? name : std::string();
+}
+
+void program_clusters::drop_unknown(std::function<bool(core::program_id)> const& known) {
+  for (auto const id : all_.state().ids()) {
+    auto const name = all_.state().spec(id).name;
+    if (auto const program = parse_program(name); program && !known(*program))
+      dependencies_.remove(name);
+  }
+}
+
+}  // namespace muster::server

@@ -1,0 +1,75 @@
+// The coordination clusters of programs: each program whose workers open tunnels has one that is
+// called as its id, with the tasks that train, and a generation for each attempt. It stays to be
+// looked at after the program's end.
+//
+//   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
+//
+// Where there is no room for one, the attempt goes on without: process 0 serves the others by
+// itself, and an event says why. Owned by the composition root, told by the hubs; engine thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "server/core/api/ranks.hpp"
+#include "server/hub/coordination_hub.hpp"
+
+namespace muster::server {
+
+struct program_clusters_limits {
+  std::size_t clusters_max = 500;  // of programs. More: the next one goes on without
+  std::size_t ended_max = 64;      // of programs that have ended. More: the oldest is forgotten
+};
+
+class program_clusters {
+ public:
+  struct dependencies {
+    std::function<void(log_event const&)> tell;
+    /// The cluster of this name is to be removed, later: not from inside.
+    std::function<void(std::string name)> remove;
+  };
+
+  /// REQUIRES: the hub outlives it.
+  program_clusters(coordination_hub& all, dependencies d, program_clusters_limits limits = {});
+  program_clusters(program_clusters const&) = delete;
+
+  /// Before the ranks of the attempt are ordered; harmless when it has been told.
+  void begin(core::attempt_sheet const& sheet);
+  void changed(core::program_changed const& c);
+  /// Of an earlier process of the server, whose clusters are restored. `tunnels`: the last attempt
+  /// had a cluster where there was room. REQUIRES: before all else of it; those that have ended in
+  /// the order in which they did.
+  void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
+  /// This attempt, the last one, has a cluster.
+  bool serves(core::program_id program, std::uint32_t attempt) const;
+  /// The program's cluster; empty: it has none.
+  std::string of(core::program_id program) const;
+  /// Called after each change of a program, when it has taken effect.
+  void on_change(std::function<void(core::program_id)> listener) {
+    listener_ = std::move(listener);
+  }
+  /// Those of an earlier process whose programs nobody knows are removed.
+  void drop_unknown(std::function<bool(core::program_id)> const& known);
+
+ private:
+  struct served {
+    std::uint32_t attempt = 0;
+    bool has_cluster = false;
+  };
+
+  muster::status declare(core::attempt_sheet const& sheet);
+  std::size_t count() const;
+  void ended(core::program_id program);
+  void forget(core::program_id program);
+
+  coordination_hub& all_;
+  dependencies const dependencies_;
+  program_clusters_limits const limits_;
+  std::map<core::program_id, served> programs_;  // those known to the hubs
+  std::deque<core::program_id> ended_;           // the oldest first
+  std::function<void(core::program_id)> listener_ = [](auto) {};
+};
+
+}  // namespace muster::server

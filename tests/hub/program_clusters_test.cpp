@@ -1,0 +1,125 @@
+// The coordination clusters of programs, from the first attempt on until they are forgotten.
+#include "server/hub/program_clusters.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+using core::program_id;
+using core::program_state;
+
+struct clusters_of_programs : testing::Test {
+  core::time_point clock{1s};
+  std::vector<log_event> told;
+  coordination_hub all{{},
+                       7,
+                       {.now = [this] { return clock; },
+                        .arm = [](core::time_point) {},
+                        .tell = [](log_event const&) {}}};
+  std::vector<std::string> removed;
+  program_clusters programs{all,
+                            {.tell = [this](log_event const& n) { told.push_back(n); },
+                             .remove =
+                                 [this](std::string const& name) {
+                                   removed.push_back(name);
+                                   EXPECT_TRUE(all.remove(name).ok());
+                                 }},
+                            {.clusters_max = 3, .ended_max = 2}};
+
+  static core::attempt_sheet sheet(std::uint64_t id, std::uint32_t attempt = 1) {
+    core::program_spec spec;
+    spec.name = "train";
+    core::attempt_sheet s;
+    for (auto const* type : {"chief", "worker", "ps", "evaluator"}) {
+      auto const group = static_cast<std::uint32_t>(spec.tasks.size());
+      spec.tasks.push_back({type});
+      for (std::uint32_t i = 0; i < (type == std::string("worker") ? 2u : 1u); ++i)
+        s.tasks.push_back({group, i});
+    }
+    s.spec = std::make_shared<core::program_spec const>(std::move(spec));
+    s.program = program_id{id};
+    s.attempt = attempt;
+    s.tunnels = true;
+    return s;
+  }
+  void say(std::uint64_t id, program_state s) { programs.changed({program_id{id}, s, 1, false}); }
+  core::coordination::cluster_view view(std::uint64_t id) const {
+    return all.state().view(*all.state().find(core::text(program_id{id})), clock);
+  }
+  void tick() {
+    clock += 1ms;
+    all.on_deadline();
+  }
+};
+
+TEST_F(clusters_of_programs, have_the_tasks_that_train_and_a_generation_an_attempt) {
+  programs.begin(sheet(1));
+  EXPECT_TRUE(programs.serves(program_id{1}, 1));
+  EXPECT_EQ(programs.of(program_id{1}), core::text(program_id{1}));
+  auto const jobs = view(1).spec.jobs;
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].name, "chief");
+  EXPECT_EQ(jobs[1].name, "worker");
+  EXPECT_EQ(jobs[1].tasks, 2u);
+  programs.begin(sheet(1));  // to another worker, or once more
+  tick();
+  EXPECT_EQ(view(1).generation.number, 1u);
+  programs.begin(sheet(1, 2));
+  tick();
+  EXPECT_EQ(view(1).generation.number, 2u);
+  EXPECT_TRUE(programs.serves(program_id{1}, 2));
+  EXPECT_FALSE(programs.serves(program_id{1}, 1));
+}
+
+TEST_F(clusters_of_programs, are_not_for_attempts_without_tunnels) {
+  auto old = sheet(1);
+  old.tunnels = false;
+  programs.begin(old);
+  EXPECT_FALSE(programs.serves(program_id{1}, 1));
+  EXPECT_EQ(programs.of(program_id{1}), "");
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(clusters_of_programs, that_find_no_room_are_told_of_and_the_attempt_goes_on) {
+  for (std::uint64_t id : {1, 2, 3, 4}) programs.begin(sheet(id));
+  EXPECT_TRUE(programs.serves(program_id{3}, 1));
+  EXPECT_FALSE(programs.serves(program_id{4}, 1));
+  programs.begin(sheet(4));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, "program_uncoordinated");
+  EXPECT_EQ(told[0].text,
+            "attempt 1 of 'train' has no coordination cluster, process 0 serves the others: 3 "
+            "programs have one, which is the limit");
+}
+
+TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program) {
+  for (std::uint64_t id : {1, 2, 3}) {
+    programs.begin(sheet(id));
+    say(id, program_state::running);
+    say(id, program_state::succeeded);
+  }
+  EXPECT_EQ(removed, std::vector{core::text(program_id{1})}) << "two are kept";
+  programs.changed({program_id{2}, {}, 0, true});
+  EXPECT_EQ(removed.back(), core::text(program_id{2}));
+  EXPECT_NE(programs.of(program_id{3}), "");
+}
+
+TEST_F(clusters_of_programs, of_programs_that_nobody_knows_are_removed) {
+  programs.begin(sheet(1));
+  programs.begin(sheet(2));
+  programs.drop_unknown([](program_id id) { return id == program_id{2}; });
+  EXPECT_EQ(removed, std::vector{core::text(program_id{1})});
+}
+
+TEST_F(clusters_of_programs, each_change_is_passed_on_when_it_has_taken_effect) {
+  std::vector<program_id> heard;
+  programs.on_change([&](program_id id) { heard.push_back(id); });
+  programs.begin(sheet(1));
+  say(1, program_state::restarting);
+  EXPECT_EQ(heard, std::vector{program_id{1}});
+}
+
+}  // namespace
+}  // namespace muster::server

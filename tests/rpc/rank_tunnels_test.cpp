@@ -1,0 +1,199 @@
+// Tunnels of workers to the coordination clusters of programs: who gets one, what comes through it,
+// and when it ends.
+#include <gtest/gtest.h>
+
+#include "muster/v1/programs.grpc.pb.h"
+#include "tests/support/hand_worker.hpp"
+#include "tests/support/test_server.hpp"
+
+namespace muster::test {
+namespace {
+
+std::string const key_of_first(32, 'a'), key_of_second(32, 'b');
+// A client's HTTP/2 preface and empty SETTINGS, which every server answers with its own.
+std::string const preface =
+    std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
+
+v1::Hello hello_with(std::string const& key, std::uint64_t incarnation = 7) {
+  auto h = make_hello({"f"}, 1, 16, incarnation);
+  auto& offer = *h.mutable_programs();
+  offer.set_first_port(20'000);
+  offer.set_last_port(20'099);
+  offer.set_lease_ms(60'000);
+  offer.set_address("127.0.0.1");
+  offer.set_tunnel_key(key);
+  return h;
+}
+
+class hand_tunnel : public hand_stream<v1::TunnelBytes, v1::TunnelBytes> {
+ public:
+  explicit hand_tunnel(std::string const& address)
+      : stub_(v1::TunnelService::NewStub(channel_to(address))) {
+    stream_ = stub_->Open(&context_);
+  }
+  hand_tunnel(std::string const& address, v1::StartRanks const& order, std::string const& key)
+      : hand_tunnel(address) {
+    v1::TunnelBytes m;
+    m.mutable_open()->set_program(order.program());
+    m.mutable_open()->set_attempt(order.attempt());
+    m.mutable_open()->set_key(key);
+    write(m);
+  }
+  /// It is open: the server says so.
+  bool is_open() { return read().has_value(); }
+  bool send(std::string const& bytes) {
+    v1::TunnelBytes m;
+    m.set_data(bytes);
+    return write(m);
+  }
+
+ private:
+  std::unique_ptr<v1::TunnelService::Stub> stub_;
+};
+
+std::uint64_t begin_program(test_server& server, std::uint32_t ranks = 1) {
+  return server.on_engine([ranks](server::hub& h) {
+    core::submit_program e;
+    e.spec.command = {"true"};
+    e.spec.tasks.push_back({"worker", ranks, ranks});
+    auto const answer = h.ask_now(std::move(e));
+    return core::raw(std::get<core::program_reply>(answer.body).program);
+  });
+}
+
+v1::StartRanks ordered(hand_worker& worker) {
+  while (auto m = worker.read())
+    if (m->ranks().start_size() > 0) return m->ranks().start(0);
+  return {};
+}
+
+void end_rank(hand_worker& worker, v1::StartRanks const& order) {
+  v1::WorkerMessage m;
+  auto& name = *m.mutable_ranks()->add_ended()->mutable_name();
+  name.set_program(order.program());
+  name.set_attempt(order.attempt());
+  worker.write(m);
+}
+
+struct rank_tunnels : testing::Test {
+  grpc::Status refused(v1::StartRanks const& order, std::string const& key) {
+    return hand_tunnel(server.address(), order, key).finish();
+  }
+  test_server server{test_server_options{.tunnels = {.worker_tunnels_max = 2}}};
+};
+
+TEST_F(rank_tunnels, reach_the_coordination_cluster_of_the_attempt) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  auto const order = ordered(worker);
+  EXPECT_TRUE(order.coordinated());
+  hand_tunnel tunnel(server.address(), order, key_of_first);
+  ASSERT_TRUE(tunnel.is_open());
+  ASSERT_TRUE(tunnel.send(preface));
+  auto const first = tunnel.read();
+  ASSERT_TRUE(first);
+  ASSERT_GE(first->data().size(), 9u);
+  EXPECT_EQ(first->data()[3], 4) << "SETTINGS come first";
+  tunnel.half_close();
+  EXPECT_TRUE(tunnel.finish().ok());
+}
+
+TEST_F(rank_tunnels, are_refused_to_others) {
+  hand_worker first(server.address(), hello_with(key_of_first, 7));
+  begin_program(server);
+  auto const order = ordered(first);
+  hand_worker second(server.address(), hello_with(key_of_second, 8));
+  EXPECT_EQ(refused(order, key_of_second).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused(order, "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  auto other = order;
+  other.set_attempt(2);
+  EXPECT_EQ(refused(other, key_of_first).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  other = order;
+  other.set_program(order.program() + 1);
+  EXPECT_EQ(refused(other, key_of_first).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  hand_tunnel silent(server.address());
+  silent.half_close();
+  EXPECT_EQ(silent.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(rank_tunnels, are_not_for_ranks_of_workers_that_open_none) {
+  hand_worker worker(server.address(), hello_with(""));
+  begin_program(server);
+  EXPECT_FALSE(ordered(worker).coordinated());
+}
+
+TEST_F(rank_tunnels, of_one_worker_are_limited) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  auto const order = ordered(worker);
+  {
+    hand_tunnel one(server.address(), order, key_of_first);
+    hand_tunnel two(server.address(), order, key_of_first);
+    ASSERT_TRUE(one.is_open() && two.is_open());
+    auto const third = refused(order, key_of_first);
+    EXPECT_EQ(third.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << third.error_message();
+    one.half_close();
+    EXPECT_TRUE(one.finish().ok());
+    hand_tunnel again(server.address(), order, key_of_first);
+    EXPECT_TRUE(again.is_open());
+    two.cancel(), again.cancel();
+    two.finish(), again.finish();
+  }
+}
+
+TEST_F(rank_tunnels, pieces_have_a_limit) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  hand_tunnel tunnel(server.address(), ordered(worker), key_of_first);
+  ASSERT_TRUE(tunnel.is_open());
+  tunnel.send(std::string((std::size_t{1} << 20) + 1, 'x'));
+  EXPECT_FALSE(tunnel.finish().ok());
+}
+
+TEST_F(rank_tunnels, end_with_the_attempt) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  auto const order = ordered(worker);
+  hand_tunnel tunnel(server.address(), order, key_of_first);
+  ASSERT_TRUE(tunnel.is_open());
+  end_rank(worker, order);
+  EXPECT_EQ(tunnel.finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused(order, key_of_first).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(rank_tunnels, stay_while_the_stream_of_the_worker_is_broken) {
+  auto worker = std::make_unique<hand_worker>(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  auto const order = ordered(*worker);
+  hand_tunnel tunnel(server.address(), order, key_of_first);
+  ASSERT_TRUE(tunnel.is_open());
+  worker->cancel();
+  worker->finish();
+  ASSERT_TRUE(server.eventually([](core::coordinator const& c) {
+    return c.overview(core::time_point{}).tasks_connected == 0;
+  }));
+  ASSERT_TRUE(tunnel.send(preface));
+  EXPECT_TRUE(tunnel.read());
+  tunnel.cancel();
+  tunnel.finish();
+}
+
+TEST_F(rank_tunnels, end_when_the_server_stops) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  hand_tunnel tunnel(server.address(), ordered(worker), key_of_first);
+  ASSERT_TRUE(tunnel.is_open());
+  server.stop();
+  EXPECT_EQ(tunnel.finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(rank_tunnels, keys_have_a_length) {
+  hand_worker worker(server.address());
+  v1::WorkerMessage m;
+  *m.mutable_hello() = hello_with("short");
+  worker.write(m);
+  EXPECT_EQ(worker.finish().error_message(), "hello.programs.tunnel_key: 5 bytes, it is 16 to 64");
+}
+
+}  // namespace
+}  // namespace muster::test
