@@ -24,7 +24,9 @@ class model_worker {
   model_worker(bench& b, std::uint64_t seed, std::int64_t index)
       : bench_(b),
         random_(seed),
-        process_{seed, index, "host" + std::to_string(index), {{"gpu", 4}}} {}
+        process_{seed, index, "host" + std::to_string(index), {{"gpu", 4}}} {
+    process_.unpacks = index != 0;
+  }
 
   bool attached() const { return stream_ != stream_id{}; }
   std::vector<body> const& alive() const { return alive_; }
@@ -120,6 +122,7 @@ class model_worker {
     if (std::any_of(alive_.begin(), alive_.end(), is) ||
         std::any_of(ended_.begin(), ended_.end(), is))
       return;
+    EXPECT_TRUE(sheet.spec->upload.empty() || process_.unpacks);
     body r;
     r.name = name;
     auto const& address = sheet.tasks[rank].address;

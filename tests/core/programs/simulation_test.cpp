@@ -3,7 +3,8 @@
 // protocol asks of them, with clocks of their own that run up to a twentieth slower.
 //
 // What must hold: no rank of an attempt is alive when one of another attempt of its program begins;
-// no port is listened at twice; no worker runs more than it has; and at last every program ends.
+// no port is listened at twice; no worker runs more than it has; uploads go to workers that unpack
+// them; and at last every program ends, also where its upload was gone for a while.
 #include <deque>
 #include <random>
 #include <set>
@@ -33,7 +34,13 @@ void run(std::uint64_t seed) {
       spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
       spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
       spec.spares = static_cast<std::uint32_t>(random() % 3);
+      if (random() % 3 == 0) spec.upload = std::string(64, 'a');
       programs.insert(b.submit(spec));
+    }
+    if (quiet || random() % 100 == 0) {
+      std::vector<std::string> there;
+      if (quiet || random() % 2 == 0) there.emplace_back(64, 'a');
+      b.step([&] { b.core->uploads_seen(there); });
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {
       auto const unmet_demand = {program_wish::cancel, program_wish::stop, program_wish::restart};
