@@ -49,9 +49,10 @@ class lister {
  private:
   void walk(std::string const& directory) {
     auto const known = rules_.size();
-    if (std::ifstream file(root_ / directory / rules_of_, std::ios::binary); file) {
+    if (auto const at = root_ / directory / rules_of_; fs::exists(at)) {
       std::ostringstream text;
-      text << file.rdbuf();
+      if (!(text << std::ifstream(at, std::ios::binary).rdbuf()) && fs::file_size(at) > 0)
+        throw pack_error("'" + at.string() + "' cannot be read");
       rules_.add(directory, text.str());
     }
     std::vector<std::string> names;

@@ -4,6 +4,8 @@
 #include <absl/strings/escaping.h>
 #include <openssl/sha.h>
 
+#include <chrono>
+
 #include "archive/pack.hpp"
 #include "cli/progress.hpp"
 
@@ -12,6 +14,7 @@ namespace {
 
 // For the largest on a slow line.
 constexpr std::chrono::minutes put_limit{30};
+constexpr std::chrono::milliseconds drawn_every{100};
 
 std::string sha256_of(std::string const& bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
@@ -24,8 +27,11 @@ std::string sha256_of(std::string const& bytes) {
 
 code_upload::code_upload(std::string const& directory) {
   screen line(false);
-  auto const told = [&line, &directory](packed_tree const& now) {
-    if (!line.drawing()) return;
+  auto next = std::chrono::steady_clock::time_point();
+  auto const told = [&](packed_tree const& now) {
+    auto const at = std::chrono::steady_clock::now();
+    if (!line.drawing() || at < next) return;
+    next = at + drawn_every;
     line.draw("packing " + directory + ": " + std::to_string(now.files) + " files, " +
               mebibytes(now.file_bytes));
   };

@@ -129,8 +129,7 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_value(*verb, "--working-dir", o->working_dir, "DIR",
             "On each worker's host; without it a new directory for each");
   add_value(*verb, "--upload", o->upload, "DIR",
-            "Of this machine: what each rank's new directory has, but for what .musterignore (or "
-            ".gitignore) files say")
+            "Of this machine: the code that each rank's new directory has")
       ->excludes("--working-dir");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
@@ -143,7 +142,8 @@ void add_launch(CLI::App& app, choice& chosen) {
       "The command is everything from the first word on that is no flag, or behind --. Workers "
       "take\n"
       "programs with --allow-programs. What ranks print comes with the rank in front. Ctrl-C stops "
-      "the\nprogram, a second one cancels it.\n"
+      "the\nprogram, a second one cancels it. Of --upload stays at home what .musterignore files "
+      "name, or\n.gitignore files where there are none.\n"
       "Examples:\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"

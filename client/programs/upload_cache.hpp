@@ -42,8 +42,8 @@ class upload_cache {
   explicit upload_cache(upload_cache_options options) : options_(std::move(options)) {}
 
   /// The tree of the upload with this hash (64 hexadecimal digits) at each of the paths, which are
-  /// made anew. `given_up`: asked while another worker has the directory. Errors: std::exception, in
-  /// words.
+  /// made anew. `given_up`: asked while another worker has the directory. Errors: std::exception,
+  /// in words.
   void provide(std::string const& hash, std::vector<std::filesystem::path> const& to,
                std::optional<std::pair<uid_t, gid_t>> owner, fetch_function const& fetch,
                std::function<bool()> const& given_up);

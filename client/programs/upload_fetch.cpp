@@ -25,6 +25,7 @@ using clock = std::chrono::steady_clock;
 constexpr auto transfer_limit = 10min;
 constexpr auto patience = 30s;
 constexpr auto pause = 500ms;
+constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // the server's limit
 
 bool may_pass(grpc::StatusCode c) {
   using enum grpc::StatusCode;
@@ -76,7 +77,7 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
   if (call->Write(asked) && call->WritesDone()) {
     for (v1::BlobPiece piece; !whole && error == 0 && call->Read(&piece);) {
       if (!std::exchange(began, true)) size = piece.size();
-      if (got.size() + piece.data().size() > size) break;
+      if (size > archive_bytes_max || got.size() + piece.data().size() > size) break;
       error = got.add(piece.data());
       whole = got.size() == size;
     }
