@@ -59,6 +59,20 @@ TEST(closure_metrics, counts_and_the_time_in_which_a_queue_is_full_goes_on) {
   EXPECT_CONTAINS(text_of(c), "muster_queue_full_seconds_total 12\n");
 }
 
+TEST(program_metrics, programs_by_state_and_their_ranks) {
+  core::program_counts c;
+  c.by_state[static_cast<std::size_t>(core::program_state::running)] = 2;
+  c.by_state[static_cast<std::size_t>(core::program_state::failed)] = 1;
+  c.ranks_alive = 16;
+  metric_text m;
+  write_program_metrics(m, c);
+  auto const text = m.take();
+  EXPECT_CONTAINS(text, "muster_programs{state=\"running\"} 2\n");
+  EXPECT_CONTAINS(text, "muster_programs{state=\"failed\"} 1\n");
+  EXPECT_CONTAINS(text, "muster_programs{state=\"pending\"} 0\n");
+  EXPECT_CONTAINS(text, "muster_program_ranks 16\n");
+}
+
 TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
   engine e;
   auto const c = e.run([](engine_services& s) {

@@ -147,6 +147,8 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
                            "muster_closures_retried_total",
                            "muster_remote_values_total",
                            "muster_jobs",
+                           "muster_programs",
+                           "muster_program_ranks",
                            "muster_remote_values_held_bytes",
                            "muster_values_spilled",
                            "muster_values_spilled_bytes",

@@ -28,6 +28,8 @@ std::vector<alert> alerts_of(alert_facts const& f) {
     lost_tasks(p, items);
     failed_jobs(p, items);
     failed_sessions(p, items);
+    failed_programs(p, items);
+    waiting_programs(p, f, items);
     without_worker(p, f, items);
     unmet_demands(p, items);
     impossible_gangs(p, items);

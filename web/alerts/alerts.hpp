@@ -39,11 +39,21 @@ struct stuck_barrier {
   coordination::barrier_view view;  ///< with who is missing
 };
 
-/// What the rules look at, of one cluster's closures.
+/// A program that failed, or waits: since when, and why.
+struct troubled_program {
+  core::program_id id{};
+  std::string name, text;
+  core::time_point since{};
+};
+
+/// What the rules look at, of one cluster's closures and programs.
 struct pool_facts {
   static constexpr std::size_t tasks_max = 200;
   static constexpr std::size_t failed_jobs_max = 20, failed_sessions_max = 3;
   static constexpr std::size_t functions_max = 50;
+  static constexpr std::size_t programs_max = 20;
+  /// Programs that start sooner needed nobody.
+  static constexpr core::duration program_waits_after = std::chrono::seconds(30);
 
   std::string cluster;  ///< empty: the main one
   core::overview_view overview;
@@ -54,6 +64,7 @@ struct pool_facts {
   core::time_point waits_since = core::never;  ///< something has, for a worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
+  std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
 };
@@ -97,6 +108,8 @@ void lost_tasks(pool_facts const& p, alerts& out);
 void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out);
 void failed_jobs(pool_facts const& p, alerts& out);
 void failed_sessions(pool_facts const& p, alerts& out);
+void failed_programs(pool_facts const& p, alerts& out);
+void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out);
 void without_worker(pool_facts const& p, alert_facts const& f, alerts& out);
 void unmet_demands(pool_facts const& p, alerts& out);
 void impossible_gangs(pool_facts const& p, alerts& out);

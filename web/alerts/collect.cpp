@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/core/programs/controller.hpp"
 #include "server/history/jobs/pages.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -12,7 +13,7 @@ namespace {
 using coordination::cluster_id;
 
 constexpr std::size_t clusters_max = 100;
-constexpr core::duration job_is_news = std::chrono::hours(1);
+constexpr core::duration end_is_news = std::chrono::hours(1);
 
 // "HOST:PORT" of the main cluster: by which name the server is reached is for who reads it to know.
 std::string worker_address(engine_services& services) {
@@ -43,9 +44,9 @@ void copy_tasks(server::hub& h, pool_facts& p) {
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {
-  p.failed = history::jobs_failed_since(h.past(), h.state(), h.now() - job_is_news,
+  p.failed = history::jobs_failed_since(h.past(), h.state(), h.now() - end_is_news,
                                         pool_facts::failed_jobs_max);
-  p.failed_sessions = history::sessions_failed_since(h.past(), h.state(), h.now() - job_is_news,
+  p.failed_sessions = history::sessions_failed_since(h.past(), h.state(), h.now() - end_is_news,
                                                      pool_facts::failed_sessions_max);
   p.waits_since = h.state().waits_since();
 }
@@ -56,10 +57,22 @@ void copy_waiting(server::hub& h, pool_facts& p) {
   p.gangs = h.state().gangs();
 }
 
+void copy_programs(server::hub& h, pool_facts& p) {
+  auto const in_state = [&h](core::program_state s) {
+    return h.state().programs().list({}, pool_facts::programs_max, s);
+  };
+  for (auto const& one : in_state(core::program_state::failed))
+    if (one.finished + end_is_news > h.now())
+      p.failed_programs.push_back(
+          {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
+  for (auto const& one : in_state(core::program_state::pending))
+    p.waiting_programs.push_back({one.id, one.spec.name, one.waits_for, one.created});
+}
+
 coro::task<muster::result<pool_facts>> collect_pool(engine_link& engine, std::string cluster) {
   pool_facts p;
   p.cluster = cluster;
-  for (auto* const copy : {copy_tasks, copy_jobs, copy_waiting}) {
+  for (auto* const copy : {copy_tasks, copy_jobs, copy_waiting, copy_programs}) {
     auto visit = [cluster, copy, so_far = std::move(p)](
                      engine_services& services) mutable -> muster::result<pool_facts> {
       auto const pool = services.pools.named(cluster);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "server/core/programs/controller.hpp"
 #include "server/history/closures.hpp"
 
 namespace muster::web {
@@ -95,6 +96,10 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   auto const logs = h.logs().count();
   into.logs.lines += logs.lines, into.logs.dropped += logs.dropped;
   into.logs.strays += logs.strays, into.logs.bytes += logs.bytes;
+  auto const programs = h.state().programs().counts();
+  for (std::size_t i = 0; i < core::program_states; ++i)
+    into.programs.by_state[i] += programs.by_state[i];
+  into.programs.ranks_alive += programs.ranks_alive;
 }
 
 void write_pools(metric_text& m, measured_closures const& c) {

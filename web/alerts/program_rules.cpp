@@ -1,0 +1,70 @@
+// What can be wrong with programs.
+#include "web/alerts/alerts.hpp"
+#include "web/alerts/words.hpp"
+
+namespace muster::web {
+namespace {
+
+constexpr std::size_t programs_singly = 3;
+
+std::string program_page(troubled_program const& p, pool_facts const& of) {
+  return page_link("/programs/" + core::text(p.id), {{"cluster", of.cluster}});
+}
+
+// Many programs in one item: the newest is the first.
+alert about_many(alert item, std::vector<troubled_program> const& all, std::string const& state,
+                 pool_facts const& of) {
+  std::vector<std::string> names;
+  for (auto const& p : all) names.push_back(p.name);
+  item.subject = of.cluster;
+  item.count = all.size();
+  item.detail = some_of(names, all.size()) + "; the newest: " + all.front().text;
+  item.link = page_link("/programs", {{"state", state}, {"cluster", of.cluster}});
+  return item;
+}
+
+}  // namespace
+
+void failed_programs(pool_facts const& p, alerts& out) {
+  auto const& all = p.failed_programs;
+  if (all.size() > programs_singly) {
+    auto item = about_many({.rule = "programs-failed"}, all, "FAILED", p);
+    item.title = plural(all.size(), "program") + " failed within an hour";
+    item.since = all.front().since;
+    return out.push_back(std::move(item));
+  }
+  for (auto const& one : all) {
+    alert item{.rule = "program-failed", .subject = core::text(one.id)};
+    item.title = "Program " + one.name + " failed";
+    item.detail = one.text;
+    item.since = one.since;
+    item.link = program_page(one, p);
+    item.command = "muster programs show " + core::text(one.id);
+    out.push_back(std::move(item));
+  }
+}
+
+void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
+  std::vector<troubled_program> long_ago;
+  for (auto const& one : p.waiting_programs)
+    if (one.since + pool_facts::program_waits_after <= f.now) long_ago.push_back(one);
+  if (long_ago.size() > programs_singly) {
+    auto item = about_many({.rule = "programs-wait"}, long_ago, "PENDING", p);
+    item.severity = alert_severity::warning;
+    item.title = plural(long_ago.size(), "program") + " wait for workers";
+    item.since = long_ago.back().since;
+    return out.push_back(std::move(item));
+  }
+  for (auto const& one : long_ago) {
+    alert item{.rule = "program-waits", .subject = core::text(one.id)};
+    item.severity = alert_severity::warning;
+    item.title = "Program " + one.name + " waits for workers";
+    item.detail = one.text;
+    item.since = one.since;
+    item.link = program_page(one, p);
+    item.command = "muster programs show " + core::text(one.id);
+    out.push_back(std::move(item));
+  }
+}
+
+}  // namespace muster::web
