@@ -90,6 +90,29 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 
+bool program_has(core::program_view const& p, std::string const& text) {
+  return text.empty() || lower(p.spec.name).find(text) != std::string::npos ||
+         core::text(p.id).find(text) != std::string::npos;
+}
+
+// The newest of which the name or the id has the text; the last id that was looked at, or none when
+// there are no more.
+core::page<core::program_view, core::program_id> programs_with(
+    core::programs::controller const& all, core::program_id before, std::size_t limit,
+    std::optional<core::program_state> s, std::string const& text) {
+  core::page<core::program_view, core::program_id> page;
+  page.next = before;
+  while (page.next && page.items.size() < limit) {
+    auto const wanted = limit - page.items.size();
+    auto some = all.list(*page.next, wanted, s);
+    page.next.reset();
+    if (some.size() == wanted) page.next = some.back().id;
+    for (auto& p : some)
+      if (program_has(p, text)) page.items.push_back(std::move(p));
+  }
+  return page;
+}
+
 coro::task<response> list_programs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
@@ -97,11 +120,9 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
   std::optional<core::program_state> state;
   for (std::size_t i = 0; i < core::program_states; ++i)
     if (equal_ignoring_case(query.text("state"), states[i])) state = core::program_state(i);
-  auto work = [before, limit, state](server::hub& h) {
-    core::page<core::program_view, core::program_id> page;
-    page.items = h.state().programs().list(before, limit, state);
+  auto work = [before, limit, state, text = lower(query.text("q"))](server::hub& h) {
+    auto page = programs_with(h.state().programs(), before, limit, state, text);
     for (auto& p : page.items) name_clusters(h, p);
-    if (page.items.size() == limit) page.next = page.items.back().id;
     return page;
   };
   return look(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});
@@ -213,7 +234,10 @@ void add_program_routes(std::vector<route>& to) {
                    .also(429, "Too many programs have not ended, here or of the token"));
   to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
                    .with({choice_parameter("state", states, "only programs in this state"),
-                          cluster_parameter, limit_parameter, page_token_parameter("g")})
+                          {"q", query_kind::text, "in the name or the id, whatever the case"},
+                          cluster_parameter,
+                          limit_parameter,
+                          page_token_parameter("g")})
                    .tells("ProgramPage", [] { return page_schema("programs", "ProgramView"); })
                    .also(404, "No such cluster"));
   to.push_back(

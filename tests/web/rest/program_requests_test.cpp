@@ -35,6 +35,29 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
             0u);
 }
 
+TEST_F(program_requests, are_found_by_name_and_id_whatever_the_case_and_over_pages) {
+  start();
+  for (auto const* name : {"Train-a", "eval", "train-b", "eval-2"})
+    submitted(R"({"command":["true"],"tasks":{"worker":1},"name":")" + std::string(name) + "\"}");
+  auto const all = [&](std::string const& query) {
+    std::vector<std::string> names;
+    for (std::string token, more = query;; more = query + "&page_token=" + token) {
+      auto const page = get_json(programs + ("?" + more));
+      for (auto const& p : page.at("programs").as_array()) names.push_back(text_at(p, "/name"));
+      auto const* next = page.as_object().if_contains("next_page_token");
+      if (!next || next->as_string().empty()) return names;
+      token = std::string(next->as_string());
+    }
+  };
+  std::vector<std::string> const trains{"train-b", "Train-a"};
+  EXPECT_EQ(all("q=TRAIN"), trains);
+  EXPECT_EQ(all("q=train&limit=1"), trains);
+  EXPECT_EQ(all("q=train&state=PENDING"), trains);
+  EXPECT_EQ(all("q=nothing"), std::vector<std::string>{});
+  auto const newest = get_json(std::string(programs) + "?limit=1");
+  EXPECT_EQ(all("q=" + text_at(newest, "/programs/0/id")), std::vector<std::string>{"eval-2"});
+}
+
 TEST_F(program_requests, with_the_same_key_are_one) {
   start();
   auto const body = R"({"command":["true"],"tasks":{"worker":1},"idempotency_key":"once"})";
