@@ -84,6 +84,11 @@ export class Cluster {
     return answer.id;
   }
 
+  /** Submits a program; resolves with its id. */
+  async program(body) {
+    return (await this.#send('POST', '/api/v1/programs', JSON.stringify(body), 'application/json')).id;
+  }
+
   async get(path) {
     const response = await fetch(this.url + path);
     if (!response.ok) throw new Error(await response.text());

@@ -30,6 +30,9 @@ before(async () => {
   ], { on_error: 'continue' });
   const { closures } = await cluster.get(`/api/v1/jobs/${ids.job}/closures`);
   [ids.failed, , ids.waits] = closures.map((c) => c.id);
+  ids.program = await cluster.program({ name: 'waits', command: ['echo', HOSTILE], tasks: { worker: { min: 2, max: 4, resources: { gpu: 1 } } }, metadata: { note: HOSTILE } });
+  cluster.worker(2, '--allow-programs');
+  ids.broken = await cluster.program({ name: 'breaks', command: ['sh', '-c', 'echo "$0" >&2; exit 3', HOSTILE], tasks: { worker: 3 } });
   await train();
 });
 after(async () => {
@@ -63,6 +66,9 @@ const ROUTES = {
   job: () => `/jobs/${ids.job}`,
   'failed closure': () => `/closures/${ids.failed}`,
   'waiting closure': () => `/closures/${ids.waits}`,
+  programs: () => '/programs',
+  'waiting program': () => `/programs/${ids.program}`,
+  'failed program': () => `/programs/${ids.broken}?rank=1`,
   values: () => '/values',
   'per-worker': () => '/per-worker',
   gangs: () => '/gangs',

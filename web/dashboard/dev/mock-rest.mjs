@@ -44,6 +44,39 @@ const WHY = {
   QUEUED: "8 workers with 'train_step' are busy or about to be served; the function has 5000 queued and 16 running.",
 };
 
+// Programs: one of a thousand ranks, one that runs, one that failed, one that waits.
+function programs(began) {
+  const program = (n, name, state, ranks, more = {}) => ({
+    id: `prog_${n.toString(16).padStart(16, '0')}`, cluster: 'llm-70b', name, state, attempt: 1, restarts: 0, ranks, started: ranks, alive: state === 'RUNNING' ? ranks : 0, created_ms: began,
+    command: ['python', 'train.py', '--config', 'a b.yaml'], tasks: { worker: { min: ranks || 8, max: ranks || 8, resources: { gpu: 4 } } }, env: ['WANDB_API_KEY', 'XLA_FLAGS'], max_restarts: 3, grace_ms: 10_000, restart_grace_ms: 1000, submitted_by: 'ada', ...more,
+  });
+  const cause = { kind: 'EXIT_STATUS', rank: 3, task: 'worker:3', host: 'rack07-node03', exit_status: 1, text: 'rank 3 (worker:3 on rack07-node03) ended with status 1', stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'] };
+  return [
+    program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that take programs', created_ms: Date.now() - 95_000 }),
+    program(3, 'train-70b', 'RUNNING', 1000, { coordination_cluster: 'llm-70b' }),
+    program(2, 'finetune', 'RUNNING', 16, { attempt: 2, restarts: 1 }),
+    program(1, 'train-8b', 'FAILED', 8, { attempt: 2, restarts: 3, finished_ms: began + 900_000, cause }),
+  ];
+}
+
+function ranksOf(p) {
+  return Array.from({ length: p.ranks }, (_, rank) => {
+    const ended = p.state === 'FAILED';
+    const state = ended ? (rank === 3 ? 'FAILED' : 'STOPPED') : rank % 97 === 96 ? 'STARTING' : 'RUNNING';
+    return { rank, task: `worker:${rank}`, state, worker: `worker:${rank >> 2}`, host: `rack0${(rank >> 5) % 8}-node${(rank >> 2) % 8}`, address: `10.0.0.${(rank >> 2) % 250}:41000`, pid: 4000 + rank, started_ms: p.created_ms, resources: { gpu: 4 }, ...(ended && { ended_ms: p.finished_ms, exit_status: rank === 3 ? 1 : 0, ...(rank !== 3 && { signal: 15 }) }) };
+  });
+}
+
+function attemptsOf(p) {
+  if (p.attempt === 0) return [];
+  const one = (attempt, end, more) => ({ attempt, end, ranks: p.ranks, hosts: Math.ceil(p.ranks / 4), begun_ms: p.created_ms + attempt * 60_000, running_ms: p.created_ms + attempt * 60_000 + 900, ...more });
+  const lost = { kind: 'WORKER_LOST', host: 'rack07-node01', text: 'worker:1 on rack07-node01 was away for longer than its lease' };
+  const last = p.state === 'FAILED' ? one(p.attempt, 'FAILED', { ended_ms: p.finished_ms, cause: p.cause }) : one(p.attempt, 'NONE', {});
+  return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
+}
+
+const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
+
 export class MockRest {
   began = Date.now() - 5_400_000;
 
@@ -102,6 +135,18 @@ export class MockRest {
       const q = (query.get('q') ?? '').toLowerCase();
       const fits = (j) => (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
       return { jobs: this.jobs().filter(fits) };
+    }
+    const [, program, more_of] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+))?)?$/) ?? [path];
+    if (path.startsWith('/api/v1/programs')) {
+      const all = programs(this.began);
+      const [q, state] = ['q', 'state'].map((name) => query.get(name) ?? '');
+      if (!program) return { programs: all.filter((p) => (!state || p.state === state) && (p.name.includes(q) || p.id.includes(q))) };
+      const p = all.find(({ id }) => id === program);
+      if (!p) return null;
+      if (more_of === 'ranks') return { ranks: ranksOf(p) };
+      if (more_of === 'attempts') return { attempts: attemptsOf(p) };
+      if (more_of === 'logs') return { known: true, offset: query.get('from_end') ? 0 : PRINTED.length, data: query.get('from_end') ? PRINTED : '', next_offset: PRINTED.length, size: PRINTED.length, complete: p.state === 'FAILED' };
+      return p;
     }
     const job = is(/^\/api\/v1\/jobs\/([^/]+)$/)?.[1];
     if (job) return this.jobs().find((j) => j.id === job) ?? null;

@@ -60,6 +60,13 @@ const SCENES = [
   { name: 'per-worker', mock: { scenario: 'full', tasks: 200 }, path: '/per-worker' },
   { name: 'gangs', mock: { scenario: 'full', tasks: 200 }, path: '/gangs' },
   { name: 'sessions', mock: { scenario: 'full', tasks: 200 }, path: '/sessions' },
+  { name: 'programs', mock: { scenario: 'full', tasks: 200 }, path: '/programs' },
+  { name: 'narrow-programs', mock: { scenario: 'full', tasks: 200 }, path: '/programs', width: 390 },
+  { name: 'program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3' },
+  { name: 'narrow-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3', width: 390 },
+  { name: 'large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003' },
+  { name: 'narrow-large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003', width: 390 },
+  { name: 'waiting-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000004' },
   { name: 'no-job', mock: { scenario: 'full', tasks: 200 }, path: '/jobs/job_00000000000f4240' },
   { name: 'barriers', mock: { scenario: 'full', tasks: 200 }, path: '/barriers' },
   {

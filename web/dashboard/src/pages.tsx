@@ -15,6 +15,8 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/jobs/*': async () => (await import('./things/job-page')).JobPage,
   '/jobs/*/graph': async () => (await import('./graph-page')).GraphPage,
   '/closures/*': async () => (await import('./things/closure-page')).ClosurePage,
+  '/programs': async () => (await import('./things/programs-page')).ProgramsPage,
+  '/programs/*': async () => (await import('./things/program-page')).ProgramPage,
   '/stream': async () => (await import('./stream-page')).StreamPage,
   '/values': async () => (await import('./things/values-page')).ValuesPage,
   '/per-worker': async () => (await import('./things/per-worker-page')).PerWorkerPage,

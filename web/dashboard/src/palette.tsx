@@ -1,4 +1,4 @@
-// Ctrl-K: one field that finds pages, clusters, jobs, closures, workers, hosts, keys, saved filters and actions. Loaded
+// Ctrl-K: one field that finds pages, clusters, jobs, programs, closures, workers, hosts, keys, saved filters and actions. Loaded
 // when it is first opened. Names come from what the page listens to and from REST; all of them are text.
 
 import { useSignal } from '@preact/signals';
@@ -7,11 +7,12 @@ import { useLooked } from './looked';
 import { agentName } from './model/agents';
 import { bestOf, named, type Found } from './model/palette';
 import { PAGES } from './model/pages';
+import type { ProgramView } from './model/rest/programs';
 import type { JobView } from './model/rest/views';
 import { cluster, clusterQuery, helpOpen, paletteOpen, paused, setPaused, slow, store } from './page';
 import { Mark } from './parts/shape';
 import { api } from './rest';
-import { address, closureAddress, go, jobAddress, workerAddress } from './route';
+import { address, closureAddress, go, jobAddress, programAddress, workerAddress } from './route';
 import { savedFilters } from './saved';
 import { setTheme, THEMES } from './theme';
 import { setZone, zone } from './zone';
@@ -45,13 +46,15 @@ export function Palette() {
   const text = typed.value.trim();
   useEffect(() => dialog.current!.showModal(), []);
   const jobs = useLooked<{ jobs: JobView[] }>(text ? api('jobs', { q: text, limit: LIMIT, cluster: clusterQuery.value }) : '', { keep: true, over: () => true }).value?.jobs ?? [];
+  const programs = useLooked<{ programs: ProgramView[] }>(text ? api('programs', { q: text, limit: LIMIT, cluster: clusterQuery.value }) : '', { keep: true, over: () => true }).value?.programs ?? [];
   const of = cluster()?.name ?? '';
   const keys = useLooked<{ keys?: { key: string }[] }>(text && of ? api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }) : '', { keep: true, over: () => true }).value?.keys ?? [];
 
   const id = named(text);
-  const found: Found[] = id ? [{ kind: id.kind, title: id.id, detail: 'open it', href: id.kind === 'job' ? jobAddress(id.id) : closureAddress(id.id) }] : [];
+  const found: Found[] = id ? [{ kind: id.kind, title: id.id, detail: 'open it', href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : closureAddress(id.id) }] : [];
   const extra: Found[] = [
     ...jobs.map((j) => ({ kind: 'job', title: j.name || j.id, detail: `${j.id} ${j.state.toLowerCase()}`, href: jobAddress(j.id) })),
+    ...programs.map((p) => ({ kind: 'program', title: p.name, detail: `${p.id} ${p.state.toLowerCase()}`, href: programAddress(p.id) })),
     ...keys.map(({ key }) => ({ kind: 'key', title: key, detail: of, href: address('/kv', { key }) })),
   ];
   const had = new Set(found.map((f) => f.href));
@@ -82,11 +85,11 @@ export function Palette() {
       <input
         type="text"
         role="combobox"
-        aria-label="Find a page, job, closure, worker, host, key or action"
+        aria-label="Find a page, job, program, closure, worker, host, key or action"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={now >= 0 ? `palette-${now}` : undefined}
-        placeholder="Find a page, job, worker, host, key or action"
+        placeholder="Find a page, job, program, worker, host, key or action"
         autoFocus
         value={typed.value}
         onInput={(event) => {

@@ -66,6 +66,7 @@ export function address(path: string, more: Readonly<Record<string, string>> = {
 const one = (path: string, id: string, more: Readonly<Record<string, string>> = {}): string => address(`${path}/${encodeURIComponent(id)}`, more);
 
 export const jobAddress = (job: string, more: Readonly<Record<string, string>> = {}): string => one('/jobs', job, more);
+export const programAddress = (program: string): string => one('/programs', program);
 // The server finds some closures only by the job that had them.
 export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
 // Tasks are named "worker:3"; the cluster tells those of several apart.

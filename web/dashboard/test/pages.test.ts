@@ -16,6 +16,9 @@ test('each path has its page', () => {
     ['/jobs/job_1/other', '/jobs/*'],
     ['/closures/cl_1', '/closures/*'],
     ['/closures', '/'],
+    ['/programs', '/programs'],
+    ['/programs/prog_1', '/programs/*'],
+    ['/programs/prog_1/x', '/programs/*'],
     ['/per-worker', '/per-worker'],
     ['/nowhere', '/'],
   ] as const)
@@ -53,6 +56,7 @@ test('keys of pages are told apart, and pages without an entry light the one abo
   assert.equal(railOf(pageOf('/jobs/job_1/graph')), '/jobs');
   assert.equal(railOf(pageOf('/closures/cl_1')), '/jobs');
   assert.equal(railOf(pageOf('/workers/worker:1')), '/tasks');
+  assert.equal(railOf(pageOf('/programs/prog_1')), '/programs');
   assert.equal(railOf(pageOf('/kv')), '/kv');
 });
 

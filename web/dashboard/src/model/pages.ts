@@ -27,6 +27,8 @@ export const PAGES = [
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
   { path: '/closures/*', title: 'Closure', topics: always },
+  { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: always },
+  { path: '/programs/*', title: 'Program', cluster: true, topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
   { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
@@ -80,7 +82,7 @@ function unescaped(text: string): string {
 // Which entry of the rail is lit: that of the page, or of the one it is reached from.
 export function railOf(page: Page): Path {
   if (page.rail) return page.path;
-  return page.path.startsWith('/workers') ? '/tasks' : '/jobs';
+  return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
 // Addresses as they were once lead where they led: a job was a parameter, and a closure a choice on the page of its job.

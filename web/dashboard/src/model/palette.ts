@@ -39,8 +39,9 @@ export function bestOf(all: Iterable<Found>, typed: string): Found[] {
 }
 
 // Ids are opened as they are: the server may know what no list shows.
-export function named(typed: string): { kind: 'job' | 'closure'; id: string } | null {
+export function named(typed: string): { kind: 'job' | 'closure' | 'program'; id: string } | null {
   const id = typed.trim().toLowerCase();
   if (/^job_[0-9a-f]{16}$/.test(id)) return { kind: 'job', id };
+  if (/^prog_[0-9a-f]{16}$/.test(id)) return { kind: 'program', id };
   return /^cl_[0-9a-f]{16}$/.test(id) ? { kind: 'closure', id } : null;
 }

@@ -1,0 +1,109 @@
+// Programs on the page, with ranks of real workers: what waits says why, ranks and their logs, attempts, what can be done.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+let browser;
+let cluster;
+let visited = [];
+
+before(async () => {
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+});
+after(async () => {
+  cluster?.end();
+  await browser?.close();
+});
+afterEach(async () => {
+  const faults = visited.flatMap((seen) => seen.faults);
+  for (const seen of visited) await seen.page.context().close();
+  visited = [];
+  assert.deepEqual(faults, []);
+});
+
+async function visitor(path) {
+  const seen = await WatchedPage.open(browser, cluster.url + path);
+  visited.push(seen);
+  await seen.reads('conn-state', /live/i);
+  return seen;
+}
+
+const inState = (seen, state) => seen.at('program', `[data-state="${state}"]`).waitFor();
+
+async function confirm(seen, deed) {
+  await seen.at(deed).click();
+  await seen.at('question-yes').click();
+  await seen.at('question').waitFor({ state: 'detached' });
+}
+
+test('without a program the list says how to begin one; one that waits says why, is found by ctrl-K, and is cancelled', async () => {
+  const seen = await visitor('/programs');
+  await seen.page.locator('#programs', { hasText: 'muster launch --tasks 2' }).waitFor();
+  const id = await cluster.program({ name: 'waits', command: ['true'], tasks: { worker: 2 } });
+  await seen.at('programs-row', `[data-program="${id}"][data-state="PENDING"]`).waitFor();
+  await seen.at('state-FAILED').click();
+  await seen.page.getByText('No program fits.').waitFor();
+
+  await seen.page.keyboard.press('Control+k');
+  await seen.at('palette').waitFor();
+  await seen.page.keyboard.type('WAITS');
+  await seen.at('palette-row', '[data-kind="program"]').click();
+  await seen.page.waitForURL(new RegExp(`/programs/${id}`));
+  await seen.reads('program-verdict', /no worker that takes programs is connected/);
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
+  assert.equal(await seen.at('stop-program').count(), 0);
+  await confirm(seen, 'forget-program');
+  await seen.page.waitForURL(/\/programs$/);
+});
+
+test('ranks are cells that keys reach, the log of one follows, a restart is another attempt', async () => {
+  cluster.worker(0, '--allow-programs');
+  cluster.worker(1, '--allow-programs');
+  const id = await cluster.program({
+    name: 'train', command: ['sh', '-c', 'echo "I am $RANK of $WORLD_SIZE"; exec sleep 600'], tasks: { worker: 4 },
+    env: { SECRET: 'hidden' }, restart_grace: '1s', grace: '1s',
+  });
+  const seen = await visitor(`/programs/${id}`);
+  await inState(seen, 'RUNNING');
+  await seen.reads('program-verdict', /4 of 4 ranks running/);
+  await seen.at('rank', '[data-state="RUNNING"]').nth(3).waitFor();
+  await seen.at('rank', '[data-rank="0"]').focus();
+  for (const key of ['ArrowRight', 'ArrowRight', 'Enter']) await seen.page.keyboard.press(key);
+  await seen.at('rank-detail', '[data-rank="2"]').waitFor();
+  assert.equal(new URL(seen.page.url()).searchParams.get('rank'), '2');
+  await seen.reads('rank-log', /I am 2 of 4/);
+  await seen.reads('rank-log-state', /live/);
+  const spec = await seen.at('spec').textContent();
+  assert.match(spec, /SECRET/);
+  assert.doesNotMatch(await seen.page.content(), /hidden</);
+
+  seen.mayRefuse = /\/logs\?/; // the log of an attempt is asked for until the page knows of the next one
+  await confirm(seen, 'restart-program');
+  await seen.at('attempt').nth(1).waitFor();
+  await seen.reads('attempt', /was stopped/);
+  await inState(seen, 'RUNNING');
+  await seen.reads('rank-log', /I am 2 of 4/);
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
+  await seen.reads('rank-log-state', /ended/);
+});
+
+test('one that failed says the first cause and its last lines, and is among the alerts', async () => {
+  const id = await cluster.program({ name: 'breaks', command: ['sh', '-c', 'if [ "$RANK" = 1 ]; then echo "no such column" >&2; exit 3; fi; exec sleep 600'], tasks: { worker: 2 }, grace: '1s' });
+  const seen = await visitor('/');
+  await seen.at('attention-item', '[data-kind="program-failed"]').waitFor();
+  await seen.reads('verdict', /Program breaks failed/);
+  await seen.at('attention-item', '[data-kind="program-failed"]').locator('a').first().click();
+  await inState(seen, 'FAILED');
+  await seen.reads('cause-stderr', /no such column/);
+  await seen.at('cause-rank').click();
+  await seen.at('rank-detail', '[data-rank="1"]').waitFor();
+  await seen.reads('rank-detail', /exit 3/);
+  await seen.at('rank', '[data-rank="1"][data-state="FAILED"]').waitFor();
+  assert.ok(seen.page.url().includes(id));
+});

@@ -1,0 +1,219 @@
+// Programs as REST tells them, and what is said of one in a line. Pure.
+
+import { count, plural } from '../format';
+import { quoted } from './commands';
+import type { Shape } from '../../parts/shape';
+
+export type ProgramState = 'PENDING' | 'STARTING' | 'RUNNING' | 'RESTARTING' | 'STOPPING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+export type RankState = 'STARTING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'STOPPED';
+
+export interface Cause {
+  kind: string;
+  rank?: number;
+  task?: string;
+  host?: string;
+  exit_status?: number;
+  signal?: number;
+  text: string;
+  stderr?: string[];
+}
+
+export interface ProgramTasks {
+  min: number;
+  max: number;
+  command?: string[];
+  resources?: Record<string, number>;
+  labels?: Record<string, string>;
+}
+
+export interface ProgramView {
+  id: string;
+  cluster: string;
+  name: string;
+  state: ProgramState;
+  attempt: number;
+  restarts: number;
+  ranks: number;
+  started: number;
+  alive: number;
+  created_ms: number;
+  finished_ms?: number;
+  waits_for?: string;
+  cause?: Cause;
+  command: string[];
+  tasks: Record<string, ProgramTasks>;
+  per_worker?: number;
+  env?: string[]; // names alone
+  working_dir?: string;
+  max_restarts: number;
+  grace_ms: number;
+  restart_grace_ms: number;
+  deadline_ms?: number;
+  priority?: number;
+  ends_with?: string[];
+  metadata?: Record<string, unknown>;
+  submitted_by?: string;
+  coordination_cluster?: string; // in which its ranks meet
+}
+
+export interface RankView {
+  rank: number;
+  task: string;
+  state: RankState;
+  worker: string;
+  host: string;
+  address: string;
+  pid?: number;
+  started_ms?: number;
+  ended_ms?: number;
+  exit_status?: number;
+  signal?: number;
+  not_started?: string;
+  out_of_memory?: boolean;
+  resources?: Record<string, number>;
+}
+
+export interface AttemptView {
+  attempt: number;
+  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED';
+  ranks: number;
+  hosts: number;
+  begun_ms: number;
+  running_ms?: number;
+  ended_ms?: number;
+  cause?: Cause;
+}
+
+type Look = readonly [shape: Shape, colour: string, word: string];
+
+export const PROGRAM_LOOKS: Record<ProgramState, Look> = {
+  PENDING: ['late', 'text-late', 'Pending'],
+  STARTING: ['restarting', 'text-restarting', 'Starting'],
+  RUNNING: ['running', 'text-running', 'Running'],
+  RESTARTING: ['restarting', 'text-restarting', 'Restarting'],
+  STOPPING: ['restarting', '', 'Stopping'],
+  SUCCEEDED: ['connected', 'text-connected', 'Succeeded'],
+  FAILED: ['error', 'text-error', 'Failed'],
+  CANCELLED: ['disconnected', '', 'Cancelled'],
+};
+
+export const RANK_LOOKS: Record<RankState, Look> = {
+  STARTING: PROGRAM_LOOKS.STARTING,
+  RUNNING: PROGRAM_LOOKS.RUNNING,
+  SUCCEEDED: PROGRAM_LOOKS.SUCCEEDED,
+  FAILED: PROGRAM_LOOKS.FAILED,
+  STOPPED: ['disconnected', '', 'Stopped'],
+};
+
+// A newer server may know more states than this page.
+export const lookOf = (looks: Readonly<Record<string, Look>>, state: string): Look => looks[state] ?? ['waiting', '', state];
+
+export const over = ({ state }: Pick<ProgramView, 'state'>): boolean => state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
+
+// How many ranks it asks for: "8", "4 to 8".
+export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
+  const all = Object.values(tasks);
+  const [least, most] = [all.reduce((n, t) => n + t.min, 0), all.reduce((n, t) => n + t.max, 0)];
+  return least === most ? count(least) : `${count(least)} to ${count(most)}`;
+}
+
+// Why it is as it is; empty where its state says all.
+export const reason = (p: Pick<ProgramView, 'waits_for' | 'cause'>): string => p.waits_for || p.cause?.text || '';
+
+// The page of a program begins with this.
+export function verdict(p: ProgramView): string {
+  const again = p.restarts > 0 ? ` after ${plural(p.restarts, 'restart')}` : '';
+  switch (p.state) {
+    case 'PENDING':
+    case 'RESTARTING':
+      return p.waits_for ? `Waits: ${p.waits_for}.` : p.state === 'PENDING' ? 'Waits for workers.' : `Attempt ${p.attempt} ends, and another follows.`;
+    case 'STARTING':
+      return `${count(p.started)} of ${plural(p.ranks, 'rank')} started.`;
+    case 'RUNNING':
+      return `${count(p.alive)} of ${plural(p.ranks, 'rank')} running${again}.`;
+    case 'STOPPING':
+      return `Its ranks are asked to end; ${count(p.alive)} of ${count(p.ranks)} go on.`;
+    case 'SUCCEEDED':
+      return `Succeeded${again}.`;
+    case 'FAILED':
+      return `Failed${again}.`;
+    case 'CANCELLED':
+      return `Cancelled${again}.`;
+    default:
+      return '';
+  }
+}
+
+// How a rank ended: "exit 1", "signal 9, out of memory"; empty while it has not.
+export function endOf(r: RankView): string {
+  if (r.not_started) return `not started: ${r.not_started}`;
+  if (!r.ended_ms) return '';
+  const how = r.signal ? `signal ${r.signal}` : `exit ${r.exit_status ?? 0}`;
+  return r.out_of_memory ? `${how}, out of memory` : how;
+}
+
+// "2 gpu, 1 tpu"
+export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string => Object.entries(r).map(([name, n]) => `${count(n)} ${name}`).join(', ');
+
+// How many ranks are in which state; what failed first.
+const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];
+export function byState(ranks: readonly RankView[]): [state: RankState, n: number][] {
+  const n = new Map<RankState, number>();
+  for (const { state } of ranks) n.set(state, (n.get(state) ?? 0) + 1);
+  return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
+}
+
+export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
+
+// As one would type it.
+export const commandLine = (words: readonly string[]): string => words.map((word) => (word === '' ? "''" : quoted(word))).join(' ');
+
+export function programCommands(p: ProgramView, origin: string): [what: string, line: string][] {
+  const id = quoted(p.id);
+  const url = ` --url ${quoted(origin)}`;
+  const lines: [string, string][] = [
+    ['look', `muster programs show ${id}${url}`],
+    ['its ranks, as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
+  ];
+  if (!over(p)) lines.push(['ask it to end', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
+  return lines;
+}
+
+// Where a key leads in a grid of `n` cells, `across` in a row; null: the key is not of the grid.
+export function stepTo(key: string, at: number, n: number, across: number): number | null {
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - across, ArrowDown: at + across, Home: 0, End: n - 1 }[key];
+  if (to === undefined) return null;
+  return to < 0 || to >= n ? at : to;
+}
+
+// What has been read of a rank's log: the newest part.
+export interface RankLog {
+  known: boolean;
+  offset: number;
+  data: string;
+  next_offset: number;
+  size: number;
+  complete: boolean;
+}
+export interface Tail {
+  text: string;
+  cut: boolean; // something came before
+  next: number;
+  known: boolean;
+  complete: boolean;
+}
+const TAIL_MAX = 200_000; // characters that are shown
+
+export function followed(before: Tail | null, log: RankLog): Tail {
+  const gap = before !== null && log.offset !== before.next; // the server no longer has what is between
+  const text = (before && !gap ? before.text : '') + log.data;
+  const whole = text.length <= TAIL_MAX;
+  const begin = whole ? 0 : text.indexOf('\n', text.length - TAIL_MAX) + 1 || text.length - TAIL_MAX;
+  return {
+    text: text.slice(begin),
+    cut: !whole || (before && !gap ? before.cut : log.offset > 0),
+    next: log.next_offset,
+    known: log.known,
+    complete: log.complete && log.next_offset >= log.size,
+  };
+}

@@ -1,0 +1,111 @@
+// What was submitted as a program, and its attempts.
+
+import { count, moment, plural, span } from '../model/format';
+import { commandLine, resourcesOf, type AttemptView, type ProgramView } from '../model/rest/programs';
+import { Fact } from '../parts/fact';
+import { Panel } from '../parts/panel';
+import { Ago, Span } from '../parts/when';
+
+const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped' };
+
+export function Attempts({ all }: { all: readonly AttemptView[] }) {
+  return (
+    <Panel id="attempts" title="Attempts" note="the newest first" span={8}>
+      {all.length === 0 ? (
+        <p class="calm">None yet.</p>
+      ) : (
+        <div class="scrolls" tabIndex={0} role="region" aria-label="Table of attempts">
+          <table class="table" data-testid="attempts">
+            <thead>
+              <tr>
+                <th>Attempt</th>
+                <th>How</th>
+                <th>Size</th>
+                <th>Where</th>
+                <th>Began</th>
+                <th>Took</th>
+                <th>Cause</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...all].reverse().map((a) => (
+                <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
+                  <td>{a.attempt}</td>
+                  <td class={a.end === 'FAILED' || a.end === 'LOST' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
+                  <td>{plural(a.ranks, 'rank')}</td>
+                  <td>{plural(a.hosts, 'host')}</td>
+                  <td>
+                    <span title={a.running_ms ? `all ranks had started ${moment(a.running_ms)}` : undefined}>
+                      <Ago ms={a.begun_ms} />
+                    </span>
+                  </td>
+                  <td>
+                    <Span from={a.begun_ms} to={a.ended_ms ?? 0} />
+                  </td>
+                  <td class="wrap">
+                    <bdi>{a.cause?.text ?? ''}</bdi>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+export function Spec({ p }: { p: ProgramView }) {
+  return (
+    <Panel id="spec" title="What was submitted" span={4}>
+      <div data-testid="spec">
+        <pre class="log mono stderr" tabIndex={0} aria-label="Command">
+          <bdi>{commandLine(p.command)}</bdi>
+        </pre>
+        <dl class="facts-line">
+          {Object.entries(p.tasks).map(([type, t]) => (
+            <Fact key={type} name={type}>
+              {t.min === t.max ? count(t.min) : `${count(t.min)} to ${count(t.max)}`}
+              {t.resources && ` × ${resourcesOf(t.resources)}`}
+              {t.labels && ` on ${Object.entries(t.labels).map(([name, value]) => `${name}=${value}`).join(', ')}`}
+              {t.command && (
+                <code class="wrap">
+                  {' '}
+                  <bdi>{commandLine(t.command)}</bdi>
+                </code>
+              )}
+            </Fact>
+          ))}
+          {!!p.per_worker && <Fact name="per worker at most">{p.per_worker}</Fact>}
+          {!!p.priority && <Fact name="priority">{p.priority}</Fact>}
+          <Fact name="grace">{span(p.grace_ms)}</Fact>
+          {p.working_dir && (
+            <Fact name="working directory">
+              <bdi class="mono">{p.working_dir}</bdi>
+            </Fact>
+          )}
+          {p.ends_with && (
+            <Fact name="ends with">
+              <bdi>{p.ends_with.join(', ')}</bdi>
+            </Fact>
+          )}
+          {p.env && (
+            <Fact name="environment, names alone">
+              <bdi class="mono">{p.env.join(', ')}</bdi>
+            </Fact>
+          )}
+          {Object.entries(p.metadata ?? {}).map(([name, value]) => (
+            <Fact key={name} name={name}>
+              <bdi class="wrap">{typeof value === 'string' ? value : JSON.stringify(value)}</bdi>
+            </Fact>
+          ))}
+          {p.submitted_by && (
+            <Fact name="submitted by">
+              <bdi>{p.submitted_by}</bdi>
+            </Fact>
+          )}
+        </dl>
+      </div>
+    </Panel>
+  );
+}
