@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <system_error>
+#include <vector>
 
 #include "process/file_descriptor.hpp"
 
@@ -30,20 +31,22 @@ bool clone_file(fs::path const& from, fs::path const& to) {
   return false;
 }
 
+void give(fs::path const& made, std::pair<uid_t, gid_t> owner) {
+  if (::lchown(made.c_str(), owner.first, owner.second) != 0)
+    throw std::system_error(errno, std::generic_category(), made.string());
+}
+
 }  // namespace
 
 void copy_tree(fs::path const& from, fs::path const& to,
                std::optional<std::pair<uid_t, gid_t>> owner) {
-  auto const own = [&owner](fs::path const& made) {
-    if (owner && ::lchown(made.c_str(), owner->first, owner->second) != 0)
-      throw std::system_error(errno, std::generic_category(), made.string());
-  };
+  std::vector<fs::path> all;  // that were made
   auto const make_directory = [](fs::path const& at) {
     fs::create_directories(at);
     fs::permissions(at, fs::perms(0755));
   };
-  make_directory(to);
-  own(to);
+  fs::create_directories(to);
+  fs::permissions(to, fs::perms(0700));
   bool clones = true;  // one file system is asked once
   for (auto it = fs::recursive_directory_iterator(from); it != fs::end(it); ++it) {
     auto const made = to / it->path().lexically_relative(from);
@@ -55,8 +58,13 @@ void copy_tree(fs::path const& from, fs::path const& to,
       clones = clones && clone_file(it->path(), made);
       if (!clones) fs::copy_file(it->path(), made);
     }
-    own(made);
+    all.push_back(made);
   }
+  // Nothing is given away before all is there, and of each directory what is in it first: whose it
+  // is could put a link in its place meanwhile, and this process may be root.
+  for (auto made = all.rbegin(); owner && made != all.rend(); ++made) give(*made, *owner);
+  fs::permissions(to, fs::perms(0755));
+  if (owner) give(to, *owner);
 }
 
 }  // namespace muster

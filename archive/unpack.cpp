@@ -76,7 +76,7 @@ class unpacker {
     archive_entry_xattr_clear(entry);
     archive_entry_set_fflags(entry, 0, 0);
     check(archive_write_header(disk_.get(), entry), disk_.get());
-    if (type == AE_IFREG) take_content(name);
+    if (type == AE_IFREG) take_content(name, static_cast<std::uint64_t>(archive_entry_size(entry)));
     check(archive_write_finish_entry(disk_.get()), disk_.get());
   }
 
@@ -112,8 +112,8 @@ class unpacker {
   }
 
   // As far as a file reaches, also where it has holes.
-  void take_content(std::string const& name) {
-    std::uint64_t end = 0;
+  void take_content(std::string const& name, std::uint64_t size) {
+    std::uint64_t end = size;  // a hole at the end comes with no block
     for (;;) {
       void const* bytes = nullptr;
       std::size_t n = 0;

@@ -58,7 +58,7 @@ json::value code_upload::submit(rest& server, std::string const& body, bool once
   try {
     return post();
   } catch (request_error const& e) {
-    if (e.end().field != "upload") throw;
+    if (e.end().field != "upload" || e.end().status != 422) throw;
   }
   put(server);
   return post();

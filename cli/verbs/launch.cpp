@@ -12,6 +12,10 @@
 namespace muster::cli {
 namespace {
 
+struct launch_times {
+  std::optional<duration> grace, restart_grace, deadline, notice;
+};
+
 struct launch_verb_options {
   rest_options rest;
   launch_tasks tasks;
@@ -19,7 +23,7 @@ struct launch_verb_options {
   std::int64_t priority = 0;
   std::string name, cluster, working_dir, upload, key;
   std::vector<std::string> env, ends_with, metadata;
-  std::optional<duration> grace, restart_grace, deadline, notice;
+  launch_times times;
   bool detach = false;
   CLI::App const* verb = nullptr;
   std::vector<std::string> const* literal = nullptr;
@@ -64,10 +68,10 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
   if (o.priority != 0) body["priority"] = o.priority;
-  span("grace", o.grace);
-  span("restart_grace", o.restart_grace);
-  span("deadline", o.deadline);
-  span("notice", o.notice);
+  span("grace", o.times.grace);
+  span("restart_grace", o.times.restart_grace);
+  span("deadline", o.times.deadline);
+  span("notice", o.times.notice);
   if (o.spares > 0) body["spares"] = o.spares;
   object("env", named_texts("--env", "NAME=VALUE", o.env));
   object("metadata", named_texts("--metadata", "KEY=VALUE", o.metadata));
@@ -102,10 +106,12 @@ void add_times(CLI::App& verb, launch_verb_options& o) {
   add_value(verb, "--max-restarts", o.max_restarts, "N",
             "After a failure all start again, so often (0)");
   add_value(verb, "--priority", o.priority, "N", "The higher is placed first (0)");
-  add_duration(verb, "--grace", o.grace, "From SIGTERM to SIGKILL (10s)");
-  add_duration(verb, "--restart-grace", o.restart_grace, "The same before it starts again (1s)");
-  add_duration(verb, "--deadline", o.deadline, "Not ended so long from now on, it has failed");
-  add_duration(verb, "--notice", o.notice, "Asked to end so long before the deadline");
+  add_duration(verb, "--grace", o.times.grace, "From SIGTERM to SIGKILL (10s)");
+  add_duration(verb, "--restart-grace", o.times.restart_grace,
+               "The same before it starts again (1s)");
+  add_duration(verb, "--deadline", o.times.deadline,
+               "Not ended so long from now on, it has failed");
+  add_duration(verb, "--notice", o.times.notice, "Asked to end so long before the deadline");
   add_value(verb, "--spares", o.spares, "N",
             "Further places that are put by, for a host that is lost (0)");
   add_list(verb, "--ends-with", o.ends_with, "TYPE|TASK",

@@ -60,6 +60,7 @@ class rank_table {
   /// Adds what the server has not been told, up to about `bytes_max`.
   void report(v1::RankReports& to, std::size_t bytes_max);
   bool reports() const { return !untold_.empty(); }
+  bool alive() const { return alive_ > 0; }
   bool settled() const { return alive_ == 0 && untold_.empty(); }
 
  private:

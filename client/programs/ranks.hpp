@@ -34,6 +34,7 @@ class ranks final : public rank_side {
     tunnels_.end();
   }
   bool settled() const override { return table_.settled(); }
+  bool alive() const override { return table_.alive(); }
 
  private:
   /// Reads of logs that are under way or wait to be sent.

@@ -66,17 +66,18 @@ void spool::forget_oldest(std::set<attempt_name> const& in_use) const {
   std::error_code ignored;
   for (auto const& entry : fs::directory_iterator(root_ / "logs", ignored))
     all.emplace_back(entry.last_write_time(ignored), entry.path().filename());
-  if (all.size() <= attempts_max) return;
+  if (all.size() <= works_max) return;
   std::sort(all.begin(), all.end());
-  all.resize(all.size() - attempts_max);
-  std::erase_if(all, [&](auto const& one) {
+  auto const is_in_use = [&](fs::path const& name) {
     return std::any_of(in_use.begin(), in_use.end(), [&](attempt_name const& a) {
-      return directories_of(a.first, a.second).logs.filename() == one.second;
+      return directories_of(a.first, a.second).logs.filename() == name;
     });
-  });
-  for (auto const& [when, name] : all) {
-    fs::remove_all(root_ / "logs" / name, ignored);
+  };
+  for (std::size_t i = 0; i + works_max < all.size(); ++i) {
+    auto const& name = all[i].second;
+    if (is_in_use(name)) continue;
     fs::remove_all(root_ / "work" / name, ignored);
+    if (i + attempts_max < all.size()) fs::remove_all(root_ / "logs" / name, ignored);
   }
 }
 

@@ -16,6 +16,8 @@ namespace muster {
 class spool {
  public:
   static constexpr std::size_t attempts_max = 32;
+  /// Working directories of so many of them, which may have a copy of an upload for each rank.
+  static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
   /// `directory` empty: one of its own among temporary files, which goes with this object. Errors:

@@ -6,6 +6,7 @@
 #include <future>
 #include <random>
 #include <set>
+#include <stdexcept>
 
 #include "client/link/server_list.hpp"
 #include "client/log.hpp"
@@ -76,13 +77,15 @@ void tunnels::follow(std::string const& server) {
 
 void tunnels::begin() {
   if (engine_) return;
-  engine_ = client_engine::shared();
-  poller_ = std::make_unique<coro::socket_poller>();
+  auto engine = client_engine::shared();
+  auto poller = std::make_unique<coro::socket_poller>();
   auto const fail = [](std::string_view, std::exception_ptr error) {
     std::rethrow_exception(error);
   };
-  tasks_ = std::make_unique<coro::task_group>(engine_->context().get_executor(),
+  tasks_ = std::make_unique<coro::task_group>(engine->context().get_executor(),
                                               options_.tunnels_max + doors_max, fail);
+  poller_ = std::move(poller);
+  engine_ = std::move(engine);
 }
 
 std::string tunnels::open(std::uint64_t program, std::uint32_t attempt) {
@@ -90,8 +93,9 @@ std::string tunnels::open(std::uint64_t program, std::uint32_t attempt) {
   auto it = doors_.find({program, attempt});
   if (it == doors_.end()) {
     auto made = std::make_shared<door>(*poller_, program, attempt);
+    if (doors_.size() >= doors_max || !tasks_->spawn("door of a program", accept(made)))
+      throw std::runtime_error(std::to_string(doors_max) + " attempts have one here, the limit");
     it = doors_.emplace(std::pair(program, attempt), std::move(made)).first;
-    tasks_->spawn("door of a program", accept(it->second));
   }
   return "127.0.0.1:" + std::to_string(it->second->acceptor.local_endpoint().port());
 }
@@ -129,7 +133,7 @@ coro::task<void> tunnels::accept(std::shared_ptr<door> at) {
     if (!at->acceptor.is_open()) co_return;
     if (failed)
       co_await pause.wait_for(accept_pause);
-    else
+    else if (tunnels_ < options_.tunnels_max)  // else it is closed
       tasks_->spawn("tunnel of a rank", carry(at, std::move(socket)));
   }
 }
@@ -156,6 +160,7 @@ coro::task<void> tunnels::carry(std::shared_ptr<door> at, tcp::socket socket) {
     return stub.PrepareAsyncOpen(context, queue);
   };
   at->calls.insert(&call);
+  ++tunnels_;
   v1::TunnelBytes message;
   auto& open = *message.mutable_open();
   open.set_program(at->program);
@@ -175,6 +180,7 @@ coro::task<void> tunnels::carry(std::shared_ptr<door> at, tcp::socket socket) {
   }
   auto const status = co_await call.finish();
   at->calls.erase(&call);
+  --tunnels_;
   if (answered) co_return;
   log(log_level::debug, "no tunnel to " + dialled_ + ": " + status.error_message());
   if (channel_ == over) channel_.reset();

@@ -41,7 +41,7 @@ class tunnels {
   void follow(std::string const& server);
 
   /// Gives the attempt's "127.0.0.1:port", which is opened if need be. Errors:
-  /// boost::system::system_error, the system refuses.
+  /// boost::system::system_error, the system refuses; std::runtime_error, too many.
   std::string open(std::uint64_t program, std::uint32_t attempt);
   /// The port and what came over it. Harmless when it is not open.
   void close(std::uint64_t program, std::uint32_t attempt);
@@ -62,6 +62,7 @@ class tunnels {
   std::string servers_, dialled_;           // whom, and which one of them
   std::shared_ptr<grpc::Channel> channel_;  // null: it is made when it is needed
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<door>> doors_;
+  std::size_t tunnels_ = 0;  // under way
   // The following from the first door on.
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<coro::socket_poller> poller_;

@@ -66,7 +66,7 @@ class download {
 };
 
 grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
-                      std::string const& hash, std::filesystem::path const& to) {
+                      std::string const& hash, std::filesystem::path const& to, bool& came) {
   download got(to);
   v1::GetBlob asked;
   asked.set_sha256(hash);
@@ -79,6 +79,7 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
       if (!std::exchange(began, true)) size = piece.size();
       if (size > archive_bytes_max || got.size() + piece.data().size() > size) break;
       error = got.add(piece.data());
+      came = true;
       whole = got.size() == size;
     }
   }
@@ -94,7 +95,8 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
 
 }  // namespace
 
-grpc::Status upload_fetch::once(std::string const& hash, std::filesystem::path const& to) {
+grpc::Status upload_fetch::once(std::string const& hash, std::filesystem::path const& to,
+                                bool& came) {
   grpc::ClientContext context;
   add_token(context, token_);
   context.set_deadline(std::chrono::system_clock::now() + transfer_limit);
@@ -111,14 +113,16 @@ grpc::Status upload_fetch::once(std::string const& hash, std::filesystem::path c
     }
   } const over{*this};
   auto const calls = v1::BlobService::NewStub(make_channel(server_, tls_));
-  return call_get(*calls, context, absl::HexStringToBytes(hash), to);
+  return call_get(*calls, context, absl::HexStringToBytes(hash), to, came);
 }
 
 void upload_fetch::run(std::string const& hash, std::filesystem::path const& to) {
-  auto const end = clock::now() + patience;
+  auto end = clock::now() + patience;
   for (;;) {
-    auto const ended = once(hash, to);
+    bool came = false;
+    auto const ended = once(hash, to, came);
     if (ended.ok()) return;
+    if (came) end = clock::now() + patience;
     std::unique_lock held(mutex_);
     if (!may_pass(ended.error_code()) || clock::now() + pause > end || cancelled_)
       throw std::runtime_error("upload " + hash + " cannot be had from " + server_ + ": " +

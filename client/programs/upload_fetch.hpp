@@ -27,7 +27,8 @@ class upload_fetch {
   bool cancelled();
 
  private:
-  grpc::Status once(std::string const& hash, std::filesystem::path const& to);
+  /// `came`: some of it.
+  grpc::Status once(std::string const& hash, std::filesystem::path const& to, bool& came);
 
   std::string const server_;
   tls_options const tls_;

@@ -45,6 +45,8 @@ class rank_side {
   virtual void end() = 0;
   /// Nothing is alive, and all ends of this stream are told.
   virtual bool settled() const = 0;
+  /// A rank is alive, or is about to be.
+  virtual bool alive() const = 0;
 };
 
 }  // namespace muster

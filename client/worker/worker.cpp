@@ -183,7 +183,7 @@ class worker::runtime {
   // Now, or since it was asked last: what is done at once is seen by the count alone.
   bool was_busy() {
     auto const before = std::exchange(received_, current_ ? current_->received() : 0);
-    return received_ != before || !held_.empty() || (ranks_ && !ranks_->settled());
+    return received_ != before || !held_.empty() || (ranks_ && ranks_->alive());
   }
 
   void leave_idle() {

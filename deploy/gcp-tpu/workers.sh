@@ -7,6 +7,8 @@
 #     --metadata=muster-tpu=v4,muster-server=10.128.0.2:8476
 #   muster launch --tasks 4 --resource tpu=4 --label slice=v4 -- python3 /opt/train.py
 #
+# Startup scripts run as root, so ranks have the rights of the user of --program-user, which is made
+# here: with root's they could read the worker's token.
 # The hosts need the muster program, and what programs run. The server:
 #   muster serve --grpc 0.0.0.0:8476 --data-dir /var/lib/muster/data --auth on
 # with a worker's token in /etc/muster/worker.token of the hosts. A host that is stopped, as for
@@ -30,5 +32,7 @@ memory=$(awk '/^MemTotal:/ { print int($2 / 1024) }' /proc/meminfo)
 resources=(--resource "cpu=$(nproc)" --resource "memory=$memory")
 ((!${#chips[@]})) || resources+=(--resource "tpu=${#chips[@]}")
 
-exec muster worker --server "$server" --allow-programs --host "$tpu-$worker" --index "$worker" \
+id -u muster-ranks >/dev/null 2>&1 || useradd --create-home --shell /usr/sbin/nologin muster-ranks
+
+exec muster worker --server "$server" --allow-programs --program-user muster-ranks --host "$tpu-$worker" --index "$worker" \
   --token-file /etc/muster/worker.token --label "slice=$tpu" --idle-timeout 0 "${resources[@]}"

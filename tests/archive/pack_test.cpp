@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "archive/copy_tree.hpp"
 #include "archive/unpack.hpp"
@@ -128,6 +129,20 @@ TEST(copy_tree, a_copy_may_be_changed_and_the_first_one_stays) {
   std::ofstream(copy / "link", std::ios::app) << "three";
   EXPECT_EQ(read_file(t.root / "a/file"), "one");
   EXPECT_EQ(read_file(copy / "a/file"), "twothree");
+}
+
+// Who owns a directory can put a link in the place of one in it, through which root would write.
+TEST(copy_tree, nothing_is_given_away_before_all_is_there) {
+  tree t;
+  t.write("a/file", "one");
+  ASSERT_EQ(::mkfifo((t.root / "pipe").c_str(), 0600), 0);  // cannot be copied
+  auto const copy = t.at / "copy";
+  std::pair<uid_t, gid_t> const nobody{65'534, 65'534};
+  EXPECT_ANY_THROW(copy_tree(t.root, copy, nobody));
+  struct stat about {};
+  ASSERT_EQ(::stat(copy.c_str(), &about), 0);
+  EXPECT_EQ(about.st_uid, ::geteuid());
+  EXPECT_EQ(about.st_mode & 0777, 0700u);
 }
 
 }  // namespace

@@ -169,7 +169,11 @@ TEST(spool, forgets_the_oldest_attempts_but_none_in_use) {
   }
   EXPECT_TRUE(std::filesystem::exists(s.directories_of(1, 1).work));
   EXPECT_FALSE(std::filesystem::exists(s.directories_of(1, 2).work));
-  EXPECT_TRUE(std::filesystem::exists(s.directories_of(1, spool::attempts_max + 5).work));
+  auto const last = spool::attempts_max + 5;
+  EXPECT_TRUE(std::filesystem::exists(s.directories_of(1, last).work));
+  EXPECT_FALSE(std::filesystem::exists(s.directories_of(1, last - spool::works_max).work))
+      << "they may have a copy of an upload for each rank";
+  EXPECT_TRUE(std::filesystem::exists(s.directories_of(1, last - spool::works_max).logs));
 }
 
 TEST(spool, a_directory_that_was_given_stays) {

@@ -58,14 +58,11 @@ void copy_waiting(server::hub& h, pool_facts& p) {
 }
 
 void copy_programs(server::hub& h, pool_facts& p) {
-  auto const in_state = [&h](core::program_state s) {
-    return h.state().programs().list({}, pool_facts::programs_max, s);
-  };
-  for (auto const& one : in_state(core::program_state::failed))
-    if (one.finished + end_is_news > h.now())
-      p.failed_programs.push_back(
-          {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
-  for (auto const& one : in_state(core::program_state::pending))
+  auto const& all = h.state().programs();
+  for (auto const& one : all.failed_since(h.now() - end_is_news, pool_facts::programs_max))
+    p.failed_programs.push_back(
+        {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
+  for (auto const& one : all.list({}, pool_facts::programs_max, core::program_state::pending))
     p.waiting_programs.push_back({one.id, one.spec.name, one.waits_for, one.created});
 }
 

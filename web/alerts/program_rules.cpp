@@ -51,14 +51,14 @@ void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
   if (long_ago.size() > programs_singly) {
     auto item = about_many({.rule = "programs-wait"}, long_ago, "PENDING", p);
     item.severity = alert_severity::warning;
-    item.title = plural(long_ago.size(), "program") + " wait for workers";
+    item.title = plural(long_ago.size(), "program") + " wait";
     item.since = long_ago.back().since;
     return out.push_back(std::move(item));
   }
   for (auto const& one : long_ago) {
     alert item{.rule = "program-waits", .subject = core::text(one.id)};
     item.severity = alert_severity::warning;
-    item.title = "Program " + one.name + " waits for workers";
+    item.title = "Program " + one.name + " waits";
     item.detail = one.text;
     item.since = one.since;
     item.link = program_page(one, p);

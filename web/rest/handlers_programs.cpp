@@ -69,9 +69,15 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     p->field = "command";
     co_return problem_response(*p);
   }
-  if (auto const p = co_await check_upload(context, request->spec.upload))
-    co_return problem_response(*p);
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
+  auto known = in_pool(request->cluster, [request](server::hub& h) {
+    return h.state().programs().has_key(request->spec.submitted_by, request->spec.idempotency_key);
+  });
+  auto const again = co_await context.engine.on_engine(std::move(known));
+  if (!again) co_return problem_response(to_problem(again.error()));
+  if (!*again)
+    if (auto const p = co_await check_upload(context, request->spec.upload))
+      co_return problem_response(*p);
   using answer_type = muster::result<submitted_program>;
   auto work = [request](server::hub& h, answer_handle<answer_type> const& slot) {
     core::submit_program e;
@@ -90,29 +96,6 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 
-bool program_has(core::program_view const& p, std::string const& text) {
-  return text.empty() || lower(p.spec.name).find(text) != std::string::npos ||
-         core::text(p.id).find(text) != std::string::npos;
-}
-
-// The newest of which the name or the id has the text; the last id that was looked at, or none when
-// there are no more.
-core::page<core::program_view, core::program_id> programs_with(
-    core::programs::controller const& all, core::program_id before, std::size_t limit,
-    std::optional<core::program_state> s, std::string const& text) {
-  core::page<core::program_view, core::program_id> page;
-  page.next = before;
-  while (page.next && page.items.size() < limit) {
-    auto const wanted = limit - page.items.size();
-    auto some = all.list(*page.next, wanted, s);
-    page.next.reset();
-    if (some.size() == wanted) page.next = some.back().id;
-    for (auto& p : some)
-      if (program_has(p, text)) page.items.push_back(std::move(p));
-  }
-  return page;
-}
-
 coro::task<response> list_programs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
@@ -120,9 +103,11 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
   std::optional<core::program_state> state;
   for (std::size_t i = 0; i < core::program_states; ++i)
     if (equal_ignoring_case(query.text("state"), states[i])) state = core::program_state(i);
-  auto work = [before, limit, state, text = lower(query.text("q"))](server::hub& h) {
-    auto page = programs_with(h.state().programs(), before, limit, state, text);
+  auto work = [before, limit, state, text = std::string(query.text("q"))](server::hub& h) {
+    core::page<core::program_view, core::program_id> page;
+    page.items = h.state().programs().list(before, limit, state, text);
     for (auto& p : page.items) name_clusters(h, p);
+    if (page.items.size() == limit) page.next = page.items.back().id;
     return page;
   };
   return look(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});

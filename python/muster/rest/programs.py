@@ -39,6 +39,7 @@ class ProgramWords(TypedDict, total=False):
     deadline: Union[float, str]
     notice: Union[float, str]
     spares: int
+    upload: str
     priority: int
     ends_with: Sequence[str]
     idempotency_key: str

@@ -71,8 +71,16 @@ class controller {
   result<std::vector<rank_view>> ranks(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
   /// The newest first, ids below `before` (0: from the newest), of a state or of all.
+  /// `text`: in the name, whatever the case, or in the id; empty: all.
   std::vector<program_view> list(program_id before, std::size_t limit,
-                                 std::optional<program_state> state) const;
+                                 std::optional<program_state> state,
+                                 std::string_view text = {}) const;
+  /// Those that failed after `since`, the last one first.
+  std::vector<program_view> failed_since(time_point since, std::size_t limit) const;
+  /// A submission with this key would get a program that is known.
+  bool has_key(std::string const& submitted_by, std::string const& key) const {
+    return table_.with_key(submitted_by, key) != nullptr;
+  }
   program_counts counts() const;
   /// Those of one submitter that have not ended.
   std::uint64_t unfinished_of(std::string_view submitter) const;

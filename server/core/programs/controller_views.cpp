@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "server/core/programs/controller.hpp"
 
 namespace muster::core::programs {
@@ -35,13 +36,13 @@ std::string controller::waits_for(program const& p) const {
     return "no worker that unpacks uploads is connected";
   auto const least = least_ranks(*p.spec);
   auto const of = " of its " + counted(least, "rank");
-  auto const fit = "there is room for " + std::to_string(p.would_fit) + of + " on the " +
+  auto const fit = "there is room for " + std::to_string(p.room.would_fit) + of + " on the " +
                    counted(hosts, "worker") +
                    (hosts == 1 ? " that takes programs" : " that take programs");
-  if (p.pauses) return "a pause before it starts again";
-  if (p.lacks_ports)
+  if (p.room.pauses) return "a pause before it starts again";
+  if (p.room.lacks_ports)
     return "too few ports of its workers' --program-ports are free, or have rested for a minute";
-  if (!p.fits_when_idle) return fit + "; even idle, they have no room for all";
+  if (!p.room.fits_when_idle) return fit + "; even idle, they have no room for all";
   return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
 }
 
@@ -87,14 +88,29 @@ result<std::vector<program_attempt_view>> controller::attempts_of(program_id id)
 }
 
 std::vector<program_view> controller::list(program_id before, std::size_t limit,
-                                           std::optional<program_state> state) const {
+                                           std::optional<program_state> state,
+                                           std::string_view wanted) const {
   auto const& all = table_.all();
+  auto const small = lower(wanted);
+  auto const has_text = [&](program const& p) {
+    return small.empty() || lower(p.spec->name).find(small) != std::string::npos ||
+           text(p.id).find(small) != std::string::npos;
+  };
   auto it = before == program_id{} ? all.end() : all.lower_bound(before);
   std::vector<program_view> views;
   while (it != all.begin() && views.size() < limit) {
-    --it;
-    if (!state || it->second.state == *state) views.push_back(view_of(it->second));
+    auto const& p = (--it)->second;
+    if ((!state || p.state == *state) && has_text(p)) views.push_back(view_of(p));
   }
+  return views;
+}
+
+std::vector<program_view> controller::failed_since(time_point since, std::size_t limit) const {
+  std::vector<program_view> views;
+  auto const& all = table_.ended();
+  for (auto it = all.rbegin(); it != all.rend() && it->first > since && views.size() < limit; ++it)
+    if (auto const& p = *table_.find(it->second); p.state == program_state::failed)
+      views.push_back(view_of(p));
   return views;
 }
 

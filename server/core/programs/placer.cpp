@@ -13,23 +13,23 @@ bool placer::start(program& p, time_point now) {
   spares_.release(p);
   auto f = look(p, now, fleet::amounts::free, true);
   auto where = programs::place(*p.spec, f.rooms);
-  p.fits_when_idle = true;
-  p.lacks_ports = false;
+  p.room.fits_when_idle = true;
+  p.room.lacks_ports = false;
   if (where.ranks.empty()) {
-    p.would_fit = where.would_fit;
+    p.room.would_fit = where.would_fit;
     if (!programs::place(*p.spec, look(p, now, fleet::amounts::all, true).rooms).ranks.empty())
       return false;
     f = look(p, now, fleet::amounts::free, false);
     where = programs::place(*p.spec, f.rooms);
-    p.would_fit = where.would_fit;
+    p.room.would_fit = where.would_fit;
     if (where.ranks.empty()) {
-      p.fits_when_idle =
+      p.room.fits_when_idle =
           !programs::place(*p.spec, look(p, now, fleet::amounts::all, false).rooms).ranks.empty();
       return false;
     }
   }
-  p.lacks_ports = !attempts_.begin(p, where, f.hosts, now);
-  if (p.lacks_ports) return false;
+  p.room.lacks_ports = !attempts_.begin(p, where, f.hosts, now);
+  if (p.room.lacks_ports) return false;
   course_.begun(p);
   spares_.want(p);
   return true;
@@ -85,9 +85,9 @@ void placer::release() {
 void placer::note_times(std::vector<program*> const& waiting, time_point now) {
   wake_ = never;
   for (auto* p : waiting) {
-    p->pauses = p->not_before > now;
-    if (p->pauses) wake_ = std::min(wake_, p->not_before);
-    if (p->lacks_ports) wake_ = std::min(wake_, now + looks_for_ports);
+    p->room.pauses = p->not_before > now;
+    if (p->room.pauses) wake_ = std::min(wake_, p->not_before);
+    if (p->room.lacks_ports) wake_ = std::min(wake_, now + looks_for_ports);
   }
 }
 
@@ -120,7 +120,7 @@ void placer::place(time_point now) {
   for (; passed <= others && tries < tries_max; ++passed) {
     auto* const p = waiting[passed == 0 ? 0 : 1 + (turn_ + passed - 1) % others];
     if (p->not_before > now || p->lacks_upload() || start(*p, now)) continue;
-    if (reserved_for_ == program_id{} && p->fits_when_idle) reserve(*p, now);
+    if (reserved_for_ == program_id{} && p->room.fits_when_idle) reserve(*p, now);
     ++tries;
   }
   next_look_ = now + between_looks;

@@ -54,6 +54,14 @@ struct attempt {
   program_attempt_view about{};
 };
 
+/// When workers were last looked for.
+struct room_found {
+  std::uint32_t would_fit = 0;
+  bool fits_when_idle = false;
+  bool pauses = false;
+  bool lacks_ports = false;
+};
+
 struct program {
   program_id id{};
   std::shared_ptr<program_spec const> spec;
@@ -70,11 +78,7 @@ struct program {
   time_point not_before{};          // the next attempt
   time_point deadline = never;      // when it is asked to end for it
   std::vector<stream_id> spares{};  // workers where a place is put by; see spares.hpp
-  // When workers were last looked for.
-  std::uint32_t would_fit = 0;
-  bool fits_when_idle = false;
-  bool pauses = false;
-  bool lacks_ports = false;
+  room_found room{};
   bool upload_there = false;  // its blob, which whoever submits has looked for
 
   bool lacks_upload() const { return !spec->upload.empty() && !upload_there; }

@@ -13,7 +13,8 @@ bool serves(program_spec const& spec, std::string const& type, std::uint32_t ind
                       [&](std::string const& named) { return named == type || named == task; });
 }
 
-program* program_table::with_key(std::string const& submitted_by, std::string const& chosen) {
+program const* program_table::with_key(std::string const& submitted_by,
+                                       std::string const& chosen) const {
   if (chosen.empty()) return nullptr;
   auto const it = by_key_.find({submitted_by, chosen});
   return it == by_key_.end() ? nullptr : &all_.at(it->second);
@@ -56,7 +57,7 @@ void program_table::finished(program const& p, std::vector<program_id>& gone) {
 
 void program_table::forget(program_id id) {
   auto const& p = all_.at(id);
-  check(ended(p.state), "a program that goes on is not forgotten");
+  check(core::ended(p.state), "a program that goes on is not forgotten");
   if (!p.spec->idempotency_key.empty()) by_key_.erase(key_of(p));
   ended_.erase({p.finished, id});
   all_.erase(id);

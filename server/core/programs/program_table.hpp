@@ -19,7 +19,7 @@ class program_table {
   explicit program_table(program_limits const& limits) : limits_(limits) {}
 
   /// None: no program was submitted with this key.
-  program* with_key(std::string const& submitted_by, std::string const& chosen);
+  program const* with_key(std::string const& submitted_by, std::string const& chosen) const;
   /// RESOURCE_EXHAUSTED: too many that have not ended.
   status room() const;
   /// REQUIRES: room(), the id is new, its key is not known.
@@ -36,6 +36,8 @@ class program_table {
   void note(program const& p);  // after any change of whether it waits
 
   std::map<program_id, program> const& all() const { return all_; }
+  /// Those that have ended, by when they did.
+  std::set<std::pair<time_point, program_id>> const& ended() const { return ended_; }
 
  private:
   using key = std::pair<std::string, std::string>;

@@ -52,7 +52,7 @@ TEST(data_blobs, are_checked_copied_and_served_from_the_copy) {
   EXPECT_EQ(c.run({"data", "restore", backup, again}).status, 0);
   auto const checked = c.run({"data", "check", again});
   EXPECT_EQ(checked.status, 0) << checked.err;
-  EXPECT_CONTAINS(checked.out, "\nblob              2      3\n");
+  EXPECT_CONTAINS(checked.out, "\nblob                   2      3\n");
   fs::remove_all(data);
   c.serve({"--data-dir", again});
   EXPECT_EQ(c.text("/api/v1/blobs/" + abc), "abc");

@@ -57,11 +57,11 @@ TEST_F(program_alerts, a_program_that_waits_for_long_says_what_for) {
   auto const one = only();
   EXPECT_EQ(one.rule, "program-waits");
   EXPECT_EQ(one.severity, alert_severity::warning);
-  EXPECT_EQ(one.title, "Program train waits for workers");
+  EXPECT_EQ(one.title, "Program train waits");
   EXPECT_EQ(one.detail, "no worker takes programs");
   EXPECT_EQ(one.link, "/programs/prog_0000000000000002?cluster=two");
   for (int n = 0; n < 3; ++n) pool().waiting_programs.push_back(pool().waiting_programs[0]);
-  EXPECT_EQ(said(), std::vector<std::string>{"programs-wait: 4 programs wait for workers"});
+  EXPECT_EQ(said(), std::vector<std::string>{"programs-wait: 4 programs wait"});
 }
 
 }  // namespace program_alert_cases

@@ -40,6 +40,8 @@ constexpr exception exceptions[] = {
     {"Overview.durable.lease_left_ms", "standby.*"},
     {"JobView.not_kept", "view_jobs.a_session_says_how_many_closures_a_restart_has_not_kept"},
     {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
+    {"ProgramView.coordination_cluster",
+     "programs_e2e.each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 

@@ -107,6 +107,7 @@ TEST_F(rest_programs, that_could_not_start_or_ended_with_a_status_say_so) {
   start_with_ranks();
   report({{rank(1), 71}}, {{.name = rank(1), .exit_status = 3}});
   EXPECT_EQ(get_json(path).at("cause").at("exit_status"), 3);
+  EXPECT_EQ(get_json(path + "/attempts").at("attempts").at(0).at("cause").at("exit_status"), 3);
 }
 
 TEST_F(rest_programs, give_what_a_rank_has_printed) {

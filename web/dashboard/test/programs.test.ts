@@ -57,11 +57,13 @@ test('keys walk through the grid of ranks and stay within it', () => {
 test('the log of a rank is followed, a gap begins anew, and only the newest part stays', () => {
   const log = (offset: number, data: string, size = offset + data.length, complete = false) => ({ known: true, offset, data, next_offset: offset + data.length, size, complete });
   const one = followed(null, log(0, 'a\n'));
-  assert.deepEqual(one, { text: 'a\n', cut: false, next: 2, known: true, complete: false });
+  assert.deepEqual(one, { text: 'a\n', cut: false, next: 2, known: true, complete: false, behind: false });
   const two = followed(one, log(2, 'b\n', 4, true));
-  assert.deepEqual(two, { text: 'a\nb\n', cut: false, next: 4, known: true, complete: true });
-  assert.deepEqual(followed(one, log(9, 'c\n')), { text: 'c\n', cut: true, next: 11, known: true, complete: false });
+  assert.deepEqual(two, { text: 'a\nb\n', cut: false, next: 4, known: true, complete: true, behind: false });
+  assert.deepEqual(followed(one, log(9, 'c\n')), { text: 'c\n', cut: true, next: 11, known: true, complete: false, behind: false });
   assert.equal(followed(one, log(2, 'b\n', 90, true)).complete, false, 'more is there to be read');
+  assert.equal(followed(one, log(2, 'b\n', 90)).behind, true);
+  assert.equal(followed(one, { ...log(0, ''), known: false }).text, 'a\n', 'its worker is busy');
   const long = followed(two, log(4, `${'x'.repeat(99)}\n`.repeat(4000)));
   assert.ok(long.text.length <= 200_000 && long.text.startsWith('x') && long.cut);
 });

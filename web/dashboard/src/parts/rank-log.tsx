@@ -33,7 +33,8 @@ export function RankLog({ program, rank, attempt }: { program: string; rank: num
         if (left) return;
         problem.value = error instanceof Error ? error.message : String(error);
       }
-      if (!still && !tail.peek()?.complete) timer = setTimeout(look, EVERY_MS);
+      const now = tail.peek();
+      if (!still && !now?.complete) timer = setTimeout(look, now && now.behind && !problem.peek() ? 0 : EVERY_MS);
     };
     if (!tail.peek()?.complete && (!still || !tail.peek())) void look();
     return () => {

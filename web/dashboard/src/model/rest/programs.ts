@@ -201,10 +201,12 @@ export interface Tail {
   next: number;
   known: boolean;
   complete: boolean;
+  behind: boolean; // there is more already
 }
 const TAIL_MAX = 200_000; // characters that are shown
 
 export function followed(before: Tail | null, log: RankLog): Tail {
+  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // its worker is busy, or has let go of it
   const gap = before !== null && log.offset !== before.next; // the server no longer has what is between
   const text = (before && !gap ? before.text : '') + log.data;
   const whole = text.length <= TAIL_MAX;
@@ -215,5 +217,6 @@ export function followed(before: Tail | null, log: RankLog): Tail {
     next: log.next_offset,
     known: log.known,
     complete: log.complete && log.next_offset >= log.size,
+    behind: log.next_offset < log.size,
   };
 }
