@@ -45,9 +45,9 @@ class socket_tunnel {
   /// takes nothing any more, or a piece of more than a MiB, cancels the call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);
-    for (;;) {
+    while (!closed_) {  // once it is, the call may be finished, which ends its reads
       bool const got = co_await call_.read(received_);
-      if (!got) break;
+      if (!got || closed_) break;
       if (received_.data().size() > received_bytes_max) {
         call_.cancel();
         break;
@@ -63,6 +63,7 @@ class socket_tunnel {
 
   /// Ends both directions before long.
   void close() {
+    closed_ = true;
     boost::system::error_code ignored;
     socket_.close(ignored);
   }
@@ -74,6 +75,7 @@ class socket_tunnel {
 
   Call& call_;
   asio::ip::tcp::socket socket_;
+  bool closed_ = false;
   Bytes sent_, received_;
 };
 

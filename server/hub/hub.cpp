@@ -24,6 +24,9 @@ void hub::close(std::string const& why) {
   if (auto const jobs = core_.forget_durable(); !jobs.empty()) write_down(jobs);
   if (auto const all = core_.programs().forget_all(); core_.configuration().durable && !all.empty())
     dependencies_.write_down_programs(all);
+  if (auto* const clusters = dependencies_.coordination)
+    for (auto const& f : core_.programs().forget_all())
+      clusters->changed({std::get<core::programs::program_gone>(f).program, {}, 0, true});
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
   for (auto const& [session, served] : std::exchange(sessions_, {})) served.sink->on_gone(gone);

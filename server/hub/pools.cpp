@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "server/core/programs/controller.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -79,11 +81,15 @@ std::string pools::in_use(cluster_id c) {
   auto const now = h->state().overview(h->now());
   auto const workers = h->state().connected_workers();
   auto const jobs = now.jobs_running + now.sessions;
+  auto const programs = h->state().programs().unfinished();
   std::string text;
   if (workers > 0) text = counted(workers, "worker", "workers");
   if (jobs > 0)
     text += (text.empty() ? "" : " and ") +
             counted(jobs, "unfinished job or session", "unfinished jobs or sessions");
+  if (programs > 0)
+    text += (text.empty() ? "" : " and ") +
+            counted(programs, "unfinished program", "unfinished programs");
   return text;
 }
 

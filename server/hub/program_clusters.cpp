@@ -77,11 +77,15 @@ void program_clusters::changed(core::program_changed const& c) {
 void program_clusters::restored(core::program_id program, std::uint32_t attempt, bool tunnels,
                                 bool over) {
   programs_[program] = {attempt, tunnels && !of(program).empty()};
+  // A generation that was to begin when the process died: the attempt is its, not the one's before.
+  if (auto const id = all_.state().find(core::text(program)); id && !over)
+    if (auto next = all_.state().view(*id, all_.now()).next)
+      (void)all_.renew(*id, std::move(*next));
   if (over) ended(program);
 }
 
 void program_clusters::ended(core::program_id program) {
-  if (!programs_.contains(program)) return;  // it never began
+  if (!programs_.contains(program) || of(program).empty()) return;  // none to keep
   ended_.push_back(program);
   if (ended_.size() > limits_.ended_max) forget(core::program_id{ended_.front()});
 }

@@ -134,6 +134,26 @@ void run(std::uint64_t seed, int& deaths) {
   for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
 }
 
+TEST(program_restarts, know_how_each_attempt_ended_and_put_spares_by) {
+  durable_bench b;
+  auto const w = b.attach(0, {{"gpu", 2}});
+  auto spec = of_workers(1, {{"gpu", 1}});
+  spec.max_restarts = 1;
+  spec.spares = 1;
+  auto const p = b.submit(spec);
+  b.write(0);
+  b.run(w, p, 1, {0});
+  b.end(w, p, 1, 0, 3);  // and the next one begins in the same step
+  EXPECT_EQ(b.look(p).attempt, 2u);
+  auto const told = b.core->attempts_of(p).value();
+  b.write(0);
+  b.die();
+  EXPECT_EQ(b.core->attempts_of(p).value(), told);
+  EXPECT_EQ(told[0].end, program_end::failed);
+  b.attach(1, {{"gpu", 1}});
+  EXPECT_EQ(b.look(p).spares, 1u);
+}
+
 TEST(program_restarts, start_no_rank_twice_and_lose_no_program) {
   int deaths = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

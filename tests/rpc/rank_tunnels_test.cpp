@@ -150,6 +150,26 @@ TEST_F(rank_tunnels, pieces_have_a_limit) {
   EXPECT_FALSE(tunnel.finish().ok());
 }
 
+// The server closes its side of the connection while what the rank sends is still on its way.
+TEST_F(rank_tunnels, of_ranks_that_speak_nonsense_end_alone) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server);
+  auto const order = ordered(worker);
+  for (int i = 0; i < 100; ++i) {
+    hand_tunnel tunnel(server.address(), order, key_of_first);
+    ASSERT_TRUE(tunnel.is_open());
+    if (i % 2 == 0) tunnel.send(preface);
+    for (int piece = 0; piece < 50 && tunnel.send(std::string(2'000, 'x')); ++piece) {
+    }
+    tunnel.half_close();
+    tunnel.finish();
+  }
+  hand_tunnel good(server.address(), order, key_of_first);
+  EXPECT_TRUE(good.is_open());
+  good.half_close();
+  EXPECT_TRUE(good.finish().ok());
+}
+
 TEST_F(rank_tunnels, end_with_the_attempt) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server);

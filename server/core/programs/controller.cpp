@@ -70,17 +70,24 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
 // It never got the order, or what it had is gone: a worker forgets nothing of what is alive.
 void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
   auto const alive = hosts_.at(n).alive;
+  std::vector<rank_name> fresh;
   for (auto const& name : alive) {
     if (std::find(held.begin(), held.end(), name) != held.end()) continue;
     auto* p = table_.find(name.program);
-    bool const fresh = !p->now.ranks[name.rank].started && p->goal == goal::run;
-    if (fresh && attempts_.take_again(*p, name.rank)) {
-      attempts_.order_again(*p, name.rank);
+    if (!p->now.ranks[name.rank].started && p->goal == goal::run &&
+        attempts_.take_again(*p, name.rank)) {
+      fresh.push_back(name);
       continue;
     }
     rank_end gone{.name = name, .lease_ran_out = true};
     course_.rank_dead(*p, name.rank, gone, now);
   }
+  // Last: one that is dead may have ended their attempt, and an order stops before it starts.
+  for (auto const& name : fresh)
+    if (auto* p = table_.find(name.program); p->goal == goal::run)
+      attempts_.order_again(*p, name.rank);
+    else
+      course_.rank_dead(*p, name.rank, {.name = name, .lease_ran_out = true}, now);
 }
 
 void controller::away(stream_id stream) {

@@ -56,7 +56,10 @@ class controller {
   /// Leases, deadlines.
   void tick(time_point now);
   /// The last call of a step.
-  void place(time_point now) { placer_.place(now); }
+  void place(time_point now) {
+    if (!out_.changes.empty()) placer_.drop_ended();
+    placer_.place(now);
+  }
   time_point due() const;
   output const& said() const { return out_; }
   void begin_step() { out_.clear(); }
@@ -82,6 +85,7 @@ class controller {
     return table_.with_key(submitted_by, key) != nullptr;
   }
   program_counts counts() const;
+  std::size_t unfinished() const { return table_.all().size() - table_.ended().size(); }
   /// Those of one submitter that have not ended.
   std::uint64_t unfinished_of(std::string_view submitter) const;
   /// The worker of this tunnel key has a rank of the attempt that is not known to be dead.

@@ -64,6 +64,7 @@ std::vector<fact> controller::facts() const {
     all.emplace_back(course_of(*p));
     if (p->attempts > 0) all.emplace_back(attempt_fact{id, p->now.about});
     if (!placed.contains(id)) continue;
+    if (!p->before.empty()) all.emplace_back(attempt_fact{id, p->before.back()});  // how it ended
     all.emplace_back(placement_of(*p, hosts_));
     auto const oldest = p->before.empty() ? p->attempts : p->before.front().attempt;
     if (oldest > 1) all.emplace_back(attempt_gone{id, oldest - 1});

@@ -34,6 +34,10 @@ class placer {
   void look_again() { asked_ = true; }
   /// Starts what can start.
   void place(time_point now);
+  /// A program may have ended.
+  void drop_ended() { spares_.drop_ended(); }
+  /// It goes on from an earlier process of the server.
+  void restored(program const& p) { spares_.want(p); }
   /// The worker's stream has ended.
   void away(stream_id worker) { spares_.lost(worker); }
   /// When it is to be called again.

@@ -95,7 +95,10 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
     auto& added = table_.add(std::move(p));
     if (added.deadline != never)
       alarms_.set(added.deadline, program_alarm::deadline, raw(added.id));
-    if (ended(added.state)) over.push_back(&added);
+    if (ended(added.state))
+      over.push_back(&added);
+    else if (added.attempts > 0)
+      placer_.restored(added);
   }
   std::sort(over.begin(), over.end(),
             [](auto const* a, auto const* b) { return a->finished < b->finished; });

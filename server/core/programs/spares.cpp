@@ -12,14 +12,18 @@ program_tasks const& spared(program_spec const& spec) {
 
 }  // namespace
 
-void spares::keep(time_point now) {
+void spares::drop_ended() {
   for (auto it = wanting_.begin(); it != wanting_.end();) {
     auto* const p = table_.find(*it);
     bool const over = !p || ended(p->state);
     if (p && over) release(*p);
-    if (p && !over && !p->waits()) fill(*p, now);
     it = over ? wanting_.erase(it) : std::next(it);
   }
+}
+
+void spares::keep(time_point now) {
+  for (auto const id : wanting_)
+    if (auto* const p = table_.find(id); p && !ended(p->state) && !p->waits()) fill(*p, now);
 }
 
 void spares::release(program& p) {
@@ -33,6 +37,16 @@ void spares::lost(stream_id worker) {
     if (auto* const p = table_.find(id)) std::erase(p->spares, worker);
 }
 
+// What more the program may have on the worker, with its ranks and spares there.
+std::uint32_t spares::left(program const& p, host_number n) const {
+  if (p.spec->per_worker == 0) return limits_.worker_ranks_max;
+  auto const& ranks = p.now.ranks;
+  auto const there = std::count_if(ranks.begin(), ranks.end(),
+                                   [n](rank const& r) { return r.alive && r.on == n; }) +
+                     std::count(p.spares.begin(), p.spares.end(), hosts_.at(n).stream);
+  return p.spec->per_worker - std::min(p.spec->per_worker, static_cast<std::uint32_t>(there));
+}
+
 void spares::fill(program& p, time_point now) {
   if (p.spares.size() >= p.spec->spares) return;
   std::set<host_number> own;
@@ -42,9 +56,12 @@ void spares::fill(program& p, time_point now) {
     auto const missing = p.spec->spares - static_cast<std::uint32_t>(p.spares.size());
     if (missing == 0) return;
     auto f = fleet_for(p, hosts_, ledger_, limits_, now, fleet::amounts::free, true);
-    std::erase_if(f.rooms,
-                  [&](room const& r) { return own.contains(f.hosts[r.host]) == elsewhere; });
+    for (auto& r : f.rooms) r.ranks_max = std::min(r.ranks_max, left(p, f.hosts[r.host]));
+    std::erase_if(f.rooms, [&](room const& r) {
+      return r.ranks_max == 0 || own.contains(f.hosts[r.host]) == elsewhere;
+    });
     program_spec wanted;
+    wanted.per_worker = p.spec->per_worker;
     wanted.tasks = {spared(*p.spec)};
     wanted.tasks[0].min = 1;
     wanted.tasks[0].max = missing;

@@ -23,7 +23,9 @@ class spares {
   void want(program const& p) {
     if (p.spec->spares > 0) wanting_.insert(p.id);
   }
-  /// As many as are missing and fit, of all that run; of those that have ended none.
+  /// Those of programs that have ended are given back.
+  void drop_ended();
+  /// As many as are missing and fit, of all that run.
   void keep(time_point now);
   /// For its own next attempt.
   void release(program& p);
@@ -32,6 +34,7 @@ class spares {
 
  private:
   void fill(program& p, time_point now);
+  std::uint32_t left(program const& p, host_number n) const;
 
   program_limits const& limits_;
   program_table& table_;

@@ -99,6 +99,7 @@ class rank_tunnel {
 
   coro::task<void> to_call() {
     co_await carried_->to_call();
+    carried_->close();  // to_socket may be writing, and reads no more then
     co_await call_.finish(end_);
   }
 

@@ -65,6 +65,42 @@ TEST(program_spares, go_with_their_worker_and_with_the_end_of_the_program) {
   EXPECT_EQ(b.resources.workers[third].free, (named{{"gpu", 2}}));
 }
 
+TEST(program_spares, of_one_that_ends_are_there_for_who_waits) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  b.attach(1, {{"gpu", 1}});
+  auto const p = b.submit(with_spares(1, 1));
+  EXPECT_EQ(b.look(p).spares, 1u);
+  auto const q = b.submit(of_workers(2, {{"gpu", 1}}));
+  EXPECT_EQ(b.state(q), program_state::pending);
+  b.run(first, p, 1, {0});
+  b.end(first, p, 1, 0);
+  b.advance(1s);
+  EXPECT_EQ(b.state(q), program_state::starting);
+}
+
+TEST(program_spares, are_given_back_while_many_wait_that_do_not_fit) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  auto const second = b.attach(1, {{"gpu", 1}});
+  auto const p = b.submit(with_spares(1, 1));
+  for (int i = 0; i < 40; ++i) b.submit(of_workers(9, {{"gpu", 1}}));
+  b.run(first, p, 1, {0});
+  b.end(first, p, 1, 0);
+  EXPECT_TRUE(b.wish(p, program_wish::forget).ok());
+  EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 1}}));
+  EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 1}}));
+}
+
+TEST(program_spares, keep_to_so_many_on_one_worker) {
+  bench b;
+  b.attach(0, {{"gpu", 4}});
+  b.attach(1, {{"gpu", 4}});
+  auto spec = with_spares(1, 3);
+  spec.per_worker = 1;
+  EXPECT_EQ(b.look(b.submit(spec)).spares, 1u) << "the next attempt could not use more";
+}
+
 TEST(program_spares, have_a_limit) {
   bench b;
   auto const wrong = b.step([&] { return b.core->submit(b.now, with_spares(1, 65)); }).error();
