@@ -136,6 +136,15 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
   p.now.ports.clear();
 }
 
+std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point now) const {
+  constexpr duration a_while = std::chrono::seconds(1);  // a stream that broke is back by then
+  for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
+    auto const& r = p.now.ranks[i];
+    if (r.alive && hosts_.at(r.on).away_since <= now - a_while) return i;
+  }
+  return {};
+}
+
 bool attempts::take_again(program& p, std::uint32_t rank) {
   auto& r = p.now.ranks[rank];
   return r.taken = ledger_.take(hosts_.at(r.on).stream, needs(p, rank));

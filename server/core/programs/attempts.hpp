@@ -4,6 +4,8 @@
 // Owned by the controller, used within a step.
 #pragma once
 
+#include <optional>
+
 #include "server/core/programs/hosts.hpp"
 #include "server/core/programs/ledger.hpp"
 #include "server/core/programs/output.hpp"
@@ -30,6 +32,9 @@ class attempts {
   /// REQUIRES (all below): the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  /// A rank that is alive as far as anybody knows, of a worker that has been away for a while;
+  /// none: all are in sight.
+  std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   /// The stream of its worker has ended.
   void out_of_sight(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Its worker has come back. False: it has not the resources any more.

@@ -46,4 +46,16 @@ program_cause cause_of(rank_view const& r, rank_end const& how) {
   return c;
 }
 
+program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how) {
+  program_cause c;
+  c.kind = cause_kind::worker_lost;
+  c.rank = gone.rank;
+  c.task = gone.task;
+  c.host = gone.host;
+  c.text = gone.task + " on " + gone.host + ": " + gone.worker + " is out of sight; " + r.task +
+           " on " + r.host + " ended after that: " + words(r, how);
+  c.stderr_lines = how.stderr_lines;
+  return c;
+}
+
 }  // namespace muster::core::programs

@@ -7,5 +7,7 @@
 namespace muster::core::programs {
 
 program_cause cause_of(rank_view const& r, rank_end const& how);
+/// The worker of `gone` is out of sight, and this one ended after that.
+program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how);
 
 }  // namespace muster::core::programs

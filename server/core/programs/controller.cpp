@@ -90,11 +90,11 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
       course_.rank_dead(*p, name.rank, {.name = name, .lease_ran_out = true}, now);
 }
 
-void controller::away(stream_id stream) {
+void controller::away(time_point now, stream_id stream) {
   auto const* h = hosts_.find(stream);
   if (!h) return;
   for (auto const& name : h->alive) attempts_.out_of_sight(*table_.find(name.program), name.rank);
-  hosts_.away(stream);
+  hosts_.away(stream, now);
   placer_.away(stream);
   placer_.look_again();
 }

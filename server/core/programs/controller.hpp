@@ -44,7 +44,7 @@ class controller {
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
   /// The stream has ended, or is not the worker's any more.
-  void away(stream_id stream);
+  void away(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
   /// The blobs that programs which have not ended name as their upload, and whether each is known

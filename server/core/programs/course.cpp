@@ -50,13 +50,18 @@ void course::started(program& p, std::uint32_t rank, std::uint32_t pid, time_poi
 
 void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   attempts_.dead(p, rank, how, now);
-  if (p.goal == goal::run) judge(p, rank, how);
+  if (p.goal == goal::run) judge(p, rank, how, now);
   if (p.now.alive == 0) close(p, now);
 }
 
-void course::judge(program& p, std::uint32_t rank, rank_end const& how) {
+// Of a machine that is gone the others hear before its lease has run out, and end with an error:
+// the loss is the cause, and they are its casualties.
+void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped) return fail(p, cause_of(r.seen, how), program_end::lost);
+  if (!how.well())
+    if (auto const gone = attempts_.out_of_reach(p, now))
+      return fail(p, cause_of_loss(p.now.ranks[*gone].seen, r.seen, how), program_end::lost);
   if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed);
   if (all_waited_for_ended(p.now)) {
     p.now.about.end = program_end::succeeded;

@@ -31,7 +31,7 @@ class course {
   void deadline(program& p, time_point now);
 
  private:
-  void judge(program& p, std::uint32_t rank, rank_end const& how);
+  void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   /// The attempt has failed for this; it is stopped, and another follows where one may.
   void fail(program& p, program_cause why, program_end as);
   void end_attempt(program& p, goal then);

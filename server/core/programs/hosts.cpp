@@ -24,6 +24,7 @@ host_number host_table::restore(placement_fact::place const& was, time_point now
   h.first_port = static_cast<std::uint16_t>(was.first_port);
   h.last_port = static_cast<std::uint16_t>(was.last_port);
   h.lease = was.lease;
+  h.away_since = now;
   renew(h, now);
   return n;
 }
@@ -37,6 +38,7 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   h.incarnation = who.incarnation;
   h.name = who.host;
   h.stream = who.stream;
+  h.away_since = never;
   if (h.alive.empty()) h.address = offer.address;  // ports of ranks that live there are known by it
   h.tunnel_key = offer.tunnel_key;
   h.first_port = static_cast<std::uint16_t>(offer.first_port);
@@ -48,12 +50,13 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   return n;
 }
 
-void host_table::away(stream_id stream) {
+void host_table::away(stream_id stream, time_point now) {
   auto const it = by_stream_.find(stream);
   if (it == by_stream_.end()) return;
   auto const n = it->second;
   by_stream_.erase(it);
   hosts_.at(n).stream = {};
+  hosts_.at(n).away_since = now;
   forget_if_gone(n);
 }
 

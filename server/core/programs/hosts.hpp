@@ -31,7 +31,8 @@ struct host {
   std::int64_t index = 0;
   core::incarnation incarnation{};
   std::string name;    // of the machine
-  stream_id stream{};  // none: it is away
+  stream_id stream{};  // none: it is away…
+  time_point away_since = never;
   std::string address;
   std::string tunnel_key;  // empty: it opens no tunnels
   std::uint16_t first_port = 0, last_port = 0;
@@ -60,7 +61,7 @@ class host_table {
   /// known of the same process already stays.
   host_number restore(placement_fact::place const& was, time_point now);
   /// Its stream has ended. Nothing when another one has taken its place.
-  void away(stream_id stream);
+  void away(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
   /// Its lease is such that ranks may be started there: workers renew it every quarter.
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }

@@ -254,6 +254,39 @@ TEST(programs, the_turn_of_each_comes_when_many_do_not_fit) {
   EXPECT_EQ(b.state(small), starting);
 }
 
+// JAX's processes end themselves when their coordination service says that others are gone, which
+// is before the lease of a dead machine has run out.
+TEST(programs, that_end_since_a_machine_is_gone_are_its_casualties) {
+  bench b;
+  auto const first = b.attach(0), second = b.attach(1);
+  auto const p = b.submit(of_workers(2));
+  b.run(first, p, 1, {0});
+  b.run(second, p, 1, {1});
+  b.cut(second);
+  b.advance(3s);
+  b.report(first, {}, {{.name = {p, 1, 0}, .signal = 6, .stderr_lines = {"others are gone"}}});
+  EXPECT_EQ(b.state(p), restarting) << "no restart of its own is left, and none is needed";
+  EXPECT_EQ(b.look(p).restarts, 0u);
+  auto const cause = b.core->attempts_of(p).value()[0].cause.value();
+  EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::lost);
+  EXPECT_EQ(cause.kind, cause_kind::worker_lost);
+  EXPECT_EQ(cause.rank, 1);
+  EXPECT_EQ(cause.host, "host1");
+  EXPECT_EQ(cause.stderr_lines, std::vector<std::string>{"others are gone"});
+}
+
+TEST(programs, that_fail_while_a_stream_is_broken_for_a_moment_have_failed) {
+  bench b;
+  auto const first = b.attach(0), second = b.attach(1);
+  auto const p = b.submit(of_workers(2));
+  b.run(first, p, 1, {0});
+  b.run(second, p, 1, {1});
+  b.cut(second);
+  b.advance(500ms);
+  b.end(first, p, 1, 0, 3);
+  EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::failed);
+}
+
 TEST(programs, fails_at_its_deadline) {
   bench b;
   auto const a = b.attach(0);

@@ -117,7 +117,7 @@ class bench {
   }
   void cut(stream_id s) {
     resources.workers.erase(s);
-    step([&] { core->away(s); });
+    step([&] { core->away(now, s); });
   }
   program_id submit(program_spec spec) {
     return step([&] { return core->submit(now, std::move(spec)); }).value().program;

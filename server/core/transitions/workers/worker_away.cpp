@@ -25,7 +25,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   w.away = true;
   at.open = false;
   w.away_since = core_.step.now;
-  core_.programs.away(w.stream);
+  core_.programs.away(core_.step.now, w.stream);
   on_state_gone(t, why, false);
   count(w);
   core_.scheduler.update(at);

@@ -205,7 +205,7 @@ void worker_events::retire(worker& w) {
 void worker_events::dismiss(worker& w) {
   if (w.alarm != never) core_.step.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
-  core_.programs.away(w.stream);
+  core_.programs.away(core_.step.now, w.stream);
   core_.places.release(w.place);
   core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);
