@@ -86,8 +86,16 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
 
 void program_clusters::ended(core::program_id program) {
   if (!programs_.contains(program) || of(program).empty()) return;  // none to keep
+  if (!was_used(program)) return forget(program);
   ended_.push_back(program);
   if (ended_.size() > limits_.ended_max) forget(core::program_id{ended_.front()});
+}
+
+// Ranks that are no agents leave nothing that could be looked at.
+bool program_clusters::was_used(core::program_id program) const {
+  auto const seen = all_.state().view(*all_.state().find(core::text(program)), all_.now());
+  auto const began = [](auto const& g) { return g.started != core::time_point{}; };
+  return began(seen.generation) || std::any_of(seen.past.begin(), seen.past.end(), began);
 }
 
 void program_clusters::forget(core::program_id program) {

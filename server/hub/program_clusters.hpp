@@ -3,6 +3,7 @@
 // looked at after the program's end.
 //
 //   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
+//                                                  └─no agent ever came──────┘
 //
 // Where there is no room for one, the attempt goes on without: process 0 serves the others by
 // itself, and an event says why. Owned by the composition root, told by the hubs; engine thread.
@@ -62,6 +63,8 @@ class program_clusters {
   muster::status declare(core::attempt_sheet const& sheet);
   std::size_t count() const;
   void ended(core::program_id program);
+  /// An agent has registered with it, of whichever attempt. REQUIRES: there is one.
+  bool was_used(core::program_id program) const;
   void forget(core::program_id program);
 
   coordination_hub& all_;

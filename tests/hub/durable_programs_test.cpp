@@ -45,7 +45,10 @@ struct durable_programs : durable_jobs {
                                      },
                                  .journal_refusal = [] { return muster::status{}; },
                                  .store = [] { return store_view{}; }}};
-  program_clusters clusters{coordination, {.tell = [](log_event const&) {}, .remove = [](auto) {}}};
+  std::vector<std::string> removed;
+  program_clusters clusters{coordination,
+                            {.tell = [](log_event const&) {},
+                             .remove = [this](std::string name) { removed.push_back(name); }}};
 
   durable_programs() { h = make_with_programs(); }
   std::unique_ptr<hub> make_with_programs() {
@@ -129,6 +132,15 @@ TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a
   sheet.attempt = 2;
   next.begin(sheet);
   EXPECT_EQ(declared_after.size(), 2u);
+}
+
+TEST_F(durable_programs, go_with_their_pool_and_so_do_their_clusters) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  EXPECT_NE(clusters.of(p), "");
+  h->close("gone");
+  EXPECT_EQ(removed, std::vector{core::text(p)});
+  EXPECT_TRUE(std::holds_alternative<core::programs::program_gone>(said.back()));
 }
 
 TEST_F(durable_programs, are_not_started_on_a_disk_that_has_failed_and_can_be_stopped) {

@@ -134,7 +134,11 @@ TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
   std::string told;
   of_train.ask(core::join_session{{}, job.session},
                [&](core::reply const& r) { told = r.status.message; });
-  EXPECT_EQ(all.in_use(train), "1 worker and 1 unfinished job or session");
+  core::submit_program program;
+  program.spec.command = {"true"};
+  program.spec.tasks.push_back({});
+  of_train.ask(std::move(program), [](auto const&) {});
+  EXPECT_EQ(all.in_use(train), "1 worker and 1 unfinished job or session and 1 unfinished program");
   all.remove(train, "gone");
   EXPECT_EQ(told, "gone");
   EXPECT_EQ(w.ended.message, "gone");

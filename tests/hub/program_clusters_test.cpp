@@ -48,6 +48,13 @@ struct clusters_of_programs : testing::Test {
   core::coordination::cluster_view view(std::uint64_t id) const {
     return all.state().view(*all.state().find(core::text(program_id{id})), clock);
   }
+  /// An agent of the program registers.
+  void meet(std::uint64_t id) {
+    core::coordination::register_task r;
+    r.task.index = 0;
+    r.incarnation = core::incarnation{id};
+    all.ask(*all.state().find(core::text(program_id{id})), std::move(r), [](auto const&) {});
+  }
   void tick() {
     clock += 1ms;
     all.on_deadline();
@@ -97,6 +104,7 @@ TEST_F(clusters_of_programs, that_find_no_room_are_told_of_and_the_attempt_goes_
 TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program) {
   for (std::uint64_t id : {1, 2, 3}) {
     programs.begin(sheet(id));
+    meet(id);
     say(id, program_state::running);
     say(id, program_state::succeeded);
   }
@@ -104,6 +112,51 @@ TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program)
   programs.changed({program_id{2}, {}, 0, true});
   EXPECT_EQ(removed.back(), core::text(program_id{2}));
   EXPECT_NE(programs.of(program_id{3}), "");
+}
+
+TEST_F(clusters_of_programs, go_with_the_end_where_no_agent_ever_came) {
+  programs.begin(sheet(1));
+  say(1, program_state::succeeded);
+  EXPECT_EQ(removed, std::vector{core::text(program_id{1})})
+      << "tasks that never come are shown as missing";
+  programs.begin(sheet(2));
+  meet(2);
+  programs.begin(sheet(2, 2));
+  tick();
+  tick();
+  say(2, program_state::succeeded);
+  EXPECT_NE(programs.of(program_id{2}), "") << "the first attempt had agents";
+}
+
+// Those without one, whose workers open no tunnels, take no place among those that are kept.
+TEST_F(clusters_of_programs, are_kept_also_when_many_end_without_one) {
+  programs.begin(sheet(1));
+  meet(1);
+  say(1, program_state::succeeded);
+  for (std::uint64_t id : {2, 3, 4, 5}) {
+    auto old = sheet(id);
+    old.tunnels = false;
+    programs.begin(old);
+    say(id, program_state::succeeded);
+  }
+  EXPECT_NE(programs.of(program_id{1}), "");
+}
+
+// The process died between the order to end the old generation and its end.
+TEST_F(clusters_of_programs, begin_their_generation_that_was_to_begin_when_the_process_died) {
+  auto spec = core::coordination::cluster_spec{.name = core::text(program_id{1}),
+                                               .jobs = {{"worker", 2, false}}};
+  core::coordination::restored_cluster was;
+  was.cluster.spec = spec;
+  was.cluster.next = spec;
+  was.cluster.generation = 1;
+  was.cluster.incarnation = core::incarnation{5};
+  was.cluster.started = clock;
+  ASSERT_TRUE(all.restore(std::move(was)).ok());
+  programs.restored(program_id{1}, 2, true, false);
+  tick();
+  tick();
+  EXPECT_EQ(view(1).generation.number, 2u);
 }
 
 TEST_F(clusters_of_programs, of_programs_that_nobody_knows_are_removed) {

@@ -163,7 +163,7 @@ status valid(program_spec const& spec, program_limits const& limits) {
   if (!spec.working_dir.empty() && spec.working_dir.front() != '/')
     return wrong_field("working_dir", "begins with /");
   if (spec.notice > duration{} && spec.notice >= spec.deadline)
-    return wrong_field("notice", "is within a deadline that is longer");
+    return wrong_field("notice", "needs a deadline, and is shorter than it");
   if (spec.spares > limits.spares_max)
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);

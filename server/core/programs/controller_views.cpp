@@ -42,6 +42,9 @@ std::string controller::waits_for(program const& p) const {
   if (p.room.pauses) return "a pause before it starts again";
   if (p.room.lacks_ports)
     return "too few ports of its workers' --program-ports are free, or have rested for a minute";
+  if (!p.room.fits_when_idle && p.room.lacking)
+    return "no worker that takes programs has " + p.room.lacking->first + "=" +
+           std::to_string(p.room.lacking->second);
   if (!p.room.fits_when_idle) return fit + "; even idle, they have no room for all";
   return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
 }

@@ -178,4 +178,18 @@ void give_back(named_amounts& to, named_amounts const& amounts) {
   }
 }
 
+std::optional<named_amounts::value_type> lacking(program_spec const& spec,
+                                                 std::vector<room> const& rooms) {
+  for (auto const& t : spec.tasks)
+    for (auto const& need : t.resources) {
+      auto const has = [&](room const& r) {
+        return std::any_of(r.free.begin(), r.free.end(), [&](auto const& one) {
+          return one.first == need.first && one.second >= need.second;
+        });
+      };
+      if (std::none_of(rooms.begin(), rooms.end(), has)) return need;
+    }
+  return {};
+}
+
 }  // namespace muster::core::programs

@@ -23,8 +23,9 @@ bool placer::start(program& p, time_point now) {
     where = programs::place(*p.spec, f.rooms);
     p.room.would_fit = where.would_fit;
     if (where.ranks.empty()) {
-      p.room.fits_when_idle =
-          !programs::place(*p.spec, look(p, now, fleet::amounts::all, false).rooms).ranks.empty();
+      auto const idle = look(p, now, fleet::amounts::all, false).rooms;
+      p.room.fits_when_idle = !programs::place(*p.spec, idle).ranks.empty();
+      p.room.lacking = lacking(*p.spec, idle);
       return false;
     }
   }

@@ -58,6 +58,7 @@ struct attempt {
 struct room_found {
   std::uint32_t would_fit = 0;
   bool fits_when_idle = false;
+  std::optional<named_amounts::value_type> lacking{};  // what no worker has, also when it is idle
   bool pauses = false;
   bool lacks_ports = false;
 };

@@ -287,6 +287,61 @@ TEST(programs, that_fail_while_a_stream_is_broken_for_a_moment_have_failed) {
   EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::failed);
 }
 
+TEST(programs, that_failed_are_found_by_their_end_and_all_by_their_name) {
+  bench b;
+  auto const w = b.attach(0);
+  auto spec = of_workers(1);
+  spec.name = "Early";
+  auto const early = b.submit(spec);
+  spec.name = "late";
+  spec.idempotency_key = "once";
+  spec.submitted_by = "me";
+  auto const late = b.submit(spec);
+  b.run(w, late, 1, {0});
+  b.end(w, late, 1, 0, 3);
+  b.advance_in_touch(10s);
+  auto const since = b.now;
+  b.advance_in_touch(1s);
+  b.run(w, early, 1, {0});
+  b.end(w, early, 1, 0, 3);
+  auto const all = b.core->failed_since({}, 9);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].id, early) << "it was submitted first and failed last";
+  EXPECT_EQ(b.core->failed_since(since, 9).size(), 1u);
+  EXPECT_EQ(b.core->failed_since({}, 1).size(), 1u);
+  EXPECT_EQ(b.core->list({}, 9, {}, "EAR").size(), 1u);
+  EXPECT_EQ(b.core->list({}, 9, {}, text(late)).at(0).id, late);
+  EXPECT_TRUE(b.core->has_key("me", "once"));
+  EXPECT_FALSE(b.core->has_key("you", "once"));
+}
+
+TEST(programs, that_no_worker_could_run_say_what_is_lacking) {
+  bench b;
+  b.attach(0, {{"gpu", 2}});
+  EXPECT_EQ(b.look(b.submit(of_workers(1, {{"gpu", 4}}))).waits_for,
+            "no worker that takes programs has gpu=4");
+  EXPECT_EQ(
+      b.look(b.submit(of_workers(3, {{"gpu", 2}}))).waits_for,
+      "there is room for 1 of its 3 ranks on the 1 worker that takes programs; even idle, they "
+      "have no room for all");
+}
+
+// Of two ranks that the worker does not know, one never got its order and one had started: the
+// attempt is over, and nothing of it is started.
+TEST(programs, of_which_a_worker_has_lost_a_rank_are_not_started_in_part) {
+  bench b;
+  process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {}};
+  auto const w = b.attach(one);
+  auto spec = of_workers(2);
+  spec.max_restarts = 1;
+  auto const p = b.submit(spec);
+  b.run(w, p, 1, {1});
+  b.cut(w);
+  auto const again = b.attach(one);
+  EXPECT_EQ(b.look(p).attempt, 2u);
+  for (auto const& s : b.orders(again).starts) EXPECT_EQ(s.sheet->attempt, 2u);
+}
+
 TEST(programs, fails_at_its_deadline) {
   bench b;
   auto const a = b.attach(0);

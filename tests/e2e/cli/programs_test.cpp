@@ -252,6 +252,19 @@ TEST_F(programs, and_closures_keep_it_alike) {
   EXPECT_EQ(c.get("/api/v1/jobs/" + id).at("state"), "SUCCEEDED");
 }
 
+// Its ranks are dead when its lease has run out, though nobody is there to be told.
+TEST(programs_without_a_server, do_not_keep_an_idle_worker) {
+  cluster c;
+  auto& server = c.serve();
+  auto& w = c.worker({"--allow-programs", "--program-lease", "1s", "--idle-timeout", "1s"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto& l = c.spawn({"launch", "--url", c.url(), "--tasks", "1", "--", "sleep", "100"});
+  ASSERT_TRUE(l.says("RUNNING"));
+  server.kill_at_once();
+  l.signal(SIGKILL);
+  EXPECT_EQ(w.wait(), 0) << w.errors();
+}
+
 TEST_F(programs, and_their_server_are_not_waited_for_by_an_idle_worker) {
   auto& w = c.spawn({"worker", "--server", "127.0.0.1:1", "--idle-timeout", "200ms"});
   EXPECT_EQ(w.wait(), 0) << w.errors();
