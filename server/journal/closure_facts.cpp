@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/journal/closure_words.hpp"
+#include "server/journal/each_entry.hpp"
 #include "server/journal/facts.hpp"
 
 namespace muster::server::journal {
@@ -224,20 +225,9 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
 // Of one kind, those of all jobs: `take(job, position, message)`; false: it does not fit.
 template <class Message, class Take>
 muster::status each(store const& s, char kind, Take take) {
-  std::string damaged;
-  auto const read =
-      s.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
-        Message m;
-        if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
-            take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m))
-          return true;
-        damaged = std::string(1, kind) + ' ' + std::string(key.substr(2));
-        return false;
-      });
-  if (!read.ok() || damaged.empty()) return read;
-  for (auto& c : damaged)
-    if (c == '\0') c = ' ';
-  return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
+  return each_entry<Message>(s, std::string(1, kind) + '\0', [&](auto key, auto const& m) {
+    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m);
+  });
 }
 
 using jobs = std::map<core::session_id, stored_job>;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/each_entry.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/program_keys.hpp"
 #include "server/journal/times.hpp"
@@ -181,21 +182,10 @@ bool fits(of_core::restored_program const& p) {
   return runs == (c.goal == of_core::goal::run && !waits && !core::ended(c.state));
 }
 
-// Of one kind, those of all programs: `take(key, message)`; false: it does not fit the others.
+// Of one kind, those of all programs.
 template <class Message, class Take>
 muster::status each_program(store const& s, kind k, Take take) {
-  std::string damaged;
-  auto const read =
-      s.read(program_keys::below(k), [&](std::string_view key, std::string_view value) {
-        Message m;
-        if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) && take(key, m))
-          return true;
-        damaged = key;
-        return false;
-      });
-  if (!read.ok() || damaged.empty()) return read;
-  std::replace(damaged.begin(), damaged.end(), '\0', ' ');
-  return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
+  return each_entry<Message>(s, program_keys::below(k), std::move(take));
 }
 
 muster::status load_attempts(store const& s, programs_by_id& all) {

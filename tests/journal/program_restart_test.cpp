@@ -72,21 +72,6 @@ class durable_bench : public bench {
   std::deque<step_done> steps_;
 };
 
-void check_ranks(std::deque<model_worker> const& workers) {
-  std::set<std::pair<std::string, std::uint16_t>> ports;
-  std::map<program_id, std::set<std::uint32_t>> attempts;
-  for (auto const& one : workers) {
-    std::uint32_t used = 0;
-    for (auto const& r : one.alive()) {
-      EXPECT_TRUE(ports.emplace(one.host(), r.port).second) << "a port twice";
-      attempts[r.name.program].insert(r.name.attempt);
-      for (auto const& [name, amount] : r.needs) used += amount;
-    }
-    EXPECT_LE(used, 4u);
-  }
-  for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
-}
-
 void run(std::uint64_t seed, int& deaths) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
@@ -110,11 +95,7 @@ void run(std::uint64_t seed, int& deaths) {
     if (!quiet && w.attached() && random() % 120 == 0) w.cut();
     if (!quiet && random() % 600 == 0) w.die();
     if (!quiet && programs.size() < 12 && random() % 20 == 0) {
-      auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
-      spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
-      spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
-      spec.spares = static_cast<std::uint32_t>(random() % 3);
-      programs.insert(b.submit(spec));
+      programs.insert(b.submit(random_program(random)));
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {
       program_wish const wishes[] = {program_wish::cancel, program_wish::stop,
@@ -124,14 +105,10 @@ void run(std::uint64_t seed, int& deaths) {
     }
     for (auto& one : workers) one.live();
     if (quiet || random() % 3 == 0) b.write(quiet ? 0 : random() % (b.unwritten() + 1));
-    check_ranks(workers);
+    expect_in_order(workers);
     if (testing::Test::HasFailure()) return;
   }
-  for (auto const p : programs)
-    EXPECT_TRUE(ended(b.state(p)))
-        << text(p) << " is " << name(b.state(p)) << ": " << b.look(p).waits_for;
-  EXPECT_EQ(b.core->counts().ranks_alive, 0u);
-  for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
+  expect_all_over(b, programs);
 }
 
 TEST(program_restarts, know_how_each_attempt_ended_and_put_spares_by) {

@@ -147,4 +147,43 @@ class model_worker {
   time_point lease_from_{};
 };
 
+/// What must hold at any time: no port is listened at twice, no rank runs twice, no worker runs
+/// more than it has, and of a program one attempt is alive.
+template <class Workers>
+void expect_in_order(Workers const& workers) {
+  std::set<std::pair<std::string, std::uint16_t>> ports;
+  std::map<program_id, std::set<std::uint32_t>> attempts;
+  std::set<rank_name> ranks;
+  for (auto const& one : workers) {
+    std::uint32_t used = 0;
+    for (auto const& r : one.alive()) {
+      EXPECT_TRUE(ports.emplace(one.host(), r.port).second) << "a port twice";
+      EXPECT_TRUE(ranks.insert(r.name).second) << "a rank twice";
+      attempts[r.name.program].insert(r.name.attempt);
+      for (auto const& [name, amount] : r.needs) used += amount;
+    }
+    EXPECT_LE(used, 4u);
+  }
+  for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
+}
+
+/// At the end of a simulation: all is over, and nothing is left.
+template <class Bench>
+void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
+  for (auto const p : programs)
+    EXPECT_TRUE(ended(b.state(p)))
+        << text(p) << " is " << name(b.state(p)) << ": " << b.look(p).waits_for;
+  EXPECT_EQ(b.core->counts().ranks_alive, 0u);
+  for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
+}
+
+/// One of up to ten ranks with a device each.
+inline program_spec random_program(std::mt19937_64& random) {
+  auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
+  spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
+  spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
+  spec.spares = static_cast<std::uint32_t>(random() % 3);
+  return spec;
+}
+
 }  // namespace muster::core::programs

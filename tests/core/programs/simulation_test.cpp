@@ -30,10 +30,7 @@ void run(std::uint64_t seed) {
     if (!quiet && w.attached() && random() % 60 == 0) w.cut();
     if (!quiet && random() % 400 == 0) w.die();
     if (!quiet && programs.size() < 12 && random() % 20 == 0) {
-      auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
-      spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);
-      spec.max_restarts = static_cast<std::uint32_t>(random() % 4);
-      spec.spares = static_cast<std::uint32_t>(random() % 3);
+      auto spec = random_program(random);
       if (random() % 3 == 0) spec.upload = std::string(64, 'a');
       programs.insert(b.submit(spec));
     }
@@ -48,27 +45,10 @@ void run(std::uint64_t seed) {
              *(unmet_demand.begin() + random() % 3));
     }
     for (auto& one : workers) one.live();
-    std::set<std::pair<std::string, std::uint16_t>> ports;
-    std::map<program_id, std::set<std::uint32_t>> attempts;
-    std::set<rank_name> ranks;
-    for (auto const& one : workers) {
-      std::uint32_t used = 0;
-      for (auto const& r : one.alive()) {
-        EXPECT_TRUE(ports.emplace(one.host(), r.port).second) << "a port twice";
-        EXPECT_TRUE(ranks.insert(r.name).second) << "a rank twice";
-        attempts[r.name.program].insert(r.name.attempt);
-        for (auto const& [name, amount] : r.needs) used += amount;
-      }
-      EXPECT_LE(used, 4u);
-    }
-    for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
+    expect_in_order(workers);
     if (testing::Test::HasFailure()) return;
   }
-  for (auto const p : programs)
-    EXPECT_TRUE(ended(b.state(p)))
-        << text(p) << " is " << name(b.state(p)) << ": " << b.look(p).waits_for;
-  EXPECT_EQ(b.core->counts().ranks_alive, 0u);
-  for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
+  expect_all_over(b, programs);
 }
 
 TEST(programs_simulation, faults_break_no_rule_and_all_end) {
