@@ -1,7 +1,6 @@
 // The directories of ranks: what they printed, a file each, their working directories, and where
-// uploads are unpacked. Of
-// attempts that are over so many stay as `attempts_max` says. Any thread; what it does may wait for
-// the disk.
+// uploads are unpacked. Of attempts that are over so many stay as `attempts_max` and `works_max`
+// say. Any thread; what it does may wait for the disk.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ using call_type = coro::client_bidi<v1::TunnelBytes, v1::TunnelBytes>;
 constexpr std::size_t key_bytes = 32;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 // One for each attempt that has a rank here, of which there are as many at most.
-constexpr std::size_t doors_max = 1'024;
+constexpr std::size_t listeners_max = 1'024;
 // After a connection that could not be accepted: no descriptor is left.
 constexpr std::chrono::milliseconds accept_pause{100};
 
@@ -45,8 +45,8 @@ std::string random_key() {
 
 }  // namespace
 
-struct tunnels::door {
-  door(coro::socket_poller& poller, std::uint64_t p, std::uint32_t a)
+struct tunnels::listener {
+  listener(coro::socket_poller& poller, std::uint64_t p, std::uint32_t a)
       : program(p),
         attempt(a),
         acceptor(poller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {}
@@ -83,33 +83,34 @@ void tunnels::begin() {
     std::rethrow_exception(error);
   };
   tasks_ = std::make_unique<coro::task_group>(engine->context().get_executor(),
-                                              options_.tunnels_max + doors_max, fail);
+                                              options_.tunnels_max + listeners_max, fail);
   poller_ = std::move(poller);
   engine_ = std::move(engine);
 }
 
 std::string tunnels::open(std::uint64_t program, std::uint32_t attempt) {
   begin();
-  auto it = doors_.find({program, attempt});
-  if (it == doors_.end()) {
-    auto made = std::make_shared<door>(*poller_, program, attempt);
-    if (doors_.size() >= doors_max || !tasks_->spawn("door of a program", accept(made)))
-      throw std::runtime_error(std::to_string(doors_max) + " attempts have one here, the limit");
-    it = doors_.emplace(std::pair(program, attempt), std::move(made)).first;
+  auto it = listeners_.find({program, attempt});
+  if (it == listeners_.end()) {
+    auto made = std::make_shared<listener>(*poller_, program, attempt);
+    if (listeners_.size() >= listeners_max || !tasks_->spawn("listener of a program", accept(made)))
+      throw std::runtime_error(std::to_string(listeners_max) +
+                               " attempts have one here, the limit");
+    it = listeners_.emplace(std::pair(program, attempt), std::move(made)).first;
   }
   return "127.0.0.1:" + std::to_string(it->second->acceptor.local_endpoint().port());
 }
 
 void tunnels::close(std::uint64_t program, std::uint32_t attempt) {
-  if (auto const node = doors_.extract({program, attempt})) node.mapped()->close();
+  if (auto const node = listeners_.extract({program, attempt})) node.mapped()->close();
 }
 
 void tunnels::end() {
   if (!engine_) return;
   auto const done = std::make_shared<std::promise<void>>();
   engine_->context().post([this, done] {
-    for (auto const& [of, at] : doors_) at->close();
-    doors_.clear();
+    for (auto const& [of, at] : listeners_) at->close();
+    listeners_.clear();
     engine_->tasks().spawn("end of tunnels", wait_for_end([done] { done->set_value(); }));
   });
   done->get_future().wait();
@@ -124,7 +125,7 @@ coro::task<void> tunnels::wait_for_end(std::function<void()> done) {
   done();
 }
 
-coro::task<void> tunnels::accept(std::shared_ptr<door> at) {
+coro::task<void> tunnels::accept(std::shared_ptr<listener> at) {
   co_await asio::this_coro::throw_if_cancelled(false);
   coro::timer pause(engine_->context());
   for (;;) {
@@ -146,7 +147,7 @@ std::shared_ptr<grpc::Channel> tunnels::channel() {
   return channel_;
 }
 
-coro::task<void> tunnels::carry(std::shared_ptr<door> at, tcp::socket socket) {
+coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket) {
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
   call_type call(engine_->context());

@@ -49,11 +49,11 @@ class tunnels {
   void end();
 
  private:
-  struct door;
+  struct listener;
 
   void begin();
-  coro::task<void> accept(std::shared_ptr<door> at);
-  coro::task<void> carry(std::shared_ptr<door> at, boost::asio::ip::tcp::socket socket);
+  coro::task<void> accept(std::shared_ptr<listener> at);
+  coro::task<void> carry(std::shared_ptr<listener> at, boost::asio::ip::tcp::socket socket);
   coro::task<void> wait_for_end(std::function<void()> done);
   std::shared_ptr<grpc::Channel> channel();
 
@@ -61,9 +61,9 @@ class tunnels {
   std::string const key_;
   std::string servers_, dialled_;           // whom, and which one of them
   std::shared_ptr<grpc::Channel> channel_;  // null: it is made when it is needed
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<door>> doors_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;  // under way
-  // The following from the first door on.
+  // The following from the first listener on.
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<coro::socket_poller> poller_;
   std::unique_ptr<coro::task_group> tasks_;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -305,6 +306,40 @@ TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
   ASSERT_TRUE(b_->serves());
   EXPECT_EQ(ends(*b_, accepted), "SUCCEEDED");
   EXPECT_EQ(ends(*b_, submit(*b_)), "SUCCEEDED");
+}
+
+TEST_F(standby, goes_on_with_a_program_of_which_no_rank_is_started_twice) {
+  start_both();
+  cluster box;
+  auto const relay = "127.0.0.1:" + std::to_string(test::free_port());
+  box.spawn({"proxy", "--listen", relay, "--upstream", a_->grpc() + "," + b_->grpc(),
+             "--upstream-http", a_->http() + "," + b_->http()});
+  box.spawn({"worker", "--server", relay, "--allow-programs"});
+  auto const starts = box.file("starts").string(), go = box.file("go").string();
+  auto const script = "echo $RANK $MUSTER_ATTEMPT >> " + starts + "; while [ ! -e " + go +
+                      " ]; do sleep 0.02; done";
+  auto const body = json::serialize(json::object{{"command", json::array{"sh", "-c", script}},
+                                                 {"tasks", json::object{{"worker", 3}}}});
+  auto const made = a_->send("POST", "/api/v1/programs", body);
+  ASSERT_TRUE(made && made->ok()) << (made ? made->body : "nobody answers");
+  auto const path = "/api/v1/programs/" + std::string(json::parse(made->body).at("id").as_string());
+  auto const is = [&](server& s, std::string_view state) {
+    return await([&] { return s.value(path).at("state").as_string() == state; });
+  };
+  ASSERT_TRUE(is(*a_, "RUNNING"));
+  a_->running().signal(SIGKILL);
+  ASSERT_TRUE(b_->serves());
+  EXPECT_EQ(b_->value(path).at("state"), "RUNNING");
+  ASSERT_TRUE(await([&] {
+    auto const ranks = b_->value(path + "/ranks").at("ranks").as_array();
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [](auto const& r) { return r.at("state") == "RUNNING"; });
+  })) << "its worker has come";
+  box.write("go", "");
+  EXPECT_TRUE(is(*b_, "SUCCEEDED"));
+  EXPECT_EQ(b_->value(path).at("attempt"), 1);
+  auto const noted = test::read_file(starts);
+  EXPECT_EQ(std::count(noted.begin(), noted.end(), '\n'), 3) << noted;
 }
 
 TEST_F(standby, supervised_comes_back_as_a_standby) {
