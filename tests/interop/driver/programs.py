@@ -16,22 +16,24 @@ LEASE_SECONDS = 4  # of a worker that is killed: so long nothing may start elsew
 _PORTS = itertools.count(20000, 100)  # trials run side by side, on one machine
 
 
-def worker(binary, server, name, folder, environment, *words, network=None):
+def worker(binary, server, name, folder, environment, *words, network=None, lease=LEASE_SECONDS):
     """`muster worker` on a host of its own name, with ports that no other trial has."""
     first = next(_PORTS)
     argv = [*(network.words() if network else []), binary, 'worker', '--server', server,
             '--allow-programs', '--host', name, '--program-ports', f'{first}-{first + 99}',
-            '--program-dir', folder / name, '--program-lease', f'{LEASE_SECONDS}s', *words]
+            '--program-dir', folder / name, '--program-lease', f'{lease}s', *words]
     return Process(name, argv, environment, folder)
 
 
 class Program:
+    """`http` says where the server that leads listens."""
+
     def __init__(self, http, deadline, **body):
         self._http, self._deadline = http, deadline
         self.id = self._ask('', body)['id']
 
     def _ask(self, path, body=None):
-        at = f'http://{self._http}/api/v1/programs{path}'
+        at = f'http://{self._http()}/api/v1/programs{path}'
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(at, data, {'Content-Type': 'application/json'})
         try:

@@ -40,7 +40,7 @@ class Trial:
         self.version = settings.version
         self.deadline = Deadline(seconds)
         self.processes = []
-        self.server = self.network = None
+        self.server = self.network = self.proxy_address = None
 
     def second_network(self):
         """At most one a trial. Raises CannotRun where there can be none."""
@@ -64,8 +64,8 @@ class Trial:
 
     def serve_with_standby(self, before, **cluster):
         """Two servers with one store in etcd, of which the first leads; clients dial what stands
-        `before` both: 'muster proxy' or 'haproxy'."""
-        self.cluster = Cluster(**cluster)
+        `before` both: 'muster proxy' or 'haproxy'. Without a cluster none is declared."""
+        self.cluster = Cluster(**cluster) if cluster else None
         etcd, store = helpers.etcd(self.folder, self._environment(), self.deadline)
         self.processes.append(etcd)
         self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
@@ -117,18 +117,21 @@ class Trial:
                                     self._environment(), self.deadline)
         self.processes.append(self.server.process)
 
-    def add_worker(self, name, *words, network=None):
+    def add_worker(self, name, *words, **more):
         """That takes programs, and has one slot for closures."""
-        process = programs.worker(self.settings.muster, self.server.address, name, self.folder,
-                                  self._environment(), '--slots', 1, *words, network=network)
+        process = programs.worker(self.settings.muster, self.proxy_address or self.server.address,
+                                  name, self.folder,
+                                  self._environment(), '--slots', 1, *words, **more)
         self.processes.append(process)
         self.server.await_host(name, self.deadline)
         return process
 
     def launch(self, client, ranks, *words, **body):
-        """A client program as so many ranks; `body`: further fields of the program."""
+        """A client program as so many ranks, or as tasks by type; `body`: further fields of the
+        program."""
         command = [self.settings.python, '-u', CLIENTS / client, *words]
-        return programs.Program(self.server.http, self.deadline, tasks={'worker': ranks},
+        return programs.Program(lambda: self.server.http, self.deadline,
+                                tasks=ranks if isinstance(ranks, dict) else {'worker': ranks},
                                 command=[str(word) for word in command], **body)
 
     def start(self, program, index, *words, run='', address=None, network=None):

@@ -99,6 +99,38 @@ def program_cut_off(trial):
     check(began == seen, f'the last attempt began at step {began}, not at {seen}')
 
 
+def program_fails_over(trial):
+    """The server that leads is killed, and the standby takes over from etcd: the program goes on, in
+    the same attempt. Then a rank is killed, which costs one, and the end is as if nobody disturbed it."""
+    trial.serve_with_standby('muster proxy')
+    for host in ('host0', 'host1'):
+        trial.add_worker(host, lease=60)  # the standby leads after some seconds
+    may_end = trial.folder / 'may-end'
+    folder, program = train(trial, 'disturbed', may_end, max_restarts=1, restart_grace='1s')
+    await_steps(trial, folder, 5)
+    pids = [r['pid'] for r in program.ranks()]
+    trial.kill_leader()
+    for host in ('host0', 'host1'):
+        trial.server.await_host(host, trial.deadline)
+    seen = saved(folder)
+    await_steps(trial, folder, seen + 10)
+    told = program.running(1)
+    check([r['pid'] for r in program.ranks()] == pids, f'ranks are other processes: {told}')
+    program.kill(2)
+    program.running(2)
+    seen = saved(folder)
+    await_steps(trial, folder, seen + 3)
+    may_end.touch()
+    told = program.wait()
+    check((told['attempt'], told['restarts']) == (2, 1), f'it ended {told}')
+    began, parameters = end_of(program)
+    check(began >= seen >= 15, f'the last attempt began at step {began}, not from its checkpoint')
+
+    _, undisturbed = train(trial, 'undisturbed', may_end)
+    undisturbed.wait()
+    check(end_of(undisturbed) == (0, parameters), 'a run that nobody disturbed has other parameters')
+
+
 def program_strategy(trial):
     """MultiWorkerMirroredStrategy on two workers. It needs no service, so nothing is declared."""
     trial.serve_programs()
@@ -112,6 +144,28 @@ def program_strategy(trial):
         check('of 2 sum [3.0, 20.0] variable 100.0' in said, f'rank {rank} said {said[-2000:]}')
 
 
+def program_parameter_servers(trial):
+    """ParameterServerStrategy with a chief, two parameter servers and two workers. A worker is killed
+    while they come up or train: all start again, and the chief's end is the program's."""
+    trial.serve_programs()
+    for host in ('host0', 'host1'):
+        trial.add_worker(host)
+    tasks = {'chief': 1, 'ps': 2, 'worker': 2}
+    program = trial.launch('parameter_servers_of_program.py', tasks, max_restarts=1,
+                           restart_grace='1s', ends_with=['chief'])
+    program.running(1)
+    numbered = {r['task']: r['rank'] for r in program.ranks()}
+    program.kill(numbered['worker:1'])
+    told = program.wait()
+    check((told['attempt'], told['restarts']) == (2, 1), f'it ended {told}')
+    check({r['host'] for r in program.ranks()} == {'host0', 'host1'}, 'ranks are on one worker')
+    said = program.log(numbered['chief:0'])
+    check("shards ['/job:ps/task:0', '/job:ps/task:1'] steps 100 total [100.0, 100.0, 100.0, 100.0]"
+          ' fetched 100.0' in said, f'the chief said {said[-2000:]}')
+
+
 SCENARIOS_JAX = [Scenario(program_killed_twice, seconds=150, reference=False),
-                 Scenario(program_cut_off, seconds=150, reference=False)]
-SCENARIOS_TENSORFLOW = [Scenario(program_strategy, seconds=120, reference=False)]
+                 Scenario(program_cut_off, seconds=150, reference=False),
+                 Scenario(program_fails_over, seconds=150, reference=False)]
+SCENARIOS_TENSORFLOW = [Scenario(program_strategy, seconds=120, reference=False),
+                        Scenario(program_parameter_servers, seconds=150, reference=False)]
