@@ -115,6 +115,7 @@ void ranks::take(v1::RankOrders const& orders) {
   for (auto const& order : orders.stop()) stop(order);
   for (auto const& name : orders.forget()) table_.forget(key_of(name));
   for (auto const& order : orders.start()) start(order);
+  for (auto const& order : orders.prepare()) prepare(order);
   for (auto const& query : orders.read()) read(query);
 }
 
@@ -164,6 +165,18 @@ void ranks::unpack(std::uint64_t launcher, v1::StartRanks order) {
     engine_->post([this, launcher, why_not = std::move(why_not)] { unpacked(launcher, why_not); });
   };
   unpacking_[launcher] = std::move(order);
+  uploads_.provide(std::move(asked));
+}
+
+// When it fails, whoever starts ranks with it tries again, and says why not.
+void ranks::prepare(v1::PrepareRanks const& order) {
+  if (order.upload().empty() || ahead_.size() >= ahead_max) return;
+  if (!ahead_.insert(order.upload()).second) return;
+  uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
+  asked.done = [this, hash = order.upload()](std::string const& why_not) {
+    if (!why_not.empty()) log(log_level::warning, "ahead of a program's ranks: " + why_not);
+    engine_->post([this, hash] { ahead_.erase(hash); });
+  };
   uploads_.provide(std::move(asked));
 }
 

@@ -2,6 +2,8 @@
 // goes back. See rank_side.hpp for its threads.
 #pragma once
 
+#include <set>
+
 #include "client/programs/devices.hpp"
 #include "client/programs/launchers.hpp"
 #include "client/programs/lease.hpp"
@@ -40,7 +42,11 @@ class ranks final : public rank_side {
   /// Reads of logs that are under way or wait to be sent.
   static constexpr std::size_t logs_max = 16;
 
+  /// Uploads that are got ahead of need; more than these come when their ranks are started.
+  static constexpr std::size_t ahead_max = 16;
+
   void start(v1::StartRanks order);
+  void prepare(v1::PrepareRanks const& order);
   /// Their working directories get the upload, then they are launched.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, std::string const& why_not);
@@ -71,6 +77,7 @@ class ranks final : public rank_side {
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;
   std::map<std::uint64_t, v1::StartRanks> unpacking_;  // by launcher, which is not there yet
+  std::set<std::string> ahead_;  // uploads that are got ahead of need just now
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::size_t reading_ = 0;

@@ -20,7 +20,10 @@ uploads::uploads(upload_cache_options cache, tls_options tls, std::string token)
 
 void uploads::provide(order o) {
   std::lock_guard const held(mutex_);
-  waiting_.push_back(std::move(o));
+  auto const at = o.to.empty() ? waiting_.end()
+                               : std::find_if(waiting_.begin(), waiting_.end(),
+                                              [](order const& w) { return w.to.empty(); });
+  waiting_.insert(at, std::move(o));
   changed_.notify_all();
 }
 

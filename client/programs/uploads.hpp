@@ -28,7 +28,7 @@ class uploads {
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
-    std::vector<std::filesystem::path> to{};
+    std::vector<std::filesystem::path> to{};  // none: it is got ahead of need, after all others
     std::optional<std::pair<uid_t, gid_t>> owner{};
     std::function<void()> before{};  // by the thread of this object; may throw
     /// By that thread, unless it was forgotten. `why` it cannot be; empty: it is there.

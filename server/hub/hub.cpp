@@ -332,11 +332,11 @@ void hub::deliver_orders(core::effects const& fx) {
       continue;
     }
     if (o.lease > 0) it->second->on_rank_orders({.stream = o.stream, .lease = o.lease});
-    if (o.stops.empty() && o.forget.empty() && o.starts.empty()) continue;
+    if (o.stops.empty() && o.forget.empty() && o.starts.empty() && o.prepares.empty()) continue;
     auto rest = o;
     rest.lease = 0;
     hold(true, [this, rest = std::move(rest)](muster::status const& lost) mutable {
-      if (!lost.ok()) rest.starts.clear(), rest.forget.clear();
+      if (!lost.ok()) rest.starts.clear(), rest.forget.clear(), rest.prepares.clear();
       if (auto const now = workers_.find(rest.stream); now != workers_.end())
         now->second->on_rank_orders(rest);
     });

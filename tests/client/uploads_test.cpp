@@ -41,6 +41,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
       s->Write(piece);
       piece.clear_size();
     }
+    ++given;
     return grpc::Status::OK;
   }
   v1::ServerMessage start_uploaded(int ranks, std::string const& script,
@@ -63,7 +64,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
 
   tree code;
   std::string archive, refusal;
-  std::atomic<int> gets = 0;
+  std::atomic<int> gets = 0, given = 0;
   std::atomic<bool> hangs = false, damages = false;
 };
 
@@ -79,6 +80,25 @@ TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once)
       EXPECT_EQ(h.ends[rank].not_started(), "");
       EXPECT_EQ(h.ends[rank].exit_status(), 0u);
     }
+  }});
+  EXPECT_EQ(gets, 1);
+}
+
+TEST_F(uploads_of_ranks, that_were_got_ahead_of_need_are_there_when_the_server_has_them_no_more) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    v1::ServerMessage ahead;
+    auto& prepare = *ahead.mutable_ranks()->add_prepare();
+    prepare.set_program(7);
+    prepare.set_upload(absl::BytesToHexString(sha256(archive)));
+    s->Write(ahead);
+    s->Write(ahead);  // twice is once
+    while (given < 1) std::this_thread::yield();
+    refusal = "no such blob";
+    s->Write(start_uploaded(1, "[ \"$(cat file)\" = 'of the upload' ]"));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 1));
+    EXPECT_EQ(h.ends[0].not_started(), "");
+    EXPECT_EQ(h.ends[0].exit_status(), 0u);
   }});
   EXPECT_EQ(gets, 1);
 }

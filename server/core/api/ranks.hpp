@@ -80,7 +80,7 @@ struct attempt_sheet {
   bool tunnels = false;  // all of its workers open tunnels to a coordination cluster
 };
 
-/// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts.
+/// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts, prepares.
 struct rank_orders {
   stream_id stream{};
   struct stop {
@@ -97,9 +97,17 @@ struct rank_orders {
 
     bool operator==(start const&) const = default;
   };
+  /// Ranks of the program may be started there later: what takes time then is done now.
+  struct prepare {
+    program_id program{};
+    std::string upload{};
+
+    bool operator==(prepare const&) const = default;
+  };
   std::vector<stop> stops{};
   std::vector<rank_name> forget{};
   std::vector<start> starts{};
+  std::vector<prepare> prepares{};
   std::uint64_t lease = 0;
 
   bool operator==(rank_orders const&) const = default;

@@ -119,7 +119,7 @@ class controller {
   attempts attempts_{limits_, hosts_, ports_, ledger_, out_};
   program_alarms alarms_;
   course course_{table_, attempts_, alarms_, out_};
-  placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_};
+  placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_, out_};
 };
 
 /// What is wrong with it. `limits` stand in the texts.

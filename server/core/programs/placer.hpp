@@ -22,13 +22,14 @@ class placer {
  public:
   /// All outlive it.
   placer(program_limits const& limits, program_table& table, host_table& hosts, attempts& bodies,
-         course& what_follows, ledger& resources)
+         course& what_follows, ledger& resources, output& out)
       : limits_(limits),
         table_(table),
         hosts_(hosts),
         attempts_(bodies),
         course_(what_follows),
-        ledger_(resources) {}
+        ledger_(resources),
+        spares_(limits, table, hosts, resources, out) {}
 
   /// Something has changed beside what the ledger's version tells.
   void look_again() { asked_ = true; }
@@ -72,7 +73,7 @@ class placer {
   attempts& attempts_;
   course& course_;
   ledger& ledger_;
-  spares spares_{limits_, table_, hosts_, ledger_};
+  spares spares_;
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // behind the first, who is tried next

@@ -67,9 +67,15 @@ void spares::fill(program& p, time_point now) {
     wanted.tasks[0].max = missing;
     for (auto const& seat : programs::place(wanted, f.rooms).ranks) {
       auto const worker = hosts_.at(f.hosts[seat.host]).stream;
-      if (ledger_.take(worker, wanted.tasks[0].resources)) p.spares.push_back(worker);
+      if (ledger_.take(worker, wanted.tasks[0].resources)) put_by(p, worker);
     }
   }
+}
+
+void spares::put_by(program& p, stream_id worker) {
+  bool const first = std::count(p.spares.begin(), p.spares.end(), worker) == 0;
+  p.spares.push_back(worker);
+  if (first && !p.spec->upload.empty()) out_.to(worker).prepares.push_back({p.id, p.spec->upload});
 }
 
 }  // namespace muster::core::programs

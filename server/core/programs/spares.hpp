@@ -1,7 +1,7 @@
 // Spares: places for further tasks that a program which runs has put by, so that its next attempt
 // finds room at once when a host is lost. They are of the type with the most tasks, on workers that
-// run none of its ranks where there are such. They come after programs that wait: what is free and
-// nobody waits for is taken for them.
+// run none of its ranks where there are such, and these workers get its upload. They come after
+// programs that wait: what is free and nobody waits for is taken for them.
 //
 // Owned by the controller, used at the end of a step. Limit: program_limits::spares_max a program.
 #pragma once
@@ -9,6 +9,7 @@
 #include <set>
 
 #include "server/core/programs/fleet.hpp"
+#include "server/core/programs/output.hpp"
 #include "server/core/programs/program_table.hpp"
 
 namespace muster::core::programs {
@@ -16,8 +17,9 @@ namespace muster::core::programs {
 class spares {
  public:
   /// All outlive it.
-  spares(program_limits const& limits, program_table& table, host_table& hosts, ledger& resources)
-      : limits_(limits), table_(table), hosts_(hosts), ledger_(resources) {}
+  spares(program_limits const& limits, program_table& table, host_table& hosts, ledger& resources,
+         output& out)
+      : limits_(limits), table_(table), hosts_(hosts), ledger_(resources), out_(out) {}
 
   /// It has begun an attempt.
   void want(program const& p) {
@@ -34,12 +36,14 @@ class spares {
 
  private:
   void fill(program& p, time_point now);
+  void put_by(program& p, stream_id worker);
   std::uint32_t left(program const& p, host_number n) const;
 
   program_limits const& limits_;
   program_table& table_;
   host_table& hosts_;
   ledger& ledger_;
+  output& out_;
   std::set<program_id> wanting_;
 };
 

@@ -150,6 +150,11 @@ void to_wire(core::rank_orders const& orders, v1::RankOrders& to) {
   }
   for (auto const& f : orders.forget) to_wire(f, *to.add_forget());
   for (auto const& s : orders.starts) to_wire(s, *to.add_start());
+  for (auto const& p : orders.prepares) {
+    auto& prepare = *to.add_prepare();
+    prepare.set_program(core::raw(p.program));
+    prepare.set_upload(p.upload);
+  }
   if (orders.lease > 0) to.set_lease(orders.lease);
 }
 

@@ -26,6 +26,20 @@ TEST(program_spares, are_put_by_on_workers_without_its_ranks) {
   EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 0}}));
 }
 
+TEST(program_spares, have_their_worker_get_the_upload) {
+  bench b;
+  auto const first = b.attach(0, {{"gpu", 1}});
+  auto spec = with_spares(1, 2);
+  spec.upload = std::string(64, 'a');
+  auto const p = b.submit(spec);
+  EXPECT_TRUE(b.orders(first).prepares.empty());
+  auto const second = b.attach(1, {{"gpu", 2}});
+  EXPECT_EQ(b.look(p).spares, 2u);
+  EXPECT_EQ(b.orders(second).prepares, (std::vector<rank_orders::prepare>{{p, spec.upload}}));
+  b.submit(with_spares(1, 0));
+  EXPECT_TRUE(b.orders(second).prepares.empty()) << "once is enough";
+}
+
 TEST(program_spares, give_the_next_attempt_room_when_a_host_is_lost) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
