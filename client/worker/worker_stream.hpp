@@ -46,7 +46,7 @@ class worker_stream final : stream_side {
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    v1::Hello const& hello;
+    v1::Hello& hello;  // of the next stream: a welcome adds to it what is to be the same there
     std::vector<registered_function> const& functions;
     per_worker_store& values;
   };

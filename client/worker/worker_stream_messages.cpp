@@ -82,6 +82,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   worker_identity me;
   me.job = w.job();
   me.index = w.index();
+  worker_.hello.set_last_index(w.index());
   me.slots = worker_.hello.slots();
   me.credits = w.credits();
   me.incarnation = worker_.hello.incarnation();

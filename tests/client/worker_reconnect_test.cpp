@@ -71,6 +71,24 @@ TEST(worker_reconnect, what_runs_when_the_server_is_lost_is_void) {
   EXPECT_EQ(connected(again), true);
 }
 
+TEST(worker_reconnect, to_a_server_that_does_not_know_it_keeps_the_index) {
+  auto server = std::make_unique<test_server>();
+  test_server_options o;
+  o.port = server->port();
+  hand_worker first(server->address(), make_hello({"f"}, 1, 1, 12345));
+  worker_thread worker(options_for(server->address()));
+  auto const is_second = [](test_server& s) {
+    return s.eventually([](core::coordinator const& c) {
+      auto const t = c.task("worker", 1);
+      return t && t->state == core::task_state::connected;
+    });
+  };
+  ASSERT_TRUE(is_second(*server));
+  server.reset();
+  test_server again(o);
+  EXPECT_TRUE(is_second(again)) << "though index 0 is free there";
+}
+
 TEST(worker_reconnect, taken_over_task_is_final) {
   test_server server;
   auto o = options_for(server.address());

@@ -58,6 +58,7 @@ class Attachment:
         self._deaths = deaths
         self._on_attached = on_attached
         self.index: Optional[int] = options.index_of(number)
+        self._fixed_index = self.index is not None
         self.final = ""
         self._lock = threading.RLock()  # protects all below
         self._link: Optional[Link] = None
@@ -170,8 +171,10 @@ class Attachment:
                       resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
                       keeps_answers=True, inputs_beside_bytes=True, answers=self._held.untaken.again())
-        if self.index is not None:
+        if self._fixed_index:
             hello.index = self.index
+        elif self.index is not None:
+            hello.last_index = self.index
         for i, (closure, attempt) in enumerate(self._held.attempts.items()):
             hello.held_closure.append(closure)
             hello.held_attempt.append(attempt)

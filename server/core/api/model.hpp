@@ -133,6 +133,7 @@ struct session_spec {
 struct worker_spec {
   std::string job = "worker";
   std::int64_t index = -1;  // -1: the server picks
+  std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
   std::uint32_t slots = 1;
   std::uint32_t credits = 16;

@@ -29,7 +29,12 @@ std::int64_t task_rows::lowest_free(std::string const& job) {
   return hint;
 }
 
-std::int64_t task_rows::next_index(std::string const& job, reckoned const& with) {
+std::int64_t task_rows::next_index(worker_spec const& spec, reckoned const& with) {
+  auto const& job = spec.job;
+  if (spec.last_index >= 0) {
+    auto const* had = find(job, spec.last_index);
+    if (!had || !had->present()) return spec.last_index;
+  }
   auto const free = lowest_free(job);
   if (count(task_state::error) == 0) return free;
   auto const end = std::min(free, with(job));
@@ -71,7 +76,7 @@ result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reck
              it != by_incarnation_.end() && it->second->job == spec.job) {
     t = it->second;
   }
-  auto const index = t ? t->index : spec.index >= 0 ? spec.index : next_index(spec.job, with);
+  auto const index = t ? t->index : spec.index >= 0 ? spec.index : next_index(spec, with);
   if (!t) t = find(spec.job, index);
   if (t) return t;
 

@@ -66,7 +66,8 @@ class task_rows {
 
   /// How many tasks of a job somebody reckons with by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
-  /// The row for a worker that attaches: by index, by incarnation, or the lowest free index. The
+  /// The row for a worker that attaches: by index, by incarnation, the index that it had on another
+  /// server unless its task is present, or the lowest free index. The
   /// index of a lost task is free if it is below what is reckoned with: there a number must not
   /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
@@ -123,7 +124,7 @@ class task_rows {
   void forget_incarnation(task_row const& t);
   bool make_room();
   std::int64_t lowest_free(std::string const& job);
-  std::int64_t next_index(std::string const& job, reckoned const& with);
+  std::int64_t next_index(worker_spec const& spec, reckoned const& with);
 
   config const& config_;
   server_wide& wide_;

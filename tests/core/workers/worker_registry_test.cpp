@@ -39,6 +39,22 @@ TEST_F(registry_test, a_number_is_used_again_and_a_stream_is_not) {
   EXPECT_EQ(registry.invalid(), "");
 }
 
+TEST_F(registry_test, a_worker_that_had_an_index_elsewhere_has_it_again_unless_another_one_is_there) {
+  auto const picked = [this](std::uint64_t process, std::int64_t last) {
+    worker_spec spec;
+    spec.last_index = last;
+    spec.incarnation = incarnation{process};
+    return (*registry.tasks.admit(t0, spec, [](auto const&) { return 0; }))->index;
+  };
+  EXPECT_EQ(picked(1, 5), 5);
+  attach(2, 1);
+  EXPECT_EQ(picked(3, 1), 0) << "that one is there";
+  auto& gone = attach(4, 2);
+  registry.tasks.left(t0, *gone.task, task_state::error, "gone");
+  registry.erase(gone);
+  EXPECT_EQ(picked(5, 2), 2) << "it is, and was never another one";
+}
+
 TEST_F(registry_test, a_task_that_is_present_has_a_worker) {
   auto& w = attach(1, 0);
   EXPECT_EQ(registry.invalid(), "");
