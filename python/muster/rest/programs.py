@@ -1,11 +1,13 @@
 """Programs: commands that run as ranks on the cluster's workers (docs/programs.md)."""
 from __future__ import annotations
 
+import os
 import time
 from typing import (TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, TypedDict,
                     Union, overload)
 
 from muster.errors import MusterError, WaitTimeout
+from muster.rest.code import Upload, is_hash
 from muster.rest.http import Http, ServerError, segment
 from muster.rest.rank_log import RankLog
 
@@ -16,6 +18,9 @@ ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 LOOK_EVERY = 0.3
 """Seconds between two looks of who waits; the server has no wait for programs."""
+
+PUT_LIMIT = 1800.0
+"""Seconds for the largest upload on a slow line."""
 
 AWAY = (429, 503, 504)
 """Statuses of a log whose worker does not answer now."""
@@ -39,7 +44,7 @@ class ProgramWords(TypedDict, total=False):
     deadline: Union[float, str]
     notice: Union[float, str]
     spares: int
-    upload: str
+    upload: Union[str, os.PathLike[str]]
     priority: int
     ends_with: Sequence[str]
     idempotency_key: str
@@ -206,6 +211,16 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
     for duration in ("grace", "restart_grace", "deadline", "notice"):
         if isinstance(body.get(duration), (int, float)):
             body[duration] = f"{round(body[duration] * 1000)}ms"
+    code = None
+    if "upload" in body and not is_hash(body["upload"]):
+        code = Upload(body["upload"])
+        body["upload"] = code.hash
+    try:
+        return Program(http, http.json("POST", "/api/v1/programs", body))
+    except ServerError as error:  # the server says that it lacks it; only then it is put
+        if code is None or error.status != 422 or error.field != "upload":
+            raise
+    http.raw("PUT", f"/api/v1/blobs/{code.hash}", code.bytes, wait=PUT_LIMIT)
     return Program(http, http.json("POST", "/api/v1/programs", body))
 
 
@@ -246,7 +261,8 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = Non
 
     Runs a command as ranks on workers that allow programs; returns at once. `tasks`: how many, or by
     type, as ``{"worker": 8, "ps": {"count": 2, "command": […]}}``; `resources` and `labels` are of
-    each rank. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
+    each rank. `upload`: a directory of code that each rank begins in, packed as `muster launch --upload`
+    packs it, or the hash of a blob that the server has. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
     ServerError, whose ``field`` names what cannot be; NoServer.
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)

@@ -1,0 +1,186 @@
+"""A directory of code as an archive for programs: what `muster launch --upload` does, in Python.
+
+The rules and limits are those of docs/programs.md. The same files give the same archive while Python
+and its zlib are the same; that of the command line has other bytes."""
+from __future__ import annotations
+
+import fnmatch
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import re
+import stat
+import tarfile
+from typing import Iterator, List, NamedTuple, Sequence, Tuple, Union
+
+BYTES_MAX = 512 << 20
+ENTRIES_MAX = 100_000
+NAMED = 5
+"""So many of the largest files are named when it is too much."""
+
+TIME_OF_ALL = 315_532_800  # 1980-01-01: what is unpacked and zipped knows no earlier time
+COMPRESSION = 6
+
+
+class Rule(NamedTuple):
+    below: Tuple[str, ...]    # the directory of its file
+    pattern: Tuple[str, ...]  # "**": any number of names
+    ignores: bool
+    directories_only: bool
+
+
+def rules(below: Tuple[str, ...], text: str) -> Iterator[Rule]:
+    """Of the lines of a .gitignore in this directory."""
+    for line in text.split("\n"):
+        line = re.sub(r"(?<!\\) +$", "", line[:-1] if line.endswith("\r") else line)
+        if not line or line.startswith("#"):
+            continue
+        ignores = not line.startswith("!")
+        line = line if ignores else line[1:]
+        directories_only = line.endswith("/")
+        line = line[:-1] if directories_only else line
+        names = [name for name in line.split("/") if name]
+        if not names:
+            continue
+        if "/" not in line and names != ["**"]:
+            names.insert(0, "**")
+        yield Rule(below, tuple(names), ignores, directories_only)
+
+
+def ignored(known: Sequence[Rule], path: Tuple[str, ...], is_directory: bool) -> bool:
+    """The last rule that matches decides."""
+    for rule in reversed(known):
+        depth = len(rule.below)
+        if rule.directories_only and not is_directory:
+            continue
+        if len(path) > depth and path[:depth] == rule.below and _matches(rule.pattern, path[depth:]):
+            return rule.ignores
+    return False
+
+
+def _matches(pattern: Tuple[str, ...], path: Tuple[str, ...]) -> bool:
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        if len(pattern) == 1:
+            return bool(path)
+        return any(_matches(pattern[1:], path[i:]) for i in range(len(path)))
+    return bool(path) and _name_matches(path[0], pattern[0]) and _matches(pattern[1:], path[1:])
+
+
+def _name_matches(name: str, pattern: str) -> bool:
+    """As fnmatch(3), where a backslash takes the next character as it is."""
+    in_python = re.sub(r"\\(.)", lambda m: f"[{m[1]}]" if m[1] in "*?[" else m[1], pattern)
+    return fnmatch.fnmatchcase(name, in_python)
+
+
+class Item(NamedTuple):
+    path: str
+    at: pathlib.Path
+    about: os.stat_result
+
+
+class Lister:
+    """What is in the archive, in order. Raises ValueError in words for people."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self._root = root
+        self._name = ".musterignore" if (root / ".musterignore").exists() else ".gitignore"
+        self._items: List[Item] = []
+
+    def list(self) -> List[Item]:
+        self._walk((), [])
+        files = [i for i in self._items if stat.S_ISREG(i.about.st_mode)]
+        size = sum(i.about.st_size for i in files)
+        if size > BYTES_MAX:
+            largest = sorted(files, key=lambda i: -i.about.st_size)[:NAMED]
+            raise ValueError(f"{_mebibytes(size)} of files, the limit is {_mebibytes(BYTES_MAX)}; say in "
+                             ".musterignore what to leave out. The largest:" + "".join(
+                                 f"\n  {_mebibytes(i.about.st_size)}  {i.path}" for i in largest))
+        return self._items
+
+    def _walk(self, directory: Tuple[str, ...], known: List[Rule]) -> None:
+        here = self._root.joinpath(*directory)
+        file = here / self._name
+        if file.exists():
+            known = [*known, *rules(directory, file.read_text("utf-8", "surrogateescape"))]
+        for name in sorted(os.listdir(here), key=os.fsencode):
+            if name != ".git":
+                self._look((*directory, name), known)
+
+    def _look(self, path: Tuple[str, ...], known: List[Rule]) -> None:
+        at = self._root.joinpath(*path)
+        about = at.lstat()
+        is_directory = stat.S_ISDIR(about.st_mode)
+        if ignored(known, path, is_directory):
+            return
+        if stat.S_ISLNK(about.st_mode):
+            self._check_target("/".join(path), at)
+        elif not is_directory and not stat.S_ISREG(about.st_mode):
+            return
+        if len(self._items) == ENTRIES_MAX:
+            raise ValueError(f"more than {ENTRIES_MAX} files and directories; say in .musterignore what to "
+                             "leave out")
+        self._items.append(Item("/".join(path), at, about))
+        if is_directory:
+            self._walk(path, known)
+
+    def _check_target(self, path: str, at: pathlib.Path) -> None:
+        target = os.readlink(at)
+        by_name = os.path.normpath(os.path.join(os.path.dirname(path), target))
+        real = os.path.realpath(at.parent / target)
+        inside = os.path.commonpath([real, self._root]) == str(self._root)
+        if os.path.isabs(target) or by_name.split("/")[0] == ".." or not inside:
+            raise ValueError(f"'{path}' is a symbolic link that leads out of it, to '{target}'; leave it out "
+                             "by a line in .musterignore")
+
+
+def pack(directory: Union[str, "os.PathLike[str]"]) -> bytes:
+    """A gzipped tar. Raises ValueError: it is no directory, too large, or a link leads out of it;
+    OSError: it cannot be read."""
+    root = pathlib.Path(directory).resolve()
+    if not root.is_dir():
+        raise ValueError(f"'{directory}' is no directory")
+    made = io.BytesIO()
+    with gzip.GzipFile("", "wb", COMPRESSION, made, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for item in Lister(root).list():
+            _add(tar, item)
+    return made.getvalue()
+
+
+def _add(tar: tarfile.TarFile, item: Item) -> None:
+    entry = tarfile.TarInfo(item.path)
+    entry.mtime = TIME_OF_ALL
+    mode = item.about.st_mode
+    entry.mode = 0o644 if stat.S_ISREG(mode) and not mode & stat.S_IXUSR else 0o755
+    if stat.S_ISDIR(mode):
+        entry.type = tarfile.DIRTYPE
+    elif stat.S_ISLNK(mode):
+        entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(item.at)
+    else:
+        entry.size = item.about.st_size
+        with item.at.open("rb") as content:
+            tar.addfile(entry, content)
+            if content.read(1):
+                raise ValueError(f"'{item.path}' has changed while it was packed")
+        return
+    tar.addfile(entry)
+
+
+def _mebibytes(count: int) -> str:
+    return f"{count / (1 << 20):.1f} MiB"
+
+
+class Upload:
+    """A packed directory: its bytes, and the hash that is its name."""
+
+    def __init__(self, directory: Union[str, "os.PathLike[str]"]) -> None:
+        self.bytes = pack(directory)
+        self.hash = hashlib.sha256(self.bytes).hexdigest()
+
+
+def is_hash(upload: object) -> bool:
+    return isinstance(upload, str) and re.fullmatch(r"[0-9a-f]{64}", upload) is not None

@@ -1,0 +1,100 @@
+"""Directories of code that programs take along."""
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import sys
+import tarfile
+from typing import Iterator
+
+import pytest
+
+import muster
+from conftest import DEADLINE, Server
+from muster.rest import code
+from test_programs import Workers, url, workers  # noqa: F401
+
+
+def ignores(lines: str, path: str, is_directory: bool = False, below: str = "") -> bool:
+    directory = tuple(below.split("/")) if below else ()
+    return code.ignored([*code.rules(directory, lines)], tuple(path.split("/")), is_directory)
+
+
+@pytest.mark.parametrize("lines, yes, no", [
+    ("*.o\nbuild\n", ["a.o", "x/y/a.o", "x/build/"], ["a.cpp", "builder/"]),
+    ("/out\ndocs/*.pdf\n", ["out/", "docs/a.pdf"], ["x/out/", "docs/x/a.pdf", "x/docs/a.pdf"]),
+    ("data/\n", ["data/", "x/data/"], ["data"]),
+    ("**/cache\na/**/z\nlogs/**\n", ["cache/", "x/y/cache/", "a/z", "a/b/c/z", "logs/x"], ["logs/"]),
+    ("*.log\n!keep.log\n", ["a.log"], ["keep.log"]),
+    ("!keep.log\n*.log\n", ["keep.log"], []),
+    ("# no\n\n\\#yes\n\\!also\nspace  \nkept\\ \nrange[0-9]\none?\r\n/\n!\nst\\*r\n",
+     ["#yes", "!also", "space", "kept ", "range7", "one1", "st*r"],
+     ["# no", "rangex", "anything", "star"]),
+])
+def test_rules_are_those_of_git(lines: str, yes: list[str], no: list[str]) -> None:
+    for paths, expected in ((yes, True), (no, False)):
+        for path in paths:
+            assert ignores(lines, path.rstrip("/"), path.endswith("/")) == expected, path
+
+
+def test_rules_of_a_directory_are_about_what_is_below_it() -> None:
+    assert ignores("/only\n", "x/y/only", below="x/y") and not ignores("/only\n", "only", below="x/y")
+
+
+def names(packed: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        return [e.name for e in tar]
+
+
+@pytest.fixture
+def tree(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+    root = tmp_path / "code"
+    (root / "lib").mkdir(parents=True)
+    (root / "lib" / "part.py").write_text("WORD = 'of the upload'\n")
+    (root / "train.py").write_text("from lib.part import WORD\nprint(WORD)\n")
+    (root / "link").symlink_to("lib/part.py")
+    (root / ".git").mkdir()
+    (root / "big.bin").write_text("left at home")
+    (root / ".gitignore").write_text("*.bin\n")
+    yield root
+
+
+def test_the_same_files_are_the_same_archive(tree: pathlib.Path) -> None:
+    first = code.pack(tree)
+    assert names(first) == [".gitignore", "lib", "lib/part.py", "link", "train.py"]
+    os.utime(tree / "train.py", (1, 1))
+    (tree / "big.bin").write_text("something else")
+    assert code.pack(tree) == first
+    (tree / ".musterignore").write_text("lib\nlink\n")
+    assert "big.bin" in names(code.pack(tree)) and "lib" not in names(code.pack(tree))
+
+
+def test_what_cannot_travel_is_said(tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="is no directory"):
+        muster.launch(["true"], upload=tree / "train.py")
+    monkeypatch.setattr(code, "BYTES_MAX", 10)
+    with pytest.raises(ValueError, match="the limit is 0.0 MiB.*\n.*train.py"):
+        code.pack(tree)
+    monkeypatch.setattr(code, "ENTRIES_MAX", 2)
+    with pytest.raises(ValueError, match="more than 2 files and directories"):
+        code.pack(tree)
+    monkeypatch.undo()
+    for target in ("/etc/passwd", "../elsewhere", "lib/../../elsewhere"):
+        (tree / "out").unlink(missing_ok=True)
+        (tree / "out").symlink_to(target)
+        with pytest.raises(ValueError, match="'out' is a symbolic link that leads out of it"):
+            code.pack(tree)
+
+
+def test_ranks_begin_in_what_was_uploaded(url: str, tree: pathlib.Path) -> None:  # noqa: F811
+    command = [sys.executable, "train.py"]
+    for _ in range(2):  # the second one finds it there
+        assert [*muster.launch(command, upload=tree).wait(DEADLINE).logs()] == ["of the upload"]
+    known = code.Upload(tree).hash
+    assert [*muster.launch(command, upload=known).wait(DEADLINE).logs()] == ["of the upload"]
+
+
+def test_a_blob_that_the_server_lacks_is_no_directory(url: str) -> None:  # noqa: F811
+    with pytest.raises(muster.ServerError, match="upload"):
+        muster.launch(["true"], upload="0" * 64)
