@@ -94,6 +94,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   ++stream_;
   reading_ = 0;
   logs_.clear();
+  last_lines_.clear();
 }
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
@@ -117,6 +118,7 @@ void ranks::take(v1::RankOrders const& orders) {
   for (auto const& order : orders.start()) start(order);
   for (auto const& order : orders.prepare()) prepare(order);
   for (auto const& query : orders.read()) read(query);
+  for (auto const& query : orders.last_lines()) read(query);
 }
 
 void ranks::renew() {
@@ -297,12 +299,46 @@ void ranks::read(v1::ReadLog const& query) {
   });
 }
 
+// One message for all ranks, however many: what does not fit is asked for again, as its size is not
+// known.
+void ranks::read(v1::ReadLastLines const& query) {
+  v1::LastLines answer;
+  answer.set_program(query.program());
+  answer.set_attempt(query.attempt());
+  if (reading_ + last_lines_.size() >= logs_max) {
+    last_lines_.push_back(std::move(answer));
+    return wake_();
+  }
+  ++reading_;
+  launchers_.post_to_disk([this, query, answer, stream = stream_]() mutable {
+    for (int i = 0; i < query.rank_size() && answer.ByteSizeLong() < bytes_of_reports_max; ++i) {
+      auto const known = i < query.size_size() ? query.size(i) : 0;
+      auto found = spool_.last_line(query.program(), query.attempt(), query.rank(i), known);
+      if (!found) continue;
+      auto& line = *answer.add_line();
+      line.set_rank(query.rank(i));
+      line.set_size(found->size);
+      line.set_text(std::move(found->text));
+    }
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      last_lines_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
 bool ranks::report(v1::WorkerMessage& to) {
   if (auto const number = lease_.number(clock::now())) to.mutable_ranks()->set_lease(number);
   if (table_.reports()) table_.report(*to.mutable_ranks(), bytes_of_reports_max);
   if (!logs_.empty()) {  // each may be as large as a message
     *to.mutable_ranks()->add_log() = std::move(logs_.front());
     logs_.pop_front();
+  }
+  if (!last_lines_.empty()) {
+    *to.mutable_ranks()->add_last_lines() = std::move(last_lines_.front());
+    last_lines_.pop_front();
   }
   return reports();
 }

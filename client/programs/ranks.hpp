@@ -26,7 +26,9 @@ class ranks final : public rank_side {
   void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) override;
   void take(v1::RankOrders const& orders) override;
   bool report(v1::WorkerMessage& to) override;
-  bool reports() const override { return table_.reports() || !logs_.empty(); }
+  bool reports() const override {
+    return table_.reports() || !logs_.empty() || !last_lines_.empty();
+  }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
   void kill() override;
@@ -39,7 +41,7 @@ class ranks final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Reads of logs that are under way or wait to be sent.
+  /// Reads of logs, or of last lines, that are under way or wait to be sent.
   static constexpr std::size_t logs_max = 16;
 
   /// Uploads that are got ahead of need; more than these come when their ranks are started.
@@ -58,6 +60,7 @@ class ranks final : public rank_side {
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
+  void read(v1::ReadLastLines const& query);
   /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
   void renew();
@@ -80,6 +83,7 @@ class ranks final : public rank_side {
   std::set<std::string> ahead_;  // uploads that are got ahead of need just now
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
+  std::deque<v1::LastLines> last_lines_;
   std::size_t reading_ = 0;
   std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
   launchers launchers_;

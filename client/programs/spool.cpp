@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -29,6 +30,16 @@ fs::path temporary() {
 std::uint64_t first_kept(int fd, std::uint64_t size) {
   auto const data = ::lseek(fd, 0, SEEK_DATA);
   return data < 0 ? size : static_cast<std::uint64_t>(data);
+}
+
+// The last line of it that is not blank.
+std::string_view last_line_of(std::string_view text) {
+  constexpr std::string_view ends = "\n\r", blank = " \t\n\r";
+  auto const last = text.find_last_not_of(blank);
+  if (last == std::string_view::npos) return {};
+  text = text.substr(0, last + 1);
+  auto const before = text.find_last_of(ends);
+  return before == std::string_view::npos ? text : text.substr(before + 1);
 }
 
 }  // namespace
@@ -95,6 +106,17 @@ std::optional<spool::piece> spool::read(std::uint64_t program, std::uint32_t num
   auto const got = ::pread(file.get(), p.data.data(), p.data.size(), static_cast<off_t>(p.offset));
   p.data.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return p;
+}
+
+std::optional<spool::last> spool::last_line(std::uint64_t program, std::uint32_t number,
+                                            std::uint32_t rank, std::uint64_t known) const {
+  auto const path = directories_of(program, number).logs / (std::to_string(rank) + ".log");
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0 || static_cast<std::uint64_t>(about.st_size) == known)
+    return {};
+  auto const end = read(program, number, rank, look_bytes, true, look_bytes);
+  if (!end) return {};
+  return last{end->size, std::string(last_line_of(end->data).substr(0, line_bytes_max))};
 }
 
 }  // namespace muster

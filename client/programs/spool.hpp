@@ -45,6 +45,18 @@ class spool {
   std::optional<piece> read(std::uint64_t program, std::uint32_t number, std::uint32_t rank,
                             std::uint64_t offset, bool from_end, std::size_t bytes_max) const;
 
+  /// The last line with something to see, of which at most `line_bytes_max` of its beginning, where
+  /// the last `look_bytes` of the file begin with it. A carriage return ends a line, as a bar of
+  /// progress does.
+  struct last {
+    std::uint64_t size = 0;  // of the file
+    std::string text;
+  };
+  static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;
+  /// Nothing: there is no such file, or it has `known` bytes as before.
+  std::optional<last> last_line(std::uint64_t program, std::uint32_t number, std::uint32_t rank,
+                                std::uint64_t known) const;
+
  private:
   void forget_oldest(std::set<attempt_name> const& in_use) const;
 

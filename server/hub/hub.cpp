@@ -88,6 +88,20 @@ void hub::read_log(rank_log_query query, rank_logs::handler done) {
   if (query.number != 0) sink->second->on_log_query(query);
 }
 
+void hub::look_at_lines(last_lines::attempt_asked const& of, std::function<void()> done) {
+  auto const worker = [&](std::uint32_t rank) {
+    auto const stream = core_.programs().worker_of({of.program, of.attempt, rank});
+    return stream ? *stream : core::stream_id{};
+  };
+  auto const ask = [this](core::stream_id stream, last_lines_query const& q) {
+    auto const sink = workers_.find(stream);
+    if (sink == workers_.end()) return false;
+    sink->second->on_lines_query(q);
+    return true;
+  };
+  last_lines_.look(now(), of, worker, ask, std::move(done));
+}
+
 hub::learned hub::learn(std::vector<std::string> names) {
   auto const answer = ask_now(core::learn_functions{{}, std::move(names)});
   return {answer.status, std::get<core::functions_reply>(answer.body).ids};
@@ -281,7 +295,7 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) {
       node.mapped()->on_disconnect(d.status, d.final);
-      rank_logs_.gone(d.stream);
+      forget_questions(d.stream);
     }
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);

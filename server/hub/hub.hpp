@@ -12,6 +12,7 @@
 #include "server/core/coordinator.hpp"
 #include "server/history/history.hpp"
 #include "server/hub/commit_queue.hpp"
+#include "server/hub/last_lines.hpp"
 #include "server/hub/log_event.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/program_clusters.hpp"
@@ -35,6 +36,7 @@ class worker_sink {
   /// Of workers that offer to run ranks.
   virtual void on_rank_orders(core::rank_orders const&) {}
   virtual void on_log_query(rank_log_query const&) {}
+  virtual void on_lines_query(last_lines_query const&) {}
   /// Last call; the hub has forgotten the sink.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
@@ -151,7 +153,7 @@ class hub {
   /// The sink is going; no more calls to it.
   void detach(core::stream_id stream) {
     workers_.erase(stream);
-    rank_logs_.gone(stream);
+    forget_questions(stream);
   }
   void attach(core::session_id session, session_sink& sink);  // instead of the one it has
   void detach(core::session_id session) { sessions_.erase(session); }
@@ -187,6 +189,12 @@ class hub {
   void answered(core::stream_id stream, std::uint64_t query, rank_log log) {
     rank_logs_.answered(stream, query, std::move(log));
   }
+  /// Has the last lines of the ranks of the last attempt asked for, see last_lines::look.
+  void look_at_lines(last_lines::attempt_asked const& of, std::function<void()> done = {});
+  void answered(core::stream_id stream, last_lines_answer answer) {
+    last_lines_.answered(stream, std::move(answer));
+  }
+  last_lines const& lines() const { return last_lines_; }
   /// The last attempt of the program has a coordination cluster.
   bool coordinates(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);
@@ -303,6 +311,11 @@ class hub {
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
                  core::effects const& fx);
   void pass_on(core::log_event const& r);
+  /// The worker is gone: nobody waits for its answers about ranks.
+  void forget_questions(core::stream_id stream) {
+    rank_logs_.gone(stream);
+    last_lines_.gone(stream);
+  }
 
   hub_dependencies dependencies_;
   std::unique_ptr<core::server_wide> own_wide_;  // of one that is alone
@@ -310,6 +323,7 @@ class hub {
   history::history past_;
   log_store logs_;
   rank_logs rank_logs_;
+  last_lines last_lines_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

@@ -71,6 +71,7 @@ struct heard {
       ends[e.name().rank()] = e;
     }
     for (auto const& l : m.ranks().log()) logs.push_back(l);
+    for (auto const& l : m.ranks().last_lines()) last_lines.push_back(l);
     if (m.ranks().lease() != 0) {
       ++leases;
       v1::ServerMessage answer;
@@ -85,6 +86,7 @@ struct heard {
   std::map<std::uint32_t, v1::RankEnded> ends;
   std::map<std::uint32_t, int> said;
   std::vector<v1::RankLog> logs;
+  std::vector<v1::LastLines> last_lines;
   int leases = 0;
   bool answers = true;
 };

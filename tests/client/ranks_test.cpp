@@ -60,6 +60,41 @@ TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
         o);
 }
 
+TEST_F(ranks_of_a_worker, tell_their_last_lines_and_only_what_has_changed) {
+  serve({[](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(3,
+                   "case $RANK in "
+                   "0) printf 'one\\n  two \\n\\n' ;; "
+                   "1) printf 'bar 10%%\\rbar 20%%\\r' ;; "
+                   "2) : ;; esac"));
+    heard h(s);
+    ASSERT_TRUE(h.until(3, 3));
+    v1::ServerMessage ask;
+    auto& q = *ask.mutable_ranks()->add_last_lines();
+    q.set_program(7);
+    q.set_attempt(1);
+    for (std::uint32_t rank : {0u, 1u, 2u, 9u}) {
+      q.add_rank(rank);
+      q.add_size(0);
+    }
+    s->Write(ask);
+    while (h.last_lines.empty()) ASSERT_TRUE(h.next());
+    auto const& told = h.last_lines[0];
+    EXPECT_EQ(told.program(), 7u);
+    EXPECT_EQ(told.attempt(), 1u);
+    ASSERT_EQ(told.line_size(), 2);
+    EXPECT_EQ(told.line(0).rank(), 0u);
+    EXPECT_EQ(told.line(0).text(), "  two");
+    EXPECT_EQ(told.line(1).rank(), 1u);
+    EXPECT_EQ(told.line(1).text(), "bar 20%");
+    q.set_size(0, told.line(0).size());
+    s->Write(ask);
+    while (h.last_lines.size() < 2) ASSERT_TRUE(h.next());
+    ASSERT_EQ(h.last_lines[1].line_size(), 1);
+    EXPECT_EQ(h.last_lines[1].line(0).rank(), 1u);
+  }});
+}
+
 TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(2, "trap 'exit 9' TERM; [ $RANK = 0 ] || trap '' TERM; : > " + file("up") +

@@ -251,6 +251,7 @@ void members(member_list const& m, core::rank_view const& r) {
   m.some("not_started", r.not_started);
   m.some("out_of_memory", r.out_of_memory);
   m.some("resources", r.resources);
+  m.some("last_line", r.last_line, "the newest that it has printed, where they were asked for");
 }
 
 void members(member_list const& m, core::program_attempt_view const& a) {

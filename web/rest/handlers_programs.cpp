@@ -138,14 +138,35 @@ void members(member_list const& m, attempt_list const& l) {
   m("attempts", l.attempts);
 }
 
+// A worker that does not answer in time has no last lines to show.
+constexpr std::chrono::milliseconds last_lines_wait{1000};
+
+coro::task<void> await_last_lines(web_context& context, core::program_id id) {
+  auto work = [id](server::hub& h, answer_handle<bool> const& slot) {
+    auto const p = h.state().programs().look(id);
+    if (!p) return slot->send(false);
+    h.look_at_lines({id, p->attempt, p->ranks}, [slot] { slot->send(true); });
+  };
+  (void)co_await context.engine.call<bool>(in_pool_of(id, std::move(work)), last_lines_wait,
+                                           nullptr);
+}
+
+coro::task<response> answer_ranks(web_context& context, core::program_id id, bool last_lines) {
+  if (last_lines) co_await await_last_lines(context, id);
+  auto work = [id, last_lines](server::hub& h) -> muster::result<rank_list> {
+    auto const& programs = h.state().programs();
+    auto all = programs.ranks(id);
+    if (!all) return all.error();
+    if (last_lines) h.lines().show(id, programs.look(id)->attempt, *all);
+    return rank_list{std::move(*all)};
+  };
+  co_return co_await look(context, in_pool_of(id, std::move(work)));
+}
+
 coro::task<response> get_ranks(web_context& context, exchange& ex) {
-  return look_at(context, ex, [](web_context& c, core::program_id id) {
-    auto work = [id](server::hub& h) -> muster::result<rank_list> {
-      auto all = h.state().programs().ranks(id);
-      if (!all) return all.error();
-      return rank_list{std::move(*all)};
-    };
-    return look(c, in_pool_of(id, std::move(work)));
+  bool const last_lines = query_check(ex.req).flag("last_lines");
+  return look_at(context, ex, [last_lines](web_context& c, core::program_id id) {
+    return answer_ranks(c, id, last_lines);
   });
 }
 
@@ -232,6 +253,8 @@ void add_program_routes(std::vector<route>& to) {
                    .also(409, "It has not ended"));
   to.push_back(get("/api/v1/programs/{id}/ranks", get_ranks, "listRanks",
                    "The ranks of the last attempt, by number")
+                   .with({{"last_lines", query_kind::flag,
+                           "ask their workers for the last line of each, for a second at most"}})
                    .tells("RankList", schema_of<rank_list>));
   to.push_back(get("/api/v1/programs/{id}/attempts", get_attempts, "listAttempts",
                    "Its newest attempts, the last one last")

@@ -29,6 +29,7 @@ struct rank_view {
   std::string not_started;
   bool out_of_memory = false;
   named_amounts resources;
+  std::string last_line{};  // set by who asks: the core does not know it
 };
 
 struct program_attempt_view {

@@ -170,4 +170,17 @@ rank_log from_wire(v1::RankLog&& log) {
   return {log.known(), log.offset(), std::move(*log.mutable_data()), log.size(), log.complete()};
 }
 
+void to_wire(last_lines_query const& query, v1::ReadLastLines& to) {
+  to.set_program(core::raw(query.program));
+  to.set_attempt(query.attempt);
+  to.mutable_rank()->Add(query.ranks.begin(), query.ranks.end());
+  to.mutable_size()->Add(query.sizes.begin(), query.sizes.end());
+}
+
+last_lines_answer from_wire(v1::LastLines const& lines) {
+  last_lines_answer answer{core::program_id{lines.program()}, lines.attempt(), {}};
+  for (auto const& l : lines.line()) answer.lines.push_back({l.rank(), l.size(), l.text()});
+  return answer;
+}
+
 }  // namespace muster::server

@@ -7,6 +7,7 @@
 
 #include "muster/v1/worker.pb.h"
 #include "server/core/api/ranks.hpp"
+#include "server/hub/last_lines.hpp"
 #include "server/hub/rank_logs.hpp"
 
 namespace muster::server {
@@ -22,5 +23,7 @@ std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 rank_log from_wire(v1::RankLog&& log);
+void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
+last_lines_answer from_wire(v1::LastLines const& lines);
 
 }  // namespace muster::server

@@ -137,6 +137,7 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
     auto const query = log.query();
     hub_->answered(stream_, query, from_wire(std::move(log)));
   }
+  for (auto const& lines : m.ranks().last_lines()) hub_->answered(stream_, from_wire(lines));
   return {};
 }
 
@@ -272,6 +273,11 @@ void worker_connection::on_rank_orders(core::rank_orders const& o) {
 
 void worker_connection::on_log_query(rank_log_query const& q) {
   to_wire(q, *out_.tail().mutable_ranks()->add_read());
+  wake();
+}
+
+void worker_connection::on_lines_query(last_lines_query const& q) {
+  to_wire(q, *out_.tail().mutable_ranks()->add_last_lines());
   wake();
 }
 

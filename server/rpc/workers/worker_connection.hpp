@@ -42,6 +42,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_drain() override;
   void on_rank_orders(core::rank_orders const& o) override;
   void on_log_query(rank_log_query const& q) override;
+  void on_lines_query(last_lines_query const& q) override;
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:

@@ -2,62 +2,14 @@
 // real workers: tests/e2e/programs_test.cpp.
 #include <future>
 
-#include "server/core/programs/controller.hpp"
-#include "tests/web/fixture.hpp"
+#include "tests/web/program_fixture.hpp"
 
 namespace muster::web::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// A worker that takes ranks, notes what it is asked, and answers when the test says so.
-struct rank_worker : server::hub_worker {
-  void on_rank_orders(core::rank_orders const&) override {}
-  void on_log_query(server::rank_log_query const& q) override { queries.push_back(q); }
-  std::vector<server::rank_log_query> queries;
-};
-
-struct rest_programs : web_fixture {
-  rank_worker w;
-  std::string path;
-  core::program_id id{};
-
-  void start_with_ranks() {
-    start();
-    core_engine().run([this](server::hub& h) {
-      w.stream = h.attach(w);
-      core::worker_attached e{w.stream, {}};
-      e.spec.functions = {"f"};
-      e.spec.incarnation = core::incarnation{7};
-      e.spec.host = "host-a";
-      e.spec.resources = {{"gpu", 2}};
-      e.programs = core::programs_offer{20'000, 20'099, 60s, "host-a", {}};
-      h.apply(e);
-    });
-    path =
-        "/api/v1/programs/" +
-        text_at(post_json(
-                    "/api/v1/programs",
-                    R"({"command":["true"],"tasks":{"worker":{"count":2,"resources":{"gpu":1}}}})",
-                    201),
-                "/id");
-    id = core_engine().run(
-        [](server::hub& h) { return h.state().programs().list({}, 1, {}).at(0).id; });
-  }
-  void report(std::vector<core::rank_reports::start> started, std::vector<core::rank_end> ended) {
-    core_engine().run([&](server::hub& h) {
-      h.apply(core::rank_reports{w.stream, std::move(started), std::move(ended), 0});
-    });
-  }
-  core::rank_name rank(std::uint32_t n) const { return {id, 1, n}; }
-  /// The questions that wait at the worker, once there are so many.
-  std::vector<server::rank_log_query> await_queries(std::size_t n) {
-    for (;;) {
-      auto all = core_engine().run([this](server::hub&) { return w.queries; });
-      if (all.size() >= n) return all;
-    }
-  }
-};
+using rest_programs = program_fixture;
 
 TEST_F(rest_programs, show_each_rank_and_each_attempt_with_its_cause) {
   start_with_ranks();
@@ -129,6 +81,26 @@ TEST_F(rest_programs, give_what_a_rank_has_printed) {
   EXPECT_EQ(log.at("next_offset"), 9);
   EXPECT_EQ(log.at("size"), 9);
   EXPECT_EQ(log.at("complete"), false);
+}
+
+TEST_F(rest_programs, give_the_last_line_of_each_rank_where_it_is_asked_for) {
+  start_with_ranks();
+  EXPECT_FALSE(get_json(path + "/ranks").at("ranks").at(0).as_object().contains("last_line"));
+  EXPECT_TRUE(lines_queries().empty());
+  auto asked =
+      std::async(std::launch::async, [this] { return get_json(path + "/ranks?last_lines=true"); });
+  EXPECT_EQ(await_lines_queries(1).at(0).ranks, (std::vector<std::uint32_t>{0, 1}));
+  say_last_lines({{1, 9, "\x1b[31mepoch 3\x1b[0m"}});
+  auto const ranks = asked.get().at("ranks");
+  EXPECT_EQ(text_at(ranks, "/1/last_line"), "epoch 3");
+  EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
+}
+
+TEST_F(rest_programs, are_shown_without_last_lines_where_the_worker_does_not_answer) {
+  start_with_ranks();
+  auto const ranks = get_json(path + "/ranks?last_lines=true").at("ranks");
+  EXPECT_EQ(ranks.as_array().size(), 2u);
+  EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
 }
 
 TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
