@@ -24,8 +24,6 @@ struct named_agent {
   core::duration heartbeat_timeout{};
 };
 
-// What comes and goes with each step of a training is not worth a row.
-constexpr core::duration wait_is_news = std::chrono::seconds(2);
 struct named_barrier {
   std::string cluster;
   coordination::barrier_view view;

@@ -35,6 +35,8 @@ inline constexpr std::size_t barriers_shown = 100;         // of a cluster
 inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with names
 inline constexpr std::size_t missing_shown = 50;           // of a barrier
 inline constexpr std::size_t events_shown = 300;
+/// What comes and goes with each step of a training is not worth a row.
+inline constexpr core::duration wait_is_news = std::chrono::seconds(2);
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,
                                                           server::shared_scope scope);

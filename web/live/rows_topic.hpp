@@ -17,6 +17,7 @@ using named_rows = std::vector<std::pair<std::string, std::string>>;
 class rows_topic final : public changing_rows<std::string> {
  public:
   explicit rows_topic(topic_name n) : changing_rows(n) {}
+  rows_topic(std::string name, std::uint64_t seq) : changing_rows(std::move(name), seq) {}
 
   /// `rows`: all there are now, each name once; `more`: how many were left out.
   void update(named_rows rows, std::size_t more, core::time_point now);

@@ -62,9 +62,9 @@ void subscriber::receive_topic(json_check& check, json_ref const& body, bool on)
   for (json_walk m(body); m.next() && !check.failed();)
     if (m.key() == "topic") topic = check.text(m.value(), word_bytes_max);
   auto const t = topic_named(topic);
-  if (!t && !on && logs_.erase(topic) > 0) return;
-  if (!t && on && log_topic::target_named(topic)) {
-    if (auto* p = place_of_log(topic); p && !p->on) p->on = p->wants_snapshot = true;
+  if (!t && !on && watched_.erase(topic) > 0) return;
+  if (!t && on && topic_set::can_watch(topic)) {
+    if (auto* p = place_of(topic); p && !p->on) p->on = p->wants_snapshot = true;
     return;
   }
   if (!t) return check.fail(invalid("topic", "unknown topic '" + topic + "'"));
@@ -78,18 +78,18 @@ void subscriber::receive_topic(json_check& check, json_ref const& body, bool on)
 
 std::size_t subscriber::subscriptions() const {
   auto const count = std::count_if(places_.begin(), places_.end(), [](auto& p) { return p.on; });
-  return static_cast<std::size_t>(count) + logs_.size();
+  return static_cast<std::size_t>(count) + watched_.size();
 }
 
-subscriber::place* subscriber::place_of_log(std::string const& name) {
-  if (auto const known = logs_.find(name); known != logs_.end()) return &known->second;
-  if (logs_.size() >= websocket_logs_max || subscriptions() >= websocket_subscriptions_max) {
-    say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs are the limit");
+subscriber::place* subscriber::place_of(std::string const& name) {
+  if (auto const known = watched_.find(name); known != watched_.end()) return &known->second;
+  if (watched_.size() >= websocket_watched_max || subscriptions() >= websocket_subscriptions_max) {
+    say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs and single programs are the limit");
     return nullptr;
   }
-  if (!topics_->log_of(name)) hub_.hurry();
-  topics_->watch_log(name);
-  return &logs_[name];
+  if (!topics_->watched(name)) hub_.hurry();
+  topics_->watch(name);
+  return &watched_[name];
 }
 
 void subscriber::subscribe(topic_name t) {
@@ -109,9 +109,9 @@ void subscriber::receive_resume(json_check& check, json_ref const& body) {
     for (json_walk topics(m.value()); topics.next() && !check.failed();) {
       auto const t = topic_named(topics.key());
       auto const seq = check.integer(topics.value(), 0, INT64_MAX);
-      bool const log = !t && log_topic::target_named(topics.key()).has_value();
-      if (!t && !log) return check.unknown(topics.value());
-      auto* const found = log ? place_of_log(std::string(topics.key())) : &at(*t);
+      bool const named = !t && topic_set::can_watch(topics.key());
+      if (!t && !named) return check.unknown(topics.value());
+      auto* const found = named ? place_of(std::string(topics.key())) : &at(*t);
       if (!found) return;
       auto& p = *found;
       if (!p.on && t) subscribe(*t);
@@ -158,8 +158,8 @@ shared_text subscriber::next() {
   }
   for (auto const t : topic_names)
     if (auto text = next_of(at(t), topics_->topic_of(t))) return text;
-  for (auto& [name, p] : logs_)
-    if (auto* const topic = topics_->log_of(name))
+  for (auto& [name, p] : watched_)
+    if (auto* const topic = topics_->watched(name))
       if (auto text = next_of(p, *topic)) return text;
   return nullptr;
 }

@@ -23,7 +23,8 @@ class websocket_hub;
 /// Limits that `hello` tells.
 inline constexpr std::size_t websocket_message_bytes_max = 4096;  // more: closed (1009)
 inline constexpr std::size_t websocket_subscriptions_max = 32;    // more: err, closed
-inline constexpr std::size_t websocket_logs_max = 4;    // of these on logs; more: err, closed
+// Of these on logs and on single programs; more: err, closed.
+inline constexpr std::size_t websocket_watched_max = 4;
 inline constexpr std::size_t websocket_rows_max = 200;  // more: err, closed
 
 class subscriber {
@@ -54,7 +55,7 @@ class subscriber {
 
   topic_set const& topics() const { return *topics_; }
   bool subscribed(topic_name t) const { return at(t).on; }
-  bool watches_log(std::string const& name) const { return logs_.contains(name); }
+  bool watches(std::string const& name) const { return watched_.contains(name); }
   clock::time_point heard() const { return heard_; }
   /// Set by the session around each write.
   std::optional<clock::time_point> writing_since;
@@ -72,7 +73,7 @@ class subscriber {
   std::size_t subscriptions() const;
   void subscribe(topic_name t);
   /// Null: no such topic, or too many; that has ended the conversation.
-  place* place_of_log(std::string const& name);
+  place* place_of(std::string const& name);
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);
   void receive_rows(json_check& check, json_ref const& body);
@@ -83,7 +84,7 @@ class subscriber {
   std::shared_ptr<topic_set> const topics_;
   std::function<void()> wake_, abort_;
   std::array<place, topic_names.size()> places_;
-  std::map<std::string, place> logs_;  // by the topic's name; at most websocket_logs_max
+  std::map<std::string, place> watched_;  // by the topic's name; at most websocket_watched_max
   std::vector<std::uint32_t> rows_;
   shared_text last_words_;
   bool ended_ = false;

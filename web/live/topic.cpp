@@ -4,8 +4,9 @@
 namespace muster::web {
 
 std::string_view name(topic_name t) {
-  static constexpr std::string_view names[] = {"counters", "tasks",    "jobs",   "clusters",
-                                               "agents",   "barriers", "events", "attention"};
+  static constexpr std::string_view names[] = {"counters", "tasks",     "jobs",
+                                               "clusters", "agents",    "barriers",
+                                               "events",   "attention", "programs"};
   return names[static_cast<std::size_t>(t)];
 }
 

@@ -26,11 +26,13 @@ enum class topic_name : std::uint8_t {
   agents,
   barriers,
   events,
-  alerts
+  alerts,
+  programs
 };
 inline constexpr std::array topic_names{
-    topic_name::counters, topic_name::tasks,    topic_name::jobs,   topic_name::clusters,
-    topic_name::agents,   topic_name::barriers, topic_name::events, topic_name::alerts};
+    topic_name::counters, topic_name::tasks,  topic_name::jobs,
+    topic_name::clusters, topic_name::agents, topic_name::barriers,
+    topic_name::events,   topic_name::alerts, topic_name::programs};
 std::string_view name(topic_name t);
 
 using shared_text = std::shared_ptr<std::string const>;
@@ -86,6 +88,9 @@ template <class Id>
 class changing_rows : public topic {
  public:
   using topic::topic;
+  /// One of an earlier topic's name: who is at its numbers gets everything.
+  changing_rows(std::string name, std::uint64_t seq)
+      : topic(std::move(name), seq), forgotten_(seq + 1) {}
 
   bool can_serve(std::uint64_t from) const override { return from <= seq() && from >= forgotten_; }
   shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) override {

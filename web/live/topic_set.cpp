@@ -6,6 +6,7 @@
 
 #include "server/history/jobs/pages.hpp"
 #include "web/alerts/collect.hpp"
+#include "web/live/programs_topics.hpp"
 #include "web/live/subscriber.hpp"
 
 namespace muster::web {
@@ -90,8 +91,9 @@ topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::strin
 }
 
 topic& topic_set::topic_of(topic_name t) {
-  std::array<topic*, topic_names.size()> const all{&counters_, &tasks_,    &jobs_,   &cluster_rows_,
-                                                   &agents_,   &barriers_, &events_, &alerts_};
+  std::array<topic*, topic_names.size()> const all{&counters_,     &tasks_,  &jobs_,
+                                                   &cluster_rows_, &agents_, &barriers_,
+                                                   &events_,       &alerts_, &programs_};
   return *all[static_cast<std::size_t>(t)];
 }
 
@@ -104,12 +106,14 @@ bool topic_set::wanted(topic_name t) const {
 coro::task<void> topic_set::gather() {
   if (clients_.empty() && !scope_->whole()) {
     for (auto const t : topic_names) topic_of(t).live = false;
-    logs_.clear();
+    forget_unwatched();
     co_return;
   }
+  forget_unwatched();
   co_await gather_numbers();
   co_await gather_clusters();
   co_await gather_alerts();
+  co_await gather_programs();
   co_await gather_logs();
 }
 
@@ -168,26 +172,55 @@ coro::task<void> topic_set::gather_alerts() {
   alerts_.live = on;
 }
 
-log_topic* topic_set::log_of(std::string const& name) {
-  auto const it = logs_.find(name);
-  return it == logs_.end() ? nullptr : it->second.get();
+bool topic_set::can_watch(std::string_view name) {
+  return log_topic::target_named(name) || program_named(name);
 }
 
-log_topic* topic_set::watch_log(std::string const& name) {
-  if (auto* known = log_of(name)) return known;
-  auto const target = log_topic::target_named(name);
-  if (!target) return nullptr;
-  return logs_.emplace(name, std::make_unique<log_topic>(name, *target, log_seq_))
-      .first->second.get();
+topic* topic_set::watched(std::string const& name) {
+  if (auto const it = logs_.find(name); it != logs_.end()) return it->second.get();
+  auto const it = each_program_.find(name);
+  return it == each_program_.end() ? nullptr : it->second.get();
+}
+
+void topic_set::watch(std::string const& name) {
+  if (watched(name)) return;
+  if (auto const log = log_topic::target_named(name))
+    logs_.emplace(name, std::make_unique<log_topic>(name, *log, watched_seq_));
+  else
+    each_program_.emplace(name, std::make_unique<rows_topic>(name, watched_seq_));
+}
+
+void topic_set::forget_unwatched() {
+  auto const unwatched = [this](auto const& named) {
+    for (auto const* c : clients_)
+      if (c->watches(named.first)) return false;
+    watched_seq_ = std::max(watched_seq_, named.second->seq());
+    return true;
+  };
+  std::erase_if(logs_, unwatched);
+  std::erase_if(each_program_, unwatched);
+}
+
+coro::task<void> topic_set::gather_programs() {
+  programs_asked asked;
+  asked.list = wanted(topic_name::programs);
+  for (auto const& [name, topic] : each_program_) asked.each.push_back(name);
+  programs_.live = asked.list && programs_.live;
+  if (!asked.any()) co_return;
+  auto all = co_await collect_programs(engine_, std::move(asked), scope_);
+  if (!all) co_return;
+  if (all->list) programs_.update(std::move(all->list->rows), all->list->more, all->now);
+  programs_.live = all->list.has_value();
+  // Topics may have come meanwhile, none has gone.
+  for (auto& [name, rows] : all->each) {
+    auto const at = each_program_.find(name);
+    if (at == each_program_.end()) continue;
+    at->second->update(std::move(rows), 0, all->now);
+    at->second->live = true;
+  }
 }
 
 coro::task<void> topic_set::gather_logs() {
-  std::erase_if(logs_, [this](auto const& named) {
-    for (auto const* c : clients_)
-      if (c->watches_log(named.first)) return false;
-    log_seq_ = std::max(log_seq_, named.second->seq());
-    return true;
-  });
   if (logs_.empty()) co_return;
   std::vector<log_interest> interests;
   for (auto const& [name, topic] : logs_) interests.push_back(topic->interest());
@@ -195,7 +228,8 @@ coro::task<void> topic_set::gather_logs() {
   if (!all) co_return;
   // Topics may have come meanwhile, none has gone.
   for (auto& news : *all)
-    if (auto* topic = log_of(news.name)) topic->update(std::move(news));
+    if (auto const at = logs_.find(news.name); at != logs_.end())
+      at->second->update(std::move(news));
 }
 
 coro::task<muster::result<topic_set::gathered>> topic_set::ask(bool tasks, bool jobs) {

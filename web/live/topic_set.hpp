@@ -40,11 +40,14 @@ class topic_set {
 
   topic& topic_of(topic_name t);
 
-  /// A topic on somebody's log, "logs:cl_…" or "logs:job_…"; null when the name is none or nobody
-  /// watches it.
-  log_topic* log_of(std::string const& name);
-  /// The same, made when it is not there. Kept for as long as some client is subscribed to it.
-  log_topic* watch_log(std::string const& name);
+  /// Whether there are topics of such a name beside those of topic_name: on somebody's log,
+  /// "logs:cl_…" or "logs:job_…", or on a program, "program:prog_…".
+  static bool can_watch(std::string_view name);
+  /// Null when nobody watches it.
+  topic* watched(std::string const& name);
+  /// Made when it is not there, and kept for as long as some client is subscribed to it. REQUIRES:
+  /// can_watch(name).
+  void watch(std::string const& name);
 
   std::unordered_set<subscriber*> const& clients() const { return clients_; }
   void add(subscriber& c) { clients_.insert(&c); }
@@ -57,7 +60,9 @@ class topic_set {
   coro::task<void> gather_numbers();
   coro::task<void> gather_clusters();
   coro::task<void> gather_alerts();
+  coro::task<void> gather_programs();
   coro::task<void> gather_logs();
+  void forget_unwatched();
   coro::task<muster::result<gathered>> ask(bool tasks, bool jobs);
 
   engine_link& engine_;
@@ -69,11 +74,12 @@ class topic_set {
   jobs_topic jobs_;
   agents_topic agents_;
   rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
-      events_{topic_name::events}, alerts_{topic_name::alerts};
+      events_{topic_name::events}, alerts_{topic_name::alerts}, programs_{topic_name::programs};
   std::chrono::steady_clock::time_point alerts_at_{};
-  /// Bounded by the clients and websocket_logs_max.
+  /// Both bounded by the clients and websocket_watched_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
-  std::uint64_t log_seq_ = 0;  // at least that of any topic that was in logs_
+  std::map<std::string, std::unique_ptr<rows_topic>> each_program_;
+  std::uint64_t watched_seq_ = 0;  // at least that of any topic that was in one of them
   std::unordered_set<subscriber*> clients_;
 };
 

@@ -165,7 +165,7 @@ coro::task<muster::result<std::string>> websocket_hub::hello(std::string boot) {
     m.object("limits", [](member_list const& of) {
       of("message_bytes", websocket_message_bytes_max);
       of("subscriptions", websocket_subscriptions_max);
-      of("logs", websocket_logs_max);
+      of("logs", websocket_watched_max);
     });
   });
 }

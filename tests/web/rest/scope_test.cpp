@@ -100,7 +100,8 @@ TEST_F(scope, a_filter_by_a_job_of_another_cluster_is_refused) {
 TEST_F(scope, the_page_shows_the_clusters_of_its_token) {
   auto const page = open(train_);
   ASSERT_EQ(page->status(), 101u);
-  for (std::string const topic : {"counters", "jobs", "clusters", "tasks", "barriers", "agents"}) {
+  for (std::string const topic :
+       {"counters", "jobs", "clusters", "tasks", "barriers", "agents", "programs"}) {
     ASSERT_TRUE(page->send(R"({"t":"sub","topic":")" + topic + "\"}"));
     auto const text = json::serialize(page->receive("snap", topic));
     EXPECT_FALSE(contains(text, main_job_) || contains(text, "of_main")) << text;
