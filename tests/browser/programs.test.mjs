@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 
+import { Agent } from './agent.mjs';
 import { Cluster } from './cluster.mjs';
 import { launch, WatchedPage } from './page.mjs';
 
@@ -47,6 +48,8 @@ test('without a program the list says how to begin one; one that waits says why,
   await seen.at('programs-row', `[data-program="${id}"][data-state="PENDING"]`).waitFor();
   await seen.at('state-FAILED').click();
   await seen.page.getByText('No program fits.').waitFor();
+  await seen.at('state-PENDING').click();
+  await seen.at('programs-row', `[data-program="${id}"]`).waitFor();
 
   await seen.page.keyboard.press('Control+k');
   await seen.at('palette').waitFor();
@@ -106,4 +109,94 @@ test('one that failed says the first cause and its last lines, and is among the 
   await seen.reads('rank-detail', /exit 3/);
   await seen.at('rank', '[data-rank="1"][data-state="FAILED"]').waitFor();
   assert.ok(seen.page.url().includes(id));
+});
+
+/** What the page has asked of REST since. */
+function asked(seen) {
+  const paths = [];
+  seen.page.on('request', (r) => paths.push(new URL(r.url()).pathname));
+  return paths;
+}
+
+test('the last line of each rank is in the grid, without codes of terminals, and nothing but a log is asked for', async () => {
+  const id = await cluster.program({
+    name: 'talks', command: ['sh', '-c', 'n=0; while :; do n=$((n+1)); printf "\\033[31mrank $RANK\\033[0m \\342\\200\\256step $n\\n"; sleep 0.5; done'], tasks: { worker: 3 }, grace: '1s',
+  });
+  const seen = await visitor(`/programs/${id}`);
+  await inState(seen, 'RUNNING');
+  const line = (rank) => seen.at('rank', `[data-rank="${rank}"]`).locator('[data-testid="rank-line"]');
+  for (const rank of [0, 1, 2]) await line(rank).filter({ hasText: `rank ${rank} step` }).waitFor();
+  const paths = asked(seen);
+  const step = Number((await line(1).textContent()).match(/\d+$/)[0]);
+  await seen.page.waitForFunction(
+    ([before]) => Number(document.querySelector('[data-rank="1"] [data-testid="rank-line"]').textContent.match(/\d+$/)[0]) > before,
+    [step],
+  );
+  assert.deepEqual(paths, []);
+
+  await seen.at('ranks-list').click();
+  await seen.at('rank-row', '[data-rank="2"]').locator('[data-testid="rank-line"]').filter({ hasText: 'rank 2 step' }).waitFor();
+  await seen.at('rank-row', '[data-rank="2"]').click();
+  await seen.reads('rank-log', /rank 2/);
+  assert.equal(new URL(seen.page.url()).searchParams.get('ranks'), 'list');
+  await seen.at('only-RUNNING').click();
+  assert.equal(await seen.at('rank-row').count(), 3);
+  await confirm(seen, 'stop-program');
+  await inState(seen, 'FAILED'); // sh ends by the signal, not with status 0
+  await seen.page.getByText('No rank is in this state.').waitFor();
+});
+
+test('who is late at which barrier stands above the grid and in the cell', async () => {
+  const id = await cluster.program({ name: 'meets', command: ['sh', '-c', 'echo "$MUSTER_COORDINATOR"; exec sleep 600'], tasks: { worker: 2 }, grace: '1s' });
+  const seen = await visitor(`/programs/${id}`);
+  await inState(seen, 'RUNNING');
+  const line = seen.at('rank', '[data-rank="0"]').locator('[data-testid="rank-line"]').filter({ hasText: /:\d+$/ });
+  await line.waitFor();
+  const address = await line.textContent();
+  const agents = [new Agent(address, 0), new Agent(address, 1)];
+  try {
+    await Promise.all(agents.map((agent) => agent.register()));
+    agents[0].barrier('step_7', 600_000).catch(() => {}); // until the end
+    await seen.at('program-barrier', '[data-barrier="step_7"]').filter({ hasText: /1 of 2 ranks there/ }).waitFor();
+    await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor();
+    assert.equal(await seen.at('rank', '[data-rank="0"][data-late]').count(), 0);
+    await seen.at('missing-rank').click();
+    await seen.at('rank-detail', '[data-rank="1"]').filter({ hasText: 'step_7' }).waitFor();
+    const passed = agents[1].barrier('step_7', 60_000);
+    await passed;
+    await seen.at('program-barrier').waitFor({ state: 'detached' });
+    await seen.at('rank', '[data-rank="1"]:not([data-late])').waitFor();
+  } finally {
+    for (const agent of agents) agent.end();
+  }
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
+});
+
+test('a program that there is not says so', async () => {
+  const seen = await visitor('/programs/prog_00000000000000ff');
+  await seen.at('no-program').waitFor();
+});
+
+test('a thousand ranks are small cells that do not hold the page up', { timeout: 180_000 }, async () => {
+  const id = await cluster.program({ name: 'large', command: ['sh', '-c', 'echo "rank $RANK"; exec sleep 600'], tasks: { worker: { count: 1000 } }, grace: '1s' });
+  const seen = await visitor(`/programs/${id}`);
+  seen.page.setDefaultTimeout(150_000);
+  await inState(seen, 'RUNNING');
+  assert.equal(await seen.at('rank').count(), 1000);
+  await seen.at('rank', '[data-rank="999"][title*="rank 999"]').waitFor();
+  const longest = await seen.page.evaluate(
+    () =>
+      new Promise((done) => {
+        let longest = 0;
+        new PerformanceObserver((list) => list.getEntries().forEach((e) => (longest = Math.max(longest, e.duration)))).observe({ type: 'longtask' });
+        setTimeout(() => done(longest), 3000);
+      }),
+  );
+  assert.ok(longest < 300, `the page was held up for ${longest} ms`);
+  await seen.at('ranks-list').click();
+  await seen.at('rank-row', '[data-rank="0"]').waitFor();
+  assert.ok((await seen.at('rank-row').count()) < 50);
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
 });

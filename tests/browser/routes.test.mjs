@@ -69,6 +69,7 @@ const ROUTES = {
   programs: () => '/programs',
   'waiting program': () => `/programs/${ids.program}`,
   'failed program': () => `/programs/${ids.broken}?rank=1`,
+  'ranks as a list': () => `/programs/${ids.broken}?ranks=list`,
   values: () => '/values',
   'per-worker': () => '/per-worker',
   gangs: () => '/gangs',

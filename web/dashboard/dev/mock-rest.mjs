@@ -44,7 +44,7 @@ const WHY = {
   QUEUED: "8 workers with 'train_step' are busy or about to be served; the function has 5000 queued and 16 running.",
 };
 
-// Programs: one of a thousand ranks, one that runs, one that failed, one that waits.
+// Programs: one of a thousand ranks, two that run, one that failed, one that waits.
 function programs(began) {
   const program = (n, name, state, ranks, more = {}) => ({
     id: `prog_${n.toString(16).padStart(16, '0')}`, cluster: 'llm-70b', name, state, attempt: 1, restarts: 0, ranks, started: ranks, alive: state === 'RUNNING' ? ranks : 0, created_ms: began,
@@ -55,6 +55,7 @@ function programs(began) {
     program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that take programs', created_ms: Date.now() - 95_000 }),
     program(3, 'train-70b', 'RUNNING', 1000, { coordination_cluster: 'llm-70b' }),
     program(2, 'finetune', 'RUNNING', 16, { attempt: 2, restarts: 1 }),
+    program(5, 'pretrain', 'RUNNING', 64, { coordination_cluster: 'prog_0000000000000005' }),
     program(1, 'train-8b', 'FAILED', 8, { attempt: 2, restarts: 3, finished_ms: began + 900_000, cause }),
   ];
 }
@@ -63,9 +64,10 @@ function ranksOf(p) {
   return Array.from({ length: p.ranks }, (_, rank) => {
     const ended = p.state === 'FAILED';
     const state = ended ? (rank === 3 ? 'FAILED' : 'STOPPED') : rank % 97 === 96 ? 'STARTING' : 'RUNNING';
-    return { rank, task: `worker:${rank}`, state, worker: `worker:${rank >> 2}`, host: `rack0${(rank >> 5) % 8}-node${(rank >> 2) % 8}`, address: `10.0.0.${(rank >> 2) % 250}:41000`, pid: 4000 + rank, started_ms: p.created_ms, resources: { gpu: 4 }, ...(ended && { ended_ms: p.finished_ms, exit_status: rank === 3 ? 1 : 0, ...(rank !== 3 && { signal: 15 }) }) };
+    return { rank, task: `worker:${rank}`, state, worker: `worker:${rank >> 2}`, host: `rack0${(rank >> 5) % 8}-node${(rank >> 2) % 8}`, address: `10.0.0.${(rank >> 2) % 250}:41000`, pid: 4000 + rank, started_ms: p.created_ms, resources: { gpu: 4 }, ...(ended && { ended_ms: p.finished_ms, exit_status: rank === 3 ? 1 : 0, ...(rank !== 3 && { signal: 15 }) }), ...(state !== 'STARTING' && { last_line: `step ${4000 + (Math.floor(Date.now() / 1000) % 900) - (rank % 7)} loss ${(2.31 + rank / 1000).toFixed(4)} 12.4k tok/s${rank % 9 === 4 ? ' waiting for the data loader, which is late again and says so at length' : ''}` }), ...(late(p, rank) && { agent: { state: 'LATE', late_for: 'step_4031', late_since: Date.now() - 14_000 } }) };
   });
 }
+const late = (p, rank) => p.state === 'RUNNING' && p.ranks > 16 && rank % 23 === 11;
 
 function attemptsOf(p) {
   if (p.attempt === 0) return [];
@@ -125,6 +127,19 @@ export class MockRest {
       pid: 4711, version: '0.1.0', slots: 4, credits: 8, running: 3, sent_ahead: 2, finished: 12_345, failed: 1, restarts: 1, reconnects: 2, draining: false, away: false, cordoned: index === 3,
       functions: FUNCTIONS, labels: { zone: 'a', disk: 'nvme' }, resources: { gpu: { total: 8, free: 2 } }, error: '',
     };
+  }
+
+  // The rows of a topic on programs; null if it is another.
+  rows(topic) {
+    const all = programs(this.began);
+    if (topic === 'programs') return Object.fromEntries(all.map((p) => [p.id, { ...p, cluster: '', command: undefined }]));
+    if (!topic.startsWith('program:')) return null;
+    const p = all.find(({ id }) => topic.endsWith(id));
+    if (!p) return {};
+    const ranks = ranksOf(p);
+    const missing = ranks.filter((r) => r.agent).length;
+    const barriers = missing > 0 ? [{ id: 'step_4031', arrived: p.ranks - missing, of: p.ranks, started: this.began + 5_386_000 }] : [];
+    return { program: p, attempts: { attempts: attemptsOf(p) }, barriers: { barriers }, ...Object.fromEntries(ranks.map((r) => [r.rank, r])) };
   }
 
   // The answer, or null if it is somebody else's question.

@@ -293,6 +293,7 @@ class MockLog {
 }
 
 const NAMED = ['clusters', 'agents', 'barriers', 'events', 'attention'];
+const isNamed = (topic) => NAMED.includes(topic) || topic === 'programs' || topic.startsWith('program:');
 
 export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 10, all = false, bars = 6000 } = {}) {
   const stream = new MockStream({ scenario, bars });
@@ -384,7 +385,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
         client.topics.set(topic, newest);
         continue;
       }
-      if (NAMED.includes(topic)) {
+      if (isNamed(topic)) {
         if (due || from === null) publishNamed(client, topic, from);
         continue;
       }
@@ -402,7 +403,7 @@ export function startMock({ tasks = 10_000, port = 0, scenario = 'full', rate = 
 
   // A snapshot, then what differs from what the client was sent last.
   const publishNamed = (client, topic, from) => {
-    const rows = named.rows(topic);
+    const rows = things.rows(topic) ?? named.rows(topic);
     const sent = from === null ? {} : (client.named.get(topic) ?? {});
     const texts = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, JSON.stringify(row)]));
     const changed = Object.fromEntries(Object.entries(rows).filter(([name]) => texts[name] !== sent[name]));

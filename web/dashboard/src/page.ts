@@ -8,6 +8,7 @@
 import { session } from './access/session';
 import { computed, effect, signal } from '@preact/signals';
 import { mayLog } from './model/log-protocol';
+import { mayBeProgram } from './model/program-protocol';
 import { listOrder, mapGroups, type MapGroup } from './model/order';
 import type { ClusterRow, Topic } from './model/protocol';
 import { choose, chosen, page, picked, startRouting, subject } from './route';
@@ -100,7 +101,7 @@ function requestFrame(): void {
 function onFrame(): void {
   frame = 0;
   const { tasks } = store;
-  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.attention.version + store.logsVersion;
+  const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.attention.version + store.programs.version + store.watchedVersion;
   if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
     filled = true; // the first picture does not wait for the next half second
     drawnRows = fill;
@@ -153,17 +154,18 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
-// What the page shows, with the log that is looked at.
+// What the page shows, with the log or the program that is looked at.
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
   // Ctrl-K finds workers and agents from any page.
   const all: readonly Topic[] = paletteOpen.value ? [...new Set<Topic>([...topics, 'tasks', 'agents', 'jobs'])] : topics;
+  if (path === '/programs/*' && mayBeProgram(subject.value)) return [...all, `program:${subject.value}`];
   return mayLog(of) ? [...all, `logs:${of}`] : all;
 }
 
 function want(topics: readonly Topic[]): void {
-  store.keepLogs(topics);
+  store.keepWatched(topics);
   socket.want(topics);
 }
 

@@ -51,9 +51,9 @@ test('the store keeps a log while somebody looks at it', () => {
   assert.equal(store.apply(message('d', 5, [line(2)])), 'applied');
   assert.deepEqual(seqs(store.log('logs:job_1')!), [1, 2]);
   assert.equal(store.log('logs:job_1')!.progress!.text, 'half');
-  store.keepLogs(['counters', 'logs:job_1']);
+  store.keepWatched(['counters', 'logs:job_1']);
   assert.equal(store.seq('logs:job_1'), 5);
-  store.keepLogs(['counters']);
+  store.keepWatched(['counters']);
   assert.equal(store.log('logs:job_1'), undefined);
   assert.equal(store.seq('logs:job_1'), null);
 });

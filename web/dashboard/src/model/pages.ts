@@ -27,7 +27,7 @@ export const PAGES = [
   { path: '/jobs/*', title: 'Job', find: 'Find a closure by function, error or id', topics: [...always, 'jobs'] },
   { path: '/jobs/*/graph', title: 'Graph', topics: [...always, 'jobs'] },
   { path: '/closures/*', title: 'Closure', topics: always },
-  { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: always },
+  { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
   { path: '/programs/*', title: 'Program', cluster: true, topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },

@@ -5,13 +5,14 @@
 
 import type { Counters } from './counters-protocol';
 import { isLog, type LogBody, type LogTopic } from './log-protocol';
+import { isProgram, type ProgramRow, type ProgramTopic } from './program-protocol';
 
 export type { Counters, FunctionCounts } from './counters-protocol';
 
 export const SUBPROTOCOL = 'muster.v1';
 
-export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention'] as const;
-export type Topic = (typeof TOPICS)[number] | LogTopic;
+export const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
+export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 
 // The order is the order of severity: the task list and the map sort by it. Workers are never REGISTERING; agents are,
 // which the map shows beside them.
@@ -189,19 +190,13 @@ export type AgentsMessage = Both<'agents', NamedRows<AgentRow> & { changes?: Age
 export type BarriersMessage = Both<'barriers', NamedRows<BarrierRow>>;
 export type EventsMessage = Both<'events', NamedRows<EventRow>>;
 export type AttentionMessage = Both<'attention', NamedRows<AttentionRow>>;
+export type ProgramsMessage = Both<'programs', NamedRows<ProgramRow>>;
+export type ProgramMessage = Both<ProgramTopic, NamedRows<object>>;
 export type LogMessage = Both<LogTopic, LogBody>;
-export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | AttentionMessage | LogMessage;
+export type TopicMessage = CountersMessage | TasksMessage | JobsMessage | ClustersMessage | AgentsMessage | BarriersMessage | EventsMessage | AttentionMessage | ProgramsMessage | ProgramMessage | LogMessage;
 
-export interface ErrorMessage {
-  t: 'err';
-  code: string;
-  text: string;
-}
-export interface Bye {
-  t: 'bye';
-  reason: string;
-  retry_ms: number;
-}
+export type ErrorMessage = { t: 'err'; code: string; text: string };
+export type Bye = { t: 'bye'; reason: string; retry_ms: number };
 
 export type ServerMessage = Hello | TopicMessage | ErrorMessage | Bye;
 
@@ -283,7 +278,7 @@ export function parse(text: string): ServerMessage | null {
       break;
     case 'snap':
     case 'd':
-      if (!(TOPICS as readonly unknown[]).includes(message.topic) && !isLog(String(message.topic))) return null;
+      if (!(TOPICS as readonly unknown[]).includes(message.topic) && !isLog(String(message.topic)) && !isProgram(String(message.topic))) return null;
       number(message, 'seq');
       number(message, 'now');
       if (message.t === 'd') number(message, 'from');

@@ -6,7 +6,8 @@ import { Log } from './log';
 import { RowSet } from './named-rows';
 import { changedRows, keepSeen, takeAges } from './agents';
 import { isLog } from './log-protocol';
-import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, Topic, TopicMessage } from './protocol';
+import { isProgram, WatchedProgram, type ProgramRow } from './program-protocol';
+import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
 // applied; old: we have it already; gap: something before it is missing, ask again.
@@ -25,8 +26,10 @@ export class Store {
   readonly barriers = new RowSet<BarrierRow>();
   readonly events = new RowSet<EventRow>();
   readonly attention = new RowSet<AttentionRow>();
-  logsVersion = 0;
+  readonly programs = new RowSet<ProgramRow>();
+  watchedVersion = 0; // any change of a log or of a program that is watched
   private logs = new Map<Topic, Log>();
+  private watched = new Map<Topic, WatchedProgram>();
   private jobsById = new Map<string, Job>();
   private seqs = new Map<Topic, number>();
 
@@ -39,13 +42,18 @@ export class Store {
     return this.logs.get(topic);
   }
 
+  program(topic: Topic): WatchedProgram | undefined {
+    return this.watched.get(topic);
+  }
+
   // What nobody looks at any more is forgotten: it begins with a snapshot when somebody does again.
-  keepLogs(topics: readonly Topic[]): void {
-    for (const topic of this.logs.keys())
-      if (!topics.includes(topic)) {
-        this.logs.delete(topic);
-        this.seqs.delete(topic);
-      }
+  keepWatched(topics: readonly Topic[]): void {
+    for (const held of [this.logs, this.watched])
+      for (const topic of held.keys())
+        if (!topics.includes(topic)) {
+          held.delete(topic);
+          this.seqs.delete(topic);
+        }
   }
 
   // Newest first.
@@ -70,7 +78,8 @@ export class Store {
       // from < held < seq is fine: rows are whole, so a delta that reaches further back only repeats some.
     }
     if (isLog(message.topic)) this.applyLog(message as LogMessage);
-    else this.applyRows(message as Exclude<TopicMessage, LogMessage>);
+    else if (isProgram(message.topic)) this.applyProgram(message as ProgramMessage);
+    else this.applyRows(message as Exclude<TopicMessage, LogMessage | ProgramMessage>);
     this.seqs.set(message.topic, message.seq);
     this.serverNow = message.now;
     ++this.updates;
@@ -81,10 +90,17 @@ export class Store {
     const log = this.logs.get(message.topic) ?? new Log();
     log.apply(message, message.t === 'snap');
     this.logs.set(message.topic, log);
-    ++this.logsVersion;
+    ++this.watchedVersion;
   }
 
-  private applyRows(message: Exclude<TopicMessage, LogMessage>): void {
+  private applyProgram(message: ProgramMessage): void {
+    const program = this.watched.get(message.topic) ?? new WatchedProgram();
+    program.apply(message, message.t === 'snap');
+    this.watched.set(message.topic, program);
+    ++this.watchedVersion;
+  }
+
+  private applyRows(message: Exclude<TopicMessage, LogMessage | ProgramMessage>): void {
     switch (message.topic) {
       case 'counters':
         if (message.t === 'snap') this.history.clear();
@@ -119,6 +135,9 @@ export class Store {
         break;
       case 'attention':
         this.attention.apply(message, message.t === 'snap');
+        break;
+      case 'programs':
+        this.programs.apply(message, message.t === 'snap');
         break;
     }
   }

@@ -1,16 +1,72 @@
 // The ranks of a program, a cell each: few as cards, many as small cells. One stop of the tab key; arrows walk.
 
+import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
-import { endOf, lookOf, RANK_LOOKS, resourcesOf, stepTo, type RankView } from '../model/rest/programs';
+import { endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
-const CARDS_MAX = 64; // more are small cells
+export const CARDS_MAX = 64; // more are small cells
 
-const told = (r: RankView): string => [`rank ${r.rank}`, r.task, lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r)].filter(Boolean).join(', ');
+const told = (r: RankView): string =>
+  [`rank ${r.rank}`, r.task, lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
 
-export function RankGrid({ ranks, at, choose }: { ranks: readonly RankView[]; at: number; choose(rank: number): void }) {
+interface CellProps {
+  r: RankView;
+  card: boolean;
+  pressed: boolean;
+  stop: boolean; // of the tab key
+  choose(rank: number): void;
+}
+
+// Of a thousand only those are drawn anew of which the server has told something.
+class Cell extends Component<CellProps> {
+  override shouldComponentUpdate(next: CellProps): boolean {
+    const { r, card, pressed, stop } = this.props;
+    return next.r !== r || next.card !== card || next.pressed !== pressed || next.stop !== stop;
+  }
+
+  override render({ r, card, pressed, stop }: CellProps) {
+    const [shape, colour] = lookOf(RANK_LOOKS, r.state);
+    const late = lateFor(r);
+    return (
+      <button
+        type="button"
+        class={`rank is-${shape}-rank${late ? ' is-late-rank' : ''}`}
+        aria-pressed={pressed}
+        aria-label={told(r)}
+        title={told(r)}
+        tabIndex={stop ? 0 : -1}
+        data-testid="rank"
+        data-rank={r.rank}
+        data-state={r.state}
+        data-late={late || undefined}
+        onClick={() => this.props.choose(r.rank)}
+      >
+        <span class={`rank-head ${colour}`}>
+          <Mark shape={late ? 'late' : shape} /> {card ? <b class="clip">{r.task}</b> : r.rank}
+          {card && <span class="rank-has clip soft">{resourcesOf(r.resources)}</span>}
+        </span>
+        {card && (
+          <>
+            <span class="rank-pair">
+              <bdi class="clip soft">{r.host || '–'}</bdi>
+              <bdi class={`clip ${late ? 'text-late' : ''}`}>{endOf(r) || late}</bdi>
+            </span>
+            <bdi class="clip mono rank-line" data-testid="rank-line">
+              {r.last_line ?? '\u00a0'}
+            </bdi>
+          </>
+        )}
+      </button>
+    );
+  }
+}
+
+export function RankGrid({ ranks, card, at, choose }: { ranks: readonly RankView[]; card: boolean; at: number; choose(rank: number): void }) {
   const box = useRef<HTMLDivElement>(null);
-  const cards = ranks.length <= CARDS_MAX;
+  const chosen = useRef(choose); // cells that are not drawn anew call the newest
+  chosen.current = choose;
+  const call = useRef((rank: number) => chosen.current(rank));
   const onKey = (event: KeyboardEvent) => {
     const cells = [...box.current!.children] as HTMLElement[];
     const now = cells.indexOf(document.activeElement as HTMLElement);
@@ -22,35 +78,10 @@ export function RankGrid({ ranks, at, choose }: { ranks: readonly RankView[]; at
   };
   const stop = ranks.some((r) => r.rank === at) ? at : (ranks[0]?.rank ?? 0);
   return (
-    <div ref={box} class={cards ? 'ranks' : 'ranks is-dense'} role="group" aria-label="Ranks" data-testid="ranks" onKeyDown={onKey}>
-      {ranks.map((r) => {
-        const [shape, colour] = lookOf(RANK_LOOKS, r.state);
-        return (
-          <button
-            key={r.rank}
-            type="button"
-            class={`rank is-${shape}-rank`}
-            aria-pressed={r.rank === at}
-            aria-label={told(r)}
-            title={told(r)}
-            tabIndex={r.rank === stop ? 0 : -1}
-            data-testid="rank"
-            data-rank={r.rank}
-            data-state={r.state}
-            onClick={() => choose(r.rank)}
-          >
-            <span class={`rank-head ${colour}`}>
-              <Mark shape={shape} /> {cards ? <b>{r.task}</b> : r.rank}
-            </span>
-            {cards && (
-              <>
-                <bdi class="clip">{r.host || '–'}</bdi>
-                <bdi class="clip soft">{endOf(r) || resourcesOf(r.resources) || `rank ${r.rank}`}</bdi>
-              </>
-            )}
-          </button>
-        );
-      })}
+    <div ref={box} class={card ? 'ranks' : 'ranks is-dense'} role="group" aria-label="Ranks" data-testid="ranks" onKeyDown={onKey}>
+      {ranks.map((r) => (
+        <Cell key={r.rank} r={r} card={card} pressed={r.rank === at} stop={r.rank === stop} choose={call.current} />
+      ))}
     </div>
   );
 }

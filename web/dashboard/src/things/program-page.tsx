@@ -2,50 +2,47 @@
 
 import { session } from '../access/session';
 import { count, plural, span } from '../model/format';
-import { byState, endOf, hostsOf, lookOf, over, programCommands, RANK_LOOKS, resourcesOf, verdict, wanted, type AttemptView, type Cause, type ProgramView, type RankView } from '../model/rest/programs';
+import { mayBeProgram } from '../model/program-protocol';
+import { nothing } from '../model/rest/look';
+import { hostsOf, over, programCommands, verdict, type Cause, type ProgramView, type RankView } from '../model/rest/programs';
 import { Action } from '../parts/action';
 import { Ansi } from '../parts/ansi';
 import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
-import { ProgramChip, RankChip } from '../parts/program-state';
-import { RankGrid } from '../parts/rank-grid';
-import { RankLog } from '../parts/rank-log';
+import { ProgramChip } from '../parts/program-state';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
-import { useLooked } from '../looked';
-import { slow } from '../page';
+import { slow, store } from '../page';
 import { api, send } from '../rest';
-import { address, choose, chosen, follow, go, subject, workerAddress } from '../route';
+import { address, choose, follow, go, subject } from '../route';
 import { Attempts, Spec } from './program-past';
+import { Ranks } from './program-ranks';
 
+// All of it comes over the WebSocket, the log of the rank in view alone is asked for.
 export function ProgramPage() {
   slow.value;
   const id = subject.value;
-  const path = `programs/${encodeURIComponent(id)}`;
-  const looked = useLooked<ProgramView>(api(path), { every: 1000, over });
-  const p = looked.value;
-  // Asked once more when the attempt or the state is another: what has ended is not asked for again.
-  const ranks = useLooked<{ ranks: RankView[] }>(p ? `${api(`${path}/ranks`)}#${p.attempt} ${over(p)}` : '', { every: 1500, over: () => !p || over(p), keep: true });
-  const attempts = useLooked<{ attempts: AttemptView[] }>(p ? `${api(`${path}/attempts`)}#${p.attempt} ${over(p)}` : '', { every: 3000, over: () => !p || over(p), keep: true });
+  const seen = store.program(`program:${id}`);
+  const p = seen?.program;
   useHeading(p ? p.name : id);
-  if (!p) return <div class="panels">{looked.problem ? <Gone id="no-program" what="program" looked={looked} to="/programs" others="All programs" /> : <p class="calm">Loading…</p>}</div>;
-  const all = ranks.value?.ranks ?? [];
-  return (
-    <div class="panels">
-      {looked.problem && <Gone id="no-program" what="program" looked={looked} to="/programs" others="All programs" />}
-      <Summary p={p} path={path} ranks={all} again={looked.again} />
-      <Ranks p={p} ranks={all} />
-      <Attempts all={attempts.value?.attempts ?? []} />
-      <Spec p={p} />
-    </div>
-  );
+  if (p)
+    return (
+      <div class="panels">
+        <Summary p={p} ranks={seen.ranks()} />
+        <Ranks p={p} seen={seen} />
+        <Attempts all={seen.attempts} />
+        <Spec p={p} />
+      </div>
+    );
+  const gone = seen || !mayBeProgram(id) ? { ...nothing<ProgramView>(), gone: true, problem: `The server knows no program ${id}, or not any more.` } : null;
+  return <div class="panels">{gone ? <Gone id="no-program" what="program" looked={gone} to="/programs" others="All programs" /> : <p class="calm">Loading…</p>}</div>;
 }
 
-function Summary({ p, path, ranks, again }: { p: ProgramView; path: string; ranks: readonly RankView[]; again(): void }) {
+function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
   return (
-    <Panel id="program" title={p.name} note={<ProgramChip state={p.state} />} span={12} aside={<Deeds p={p} path={path} again={again} />}>
+    <Panel id="program" title={p.name} note={<ProgramChip state={p.state} />} span={12} aside={<Deeds p={p} />}>
       <div data-testid="program" data-program={p.id} data-state={p.state}>
         <p class="why wrap" data-testid="program-verdict">
           <bdi>{verdict(p)}</bdi>
@@ -110,13 +107,11 @@ function Why({ cause }: { cause: Cause }) {
   );
 }
 
-function Deeds({ p, path, again }: { p: ProgramView; path: string; again(): void }) {
+function Deeds({ p }: { p: ProgramView }) {
+  const path = `programs/${encodeURIComponent(p.id)}`;
   const looksOnly = session.value?.required === true && session.value.role === 'viewer';
   const right = looksOnly ? { disabled: true, why: 'Your token may look, and change nothing.' } : {};
-  const order = (what: string) => async () => {
-    await send('POST', api(`${path}/${what}`));
-    again();
-  };
+  const order = (what: string) => () => send('POST', api(`${path}/${what}`));
   const ranks = plural(p.alive, 'rank');
   return (
     <div class="actions">
@@ -156,65 +151,5 @@ function Deeds({ p, path, again }: { p: ProgramView; path: string; again(): void
       )}
       <Commands lines={programCommands(p, location.origin)} />
     </div>
-  );
-}
-
-function Ranks({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
-  const at = Number(chosen('rank').value || -1);
-  const one = ranks.find((r) => r.rank === at);
-  return (
-    <Panel id="ranks" title="Ranks" note={p.attempt > 0 ? `of attempt ${p.attempt}` : `${wanted(p)} wanted`} span={12}>
-      {ranks.length === 0 ? (
-        <p class="calm">{p.attempt === 0 ? 'They are placed all at once, when there is room for all.' : 'None.'}</p>
-      ) : (
-        <>
-          <p class="job-line" data-testid="rank-states">
-            {byState(ranks).map(([state, n]) => (
-              <span key={state}>
-                {count(n)} <RankChip state={state} />
-              </span>
-            ))}
-          </p>
-          <RankGrid ranks={ranks} at={at} choose={(rank) => choose({ rank: rank === at ? '' : String(rank) })} />
-          {one ? <Rank key={`${p.id} ${p.attempt} ${one.rank}`} p={p} r={one} /> : <p class="foot">Choose a rank to see its log.</p>}
-        </>
-      )}
-    </Panel>
-  );
-}
-
-function Rank({ p, r }: { p: ProgramView; r: RankView }) {
-  return (
-    <section class="rank-detail" aria-label={`Rank ${r.rank}`} data-testid="rank-detail" data-rank={r.rank}>
-      <h3>
-        Rank {r.rank}, <bdi>{r.task}</bdi>: {lookOf(RANK_LOOKS, r.state)[2].toLowerCase()}
-      </h3>
-      <dl class="facts-line">
-        <Fact name="host">
-          <bdi>{r.host || '–'}</bdi>
-        </Fact>
-        <Fact name="worker">
-          <a href={workerAddress(r.worker)} onClick={follow}>
-            <bdi>{r.worker}</bdi>
-          </a>
-        </Fact>
-        <Fact name="address">
-          <bdi class="mono">{r.address || '–'}</bdi>
-        </Fact>
-        {!!r.pid && <Fact name="process">{r.pid}</Fact>}
-        {r.resources && <Fact name="resources">{resourcesOf(r.resources)}</Fact>}
-        {!!r.started_ms && (
-          <Fact name={r.ended_ms ? 'ran for' : 'runs for'}>
-            <Span from={r.started_ms} to={r.ended_ms ?? 0} />
-          </Fact>
-        )}
-        {endOf(r) && (
-          <Fact name="ended">
-            <bdi class={r.state === 'FAILED' ? 'text-error' : ''}>{endOf(r)}</bdi>
-          </Fact>
-        )}
-      </dl>
-      <RankLog program={p.id} rank={r.rank} attempt={p.attempt} />
-    </section>
   );
 }

@@ -1,20 +1,21 @@
-// The programs of a cluster: by state, by words, a page at a time.
+// The programs of a cluster: by state and by words, live; of more than the server sends, a page at a time.
 
 import { useSignal } from '@preact/signals';
 import { count, outOf } from '../model/format';
-import { over, reason, wanted, type ProgramView } from '../model/rest/programs';
+import type { ProgramRow } from '../model/program-protocol';
+import { fitting, over, reason, wanted } from '../model/rest/programs';
 import { Grid, type Column } from '../parts/grid';
 import { Choices, Filters, Pages, useListing } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
 import { Ago, Span } from '../parts/when';
-import { cluster, clusterQuery, query, slow } from '../page';
+import { cluster, clusterQuery, poolOf, query, slow, store } from '../page';
 import { api } from '../rest';
 import { chosen, follow, programAddress } from '../route';
 
 const LIMIT = 50;
 
-const columns: readonly Column<ProgramView>[] = [
+const columns: readonly Column<ProgramRow>[] = [
   { title: 'State', width: '108px', cell: (p) => <ProgramChip state={p.state} /> },
   {
     title: 'Name',
@@ -58,7 +59,11 @@ export function ProgramsPage() {
   const text = query.value.trim();
   const state = chosen('state').value;
   const filtered = !!(text || state);
-  const looked = useListing<ProgramView>(api('programs', { cluster: clusterQuery.value, state, q: text }), LIMIT, { rows: (body: { programs: ProgramView[] }) => body.programs });
+  // They are live as long as the server shows all there are; of more a page at a time is asked for.
+  const live = store.programs.version > 0 && store.programs.more === 0 && of;
+  const asked = useListing<ProgramRow>(live ? '' : api('programs', { cluster: clusterQuery.value, state, q: text }), LIMIT, { rows: (body: { programs: ProgramRow[] }) => body.programs });
+  const rows = live ? fitting(store.programs.all(), poolOf(of), state, text) : [];
+  const looked = live ? { ...asked, problem: '', stale: false, value: { rows, next: '', lookedAt: 0, of: 0, more: false } } : asked;
   const more = of && !of.main ? `--cluster ${of.name} ` : '';
   return (
     <div class="panels tall listed">

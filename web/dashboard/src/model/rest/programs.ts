@@ -71,6 +71,8 @@ export interface RankView {
   not_started?: string;
   out_of_memory?: boolean;
   resources?: Record<string, number>;
+  last_line?: string; // the newest that it has printed
+  agent?: { state: string; error?: string; late_for?: string; late_since?: number }; // as its coordination cluster knows it
 }
 
 export interface AttemptView {
@@ -118,7 +120,14 @@ export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
 }
 
 // Why it is as it is; empty where its state says all.
-export const reason = (p: Pick<ProgramView, 'waits_for' | 'cause'>): string => p.waits_for || p.cause?.text || '';
+export const reason = (p: { waits_for?: string; cause?: { text: string } }): string => p.waits_for || p.cause?.text || '';
+
+// Those of a cluster that a search finds, as the server finds them; the newest first.
+export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state'>>(all: readonly Row[], cluster: string, state: string, text: string): Row[] {
+  const wanted = text.toLowerCase();
+  const fits = (p: Row) => p.cluster === cluster && (!state || p.state === state) && (p.name.toLowerCase().includes(wanted) || p.id.includes(wanted));
+  return all.filter(fits).sort((a, b) => (a.id < b.id ? 1 : -1));
+}
 
 // The page of a program begins with this.
 export function verdict(p: ProgramView): string {
@@ -151,6 +160,9 @@ export function endOf(r: RankView): string {
   const how = r.signal ? `signal ${r.signal}` : `exit ${r.exit_status ?? 0}`;
   return r.out_of_memory ? `${how}, out of memory` : how;
 }
+
+// The barrier at which the others wait for it; empty: nobody does, or it is over.
+export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
 // "2 gpu, 1 tpu"
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string => Object.entries(r).map(([name, n]) => `${count(n)} ${name}`).join(', ');

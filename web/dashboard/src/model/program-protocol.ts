@@ -1,0 +1,54 @@
+// Topics on programs, see protocol.ts: `programs` has a row for each, "program:prog_…" what there is to see of one.
+
+import { bare } from './ansi';
+import type { NamedRows } from './protocol';
+import type { AttemptView, ProgramView, RankView } from './rest/programs';
+
+export type ProgramTopic = `program:${string}`;
+export const isProgram = (topic: string): topic is ProgramTopic => topic.startsWith('program:');
+
+// Whether the server has programs of this name; anything may stand in an address.
+export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
+
+// A row of the list: what changes while a program goes on.
+export type ProgramRow = Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state' | 'attempt' | 'restarts' | 'max_restarts' | 'ranks' | 'started' | 'alive' | 'created_ms' | 'finished_ms' | 'waits_for' | 'tasks'> & {
+  cause?: { text: string };
+};
+
+// A barrier that some ranks have waited at for a while.
+export interface Waiting {
+  id: string;
+  arrived: number;
+  of: number;
+  started: number;
+}
+
+// One program as the server sent it. Rows that did not change stay the same objects. Plain data.
+export class WatchedProgram {
+  program: ProgramView | null = null; // none: the server does not know it (any more)
+  attempts: readonly AttemptView[] = [];
+  barriers: readonly Waiting[] = [];
+  private byRank = new Map<number, RankView>();
+  private list: readonly RankView[] | null = null;
+
+  apply({ rows, gone }: NamedRows<object>, snapshot: boolean): void {
+    if (snapshot) this.byRank.clear();
+    if (snapshot || gone.includes('program')) this.program = null;
+    for (const name of gone) this.byRank.delete(Number(name));
+    for (const [name, row] of Object.entries(rows)) {
+      if (name === 'program') this.program = row as ProgramView;
+      else if (name === 'attempts') this.attempts = (row as { attempts: AttemptView[] }).attempts;
+      else if (name === 'barriers') this.barriers = (row as { barriers: Waiting[] }).barriers;
+      else this.byRank.set(Number(name), readable(row as RankView));
+    }
+    this.list = null;
+  }
+
+  // By number.
+  ranks(): readonly RankView[] {
+    return (this.list ??= [...this.byRank.values()].sort((a, b) => a.rank - b.rank));
+  }
+}
+
+// They quote what programs printed.
+const readable = (r: RankView): RankView => (r.last_line ? { ...r, last_line: bare(r.last_line) } : r);

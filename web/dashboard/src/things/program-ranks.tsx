@@ -1,0 +1,127 @@
+// The ranks of a program: how many are in which state, who is waited for, each of them, and one with its log.
+
+import { count, plural } from '../model/format';
+import type { Waiting, WatchedProgram } from '../model/program-protocol';
+import { byState, endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
+import { Fact } from '../parts/fact';
+import { Panel } from '../parts/panel';
+import { CARDS_MAX, RankGrid } from '../parts/rank-grid';
+import { RankList } from '../parts/rank-list';
+import { RankLog } from '../parts/rank-log';
+import { Choices } from '../parts/listing';
+import { Span } from '../parts/when';
+import { address, choose, chosen, follow, workerAddress } from '../route';
+
+const MISSING_SHOWN = 8; // names behind a barrier
+
+export function Ranks({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
+  const at = Number(chosen('rank').value || -1);
+  const list = chosen('ranks').value === 'list';
+  const only = chosen('only').value;
+  const all = seen.ranks();
+  const states = byState(all);
+  const ranks = only ? all.filter((r) => r.state === only) : all;
+  const one = all.find((r) => r.rank === at);
+  const show = (rank: number) => choose({ rank: rank < 0 || rank === at ? '' : String(rank) });
+  return (
+    <Panel id="ranks" title="Ranks" note={p.attempt > 0 ? `of attempt ${p.attempt}` : `${wanted(p)} wanted`} span={12}>
+      {all.length === 0 ? (
+        <p class="calm">{p.attempt === 0 ? 'They are placed all at once, when there is room for all.' : 'None.'}</p>
+      ) : (
+        <>
+          <div class="filters" data-testid="rank-states">
+            <Choices name="only" label="State of ranks" options={[['', 'all', count(all.length)], ...states.map(([state, n]) => [state, lookOf(RANK_LOOKS, state)[2].toLowerCase(), count(n)] as const)]} />
+            <Choices
+              name="ranks"
+              label="How ranks are shown"
+              options={[
+                ['', all.length <= CARDS_MAX ? 'cards' : 'cells'],
+                ['list', 'list'],
+              ]}
+            />
+          </div>
+          {seen.barriers.map((b) => (
+            <Late key={b.id} b={b} p={p} ranks={all} show={show} />
+          ))}
+          {list ? <RankList ranks={ranks} at={at} choose={show} /> : <RankGrid ranks={ranks} card={all.length <= CARDS_MAX} at={at} choose={show} />}
+          {!list && ranks.length === 0 && <p class="calm">No rank is in this state.</p>}
+          {one ? <Rank key={`${p.id} ${p.attempt} ${one.rank}`} p={p} r={one} /> : <p class="foot">Choose a rank to see its log.</p>}
+        </>
+      )}
+    </Panel>
+  );
+}
+
+// A barrier of its coordination cluster that some have waited at for a while, and for whom.
+function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readonly RankView[]; show(rank: number): void }) {
+  const missing = ranks.filter((r) => lateFor(r) === b.id);
+  return (
+    <p class="rank-late" data-testid="program-barrier" data-barrier={b.id}>
+      <a class="text-late" href={address('/barriers', { cluster: p.coordination_cluster ?? '' })} onClick={follow}>
+        Barrier <bdi>{b.id}</bdi>
+      </a>
+      <span>
+        {count(b.arrived)} of {plural(b.of, 'rank')} there for <Span from={b.started} to={0} />
+        {missing.length > 0 && ', missing'}
+      </span>
+      {missing.slice(0, MISSING_SHOWN).map((r) => (
+        <button key={r.rank} type="button" class="plain" data-testid="missing-rank" onClick={() => show(r.rank)}>
+          {r.task}
+        </button>
+      ))}
+      {missing.length > MISSING_SHOWN && <span class="soft">and {count(missing.length - MISSING_SHOWN)} more</span>}
+    </p>
+  );
+}
+
+function Rank({ p, r }: { p: ProgramView; r: RankView }) {
+  const late = lateFor(r);
+  return (
+    <section class="rank-detail" aria-label={`Rank ${r.rank}`} data-testid="rank-detail" data-rank={r.rank}>
+      <h3>
+        Rank {r.rank}, <bdi>{r.task}</bdi>: {lookOf(RANK_LOOKS, r.state)[2].toLowerCase()}
+      </h3>
+      <dl class="facts-line">
+        <Fact name="host">
+          <bdi>{r.host || '–'}</bdi>
+        </Fact>
+        <Fact name="worker">
+          <a href={workerAddress(r.worker)} onClick={follow}>
+            <bdi>{r.worker}</bdi>
+          </a>
+        </Fact>
+        <Fact name="address">
+          <bdi class="mono">{r.address || '–'}</bdi>
+        </Fact>
+        {!!r.pid && <Fact name="process">{r.pid}</Fact>}
+        {r.resources && <Fact name="resources">{resourcesOf(r.resources)}</Fact>}
+        {!!r.started_ms && (
+          <Fact name={r.ended_ms ? 'ran for' : 'runs for'}>
+            <Span from={r.started_ms} to={r.ended_ms ?? 0} />
+          </Fact>
+        )}
+        {late && (
+          <Fact name="late for">
+            <bdi class="text-late">{late}</bdi>
+            {!!r.agent?.late_since && (
+              <>
+                , <Span from={r.agent.late_since} to={0} />
+              </>
+            )}
+          </Fact>
+        )}
+        {r.agent?.error && (
+          <Fact name="as an agent">
+            <bdi class="text-error wrap">{r.agent.error}</bdi>
+          </Fact>
+        )}
+        {endOf(r) && (
+          <Fact name="ended">
+            <bdi class={r.state === 'FAILED' ? 'text-error' : ''}>{endOf(r)}</bdi>
+          </Fact>
+        )}
+      </dl>
+      <RankLog program={p.id} rank={r.rank} attempt={p.attempt} />
+    </section>
+  );
+}
