@@ -1,4 +1,5 @@
-// The questions of a frame, then its lines: a head of numbers, tasks, and the slowest closures.
+// The questions of a frame, then its lines: a head of numbers, tasks, programs, and the slowest
+// closures.
 #include "cli/top/frame.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <sstream>
 
 #include "cli/actions.hpp"
+#include "cli/programs/program.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli::top {
@@ -49,6 +51,14 @@ json::array busiest(rest& server, std::string const& cluster) {
   return jobs;
 }
 
+json::array going_on(rest& server, std::string const& cluster) {
+  auto const of = cluster == "default" ? std::string() : of_cluster(cluster);
+  json::array programs;
+  for (auto const& p : server.some("/api/v1/programs?" + of, "programs", programs_max))
+    if (!has_ended(p)) programs.push_back(p);
+  return programs;
+}
+
 json::array slowest_running(rest& server, std::string const& cluster) {
   json::array all;
   for (auto const& job : busiest(server, cluster)) {
@@ -70,6 +80,13 @@ std::vector<std::string> printed(table const& rows) {
   auto in = std::istringstream(out.str());
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
+}
+
+// By this machine's clock, which may be behind the server's.
+std::chrono::milliseconds since(std::int64_t unix_ms) {
+  using namespace std::chrono;
+  auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
+  return std::max(now - milliseconds(unix_ms), milliseconds(0));
 }
 
 std::string count(json::value const& object, std::string_view key) {
@@ -121,15 +138,26 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
   return lines;
 }
 
+// Nothing where no program goes on: most clusters have none.
+std::vector<std::string> program_lines(frame const& f) {
+  if (f.programs.empty()) return {};
+  table rows({"PROGRAM", "STATE", right("RANKS"), right("ATTEMPT"), right("AGE"), "WAITS FOR"});
+  for (auto const& p : f.programs)
+    rows.add({for_terminal(text_of(p, "name"), 32), text_of(p, "state"),
+              count(p, "alive") + "/" + count(p, "ranks"), count(p, "attempt"),
+              rounded(since(number_of(p, "created_ms"))),
+              for_terminal(text_of(p, "waits_for"), 80)});
+  auto lines = printed(rows);
+  lines.push_back({});
+  return lines;
+}
+
 std::vector<std::string> closure_lines(frame const& f) {
   if (f.slowest.empty()) return {"no closure runs"};
   table rows({right("RUNS FOR"), "CLOSURE", "FUNCTION", "WORKER", "JOB"});
-  using namespace std::chrono;
-  auto const now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
   for (auto const& c : f.slowest) {
     auto const& attempts = list_of(c, "attempts");
-    auto const ran = std::max(now - milliseconds(started(c)), milliseconds(0));
-    rows.add({started(c) == 0 ? "-" : rounded(ran), text_of(c, "id"),
+    rows.add({started(c) == 0 ? "-" : rounded(since(started(c))), text_of(c, "id"),
               for_terminal(text_of(c, "function"), 40),
               attempts.empty() ? "" : text_of(attempts.back(), "worker"), text_of(c, "job")});
   }
@@ -155,17 +183,15 @@ frame look(rest& server, std::string const& cluster) {
   f.version = server.get("/api/v1/version");
   f.tasks =
       server.some("/api/v1/clusters/" + percent_encoded(cluster) + "/tasks?", "tasks", tasks_max);
+  f.programs = going_on(server, cluster);
   f.slowest = slowest_running(server, cluster);
   f.alerts = list_of(server.get("/api/v1/attention"), "items").size();
   return f;
 }
 
 json::object to_json(frame const& f) {
-  return {{"version", f.version},
-          {"overview", f.overview},
-          {"tasks", f.tasks},
-          {"slowest", f.slowest},
-          {"attention", f.alerts}};
+  return {{"version", f.version},   {"overview", f.overview}, {"tasks", f.tasks},
+          {"programs", f.programs}, {"slowest", f.slowest},   {"attention", f.alerts}};
 }
 
 order after(order o) {
@@ -196,11 +222,15 @@ std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel 
   auto lines = head(f, l);
   auto const all = l.height == std::string::npos ? std::size_t{1} << 20 : l.height;
   auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);
-  auto const left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
+  auto programs = program_lines(f);
+  auto left = all > lines.size() + 2 ? all - lines.size() - 2 : 0;
+  auto const ours = std::min(programs.size(), left / 3);  // the others have two thirds at least
+  left -= ours;
   auto const room =
       std::min(closures.size(), std::max(left / 2, left - std::min(left, tasks.size())));
   append(lines, std::move(tasks), left - room);
   lines.push_back({});
+  append(lines, std::move(programs), ours);
   append(lines, std::move(closures), room);
   if (l.height != std::string::npos)
     lines.push_back(std::string("q quit  s sort: ") + name(l.sorted));

@@ -12,15 +12,17 @@ namespace muster::cli::top {
 
 using steady = std::chrono::steady_clock;
 
-/// What was asked. No more than `tasks_max` tasks and `jobs_looked_into` jobs are.
+/// What was asked. No more than `tasks_max` tasks, `programs_max` programs and `jobs_looked_into`
+/// jobs are.
 struct frame {
   json::value version, overview;
   json::array tasks;
-  json::array slowest;  // running closures, those that began first
+  json::array programs;  // of the newest, those that have not ended
+  json::array slowest;   // running closures, those that began first
   std::size_t alerts = 0;
   steady::time_point at;
 };
-constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20;
+constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20, programs_max = 200;
 
 /// Throws command_error.
 frame look(rest& server, std::string const& cluster);

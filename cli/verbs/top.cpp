@@ -1,4 +1,4 @@
-// muster top: the server's numbers, tasks and slowest closures, live.
+// muster top: the server's numbers, tasks, programs and slowest closures, live.
 #include <unistd.h>
 
 #include <condition_variable>
@@ -105,7 +105,7 @@ int run_once(top_options& o) {
 int run_top(top_options& o) {
   if (o.interval < 100ms)
     throw command_error(exit_usage, "--interval takes 100ms or more: each frame is up to " +
-                                        std::to_string(top::jobs_looked_into + 6) + " questions");
+                                        std::to_string(top::jobs_looked_into + 7) + " questions");
   bool const live = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   if (o.once || !live || o.output == output_format::json) return run_once(o);
   top::terminal screen;
@@ -132,8 +132,8 @@ int run_top(top_options& o) {
 }  // namespace
 
 void add_top(CLI::App& app, choice& chosen) {
-  auto const [verb, o] =
-      add_verb(app, chosen, "top", "Watch tasks, rates and the slowest closures, live", run_top);
+  auto const [verb, o] = add_verb(
+      app, chosen, "top", "Watch tasks, programs, rates and the slowest closures, live", run_top);
   add_duration(*verb, "--interval", o->interval, "Pause between two looks");
   verb->add_flag("--once", o->once, "Print one look and end, as where stdout is no terminal");
   add_cluster_option(*verb, o->cluster);

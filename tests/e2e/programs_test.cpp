@@ -54,6 +54,26 @@ TEST(programs_e2e, ranks_on_two_workers_are_told_who_they_are_and_end_well) {
   EXPECT_EQ(log.at("data").as_string(), "rank 3 of 4 as worker\n");
 }
 
+TEST(programs_e2e, the_last_line_of_each_rank_is_shown_and_top_lists_what_goes_on) {
+  cluster c;
+  two_workers(c);
+  auto const id =
+      submit(c, "printf 'begin\\n\\033[32mrank %s trains\\033[0m\\n' $RANK; exec sleep 600", 2);
+  EXPECT_EQ(await_state(c, id, "RUNNING").at("state").as_string(), "RUNNING");
+  auto const line = [&](int rank) {
+    auto const all = c.get("/api/v1/programs/" + id + "/ranks?last_lines=true");
+    auto const* found = all.at("ranks").at(rank).as_object().if_contains("last_line");
+    return found ? std::string(found->as_string()) : std::string();
+  };
+  EXPECT_TRUE(await([&] { return line(1) == "rank 1 trains"; })) << line(1);
+  auto const shown = c.run({"programs", "show", "test", "--url", c.url()});
+  EXPECT_NE(shown.out.find("LAST LINE"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("rank 1 trains"), std::string::npos) << shown.out;
+  auto const top = c.run({"top", "--once", "--url", c.url()});
+  EXPECT_NE(top.out.find("PROGRAM"), std::string::npos) << top.out;
+  EXPECT_NE(top.out.find("RUNNING    2/2"), std::string::npos) << top.out;
+}
+
 TEST(programs_e2e, the_rank_that_fails_is_named_and_all_start_again) {
   cluster c;
   two_workers(c);

@@ -27,6 +27,7 @@ test::http_reply endless(test::http_seen const& asked) {
   if (path.ends_with("/closures")) return page(asked, "closures", {{"id", "c-1"}});
   if (path == "/api/v1/jobs")
     return page(asked, "jobs", {{"id", "j-1"}, {"counts", {{"running", 1}}}});
+  if (path == "/api/v1/programs") return page(asked, "programs", {{"id", "p-1"}});
   if (path == "/api/v1/clusters")  // nobody listens there
     return page(asked, "clusters", {{"name", "train"}, {"address", "127.0.0.1:1"}});
   return {.body = "{}"};
@@ -38,11 +39,12 @@ std::size_t count(test::http_service const& s, std::string const& end) {
       seen.begin(), seen.end(), [&](auto const& r) { return r.path().ends_with(end); }));
 }
 
-TEST(bounds, top_looks_at_so_many_tasks_jobs_and_closures) {
+TEST(bounds, top_looks_at_so_many_tasks_programs_jobs_and_closures) {
   test::http_service server(endless);
   cli::rest r({.url = server.url(), .token = {}, .token_file = {}, .tls = {}});
   auto const f = cli::top::look(r, "default");
   EXPECT_EQ(f.tasks.size(), cli::top::tasks_max);
+  EXPECT_EQ(f.programs.size(), cli::top::programs_max);
   EXPECT_EQ(f.slowest.size(), cli::top::slowest_max);
   EXPECT_EQ(count(server, "/closures"), cli::top::jobs_looked_into);
   EXPECT_EQ(count(server, "/api/v1/jobs"), 1u);
