@@ -14,6 +14,7 @@
 #include "server/history/activity/activity_log.hpp"
 #include "server/history/jobs/job_lists.hpp"
 #include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/program_meter.hpp"
 #include "server/history/names.hpp"
 #include "server/history/rows/session_rows.hpp"
 
@@ -32,6 +33,7 @@ class history {
     rows_.fold(fx.changes);
     jobs_.fold(fx.changes);
     meter_.fold(fx, now);
+    programs_.fold(fx.changes);
   }
 
   names const& named() const { return names_; }
@@ -39,6 +41,7 @@ class history {
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
   closure_metrics const& metrics() const { return meter_.metrics(); }
+  program_totals const& programs() const { return programs_.totals(); }
 
   /// Empty when all is in order between two steps; for tests.
   std::string invalid() const {
@@ -53,6 +56,7 @@ class history {
   session_rows rows_;
   job_lists jobs_;
   closure_meter meter_;
+  program_meter programs_;
 };
 
 }  // namespace muster::history

@@ -26,7 +26,8 @@ void hub::close(std::string const& why) {
     dependencies_.write_down_programs(all);
   if (auto* const clusters = dependencies_.coordination)
     for (auto const& f : core_.programs().forget_all())
-      clusters->changed({std::get<core::programs::program_gone>(f).program, {}, 0, true});
+      clusters->changed(
+          {.program = std::get<core::programs::program_gone>(f).program, .gone = true});
   apply(core::stop{why});
   for (auto const& [stream, sink] : std::exchange(workers_, {})) sink->on_disconnect(gone, true);
   for (auto const& [session, served] : std::exchange(sessions_, {})) served.sink->on_gone(gone);

@@ -44,7 +44,7 @@ struct clusters_of_programs : testing::Test {
     s.tunnels = true;
     return s;
   }
-  void say(std::uint64_t id, program_state s) { programs.changed({program_id{id}, s, 1, false}); }
+  void say(std::uint64_t id, program_state s) { programs.changed({program_id{id}, s, 1}); }
   core::coordination::cluster_view view(std::uint64_t id) const {
     return all.state().view(*all.state().find(core::text(program_id{id})), clock);
   }
@@ -109,7 +109,7 @@ TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program)
     say(id, program_state::succeeded);
   }
   EXPECT_EQ(removed, std::vector{core::text(program_id{1})}) << "two are kept";
-  programs.changed({program_id{2}, {}, 0, true});
+  programs.changed({.program = program_id{2}, .gone = true});
   EXPECT_EQ(removed.back(), core::text(program_id{2}));
   EXPECT_NE(programs.of(program_id{3}), "");
 }

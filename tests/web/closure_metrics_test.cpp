@@ -64,13 +64,21 @@ TEST(program_metrics, programs_by_state_and_their_ranks) {
   c.by_state[static_cast<std::size_t>(core::program_state::running)] = 2;
   c.by_state[static_cast<std::size_t>(core::program_state::failed)] = 1;
   c.ranks_alive = 16;
+  history::program_totals ever;
+  ever.finished[static_cast<std::size_t>(core::program_state::failed)] = 1'007;
+  ever.attempts[static_cast<std::size_t>(core::program_end::lost)] = 5;
+  ever.restarts = 9;
   metric_text m;
-  write_program_metrics(m, c);
+  write_program_metrics(m, c, ever);
   auto const text = m.take();
   EXPECT_CONTAINS(text, "muster_programs{state=\"running\"} 2\n");
   EXPECT_CONTAINS(text, "muster_programs{state=\"failed\"} 1\n");
   EXPECT_CONTAINS(text, "muster_programs{state=\"pending\"} 0\n");
   EXPECT_CONTAINS(text, "muster_program_ranks 16\n");
+  EXPECT_CONTAINS(text, "muster_programs_finished_total{state=\"failed\"} 1007\n");
+  EXPECT_CONTAINS(text, "muster_programs_finished_total{state=\"succeeded\"} 0\n");
+  EXPECT_CONTAINS(text, "muster_program_attempts_total{end=\"lost\"} 5\n");
+  EXPECT_CONTAINS(text, "muster_program_restarts_total 9\n");
 }
 
 TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {

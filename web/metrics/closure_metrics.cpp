@@ -100,6 +100,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   for (std::size_t i = 0; i < core::program_states; ++i)
     into.programs.by_state[i] += programs.by_state[i];
   into.programs.ranks_alive += programs.ranks_alive;
+  into.program_totals += h.past().programs();
 }
 
 void write_pools(metric_text& m, measured_closures const& c) {

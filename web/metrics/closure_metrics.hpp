@@ -5,6 +5,7 @@
 
 #include "server/core/api/program_views.hpp"
 #include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/program_meter.hpp"
 #include "server/hub/pools.hpp"
 #include "web/metrics/counters.hpp"
 #include "web/metrics/metric_text.hpp"
@@ -34,13 +35,15 @@ struct measured_closures {
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;
-  core::program_counts programs;  // of all clusters
+  core::program_counts programs;           // of all clusters, as what follows
+  history::program_totals program_totals;  // since the start
 };
 
 /// Engine thread.
 measured_closures measure_closures(server::pools& all);
 void write_closure_metrics(metric_text& m, measured_closures const& c);
 /// The families on programs.
-void write_program_metrics(metric_text& m, core::program_counts const& c);
+void write_program_metrics(metric_text& m, core::program_counts const& now,
+                           history::program_totals const& ever);
 
 }  // namespace muster::web

@@ -45,6 +45,7 @@ enum class program_end : std::uint8_t {
   lost,       ///< a worker was lost, or left
   cancelled,  ///< somebody stopped or restarted it
 };
+inline constexpr std::size_t program_ends = 5;
 std::string_view name(program_end e);
 
 enum class cause_kind : std::uint8_t {
@@ -164,6 +165,7 @@ struct program_changed {
   program_state state{};
   std::uint32_t attempt = 0;
   bool gone = false;
+  program_end end{};  // how the attempt has just ended; none: it has not
 
   bool operator==(program_changed const&) const = default;
 };

@@ -29,10 +29,10 @@ bool all_waited_for_ended(attempt const& a) {
 
 }  // namespace
 
-void course::enter(program& p, program_state s) {
+void course::enter(program& p, program_state s, program_end end) {
   p.state = s;
   table_.note(p);
-  out_.changes.push_back({p.id, s, p.attempts, false});
+  out_.changes.push_back({p.id, s, p.attempts, false, end});
 }
 
 void course::begun(program& p) {
@@ -99,30 +99,30 @@ void course::close(program& p, time_point now) {
       p.quick_ends = now - since < quick ? p.quick_ends + 1 : 0;
       p.not_before =
           now + (about.end == program_end::cancelled ? duration{} : pause_after(p.quick_ends));
-      return enter(p, program_state::restarting);
+      return enter(p, program_state::restarting, about.end);
     }
     case goal::succeed:
-      return finish(p, program_state::succeeded, now);
+      return finish(p, program_state::succeeded, now, about.end);
     case goal::fail:
-      return finish(p, program_state::failed, now);
+      return finish(p, program_state::failed, now, about.end);
     case goal::cancel:
-      return finish(p, program_state::cancelled, now);
+      return finish(p, program_state::cancelled, now, about.end);
     case goal::stop:
       if (well) about.end = program_end::succeeded;
-      return finish(p, well ? program_state::succeeded : program_state::cancelled, now);
+      return finish(p, well ? program_state::succeeded : program_state::cancelled, now, about.end);
   }
 }
 
-void course::finish(program& p, program_state s, time_point now) {
+void course::finish(program& p, program_state s, time_point now, program_end last) {
   p.finished = now;
   if (p.deadline != never) deadlines_.clear(p.deadline, program_alarm::deadline, raw(p.id));
   if (s == program_state::succeeded) p.cause = {};
-  enter(p, s);
+  enter(p, s, last);
   if (s == program_state::failed)
     out_.failures.push_back({text(p.id), "'" + p.spec->name + "' failed: " + p.cause->text});
   std::vector<program_id> gone;
   table_.finished(p, gone);
-  for (auto const id : gone) out_.changes.push_back({id, {}, 0, true});
+  for (auto const id : gone) out_.changes.push_back({.program = id, .gone = true});
 }
 
 status course::wish(program& p, program_wish w, time_point now) {
@@ -194,7 +194,7 @@ void course::deadline(program& p, time_point now) {
 }
 
 void course::forget(program_id id) {
-  out_.changes.push_back({id, {}, 0, true});
+  out_.changes.push_back({.program = id, .gone = true});
   table_.forget(id);
 }
 

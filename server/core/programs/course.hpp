@@ -19,8 +19,8 @@ class course {
   course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
       : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
 
-  /// Its state is said; also of a new one.
-  void enter(program& p, program_state s);
+  /// Its state is said, also of a new one; `end`: how its attempt has ended just now.
+  void enter(program& p, program_state s, program_end end = {});
   /// The ranks of an attempt are ordered.
   void begun(program& p);
   /// REQUIRES: the rank is alive.
@@ -36,7 +36,7 @@ class course {
   void fail(program& p, program_cause why, program_end as);
   void end_attempt(program& p, goal then);
   void close(program& p, time_point now);
-  void finish(program& p, program_state s, time_point now);
+  void finish(program& p, program_state s, time_point now, program_end last = {});
   status cancel(program& p, goal then, std::string why, time_point now);
   status restart(program& p);
   void forget(program_id id);

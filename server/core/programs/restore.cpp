@@ -104,7 +104,7 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
             [](auto const* a, auto const* b) { return a->finished < b->finished; });
   std::vector<program_id> gone;
   for (auto const* p : over) table_.finished(*p, gone);
-  for (auto const id : gone) out_.changes.push_back({id, {}, 0, true});
+  for (auto const id : gone) out_.changes.push_back({.program = id, .gone = true});
   placer_.look_again();
 }
 
