@@ -156,9 +156,9 @@ void attempts::order_again(program& p, std::uint32_t rank) {
   starts.back().ranks.push_back(rank);
 }
 
-void attempts::stop_again(program& p, std::uint32_t rank) {
+void attempts::stop_again(program& p, std::uint32_t rank, time_point now) {
   out_.to(hosts_.at(p.now.ranks[rank].on).stream)
-      .stops.push_back({p.id, p.attempts, {rank}, p.grace_now()});
+      .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now)});
 }
 
 }  // namespace muster::core::programs

@@ -41,7 +41,7 @@ class attempts {
   bool take_again(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
   /// This one is asked to end, as stop() has asked all.
-  void stop_again(program& p, std::uint32_t rank);
+  void stop_again(program& p, std::uint32_t rank, time_point now);
   /// The last attempt of a program of an earlier process: its ranks are those of workers that are
   /// away. REQUIRES: p is as it was but for its ranks.
   void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,

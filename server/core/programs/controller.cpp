@@ -60,7 +60,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     } else if (attempts_.take_again(*p, rank)) {
       kept.push_back(i);
       if (r.pid != 0) course_.started(*p, rank, r.pid, now);
-      if (p->goal != goal::run) attempts_.stop_again(*p, rank);
+      if (p->goal != goal::run) attempts_.stop_again(*p, rank, now);
     }
   }
   absent(now, n, held);

@@ -58,33 +58,34 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
 // the loss is the cause, and they are its casualties.
 void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
-  if (how.lease_ran_out || how.stopped) return fail(p, cause_of(r.seen, how), program_end::lost);
+  if (how.lease_ran_out || how.stopped)
+    return fail(p, cause_of(r.seen, how), program_end::lost, now);
   if (!how.well())
     if (auto const gone = attempts_.out_of_reach(p, now))
-      return fail(p, cause_of_loss(p.now.ranks[*gone].seen, r.seen, how), program_end::lost);
-  if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed);
+      return fail(p, cause_of_loss(p.now.ranks[*gone].seen, r.seen, how), program_end::lost, now);
+  if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed, now);
   if (all_waited_for_ended(p.now)) {
     p.now.about.end = program_end::succeeded;
-    end_attempt(p, goal::succeed);
+    end_attempt(p, goal::succeed, now);
   }
 }
 
 // Losses of machines do not count.
-void course::fail(program& p, program_cause why, program_end as) {
+void course::fail(program& p, program_cause why, program_end as, time_point now) {
   ++p.failures[why.host];
   bool const counts = as == program_end::failed;
   bool const again = !counts || p.counted_restarts < p.spec->max_restarts;
   p.counted_restarts += counts && again;
   p.now.about.end = as;
   p.now.about.cause = p.cause = std::move(why);
-  end_attempt(p, again ? goal::again : goal::fail);
+  end_attempt(p, again ? goal::again : goal::fail, now);
 }
 
-void course::end_attempt(program& p, goal then) {
+void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
   if (p.now.alive == 0) return;  // closed by who asked
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
-  attempts_.stop(p, p.grace_now());
+  attempts_.stop(p, p.grace_at(now));
 }
 
 void course::close(program& p, time_point now) {
@@ -132,7 +133,7 @@ status course::wish(program& p, program_wish w, time_point now) {
     case program_wish::stop:
       return cancel(p, goal::stop, "it was stopped", now);
     case program_wish::restart:
-      return restart(p);
+      return restart(p, now);
     case program_wish::forget:
       if (!ended(p.state))
         return {code::failed_precondition,
@@ -156,11 +157,11 @@ status course::cancel(program& p, goal then, std::string why, time_point now) {
   if (p.goal == goal::run) p.now.about.cause = cause;
   if (p.goal == goal::run) p.now.about.end = program_end::cancelled;
   p.cause = std::move(cause);
-  end_attempt(p, then);
+  end_attempt(p, then, now);
   return {};
 }
 
-status course::restart(program& p) {
+status course::restart(program& p, time_point now) {
   if (ended(p.state) || p.state == program_state::stopping)
     return {code::failed_precondition,
             text(p.id) + " is " + std::string(name(p.state)) + ": submit it again"};
@@ -174,7 +175,7 @@ status course::restart(program& p) {
   if (p.goal != goal::run) return {};
   p.now.about.end = program_end::cancelled;
   p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was asked for"};
-  end_attempt(p, goal::again);
+  end_attempt(p, goal::again, now);
   return {};
 }
 
@@ -190,7 +191,7 @@ void course::deadline(program& p, time_point now) {
   if (p.goal != goal::run && p.goal != goal::again) return;
   p.now.about.end = program_end::failed;
   p.now.about.cause = p.cause = std::move(why);
-  end_attempt(p, goal::fail);
+  end_attempt(p, goal::fail, now);
 }
 
 void course::forget(program_id id) {

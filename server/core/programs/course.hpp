@@ -33,12 +33,12 @@ class course {
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   /// The attempt has failed for this; it is stopped, and another follows where one may.
-  void fail(program& p, program_cause why, program_end as);
-  void end_attempt(program& p, goal then);
+  void fail(program& p, program_cause why, program_end as, time_point now);
+  void end_attempt(program& p, goal then, time_point now);
   void close(program& p, time_point now);
   void finish(program& p, program_state s, time_point now, program_end last = {});
   status cancel(program& p, goal then, std::string why, time_point now);
-  status restart(program& p);
+  status restart(program& p, time_point now);
   void forget(program_id id);
 
   program_table& table_;

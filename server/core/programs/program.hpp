@@ -1,6 +1,7 @@
 // A program, its attempt of now, and what is left of those before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -87,11 +88,13 @@ struct program {
     return state == program_state::pending ||
            (state == program_state::restarting && now.alive == 0);
   }
-  /// How long ranks that are asked to end may take.
-  duration grace_now() const {
+  /// How long ranks that are asked to end now may take: with a notice up to the deadline, however
+  /// late it is given.
+  duration grace_at(time_point now) const {
     if (goal == programs::goal::again) return spec->restart_grace;
     bool const noticed = cause && cause->kind == cause_kind::deadline && spec->notice > duration{};
-    return noticed ? spec->notice : spec->grace;
+    if (!noticed) return spec->grace;
+    return std::clamp(created + spec->deadline - now, duration{}, spec->notice);
   }
   /// When it is asked to end for its deadline.
   time_point asked_to_end() const {

@@ -144,6 +144,21 @@ TEST(program_notice, is_given_so_long_before_the_deadline) {
   EXPECT_EQ(b.look(p).cause->kind, cause_kind::deadline);
 }
 
+TEST(program_notice, that_is_given_late_ends_at_the_deadline_all_the_same) {
+  bench b;
+  auto const w = b.attach(0);
+  auto spec = of_workers(1);
+  spec.deadline = 100s;
+  spec.notice = 30s;
+  auto const p = b.submit(spec);
+  b.run(w, p, 1, {0});
+  b.advance_in_touch(60s);
+  b.now += 35s;
+  b.report(w, {}, {}, 1'000);
+  b.step([&] { b.core->tick(b.now); });
+  EXPECT_EQ(b.orders(w).stops.at(0).grace, 5s);
+}
+
 TEST(program_notice, is_shorter_than_a_deadline) {
   bench b;
   auto spec = of_workers(1);
