@@ -21,6 +21,7 @@ struct launch_verb_options {
   launch_tasks tasks;
   std::uint32_t max_restarts = 0, per_worker = 0, spares = 0;
   std::int64_t priority = 0;
+  std::uint32_t weight = 1;
   std::string name, cluster, working_dir, upload, key;
   std::vector<std::string> env, ends_with, metadata;
   launch_times times;
@@ -68,6 +69,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
   if (o.priority != 0) body["priority"] = o.priority;
+  if (o.weight != 1) body["weight"] = o.weight;
   span("grace", o.times.grace);
   span("restart_grace", o.times.restart_grace);
   span("deadline", o.times.deadline);
@@ -106,6 +108,8 @@ void add_times(CLI::App& verb, launch_verb_options& o) {
   add_value(verb, "--max-restarts", o.max_restarts, "N",
             "After a failure all start again, so often (0)");
   add_value(verb, "--priority", o.priority, "N", "The higher is placed first (0)");
+  add_value(verb, "--weight", o.weight, "N",
+            "Among equal priorities, how large your share is beside other submitters' (1)");
   add_duration(verb, "--grace", o.times.grace, "From SIGTERM to SIGKILL (10s)");
   add_duration(verb, "--restart-grace", o.times.restart_grace,
                "The same before it starts again (1s)");

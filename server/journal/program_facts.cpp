@@ -81,6 +81,7 @@ struct program_encoder {
     w.set_notice(s.notice.count());
     w.set_spares(s.spares);
     w.set_upload(s.upload);
+    w.set_weight(s.weight);
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

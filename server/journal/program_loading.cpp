@@ -69,6 +69,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.notice = span(w.notice());
   s.spares = w.spares();
   s.upload = w.upload();
+  s.weight = std::max(w.weight(), 1u);
   return s;
 }
 

@@ -40,6 +40,7 @@ submitted_fact some_program() {
   s.notice = 5s;
   s.spares = 2;
   s.upload = "0123";
+  s.weight = 7;
   return {id, std::make_shared<program_spec const>(s), at};
 }
 

@@ -13,6 +13,7 @@ constexpr std::size_t text_bytes_max = 128 * 1024;
 constexpr std::size_t program_metadata_bytes_max = 16 * 1024;
 constexpr std::size_t names_max = 64;
 constexpr std::int64_t priority_max = 1'000'000;
+constexpr std::uint32_t weight_max = 1'000;
 constexpr core::duration longest = std::chrono::hours(24 * 365);
 
 json_kind<std::vector<std::string>> texts() {
@@ -126,6 +127,7 @@ json_object<program_request> const& program_table() {
        of(field("notice", &s::notice, a_duration(longest))),
        of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
+       of(field("weight", &s::weight, an_integer(1, weight_max))),
        of(field("ends_with", &s::ends_with, texts())),
        of(field("idempotency_key", &s::idempotency_key, a_text(program_name_bytes_max))),
        of(program_metadata_field())});
@@ -183,6 +185,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
       .json(
           "priority", [] { return schema::integer(-priority_max, priority_max); },
           [&s](json_out& out) { out.number(s.priority); });
+  m.when(s.weight != 1)("weight", s.weight);
   m.some("ends_with", s.ends_with);
   m.when(!s.metadata.empty())
       .json(

@@ -46,6 +46,7 @@ class ProgramWords(TypedDict, total=False):
     spares: int
     upload: Union[str, os.PathLike[str]]
     priority: int
+    weight: int
     ends_with: Sequence[str]
     idempotency_key: str
     metadata: Mapping[str, Any]
@@ -65,7 +66,7 @@ class LaunchWords(EachWords, ProgramWords, total=False):
 class ProgramFailedError(MusterError):
     """A program that was waited for has not succeeded. Attributes: ``program``; ``state``, FAILED or
     CANCELLED; ``cause``, what went wrong first, as REST has it (``kind``, ``rank``, ``task``, ``host``,
-    ``exit_status``, ``signal``, ``text``, ``stderr``), or None."""
+    ``exit_status``, ``signal``, ``text``, ``stderr``, ``coordination``), or None."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -103,6 +103,7 @@ struct program_spec {
   duration notice{};         // before the deadline its ranks are asked to end; killed at it
   std::uint32_t spares = 0;  // further places for its tasks that are put by while it runs
   std::int32_t priority = 0;
+  std::uint32_t weight = 1;              // the more, the larger its submitter's share; not 0
   std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
   std::string idempotency_key{};         // a second one with it returns the first program
   std::string metadata{};                // JSON object text, returned as it came

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/programs/shares.hpp"
+
 namespace muster::core::programs {
 
 fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid) const {
@@ -95,7 +97,7 @@ void placer::note_times(std::vector<program*> const& waiting, time_point now) {
 void placer::place(time_point now) {
   bool const changed = asked_ || ledger_.version() != seen_ || now >= wake_;
   if (!changed && now < due_) return;
-  auto const waiting = table_.waiting();
+  auto const waiting = in_turn(table_.waiting(), table_.all(), now);
   due_ = wake_ = never;
   if (waiting.empty()) {
     release();

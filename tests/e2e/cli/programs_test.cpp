@@ -193,13 +193,15 @@ TEST_F(programs, have_types_each_with_what_it_asks_for) {
 }
 
 TEST_F(programs, are_submitted_with_all_that_their_flags_say) {
-  auto const r = c.run(launch(
-      {"--tasks", "2", "--name", "all", "--priority", "-3", "--deadline", "90s", "--restart-grace",
-       "250ms", "--ends-with", "worker:0", "--metadata", "team=x", "--per-worker", "1", "--detach"},
-      "exit 0"));
+  auto const r =
+      c.run(launch({"--tasks", "2", "--name", "all", "--priority", "-3", "--deadline", "90s",
+                    "--restart-grace", "250ms", "--ends-with", "worker:0", "--metadata", "team=x",
+                    "--per-worker", "1", "--weight", "3", "--detach"},
+                   "exit 0"));
   ASSERT_EQ(r.status, 0) << r.err;
   auto const p = c.get("/api/v1/programs/" + first_line(r.out));
   EXPECT_EQ(p.at("priority"), -3);
+  EXPECT_EQ(p.at("weight"), 3);
   EXPECT_EQ(p.at("deadline_ms"), 90'000);
   EXPECT_EQ(p.at("restart_grace_ms"), 250);
   EXPECT_EQ(p.at("ends_with").at(0), "worker:0");
