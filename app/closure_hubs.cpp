@@ -46,7 +46,8 @@ closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durabl
       wide_(engine.clock.now()),
       of_programs_(clusters_,
                    {.tell = [this](log_event const& n) { engine_.tell(n); },
-                    .remove = [this](std::string name) { remove_soon(std::move(name)); }}),
+                    .remove = [this](std::string name) { remove_soon(std::move(name)); },
+                    .failed = [this](core::coordination_failed e) { pass_on_soon(std::move(e)); }}),
       deadline_(engine.context()),
       room_(engine.context()),
       main_(config_of(engine.config.clusters.empty() ? nullptr : &engine.config.clusters.front()),
@@ -194,6 +195,10 @@ void closure_hubs::remove_soon(std::string cluster) {
     if (!id || !clusters_.remove(cluster).ok()) return;
     pools_.remove(*id, "cluster '" + cluster + "' went with its program");
   });
+}
+
+void closure_hubs::pass_on_soon(core::coordination_failed e) {
+  engine_.context().post([this, e = std::move(e)] { pools_.of(e.program).apply(e); });
 }
 
 void closure_hubs::keep_blobs(core::restored_job const& job) {

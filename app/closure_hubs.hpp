@@ -42,6 +42,7 @@ class closure_hubs {
   void make_room_soon();
   void restore_programs();
   void remove_soon(std::string cluster);
+  void pass_on_soon(core::coordination_failed e);
   void keep_blobs(core::restored_job const& job);
 
   engine_assembly& engine_;

@@ -80,6 +80,7 @@ class coordinator {
   effects const& step(time_point now, change_program const& e);
   effects const& step(time_point now, programs::restore_programs& e);
   effects const& step(time_point now, uploads_seen const& e);
+  effects const& step(time_point now, coordination_failed const& e);
   effects const& step(time_point now, rank_reports const& e);
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);

@@ -31,6 +31,10 @@ effects const& coordinator::step(time_point now, uploads_seen const& e) {
   return state_->perform(now, [&] { state_->programs.uploads_seen(e.there); });
 }
 
+effects const& coordinator::step(time_point now, coordination_failed const& e) {
+  return state_->perform(now, [&] { state_->programs.coordination_failed(e); });
+}
+
 effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }

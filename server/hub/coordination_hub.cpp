@@ -66,6 +66,7 @@ void coordination_hub::write_down(std::vector<coordination::fact> facts) {
 // Gives what came of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   late_.fold(fx.changes);
+  listener_(fx.changes);
   auto declared = std::move(fx.declared);
   for (auto& r : fx.log_events)
     dependencies_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),

@@ -142,6 +142,12 @@ class coordination_hub {
   /// Nothing: everything is in memory.
   std::optional<durability> durable() const;
 
+  /// Called with what each step has changed, which is valid for the call. Must not call the hub
+  /// back.
+  void follow(std::function<void(core::coordination::changes const&)> listener) {
+    listener_ = std::move(listener);
+  }
+
   core::coordination::clusters const& state() const { return clusters_; }
   /// Who comes late to barriers.
   history::barrier_lateness const& late() const { return late_; }
@@ -183,6 +189,7 @@ class coordination_hub {
   coordination_dependencies dependencies_;
   core::coordination::clusters clusters_;
   history::barrier_lateness late_;
+  std::function<void(core::coordination::changes const&)> listener_ = [](auto const&) {};
   reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
   commit_queue commits_;

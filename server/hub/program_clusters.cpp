@@ -9,7 +9,24 @@
 namespace muster::server {
 namespace {
 
-using core::coordination::cluster_spec;
+namespace coordination = core::coordination;
+using coordination::cluster_spec;
+
+// Others follow from a task's failure, or from what was asked for.
+bool is_own_failure(coordination::barrier_outcome how) {
+  using enum coordination::barrier_outcome;
+  return how == timed_out || how == miscounted || how == unknown_participant ||
+         how == other_participants || how == no_participant;
+}
+
+// "worker:3", as its program calls it; empty: none.
+std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
+  for (auto const& job : spec.jobs) {
+    if (task < job.tasks) return job.name + ":" + std::to_string(task);
+    task -= std::min(task, job.tasks);
+  }
+  return {};
+}
 
 // As JAX counts them, in the order of the ranks; parameter servers and evaluators are no part of
 // it.
@@ -29,12 +46,18 @@ cluster_spec spec_for(core::attempt_sheet const& sheet) {
 
 program_clusters::program_clusters(coordination_hub& all, dependencies d,
                                    program_clusters_limits limits)
-    : all_(all), dependencies_(std::move(d)), limits_(limits) {}
+    : all_(all), dependencies_(std::move(d)), limits_(limits) {
+  all_.follow([this](auto const& c) { fold(c); });
+}
+
+program_clusters::~program_clusters() {
+  all_.follow([](auto const&) {});
+}
 
 void program_clusters::begin(core::attempt_sheet const& sheet) {
   auto& p = programs_[sheet.program];
   if (p.attempt == sheet.attempt) return;
-  p = {sheet.attempt, false};
+  p = {.attempt = sheet.attempt};
   if (!sheet.tunnels) return;
   auto const done = declare(sheet);
   p.has_cluster = done.ok();
@@ -59,6 +82,37 @@ muster::status program_clusters::declare(core::attempt_sheet const& sheet) {
   return made ? muster::status{} : made.error();
 }
 
+void program_clusters::fold(coordination::changes const& c) {
+  c.each([this]<class Change>(coordination::cluster_id of, Change const& one) {
+    if constexpr (std::is_same_v<Change, coordination::generation_begun>) {
+      if (auto* p = served_by(of)) p->second.has_begun = true;
+    } else if constexpr (std::is_same_v<Change, coordination::task_failed>) {
+      if (one.casualty || !one.error) return;
+      tell(of, one.task, *one.error);
+      if (auto* p = served_by(of)) p->second.failed = p->second.has_begun;
+    } else if constexpr (std::is_same_v<Change, coordination::barrier_ended>) {
+      if (one.result && is_own_failure(one.how)) tell(of, coordination::no_task, *one.result);
+    }
+  });
+}
+
+void program_clusters::tell(coordination::cluster_id of, coordination::task_index task,
+                            coordination::fault const& why) {
+  auto const* p = served_by(of);
+  if (!p || !p->second.has_begun || p->second.failed) return;
+  core::coordination_failed e{.program = p->first, .attempt = p->second.attempt};
+  e.what = {why.code, rank_task(all_.state().spec(of), task), why.message};
+  dependencies_.failed(std::move(e));
+}
+
+std::pair<core::program_id const, program_clusters::served>* program_clusters::served_by(
+    coordination::cluster_id c) {
+  if (!all_.state().exists(c)) return nullptr;  // it is gone since
+  auto const program = parse_program(all_.state().spec(c).name);
+  auto const it = program ? programs_.find(*program) : programs_.end();
+  return it == programs_.end() ? nullptr : &*it;
+}
+
 std::size_t program_clusters::count() const {
   auto const ids = all_.state().ids();
   return static_cast<std::size_t>(std::count_if(ids.begin(), ids.end(), [this](auto id) {
@@ -76,7 +130,8 @@ void program_clusters::changed(core::program_changed const& c) {
 
 void program_clusters::restored(core::program_id program, std::uint32_t attempt, bool tunnels,
                                 bool over) {
-  programs_[program] = {attempt, tunnels && !of(program).empty()};
+  programs_[program] = {
+      .attempt = attempt, .has_cluster = tunnels && !of(program).empty(), .has_begun = true};
   // A generation that was to begin when the process died: the attempt is its, not the one's before.
   if (auto const id = all_.state().find(core::text(program)); id && !over)
     if (auto next = all_.state().view(*id, all_.now()).next)

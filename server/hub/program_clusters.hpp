@@ -2,6 +2,8 @@
 // called as its id, with the tasks that train, and a generation for each attempt. It stays to be
 // looked at after the program's end.
 //
+// Of its failures the program hears, for the cause of its own.
+//
 //   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
 //                                                  └─no agent ever came──────┘
 //
@@ -30,11 +32,14 @@ class program_clusters {
     std::function<void(log_event const&)> tell;
     /// The cluster of this name is to be removed, later: not from inside.
     std::function<void(std::string name)> remove;
+    /// The program is to hear of it, later: not from inside.
+    std::function<void(core::coordination_failed)> failed = [](auto const&) {};
   };
 
   /// REQUIRES: the hub outlives it.
   program_clusters(coordination_hub& all, dependencies d, program_clusters_limits limits = {});
   program_clusters(program_clusters const&) = delete;
+  ~program_clusters();
 
   /// Before the ranks of the attempt are ordered; harmless when it has been told.
   void begin(core::attempt_sheet const& sheet);
@@ -58,9 +63,17 @@ class program_clusters {
   struct served {
     std::uint32_t attempt = 0;
     bool has_cluster = false;
+    bool has_begun = false;  // its generation; what is told before is of the attempt before
+    bool failed = false;     // a task of it has, and what follows is no news
   };
 
   muster::status declare(core::attempt_sheet const& sheet);
+  /// What its service tells: the first task that fails, and until then barriers that do.
+  void fold(core::coordination::changes const& c);
+  void tell(core::coordination::cluster_id of, core::coordination::task_index task,
+            core::coordination::fault const& why);
+  /// Whose cluster it is; null: nobody's that is known.
+  std::pair<core::program_id const, served>* served_by(core::coordination::cluster_id c);
   std::size_t count() const;
   void ended(core::program_id program);
   /// An agent has registered with it, of whichever attempt. REQUIRES: there is one.

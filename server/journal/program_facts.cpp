@@ -40,6 +40,11 @@ void encode(core::program_cause const& c, wire::ProgramCause& into) {
   into.set_signal(c.signal);
   into.set_text(c.text);
   add(c.stderr_lines, *into.mutable_stderr());
+  if (!c.coordination) return;
+  auto& told = *into.mutable_coordination();
+  told.set_code(static_cast<std::uint32_t>(c.coordination->code));
+  told.set_task(c.coordination->task);
+  told.set_message(c.coordination->message);
 }
 
 struct program_encoder {

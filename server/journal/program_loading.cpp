@@ -83,6 +83,11 @@ core::program_cause decoded(wire::ProgramCause const& w, bool& ok) {
   c.signal = w.signal();
   c.text = w.text();
   c.stderr_lines = words(w.stderr());
+  if (w.has_coordination()) {
+    auto const& told = w.coordination();
+    c.coordination = core::coordination_failure{static_cast<muster::code>(told.code()), told.task(),
+                                                told.message()};  // whatever an agent has said
+  }
   return c;
 }
 

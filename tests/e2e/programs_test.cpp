@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <muster/coordination_agent.hpp>
 #include <thread>
 
 #include "tests/e2e/cluster.hpp"
@@ -252,6 +253,37 @@ TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loop
     said += c.get("/api/v1/programs/" + id + "/logs?rank=" + rank).at("data").as_string();
   EXPECT_NE(said.find("400 steps so far"), std::string::npos) << said;
   EXPECT_EQ(said.find("500 steps so far"), std::string::npos) << "of the attempt before: " << said;
+}
+
+// The rank's agent is the test's: whoever may dial the port on 127.0.0.1 is one.
+TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_cause) {
+  cluster c;
+  c.serve();
+  c.worker({"--index", "0", "--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const port = c.file("port"), go = c.file("go");
+  auto const id = submit(c,
+                         "echo $MUSTER_COORDINATOR > " + port.string() + ".new; mv " +
+                             port.string() + ".new " + port.string() + "; while [ ! -e " +
+                             go.string() + " ]; do sleep 0.02; done; exit 6",
+                         1);
+  ASSERT_TRUE(await([&] { return std::filesystem::exists(port); }));
+  coordination_options o;
+  std::ifstream(port) >> o.server;
+  coordination_agent agent(o);
+  agent.connect();
+  agent.report_error(coordination_code::failed_precondition, "the loss is NaN");
+  std::ofstream(go) << "go";
+  auto const p = await_state(c, id, "FAILED");
+  auto const& cause = p.at("cause").as_object();
+  EXPECT_EQ(cause.at("exit_status").to_number<int>(), 6);
+  ASSERT_TRUE(cause.contains("coordination")) << json::serialize(p);
+  auto const& told = cause.at("coordination").as_object();
+  EXPECT_EQ(told.at("code").as_string(), "FAILED_PRECONDITION");
+  EXPECT_EQ(told.at("task").as_string(), "worker:0");
+  EXPECT_NE(told.at("message").as_string().find("the loss is NaN"), json::string::npos);
+  EXPECT_NE(cause.at("text").as_string().find("the coordination service had told: "),
+            json::string::npos);
 }
 
 }  // namespace

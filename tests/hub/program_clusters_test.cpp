@@ -19,14 +19,17 @@ struct clusters_of_programs : testing::Test {
                         .arm = [](core::time_point) {},
                         .tell = [](log_event const&) {}}};
   std::vector<std::string> removed;
-  program_clusters programs{all,
-                            {.tell = [this](log_event const& n) { told.push_back(n); },
-                             .remove =
-                                 [this](std::string const& name) {
-                                   removed.push_back(name);
-                                   EXPECT_TRUE(all.remove(name).ok());
-                                 }},
-                            {.clusters_max = 3, .ended_max = 2}};
+  std::vector<core::coordination_failed> failures;
+  program_clusters programs{
+      all,
+      {.tell = [this](log_event const& n) { told.push_back(n); },
+       .remove =
+           [this](std::string const& name) {
+             removed.push_back(name);
+             EXPECT_TRUE(all.remove(name).ok());
+           },
+       .failed = [this](core::coordination_failed e) { failures.push_back(std::move(e)); }},
+      {.clusters_max = 3, .ended_max = 2}};
 
   static core::attempt_sheet sheet(std::uint64_t id, std::uint32_t attempt = 1) {
     core::program_spec spec;
@@ -49,11 +52,23 @@ struct clusters_of_programs : testing::Test {
     return all.state().view(*all.state().find(core::text(program_id{id})), clock);
   }
   /// An agent of the program registers.
-  void meet(std::uint64_t id) {
+  void meet(std::uint64_t id, core::coordination::task_index task = 0, std::uint64_t process = 1) {
     core::coordination::register_task r;
-    r.task.index = 0;
-    r.incarnation = core::incarnation{id};
+    r.task.index = task;
+    r.incarnation = core::incarnation{process};
+    ask(id, std::move(r));
+  }
+  template <class Request>
+  void ask(std::uint64_t id, Request r) {
     all.ask(*all.state().find(core::text(program_id{id})), std::move(r), [](auto const&) {});
+  }
+  /// A task that has registered reports an error of its own.
+  void report(std::uint64_t id, core::coordination::task_index task, std::string message) {
+    core::coordination::report_error r;
+    r.task.index = task;
+    r.code = muster::code::internal;
+    r.message = std::move(message);
+    ask(id, std::move(r));
   }
   void tick() {
     clock += 1ms;
@@ -164,6 +179,48 @@ TEST_F(clusters_of_programs, of_programs_that_nobody_knows_are_removed) {
   programs.begin(sheet(2));
   programs.drop_unknown([](program_id id) { return id == program_id{2}; });
   EXPECT_EQ(removed, std::vector{core::text(program_id{1})});
+}
+
+TEST_F(clusters_of_programs, tell_their_program_of_the_first_task_that_fails) {
+  programs.begin(sheet(1));
+  for (auto const task : {0u, 1u, 2u}) meet(1, task);
+  report(1, 2, "loss is NaN");
+  report(1, 1, "a peer is gone");
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].program, program_id{1});
+  EXPECT_EQ(failures[0].attempt, 1u);
+  EXPECT_EQ(failures[0].what,
+            (core::coordination_failure{muster::code::internal, "worker:1", "loss is NaN"}));
+}
+
+TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_time) {
+  programs.begin(sheet(1));
+  for (auto const task : {0u, 1u, 2u}) meet(1, task);
+  core::coordination::enter_barrier b;
+  b.task.index = 0;
+  b.id = "saved";
+  b.timeout = 1s;
+  ask(1, b);
+  clock += 2s;
+  tick();
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].what.code, muster::code::deadline_exceeded);
+  EXPECT_EQ(failures[0].what.task, "");
+  EXPECT_NE(failures[0].what.message.find("saved"), std::string::npos);
+}
+
+// Its ranks are stopped, so their errors follow from that.
+TEST_F(clusters_of_programs, tell_an_attempt_nothing_of_the_one_before) {
+  programs.begin(sheet(1));
+  for (auto const task : {0u, 1u, 2u}) meet(1, task);
+  programs.begin(sheet(1, 2));
+  tick();
+  tick();
+  EXPECT_TRUE(failures.empty());
+  for (auto const task : {0u, 1u, 2u}) meet(1, task, 2);
+  report(1, 0, "again");
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].attempt, 2u);
 }
 
 TEST_F(clusters_of_programs, each_change_is_passed_on_when_it_has_taken_effect) {

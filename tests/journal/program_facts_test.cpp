@@ -15,8 +15,15 @@ constexpr time_point at{std::chrono::seconds(1'700'000'000)};
 constexpr auto id = program_id{77};
 
 program_cause some_cause() {
-  return {cause_kind::out_of_memory,  3, "worker:3", "host-b", 1, 9, "worker:3 was killed",
-          {"line 1", "\xff no UTF-8"}};
+  return {cause_kind::out_of_memory,
+          3,
+          "worker:3",
+          "host-b",
+          1,
+          9,
+          "worker:3 was killed",
+          {"line 1", "\xff no UTF-8"},
+          coordination_failure{muster::code::unavailable, "worker:2", "it is silent"}};
 }
 
 submitted_fact some_program() {

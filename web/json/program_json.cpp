@@ -134,6 +134,12 @@ json_object<program_request> const& program_table() {
   return table;
 }
 
+void coordination_members(member_list const& m, core::coordination_failure const& f) {
+  m("code", name(f.code));
+  m.some("task", f.task, "that failed");
+  m("message", f.message);
+}
+
 void cause_members(member_list const& m, core::program_cause const& c) {
   m("kind", c.kind);
   m.when(c.rank >= 0)("rank", static_cast<std::uint64_t>(c.rank));
@@ -143,6 +149,8 @@ void cause_members(member_list const& m, core::program_cause const& c) {
   m.some("signal", c.signal);
   m("text", c.text);
   m.some("stderr", c.stderr_lines, "the last lines");
+  m.some_object("coordination", c.coordination, coordination_members,
+                "what its coordination service had told before");
 }
 
 schema::json tasks_schema() {

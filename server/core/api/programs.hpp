@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
@@ -60,6 +61,15 @@ enum class cause_kind : std::uint8_t {
 };
 std::string_view name(cause_kind k);
 
+/// What the program's coordination service had told of a failure.
+struct coordination_failure {
+  muster::code code = muster::code::unknown;
+  std::string task{};  // that failed, "worker:3"; empty: none in particular
+  std::string message{};
+
+  bool operator==(coordination_failure const&) const = default;
+};
+
 /// Why an attempt, or the program, ended as it did: the first thing that went wrong.
 struct program_cause {
   cause_kind kind{};
@@ -70,6 +80,7 @@ struct program_cause {
   std::uint32_t signal = 0;
   std::string text{};  // for people, one line
   std::vector<std::string> stderr_lines{};
+  std::optional<coordination_failure> coordination{};  // that was told before, in the attempt
 
   bool operator==(program_cause const&) const = default;
 };
@@ -151,6 +162,13 @@ struct change_program {
 /// Which of the blobs that programs of this core name as their `upload` the server has.
 struct uploads_seen {
   std::vector<std::string> there{};
+};
+
+/// The coordination service of the attempt has told of a failure.
+struct coordination_failed {
+  program_id program{};
+  std::uint32_t attempt = 0;
+  coordination_failure what{};
 };
 
 struct program_reply {

@@ -1,9 +1,15 @@
 #include "server/core/programs/causes.hpp"
 
+#include <algorithm>
+#include <string_view>
+
+#include "base/utf8.hpp"
+
 namespace muster::core::programs {
 namespace {
 
 constexpr std::uint32_t sigkill = 9;
+constexpr std::size_t line_bytes_max = 240;  // of what the coordination service says, in the text
 
 cause_kind kind_of(rank_end const& how) {
   if (how.lease_ran_out) return cause_kind::worker_lost;
@@ -55,6 +61,15 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   c.text = gone.task + " on " + gone.host + ": " + gone.worker + " is out of sight; " + r.task +
            " on " + r.host + " ended after that: " + words(r, how);
   c.stderr_lines = how.stderr_lines;
+  return c;
+}
+
+program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told) {
+  if (!told) return c;
+  auto const line = std::string_view(told->message).substr(0, told->message.find('\n'));
+  c.text += "; the coordination service had told: ";
+  c.text += line.substr(0, border_at(line, std::min(line.size(), line_bytes_max)));
+  c.coordination = told;
   return c;
 }
 

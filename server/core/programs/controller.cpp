@@ -138,6 +138,12 @@ void controller::uploads_seen(std::span<std::string const> there) {
   }
 }
 
+// What it tells of ranks that are being stopped follows from that.
+void controller::coordination_failed(core::coordination_failed const& e) {
+  auto* p = table_.find(e.program);
+  if (p && p->attempts == e.attempt && p->goal == goal::run) p->now.trouble = e.what;
+}
+
 void controller::tick(time_point now) {
   for (auto const& name : hosts_.run_out(now)) {
     auto* p = table_.find(name.program);

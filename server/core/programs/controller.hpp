@@ -53,6 +53,9 @@ class controller {
   /// Of those, these are there; programs without theirs wait.
   void uploads_seen(std::span<std::string const> there);
 
+  /// Stands in the cause when the attempt fails; nothing of one that is being stopped.
+  void coordination_failed(core::coordination_failed const& e);
+
   /// Leases, deadlines.
   void tick(time_point now);
   /// The last call of a step.

@@ -77,7 +77,7 @@ void course::fail(program& p, program_cause why, program_end as, time_point now)
   bool const again = !counts || p.counted_restarts < p.spec->max_restarts;
   p.counted_restarts += counts && again;
   p.now.about.end = as;
-  p.now.about.cause = p.cause = std::move(why);
+  p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
   end_attempt(p, again ? goal::again : goal::fail, now);
 }
 
@@ -190,7 +190,7 @@ void course::deadline(program& p, time_point now) {
   }
   if (p.goal != goal::run && p.goal != goal::again) return;
   p.now.about.end = program_end::failed;
-  p.now.about.cause = p.cause = std::move(why);
+  p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
   end_attempt(p, goal::fail, now);
 }
 

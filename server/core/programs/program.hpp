@@ -52,6 +52,7 @@ struct attempt {
   std::vector<rank> ranks;
   std::vector<std::pair<std::string, std::uint16_t>> ports;  // beside the ranks': to give back
   std::uint32_t alive = 0, started = 0;
+  std::optional<coordination_failure> trouble{};  // the last that its service has told of
   program_attempt_view about{};
 };
 

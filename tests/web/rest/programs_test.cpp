@@ -62,6 +62,19 @@ TEST_F(rest_programs, that_could_not_start_or_ended_with_a_status_say_so) {
   EXPECT_EQ(get_json(path + "/attempts").at("attempts").at(0).at("cause").at("exit_status"), 3);
 }
 
+TEST_F(rest_programs, show_what_their_coordination_service_had_told) {
+  start_with_ranks();
+  core_engine().run([this](server::hub& h) {
+    h.apply(
+        core::coordination_failed{id, 1, {muster::code::unavailable, "worker:1", "it is silent"}});
+  });
+  report({{rank(1), 71}}, {{.name = rank(1), .exit_status = 3}});
+  auto const cause = get_json(path).at("cause");
+  EXPECT_EQ(text_at(cause, "/coordination/code"), "UNAVAILABLE");
+  EXPECT_EQ(text_at(cause, "/coordination/task"), "worker:1");
+  EXPECT_EQ(text_at(cause, "/coordination/message"), "it is silent");
+}
+
 TEST_F(rest_programs, give_what_a_rank_has_printed) {
   start_with_ranks();
   auto asked = std::async(std::launch::async,
