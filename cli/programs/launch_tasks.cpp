@@ -1,6 +1,8 @@
 // Reads --tasks, and gives each type what is said of it or of all.
 #include "cli/programs/launch_tasks.hpp"
 
+#include <algorithm>
+
 #include "base/text.hpp"
 
 namespace muster::cli {
@@ -76,6 +78,12 @@ void give(json::object& groups, std::string const& flag, char const* member,
 
 }  // namespace
 
+bool all_have_commands(json::object const& tasks) {
+  return std::all_of(tasks.begin(), tasks.end(), [](auto const& group) {
+    return group.value().as_object().contains("command");
+  });
+}
+
 void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
   add_value(verb, "--tasks", to.tasks, "N|TYPE=N[,…]",
             "So many processes, which start together or not at all; MIN-MAX for N: as many as fit")
@@ -84,6 +92,8 @@ void add_launch_tasks(CLI::App& verb, launch_tasks& to) {
                "What each takes of its worker, e.g. gpu=4; may be repeated");
   add_repeated(verb, "--label", to.labels, "[TYPE:]KEY=VALUE",
                "Only on workers that have it; may be repeated");
+  add_repeated(verb, "--command", to.commands, "TYPE=COMMAND",
+               "What this type runs instead, by sh; may be repeated");
 }
 
 json::object tasks_json(launch_tasks const& given) {
@@ -95,6 +105,11 @@ json::object tasks_json(launch_tasks const& given) {
     labels[name] = text;
   give(groups, "--resource", "resources", resources);
   give(groups, "--label", "labels", labels);
+  for (auto const& [type, text] : named_values("--command", "TYPE=COMMAND", given.commands)) {
+    if (!groups.contains(type))
+      throw command_error(exit_usage, "--command " + type + ": --tasks has no such type");
+    groups[type].as_object()["command"] = {"sh", "-c", text};
+  }
   return groups;
 }
 

@@ -30,10 +30,10 @@ struct launch_verb_options {
   std::vector<std::string> const* literal = nullptr;
 };
 
-std::vector<std::string> command_of(launch_verb_options const& o) {
+std::vector<std::string> command_of(launch_verb_options const& o, json::object const& tasks) {
   auto command = o.verb->remaining();
   command.insert(command.end(), o.literal->begin(), o.literal->end());
-  if (command.empty())
+  if (command.empty() && !all_have_commands(tasks))
     throw command_error(exit_usage,
                         "say what to run: muster launch --tasks N [flags] -- COMMAND… (see 'muster "
                         "launch --help')");
@@ -49,9 +49,10 @@ json::object named_texts(std::string const& flag, std::string const& form,
 
 // Only what was said: what a program is unless told, the server knows.
 std::string body_of(launch_verb_options const& o, std::string const& upload) {
-  json::object body{{"tasks", tasks_json(o.tasks)}};
-  auto& command = body["command"].emplace_array();
-  for (auto const& word : command_of(o)) command.emplace_back(word);
+  auto const tasks = tasks_json(o.tasks);
+  json::object body{{"tasks", tasks}};
+  if (auto const command = command_of(o, tasks); !command.empty())
+    body["command"] = json::array(command.begin(), command.end());
   auto const text = [&body](char const* member, std::string const& said) {
     if (!said.empty()) body[member] = said;
   };
@@ -92,7 +93,7 @@ json::value submit(rest& server, launch_verb_options const& o) {
 }
 
 int run_launch(launch_verb_options& o) {
-  (void)command_of(o);  // before anything is packed
+  (void)command_of(o, tasks_json(o.tasks));  // before anything is packed
   rest server(o.rest);
   auto const program = submit(server, o);
   auto const id = text_of(program, "id");
@@ -157,6 +158,7 @@ void add_launch(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster launch --tasks 8 --resource gpu=4 --max-restarts 3 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"
+      "  muster launch --tasks worker=4,ps=2 --command ps='python ps.py' -- python train.py\n"
       "  muster launch --tasks 8 --upload . -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
       "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "

@@ -192,6 +192,23 @@ TEST_F(programs, have_types_each_with_what_it_asks_for) {
   EXPECT_EQ(r.out.find("ps:1"), std::string::npos) << "no more of the range have room" << r.out;
 }
 
+TEST_F(programs, have_types_with_commands_of_their_own) {
+  worker();
+  auto const r = c.run(
+      launch({"--tasks", "worker=1,ps=1", "--command", "ps=echo \"one  word\" at $MUSTER_PROGRAM",
+              "--ends-with", "worker,ps", "--name", "p"},
+             "echo all others"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  for (auto const* line : {"worker:0 | all others\n", "ps:0 | one  word at p\n"})
+    EXPECT_NE(r.out.find(line), std::string::npos) << r.out << r.err;
+  auto const alone = c.run({"launch", "--url", c.url(), "--tasks", "ps=1", "--ends-with", "ps",
+                            "--command", "ps=exit 3"});
+  EXPECT_EQ(alone.status, 3) << "no other command is needed" << alone.err;
+  auto const none = c.run(launch({"--tasks", "1", "--command", "ps=true"}, "exit 0"));
+  EXPECT_EQ(none.status, 2);
+  EXPECT_NE(none.err.find("--command ps: --tasks has no such type"), std::string::npos) << none.err;
+}
+
 TEST_F(programs, are_submitted_with_all_that_their_flags_say) {
   auto const r =
       c.run(launch({"--tasks", "2", "--name", "all", "--priority", "-3", "--deadline", "90s",
