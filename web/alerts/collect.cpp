@@ -4,6 +4,7 @@
 
 #include "server/core/programs/controller.hpp"
 #include "server/history/jobs/pages.hpp"
+#include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 
@@ -107,7 +108,8 @@ first_look look_around(engine_services& services, server::cluster_scope const& s
   });
   auto const& all = services.coordination.state();
   for (auto const id : all.ids())
-    if (l.clusters.size() < clusters_max && scope.sees(all.spec(id).name)) l.clusters.push_back(id);
+    if (l.clusters.size() < clusters_max && sees(scope, services.pools, all.spec(id).name))
+      l.clusters.push_back(id);
   return l;
 }
 

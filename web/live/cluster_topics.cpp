@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
@@ -67,7 +68,8 @@ copied copy(engine_services& services, topics_asked asked, server::cluster_scope
   copied c;
   c.now = services.coordination.now();
   c.ids = all.ids();
-  std::erase_if(c.ids, [&](cluster_id id) { return !scope.sees(all.spec(id).name); });
+  std::erase_if(c.ids,
+                [&](cluster_id id) { return !sees(scope, services.pools, all.spec(id).name); });
   c.main = services.endpoints.main();
   if (c.ids.size() > clusters_shown) {
     c.more_clusters = c.ids.size() - clusters_shown;
@@ -82,8 +84,9 @@ copied copy(engine_services& services, topics_asked asked, server::cluster_scope
     if (asked.barriers) copy_barriers(services, id, c);
   }
   if (asked.events)
-    c.events = services.events.newest(0, events_shown,
-                                      [&](server::event const& e) { return scope.sees(e.what); });
+    c.events = services.events.newest(0, events_shown, [&](server::event const& e) {
+      return sees(scope, services.pools, e.what);
+    });
   return c;
 }
 

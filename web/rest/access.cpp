@@ -6,6 +6,7 @@
 
 #include "server/core/programs/controller.hpp"
 #include "server/hub/access/gate.hpp"
+#include "server/hub/access/program_scope.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/hub/access/token_text.hpp"
 #include "server/hub/access/use.hpp"
@@ -143,7 +144,14 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
   if (!bound || r.names_cluster) co_return p;
   if (r.scoped && asked.empty()) co_return p;
   if (!takes_cluster(r)) co_return check_whole_server(ex.req);
-  co_return check_cluster(context, ex.req, named.empty() ? asked : named);
+  auto const cluster = named.empty() ? asked : named;
+  p = check_cluster(context, ex.req, cluster);
+  if (!p || !server::parse_program(cluster)) co_return p;
+  auto work = [scope = scope_of(context, ex.req), name = std::string(cluster)](
+                  engine_services& services) { return server::sees(*scope, services.pools, name); };
+  auto const its_programs = co_await context.engine.on_engine(std::move(work));
+  if (its_programs && *its_programs) co_return std::nullopt;
+  co_return p;
 }
 
 void audit(web_context& context, request const& req, unsigned status) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "server/hub/access/program_scope.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
@@ -69,7 +70,9 @@ coro::task<response> list_clusters(web_context& context, exchange& ex) {
     std::uint64_t last = 0;
     auto const& all = services.coordination.state();
     for (auto const id : all.ids()) {
-      if (static_cast<std::uint64_t>(id) <= after || !scope->sees(all.spec(id).name)) continue;
+      if (static_cast<std::uint64_t>(id) <= after ||
+          !sees(*scope, services.pools, all.spec(id).name))
+        continue;
       if (page.items.size() == limit) {
         page.next = last;
         break;

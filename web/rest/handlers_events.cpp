@@ -1,5 +1,6 @@
 // The event feed: what happened lately, by number.
 #include "base/text.hpp"
+#include "server/hub/access/program_scope.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/access.hpp"
@@ -36,7 +37,8 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
     e.last = log.last();
     // All are looked at, which are 10,000 at most.
     auto const fits = [&](server::event const& one) {
-      return scope->sees(one.what) && (subject.empty() || one.what.subject == subject) &&
+      return sees(*scope, services.pools, one.what) &&
+             (subject.empty() || one.what.subject == subject) &&
              (severity.empty() || equal_ignoring_case(severity, severity_name(one.what.severity)));
     };
     bool const all = scope->whole() && subject.empty() && severity.empty();

@@ -89,6 +89,36 @@ TEST_F(scope, events_of_other_clusters_and_of_the_server_are_left_out) {
     EXPECT_TRUE(contains(seen(admin_), part)) << part;
 }
 
+// The program runs on `train`, and its own cluster is called as its id.
+TEST_F(scope, the_coordination_cluster_of_a_program_is_seen_with_the_cluster_that_it_runs_on) {
+  auto const exec = make_token(core::role::submitter, {"train"}, true);
+  auto const r = send_as(exec, "POST", "/api/v1/programs",
+                         R"({"cluster":"train","command":["true"],"tasks":{"worker":1}})");
+  ASSERT_EQ(r.status, 201u) << r.body;
+  auto const own = text_at(json::parse(r.body), "/id");
+  auto const stray = std::string("prog_00000000000000ff");
+  core_engine().run([&](engine_services& services) {
+    for (auto const& name : {own, stray})
+      EXPECT_TRUE(services.coordination.create({.name = name, .jobs = {{"worker", 1}}}));
+  });
+  server::log_event n;
+  n.kind = "task_error";
+  n.cluster = own;
+  n.text = "of the program";
+  core_engine().tell(std::move(n));
+  for (auto const& [token, is_its] :
+       {std::pair(exec, true), std::pair(train_, true), std::pair(main_, false)}) {
+    EXPECT_EQ(contains(body(token, "/api/v1/clusters"), own), is_its);
+    EXPECT_EQ(contains(body(token, "/api/v1/events"), "of the program"), is_its);
+    for (std::string const part : {"", "/barriers", "/kv"})
+      EXPECT_EQ(send_as(token, "GET", "/api/v1/clusters/" + own + part).status,
+                is_its ? 200u : 403u)
+          << part;
+    EXPECT_EQ(send_as(token, "GET", "/api/v1/clusters/" + stray).status, 403u)
+        << "nobody knows such a program";
+  }
+}
+
 TEST_F(scope, a_filter_by_a_job_of_another_cluster_is_refused) {
   for (std::string const path : {"/api/v1/stream", "/api/v1/remote_values", "/api/v1/stream/trace"})
     for (std::string const more : {"", "&cluster=default"}) {

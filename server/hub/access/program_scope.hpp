@@ -1,0 +1,15 @@
+// Whose the coordination clusters of programs are: whoever may look at the cluster that a program
+// runs on may look at its own. Engine thread.
+#pragma once
+
+#include <string_view>
+
+#include "server/hub/access/cluster_scope.hpp"
+#include "server/hub/pools.hpp"
+
+namespace muster::server {
+
+bool sees(cluster_scope const& who, pools& all, std::string_view cluster);
+bool sees(cluster_scope const& who, pools& all, log_event const& n);
+
+}  // namespace muster::server
