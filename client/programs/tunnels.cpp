@@ -8,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "client/link/server_list.hpp"
 #include "client/log.hpp"
 #include "coro/client_bidi.hpp"
 #include "coro/socket_tunnel.hpp"
@@ -70,8 +69,8 @@ tunnels::~tunnels() {
 }
 
 void tunnels::follow(std::string const& server) {
-  if (server == servers_) return;
-  servers_ = server;
+  if (server == server_) return;
+  server_ = server;
   channel_.reset();
 }
 
@@ -140,10 +139,7 @@ coro::task<void> tunnels::accept(std::shared_ptr<listener> at) {
 }
 
 std::shared_ptr<grpc::Channel> tunnels::channel() {
-  if (!channel_) {
-    dialled_ = chosen_server(servers_);
-    channel_ = make_channel(dialled_, options_.tls);
-  }
+  if (!channel_) channel_ = make_channel(server_, options_.tls);
   return channel_;
 }
 
@@ -152,7 +148,7 @@ coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket
   co_await asio::this_coro::throw_if_cancelled(false);
   call_type call(engine_->context());
   add_token(call.context(), options_.token);
-  call.context().set_wait_for_ready(!is_list(servers_));
+  call.context().set_wait_for_ready(true);
   coro::timer deadline(engine_->context());
   deadline.call_at(coro::timer::clock::now() + options_.patience, [&call] { call.cancel(); });
   auto const over = channel();
@@ -183,9 +179,8 @@ coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket
   at->calls.erase(&call);
   --tunnels_;
   if (answered) co_return;
-  log(log_level::debug, "no tunnel to " + dialled_ + ": " + status.error_message());
+  log(log_level::debug, "no tunnel to " + server_ + ": " + status.error_message());
   if (channel_ == over) channel_.reset();
-  pass_over(servers_, dialled_);
 }
 
 }  // namespace muster

@@ -37,7 +37,7 @@ class tunnels {
 
   /// For the hello.
   std::string const& key() const { return key_; }
-  /// Where the worker is attached: "host:port", or several with commas.
+  /// Where the worker is attached: "host:port".
   void follow(std::string const& server);
 
   /// Gives the attempt's "127.0.0.1:port", which is opened if need be. Errors:
@@ -59,7 +59,7 @@ class tunnels {
 
   tunnel_options const options_;
   std::string const key_;
-  std::string servers_, dialled_;           // whom, and which one of them
+  std::string server_;
   std::shared_ptr<grpc::Channel> channel_;  // null: it is made when it is needed
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;  // under way
