@@ -33,6 +33,10 @@ void hurry(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+// Whoever fills the listener's queue, from this machine, keeps the caller so long at most.
+constexpr timeval stranger_patience{0, 100'000};
+constexpr int strangers_max = 16;
+
 }  // namespace
 
 muster::result<loopback> loopback_pair() {
@@ -42,6 +46,8 @@ muster::result<loopback> loopback_pair() {
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof at;
   if (!listener || ::bind(listener.get(), plain(at), size) != 0 ||
+      ::setsockopt(listener.get(), SOL_SOCKET, SO_RCVTIMEO, &stranger_patience,
+                   sizeof stranger_patience) != 0 ||
       ::listen(listener.get(), 8) != 0 || ::getsockname(listener.get(), plain(at), &size) != 0)
     return refused("no port of 127.0.0.1");
   loopback made;
@@ -52,12 +58,11 @@ muster::result<loopback> loopback_pair() {
       (::connect(made.dialled.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS) ||
       ::getsockname(made.dialled.get(), plain(own), &(size = sizeof own)) != 0)
     return refused("no connection to 127.0.0.1");
-  // Somebody else may have found the port first.
-  do {
+  for (int strangers = 0; !same(own, peer); ++strangers) {  // who have found the port first
     made.served = file_descriptor(::accept4(listener.get(), plain(peer), &(size = sizeof peer),
                                             SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!made.served) return refused("no connection from 127.0.0.1");
-  } while (!same(own, peer));
+    if (!made.served || strangers == strangers_max) return refused("no connection from 127.0.0.1");
+  }
   hurry(made.dialled.get());
   hurry(made.served.get());
   return made;
