@@ -159,9 +159,13 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   named = hash;
 }
 
+// What finds no room in the table is tried again by the next call.
 void blob_store::keep(std::set<std::string> hashes) {
-  for (auto const& hash : hashes)
-    if (!kept_.contains(hash)) table_.hold(hash);
+  std::erase_if(hashes, [this](std::string const& hash) {
+    if (kept_.contains(hash)) return false;
+    table_.hold(hash);
+    return !table_.is_held(hash);
+  });
   for (auto const& hash : kept_)
     if (!hashes.contains(hash)) table_.release(hash, dependencies_.now());
   kept_ = std::move(hashes);

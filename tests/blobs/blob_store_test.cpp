@@ -146,6 +146,20 @@ TEST_F(BlobStore, ProgramsKeepTheirsUntilTheyNameThemNoMore) {
   EXPECT_EQ(blobs_later(), 0u);
 }
 
+TEST_F(BlobStore, ProgramsKeepTheirsOnceThereIsRoomForItsName) {
+  options.limits.blobs_max = 2;
+  open();
+  auto const first = std::string(32, '\0'), second = std::string(32, '\1');
+  store->keep({first, second, hash_of(small)});
+  store->keep({first, hash_of(small)});
+  store->keep({first, hash_of(small)});
+  store->keep({hash_of(small)});
+  ASSERT_TRUE(put(small).ok());
+  now += 20min;
+  store->sweep([](core::closure_id) { return false; });
+  EXPECT_EQ(store->counts().blobs, 1u);
+}
+
 TEST_F(BlobStore, WithADataDirectoryTheyOutliveTheProcess) {
   open(true);
   ASSERT_TRUE(put(small).ok());

@@ -76,6 +76,11 @@ bool blob_table::hold(std::string_view hash) {
   return e.there;
 }
 
+bool blob_table::is_held(std::string_view hash) const {
+  auto const it = all_.find(std::string(hash));
+  return it != all_.end() && it->second.holds > 0;
+}
+
 void blob_table::release(std::string_view hash, time_point now) {
   auto const it = all_.find(std::string(hash));
   if (it == all_.end() || it->second.holds == 0) return;  // it was too many to be held

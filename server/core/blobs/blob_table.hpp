@@ -65,6 +65,8 @@ class blob_table {
   bool touch(std::string_view hash, time_point now);
   /// A value names it, once more. False: it is not there, perhaps not yet.
   bool hold(std::string_view hash);
+  /// It is held, also while it is not there: what hold() has found no room for is not.
+  bool is_held(std::string_view hash) const;
   /// The reverse of one hold.
   void release(std::string_view hash, time_point now);
   /// Nothing names it, but it is in use for the moment: as a hold, that leaves no trace.
