@@ -17,6 +17,22 @@ constexpr std::string_view states[] = {"PENDING",  "STARTING",  "RUNNING", "REST
                                        "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
+// Of a page of programs. It has fewer where they are large; one may have commands of 4 MiB.
+constexpr std::size_t page_bytes_max = std::size_t{4} << 20;
+
+// What may be long of it.
+std::size_t bytes_of(core::program_view const& p) {
+  auto bytes = p.spec.metadata.size();
+  auto const add = [&bytes](std::vector<std::string> const& texts) {
+    for (auto const& t : texts) bytes += t.size();
+  };
+  add(p.spec.command);
+  for (auto const& t : p.spec.tasks) add(t.command);
+  for (auto const& [name, value] : p.spec.env) bytes += name.size();
+  if (p.cause) add(p.cause->stderr_lines);
+  return bytes;
+}
+
 void name_clusters(server::hub& h, core::program_view& p) {
   p.cluster = h.state().configuration().cluster;
   p.coordination_cluster = h.coordination_cluster(p.id);
@@ -105,9 +121,16 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
     if (equal_ignoring_case(query.text("state"), states[i])) state = core::program_state(i);
   auto work = [before, limit, state, text = std::string(query.text("q"))](server::hub& h) {
     core::page<core::program_view, core::program_id> page;
-    page.items = h.state().programs().list(before, limit, state, text);
-    for (auto& p : page.items) name_clusters(h, p);
-    if (page.items.size() == limit) page.next = page.items.back().id;
+    auto last = before;
+    for (std::size_t bytes = 0; page.items.size() < limit && bytes < page_bytes_max;) {
+      auto one = h.state().programs().list(last, 1, state, text);
+      if (one.empty()) return page;
+      last = one.front().id;
+      bytes += bytes_of(one.front());
+      name_clusters(h, one.front());
+      page.items.push_back(std::move(one.front()));
+    }
+    page.next = last;
     return page;
   };
   return look(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});

@@ -1,5 +1,7 @@
 // Programs over REST as far as nobody takes them: tests/e2e/programs_test.cpp has ranks of real
 // workers.
+#include <set>
+
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -60,6 +62,29 @@ TEST_F(program_requests, are_found_by_name_and_id_whatever_the_case_and_over_pag
   EXPECT_EQ(all("q=nothing"), std::vector<std::string>{});
   auto const newest = get_json(std::string(programs) + "?limit=1");
   EXPECT_EQ(all("q=" + text_at(newest, "/programs/0/id")), std::vector<std::string>{"eval-2"});
+}
+
+TEST_F(program_requests, that_are_large_come_on_shorter_pages) {
+  start();
+  auto const words = std::string(120 << 10, 'x');
+  std::string tasks;
+  for (auto const* type : {"a", "b", "c", "d"})
+    tasks += (tasks.empty() ? "\"" : ",\"") + std::string(type) + R"(":{"count":1,"command":[")" +
+             words + "\"]}";
+  for (int i = 0; i < 12; ++i) submitted(R"({"command":["true"],"tasks":{)" + tasks + "}}");
+  std::set<std::string> ids;
+  std::size_t pages = 0;
+  for (std::string more; pages == 0 || !more.empty(); ++pages) {
+    auto const r = get(std::string(programs) + "?limit=1000" + more);
+    ASSERT_EQ(r.status, 200u);
+    EXPECT_LT(r.body.size(), std::size_t{5} << 20);
+    auto const page = json::parse(r.body);
+    for (auto const& p : page.at("programs").as_array()) ids.insert(text_at(p, "/id"));
+    auto const* next = page.as_object().if_contains("next_page_token");
+    more = next ? "&page_token=" + std::string(next->as_string()) : "";
+  }
+  EXPECT_EQ(ids.size(), 12u);
+  EXPECT_EQ(pages, 2u);
 }
 
 TEST_F(program_requests, with_the_same_key_are_one) {
