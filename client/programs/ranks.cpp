@@ -276,7 +276,8 @@ void ranks::read(v1::ReadLog const& query) {
   v1::RankLog answer;
   answer.set_query(query.query());
   if (reading_ + logs_.size() >= logs_max) {
-    logs_.push_back(std::move(answer));  // as little as can be said
+    answer.set_busy(true);
+    logs_.push_back(std::move(answer));
     return wake_();
   }
   auto const* held = table_.find(key);

@@ -186,7 +186,7 @@ class hub {
   /// Asks the worker of a rank for what it has printed; `done` is called once. Errors: NOT_FOUND,
   /// nobody knows the rank; UNAVAILABLE, its worker is away; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);
-  void answered(core::stream_id stream, std::uint64_t query, rank_log log) {
+  void answered(core::stream_id stream, std::uint64_t query, muster::result<rank_log> log) {
     rank_logs_.answered(stream, query, std::move(log));
   }
   /// Has the last lines of the ranks of the last attempt asked for, see last_lines::look.

@@ -46,7 +46,7 @@ class rank_logs {
     return last_;
   }
   /// Only who was asked may answer.
-  void answered(core::stream_id stream, std::uint64_t number, rank_log log) {
+  void answered(core::stream_id stream, std::uint64_t number, muster::result<rank_log> log) {
     auto const it = waiting_.find(number);
     if (it == waiting_.end() || it->second.stream != stream) return;
     auto node = waiting_.extract(it);

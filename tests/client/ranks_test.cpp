@@ -95,6 +95,21 @@ TEST_F(ranks_of_a_worker, tell_their_last_lines_and_only_what_has_changed) {
   }});
 }
 
+TEST_F(ranks_of_a_worker, say_of_more_logs_than_they_read_that_they_are_busy) {
+  serve({[](worker_stream* s, v1::WorkerMessage const&) {
+    v1::ServerMessage read;
+    for (std::uint64_t number = 1; number <= 20; ++number)
+      read.mutable_ranks()->add_read()->set_query(number);
+    s->Write(read);
+    heard h(s);
+    while (h.logs.size() < 20) ASSERT_TRUE(h.next());
+    auto const busy =
+        std::count_if(h.logs.begin(), h.logs.end(), [](v1::RankLog const& l) { return l.busy(); });
+    EXPECT_GE(busy, 1);
+    EXPECT_LE(busy, 4) << "sixteen are read at one time";
+  }});
+}
+
 TEST_F(ranks_of_a_worker, are_stopped_with_their_grace) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(2, "trap 'exit 9' TERM; [ $RANK = 0 ] || trap '' TERM; : > " + file("up") +

@@ -166,8 +166,12 @@ void to_wire(rank_log_query const& query, v1::ReadLog& to) {
   to.set_bytes_max(query.bytes_max);
 }
 
-rank_log from_wire(v1::RankLog&& log) {
-  return {log.known(), log.offset(), std::move(*log.mutable_data()), log.size(), log.complete()};
+muster::result<rank_log> from_wire(v1::RankLog&& log) {
+  if (log.busy())
+    return muster::status{code::resource_exhausted,
+                          "its worker reads as many logs as it may; ask again"};
+  return rank_log{log.known(), log.offset(), std::move(*log.mutable_data()), log.size(),
+                  log.complete()};
 }
 
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to) {

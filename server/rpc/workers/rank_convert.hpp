@@ -22,8 +22,9 @@ std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 /// Appends to what the stream has to send.
 void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
-rank_log from_wire(v1::RankLog&& log);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
 last_lines_answer from_wire(v1::LastLines const& lines);
+/// RESOURCE_EXHAUSTED: the worker has no time for it.
+muster::result<rank_log> from_wire(v1::RankLog&& log);
 
 }  // namespace muster::server

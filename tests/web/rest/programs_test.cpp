@@ -85,7 +85,8 @@ TEST_F(rest_programs, give_what_a_rank_has_printed) {
   EXPECT_EQ(q.bytes_max, 100u);
   core_engine().run([&](server::hub& h) {
     h.answered(w.stream, q.number,
-               {.known = true, .offset = 4, .data = "line\n", .size = 9, .complete = false});
+               server::rank_log{
+                   .known = true, .offset = 4, .data = "line\n", .size = 9, .complete = false});
   });
   auto const log = asked.get();
   EXPECT_EQ(log.at("known"), true);
@@ -114,6 +115,16 @@ TEST_F(rest_programs, are_shown_without_last_lines_where_the_worker_does_not_ans
   auto const ranks = get_json(path + "/ranks?last_lines=true").at("ranks");
   EXPECT_EQ(ranks.as_array().size(), 2u);
   EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
+}
+
+TEST_F(rest_programs, say_that_a_worker_has_no_time_for_a_log) {
+  start_with_ranks();
+  auto asked = std::async(std::launch::async, [this] { return get(path + "/logs?rank=1").status; });
+  auto const q = await_queries(1).at(0);
+  core_engine().run([&](server::hub& h) {
+    h.answered(w.stream, q.number, muster::status{muster::code::resource_exhausted, "ask again"});
+  });
+  EXPECT_EQ(asked.get(), 429u);
 }
 
 TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
