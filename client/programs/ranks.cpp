@@ -163,10 +163,10 @@ void ranks::unpack(std::uint64_t launcher, v1::StartRanks order) {
                        std::to_string(rank.rank()));
   asked.owner = owner_;
   asked.before = [this, name, in_use = table_.attempts()] { spool_.make(name, in_use); };
-  asked.done = [this, launcher](std::string why_not) {
-    engine_->post([this, launcher, why_not = std::move(why_not)] { unpacked(launcher, why_not); });
+  asked.done = [this, launcher](uploads::outcome what) {
+    engine_->post([this, launcher, what = std::move(what)] { unpacked(launcher, what); });
   };
-  unpacking_[launcher] = std::move(order);
+  unpacking_[launcher] = {std::move(order), server_};
   uploads_.provide(std::move(asked));
 }
 
@@ -175,28 +175,40 @@ void ranks::prepare(v1::PrepareRanks const& order) {
   if (order.upload().empty() || ahead_.size() >= ahead_max) return;
   if (!ahead_.insert(order.upload()).second) return;
   uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
-  asked.done = [this, hash = order.upload()](std::string const& why_not) {
-    if (!why_not.empty()) log(log_level::warning, "ahead of a program's ranks: " + why_not);
+  asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
+    if (!what.why_not.empty()) log(log_level::warning, "ahead of ranks: " + what.why_not);
     engine_->post([this, hash] { ahead_.erase(hash); });
   };
   uploads_.provide(std::move(asked));
 }
 
 // Some may have been stopped meanwhile.
-void ranks::unpacked(std::uint64_t launcher, std::string const& why_not) {
-  auto const waited = unpacking_.extract(launcher);
-  if (!waited) return;
-  if (!why_not.empty()) return on_gone(launcher, false, why_not);
-  auto& order = waited.mapped();
+void ranks::keep_living(v1::StartRanks& order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> alive;
   for (auto& rank : *order.mutable_rank()) {
     auto const* held = table_.find({order.program(), order.attempt(), rank.rank()});
     if (held && !held->ended) *alive.Add() = std::move(rank);
   }
   order.mutable_rank()->Swap(&alive);
+}
+
+// That a server did not give it is no failure of the program: whom the worker has found since is
+// asked, or the ranks end as if they had been stopped.
+void ranks::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
+  auto const waited = unpacking_.extract(launcher);
+  if (!waited) return;
+  auto& [order, from] = waited.mapped();
+  if (!what.why_not.empty() && !what.not_given) return on_gone(launcher, false, what.why_not);
+  keep_living(order);
+  if (what.not_given && from != server_) return unpack(launcher, std::move(order));
   order.clear_upload();
-  if (in_time()) return launch(launcher, order);
-  refuse(order, late());
+  if (!what.not_given && in_time()) return launch(launcher, order);
+  auto why = late();
+  if (what.not_given && in_time()) {
+    why = not_started(what.why_not);
+    why.set_stopped(true);
+  }
+  refuse(order, why);
   attempts_.erase(launcher);
 }
 

@@ -51,7 +51,8 @@ class ranks final : public rank_side {
   void prepare(v1::PrepareRanks const& order);
   /// Their working directories get the upload, then they are launched.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
-  void unpacked(std::uint64_t launcher, std::string const& why_not);
+  void unpacked(std::uint64_t launcher, uploads::outcome const& what);
+  void keep_living(v1::StartRanks& order);
   void launch(std::uint64_t launcher, v1::StartRanks const& order);
   bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
   void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
@@ -79,7 +80,11 @@ class ranks final : public rank_side {
   rank_table table_;
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, v1::StartRanks> unpacking_;  // by launcher, which is not there yet
+  struct unpacking {
+    v1::StartRanks order;
+    std::string from;  // the server that was asked
+  };
+  std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, which is not there yet
   std::set<std::string> ahead_;  // uploads that are got ahead of need just now
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;

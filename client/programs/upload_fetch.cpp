@@ -124,9 +124,13 @@ void upload_fetch::run(std::string const& hash, std::filesystem::path const& to)
     if (ended.ok()) return;
     if (came) end = clock::now() + patience;
     std::unique_lock held(mutex_);
-    if (!may_pass(ended.error_code()) || clock::now() + pause > end || cancelled_)
-      throw std::runtime_error("upload " + hash + " cannot be had from " + server_ + ": " +
-                               ended.error_message());
+    auto const passes = may_pass(ended.error_code());
+    if (!passes || clock::now() + pause > end || cancelled_) {
+      auto const why =
+          "upload " + hash + " cannot be had from " + server_ + ": " + ended.error_message();
+      if (passes || ended.error_code() == grpc::StatusCode::NOT_FOUND) throw upload_not_given(why);
+      throw std::runtime_error(why);
+    }
     changed_.wait_for(held, pause, [this] { return cancelled_; });
   }
 }

@@ -6,12 +6,19 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "muster/tls_options.hpp"
 
 namespace muster {
+
+/// The server did not give it: it is away, or has it no more. Another one, or later, may.
+class upload_not_given : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class upload_fetch {
  public:
@@ -20,7 +27,8 @@ class upload_fetch {
       : server_(std::move(server)), tls_(std::move(tls)), token_(std::move(token)) {}
 
   /// Tries again for half a minute what may pass. `hash`: 64 hexadecimal digits. Errors:
-  /// std::runtime_error in words; std::system_error, the file.
+  /// upload_not_given, and std::runtime_error for what does not pass, in words; std::system_error,
+  /// the file.
   void run(std::string const& hash, std::filesystem::path const& to);
   /// It ends with an error, now or when it begins.
   void cancel();

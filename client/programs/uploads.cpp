@@ -62,15 +62,15 @@ void uploads::run() {
     current_ = o.id;
     auto const fetch = fetching_ = std::make_shared<upload_fetch>(o.server, tls_, token_);
     held.unlock();
-    auto why = perform(o, *fetch);
-    if (!fetch->cancelled()) o.done(std::move(why));
+    auto came = perform(o, *fetch);
+    if (!fetch->cancelled()) o.done(std::move(came));
     held.lock();
     current_ = 0;
     fetching_.reset();
   }
 }
 
-std::string uploads::perform(order const& o, upload_fetch& fetch) {
+uploads::outcome uploads::perform(order const& o, upload_fetch& fetch) {
   try {
     if (o.before) o.before();
     cache_.provide(
@@ -78,8 +78,10 @@ std::string uploads::perform(order const& o, upload_fetch& fetch) {
         [&fetch](std::string const& hash, auto const& to) { fetch.run(hash, to); },
         [&fetch] { return fetch.cancelled(); });
     return {};
+  } catch (upload_not_given const& e) {
+    return {std::string("its upload: ") + e.what(), true};
   } catch (std::exception const& e) {
-    return std::string("its upload: ") + e.what();
+    return {std::string("its upload: ") + e.what()};
   }
 }
 

@@ -25,21 +25,26 @@ namespace muster {
 
 class uploads {
  public:
+  /// Why it cannot be had; no words: it is there.
+  struct outcome {
+    std::string why_not{};
+    bool not_given = false;  // see upload_not_given
+  };
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
     std::vector<std::filesystem::path> to{};  // none: it is got ahead of need, after all others
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};  // by the thread of this object; may throw
-    /// By that thread, unless it was forgotten. `why` it cannot be; empty: it is there.
-    std::function<void(std::string why)> done{};
+    std::function<void()> before{};       // by the thread of this object; may throw
+    std::function<void(outcome)> done{};  // by that thread, unless it was forgotten
   };
 
   uploads(upload_cache_options cache, tls_options tls, std::string token);
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Any thread, as all below. Ids are used once; what waits is bounded by the ranks of a worker.
+  /// Any thread, as all below. An id waits once; what waits is bounded by the ranks of a
+  /// worker.
   void provide(order o);
   /// Nobody waits for it any more: it is not begun, or given up.
   void forget(std::uint64_t id);
@@ -48,7 +53,7 @@ class uploads {
 
  private:
   void run();
-  std::string perform(order const& o, upload_fetch& fetch);
+  outcome perform(order const& o, upload_fetch& fetch);
 
   upload_cache cache_;  // the thread's
   tls_options const tls_;

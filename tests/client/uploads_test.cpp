@@ -58,6 +58,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
       heard h(s);
       ASSERT_TRUE(h.until(0, 1));
       why = h.ends[0].not_started();
+      counts = !h.ends[0].stopped();
     }});
     return why;
   }
@@ -66,6 +67,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
   std::string archive, refusal;
   std::atomic<int> gets = 0, given = 0;
   std::atomic<bool> hangs = false, damages = false;
+  bool counts = false;  // it is a failure of the program
 };
 
 TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once) {
@@ -107,11 +109,13 @@ TEST_F(uploads_of_ranks, that_cannot_be_had_are_why_no_rank_is_started) {
   refusal = "no such blob";
   EXPECT_NE(refused().find("its upload: upload " + absl::BytesToHexString(sha256(archive))),
             std::string::npos);
+  EXPECT_FALSE(counts) << "the server had it when the ranks were ordered";
 }
 
 TEST_F(uploads_of_ranks, with_other_bytes_than_their_name_says_are_not_unpacked) {
   damages = true;
   EXPECT_NE(refused().find("other bytes than the name says"), std::string::npos);
+  EXPECT_TRUE(counts);
 }
 
 TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {

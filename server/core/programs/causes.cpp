@@ -13,8 +13,8 @@ constexpr std::size_t line_bytes_max = 240;  // of what the coordination service
 
 cause_kind kind_of(rank_end const& how) {
   if (how.lease_ran_out) return cause_kind::worker_lost;
-  if (how.stopped) return cause_kind::worker_left;
   if (!how.not_started.empty()) return cause_kind::not_started;
+  if (how.stopped) return cause_kind::worker_left;
   if (how.out_of_memory) return cause_kind::out_of_memory;
   return how.signal != 0 ? cause_kind::signal : cause_kind::exit_status;
 }

@@ -29,5 +29,18 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   EXPECT_FALSE(b.look(p).cause->coordination) << "of the attempt before";
 }
 
+TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
+  bench b;
+  auto const w = b.attach(0);
+  auto const p = b.submit(of_workers(1));
+  b.report(w, {}, {{.name = {p, 1, 0}, .not_started = "no upload", .stopped = true}});
+  auto const first = b.core->attempts_of(p).value().at(0);
+  EXPECT_EQ(first.end, program_end::lost);
+  EXPECT_EQ(first.cause->kind, cause_kind::not_started);
+  EXPECT_EQ(first.cause->text, "worker:0 on host0: could not be started: no upload");
+  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.look(p).restarts, 0u);
+}
+
 }  // namespace
 }  // namespace muster::core::programs
