@@ -62,6 +62,8 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
   auto const done = declare(sheet);
   p.has_cluster = done.ok();
   if (done.ok()) return;
+  // That of the attempt before: who starts anew must not take it for this one's.
+  if (!of(sheet.program).empty()) dependencies_.remove(of(sheet.program));
   dependencies_.tell(
       {core::coordination::severity::warning,
        "program_uncoordinated",
