@@ -69,10 +69,12 @@ TEST_F(rest_programs, show_what_their_coordination_service_had_told) {
         core::coordination_failed{id, 1, {muster::code::unavailable, "worker:1", "it is silent"}});
   });
   report({{rank(1), 71}}, {{.name = rank(1), .exit_status = 3}});
-  auto const cause = get_json(path).at("cause");
-  EXPECT_EQ(text_at(cause, "/coordination/code"), "UNAVAILABLE");
-  EXPECT_EQ(text_at(cause, "/coordination/task"), "worker:1");
-  EXPECT_EQ(text_at(cause, "/coordination/message"), "it is silent");
+  auto const attempt = get_json(path + "/attempts").at("attempts").at(0);
+  for (auto const& cause : {get_json(path).at("cause"), attempt.at("cause")}) {
+    EXPECT_EQ(text_at(cause, "/coordination/code"), "UNAVAILABLE");
+    EXPECT_EQ(text_at(cause, "/coordination/task"), "worker:1");
+    EXPECT_EQ(text_at(cause, "/coordination/message"), "it is silent");
+  }
 }
 
 TEST_F(rest_programs, give_what_a_rank_has_printed) {
