@@ -46,8 +46,7 @@ void coordinator::state::say_programs() {
   if (step.config.durable) fx.program_facts = programs.facts();
   fx.rank_orders = said.orders;
   fx.changes.programs = said.changes;
-  for (auto const& f : said.failures)
-    fx.log_events.push_back({log_event_kind::program_failed, f.about, f.text});
+  for (auto const& f : said.failures) step.tell(f);
 }
 
 programs::controller const& coordinator::programs() const {

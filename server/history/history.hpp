@@ -4,7 +4,7 @@
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
-//                                          └─► metrics, jobs
+//                                          └─► metrics, jobs, log
 //
 // What is remembered is ahead of the disk: whoever shows it waits as for the core's own views.
 // Owned by the hub of a cluster and gone with it; engine thread only. Each listener has its limits.
@@ -13,6 +13,7 @@
 #include "server/core/api/effects.hpp"
 #include "server/history/activity/activity_log.hpp"
 #include "server/history/jobs/job_lists.hpp"
+#include "server/history/log/log_events.hpp"
 #include "server/history/metrics/closure_metrics.hpp"
 #include "server/history/metrics/program_meter.hpp"
 #include "server/history/names.hpp"
@@ -32,6 +33,7 @@ class history {
     activity_.fold(fx.changes, names_, now);
     rows_.fold(fx.changes);
     jobs_.fold(fx.changes);
+    log_.fold(fx.changes, now);
     meter_.fold(fx, now);
     programs_.fold(fx.changes);
   }
@@ -40,12 +42,14 @@ class history {
   activity_log const& activity() const { return activity_; }
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
+  log_events const& log() const { return log_; }
   closure_metrics const& metrics() const { return meter_.metrics(); }
   program_totals const& programs() const { return programs_.totals(); }
 
   /// Empty when all is in order between two steps; for tests.
   std::string invalid() const {
-    for (auto const& wrong : {activity_.invalid(), rows_.invalid(), meter_.invalid()})
+    for (auto const& wrong :
+         {activity_.invalid(), rows_.invalid(), meter_.invalid(), log_.invalid()})
       if (!wrong.empty()) return wrong;
     return {};
   }
@@ -57,6 +61,7 @@ class history {
   job_lists jobs_;
   closure_meter meter_;
   program_meter programs_;
+  log_events log_;
 };
 
 }  // namespace muster::history

@@ -126,33 +126,22 @@ void hub::tell_attached(core::welcome const& w) {
                       name, "attached"});
 }
 
-// A worker that is away, or is back already, is the core's to speak of.
-void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason,
-                    core::effects const& fx) {
+// A worker that is away, or is back already, is spoken of by what listens to the core.
+void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason) {
   auto const node = names_.extract(stream);
   if (!node || !dependencies_.tell) return;
-  for (auto const& r : fx.log_events)
-    if (r.about == node.mapped()) return;
+  for (auto const& e : past_.log().said())
+    if (e.about == node.mapped()) return;
   using core::coordination::severity;
   dependencies_.tell({clean ? severity::info : severity::warning,
                       clean ? "worker_left" : "worker_lost", dependencies_.cluster, node.mapped(),
                       reason});
 }
 
-void hub::pass_on(core::log_event const& r) {
+void hub::pass_on(history::log_event const& e) {
   if (!dependencies_.log) return;
-  using core::log_event_kind;
-  using core::coordination::severity;
-  bool const good = r.kind == log_event_kind::worker_returned ||
-                    r.kind == log_event_kind::task_cordoned ||
-                    r.kind == log_event_kind::task_uncordoned;
-  bool const over = r.kind == log_event_kind::job_failed ||
-                    r.kind == log_event_kind::session_failed ||
-                    r.kind == log_event_kind::program_failed;
-  dependencies_.log({good   ? severity::info
-                     : over ? severity::error
-                            : severity::warning,
-                     std::string(core::name(r.kind)), dependencies_.cluster, r.about, r.text});
+  dependencies_.log({history::severity_of(e.kind), std::string(history::name(e.kind)),
+                     dependencies_.cluster, e.about, e.text});
 }
 
 void hub::attach(core::session_id session, session_sink& sink) {
@@ -289,8 +278,8 @@ void hub::deliver(core::effects const& fx) {
     if (auto* sink = sink_of(d.stream)) sink->on_drop(d.value);
   for (auto const& d : fx.drain_requests)
     if (auto* sink = sink_of(d.stream)) sink->on_drain();
-  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message, fx);
-  for (auto const& r : fx.log_events) pass_on(r);
+  for (auto const& d : fx.disconnects) tell_gone(d.stream, false, d.status.message);
+  for (auto const& e : past_.log().said()) pass_on(e);
   if (!fx.value_moves.empty() && dependencies_.move_values)
     dependencies_.move_values(fx.value_moves);
   for (auto const& d : fx.disconnects)

@@ -108,7 +108,7 @@ class hub {
       if (!from.empty())
         if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
-      tell_gone(e.stream, e.clean, e.reason, fx);
+      tell_gone(e.stream, e.clean, e.reason);
     deliver(fx);
   }
 
@@ -308,9 +308,8 @@ class hub {
   }
   void tell(to_sessions const& all, muster::status const& lost);
   void tell_attached(core::welcome const& w);
-  void tell_gone(core::stream_id stream, bool clean, std::string const& reason,
-                 core::effects const& fx);
-  void pass_on(core::log_event const& r);
+  void tell_gone(core::stream_id stream, bool clean, std::string const& reason);
+  void pass_on(history::log_event const& e);
   /// The worker is gone: nobody waits for its answers about ranks.
   void forget_questions(core::stream_id stream) {
     rank_logs_.gone(stream);

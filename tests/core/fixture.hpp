@@ -31,6 +31,8 @@ using namespace std::chrono_literals;
 
 inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
 
+using history::log_event;
+using history::log_event_kind;
 using names = std::vector<std::string>;
 using closures = std::vector<closure_id>;
 using notices = std::vector<notice_kind>;
@@ -156,6 +158,8 @@ class cluster {
   task_view task(std::int64_t index) const { return core.task("worker", index).value(); }
   job_view job(session_id s) const { return core.job(s).value(); }
   explanation why(closure_id c) const { return core.explain(c, now_).value(); }
+  /// Log events of the last step.
+  std::vector<log_event> const& said() const { return past.log().said(); }
   core::witness const& watch() const { return witness_; }
 
  private:

@@ -38,8 +38,8 @@ void world::apply(core::event e) {
   note("event " + std::to_string(e.index()));
   witness_.before(e);
   auto const fx = step(std::move(e));
-  fold(fx);
   listen(fx);
+  fold(fx);
   if (auto const broken = witness_.after(fx); !broken.empty())
     throw violation("step " + std::to_string(steps_) + ": " + broken);
   if (steps_ % check_every == 0) check_invariants();
@@ -101,12 +101,9 @@ void world::check_exclusive_ones(core::effects const& fx) {
 
 // No view lists them: they belong to no session.
 void world::learn_what_runs_again(core::effects const& fx) {
-  for (auto const& r : fx.log_events) {
-    constexpr std::string_view before = "runs again as cl_";
-    if (auto const at = r.text.find(before); at != std::string::npos)
-      again_.push_back(
-          core::closure_id{std::stoull(r.text.substr(at + before.size()), nullptr, 16)});
-  }
+  for (auto const& i : fx.changes.incidents)
+    if (auto const* again = std::get_if<core::incidents::closure_runs_again>(&i))
+      again_.push_back(again->by);
 }
 
 bool world::needed_again(core::per_worker_id v) const {
@@ -140,7 +137,7 @@ void world::fold(core::effects const& fx) {
     if (o.failure) fold(static_cast<std::uint64_t>(o.failure->kind)), fold(o.failure->attempt);
   }
   for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
-  for (auto const& m : fx.log_events) fold(static_cast<std::uint64_t>(m.kind));
+  for (auto const& m : past_->log().said()) fold(static_cast<std::uint64_t>(m.kind));
   for (auto const& v : fx.value_moves)
     fold(raw(v.closure)), fold(static_cast<std::uint64_t>(v.kind));
   for (auto const& r : fx.replies)

@@ -15,6 +15,7 @@
 
 #include "server/core/api/attempt_outcome.hpp"
 #include "server/core/api/ids.hpp"
+#include "server/core/api/incidents.hpp"
 #include "server/core/api/model.hpp"
 #include "server/core/api/phase.hpp"
 #include "server/core/api/programs.hpp"
@@ -252,6 +253,7 @@ struct changes {
   std::vector<session_released> sessions_released;
   std::vector<session_id> let_go;  ///< were durable: nothing of them outlives the process any more
   std::vector<program_changed> programs;
+  std::vector<incident> incidents;
 
   void clear();
   bool operator==(changes const&) const = default;

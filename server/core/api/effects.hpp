@@ -125,15 +125,6 @@ struct session_notice {
   bool operator==(session_notice const&) const = default;
 };
 
-/// Something that people should learn of: a line in the log and in the feed of events.
-struct log_event {
-  log_event_kind kind{};
-  std::string about;  // "worker:3", "ps:1"
-  std::string text;
-
-  bool operator==(log_event const&) const = default;
-};
-
 /// Move a value out of memory, back, or off the disk. In order: what is asked of one value later is
 /// done later. `write` and `read` are each answered by one values_moved.
 struct value_move {
@@ -216,7 +207,6 @@ struct effects {
   std::vector<outcome> outcomes;
   std::vector<session_notice> notices;
   std::vector<session_id> released;  // sessions that were forgotten, with all they had
-  std::vector<log_event> log_events;
   std::vector<value_move> value_moves;
   // To be written down before anybody hears of the replies, and of programs before orders about
   // ranks leave, but for leases.

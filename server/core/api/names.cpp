@@ -45,14 +45,6 @@ std::string_view name(job_state s) {
   return named<job_state::cancelled>(names, s);
 }
 
-std::string_view name(log_event_kind k) {
-  static constexpr std::string_view names[] = {
-      "worker_away",     "worker_returned", "worker_lost",   "worker_given_up", "task_cordoned",
-      "task_uncordoned", "dependency_lost", "closure_alone", "no_progress",     "spill_failed",
-      "values_dropped",  "job_failed",      "session_failed", "program_failed"};
-  return named<log_event_kind::program_failed>(names, k);
-}
-
 std::string_view name(attempt_end e) {
   static constexpr std::string_view names[] = {
       "RUNNING",          "SUCCEEDED",  "FAILED",       "CANCELLED",       "WORKER_LOST",
@@ -119,7 +111,6 @@ void effects::clear() {
   outcomes.clear();
   notices.clear();
   released.clear();
-  log_events.clear();
   value_moves.clear();
   facts.clear();
   program_facts.clear();
@@ -136,7 +127,7 @@ void changes::clear() {
   };
   empty(functions, places, workers, tasks, names, sessions, created, moved, attempts, ended,
         failures, values, values_read, queue_waits, value_waits, released, per_worker, components,
-        sessions_released, let_go, programs);
+        sessions_released, let_go, programs, incidents);
 }
 
 }  // namespace muster::core

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/core/api/attempt_outcome.hpp"
+#include "server/core/api/incidents.hpp"
 #include "server/core/api/model.hpp"
 
 namespace muster::core {
@@ -181,13 +182,6 @@ struct function_view {
 struct shown_function_view {
   std::string name;
   std::uint64_t waiting = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-};
-
-struct stalled_closure {
-  closure_id closure{};
-  std::string function;
-  std::string worker;
-  time_point since{};
 };
 
 /// One that has lost worker after worker, and has not ended.

@@ -68,30 +68,12 @@ enum class on_error : std::uint8_t {
   continue_all,  ///< every closure runs
 };
 
-enum class log_event_kind : std::uint8_t {
-  worker_away,      ///< its connection broke; what it may be running is kept for a while
-  worker_returned,  ///< the same incarnation came back in time
-  worker_lost,      ///< one that was away did not come back
-  worker_given_up,  ///< lost for longer than recovery_timeout
-  task_cordoned,    ///< an operator wants nothing new to go there
-  task_uncordoned,
-  dependency_lost,    ///< a function says that something it relies on is gone
-  closure_exclusive,  ///< a closure has lost worker after worker; from now on it runs alone
-  no_progress,        ///< nothing has finished for as long as the watchdog waits
-  spill_failed,       ///< values cannot be written to, or read from, --spill-dir
-  values_dropped,     ///< values were released to stay within a limit
-  job_failed,         ///< a job has ended FAILED
-  session_failed,     ///< an error has ended a generation of a client program's session
-  program_failed,     ///< for good
-};
-
 std::string_view name(closure_state);   // "QUEUED"
 std::string_view name(value_state);     // "NOT_READY"
 std::string_view name(failure_kind);    // "WORKER_LOST"
 std::string_view name(task_state);      // "CONNECTED"
 std::string_view name(job_state);       // "RUNNING"
 std::string_view name(on_error);        // "fail_fast", "continue"
-std::string_view name(log_event_kind);  // "worker_away"
 std::string_view name(release_reason);  // "session_values"
 
 struct failure {

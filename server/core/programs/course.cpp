@@ -119,8 +119,7 @@ void course::finish(program& p, program_state s, time_point now, program_end las
   if (p.deadline != never) deadlines_.clear(p.deadline, program_alarm::deadline, raw(p.id));
   if (s == program_state::succeeded) p.cause = {};
   enter(p, s, last);
-  if (s == program_state::failed)
-    out_.failures.push_back({text(p.id), "'" + p.spec->name + "' failed: " + p.cause->text});
+  if (s == program_state::failed) out_.failures.push_back({p.id, p.spec->name, p.cause->text});
   std::vector<program_id> gone;
   table_.finished(p, gone);
   for (auto const id : gone) out_.changes.push_back({.program = id, .gone = true});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/core/api/incidents.hpp"
 #include "server/core/api/ranks.hpp"
 
 namespace muster::core::programs {
@@ -14,10 +15,7 @@ struct output {
   std::vector<rank_orders> orders;  // one for each worker at most
   std::vector<program_changed> changes;
   std::vector<rank_name> dead;  // ranks that are known to be, since this step
-  struct news {
-    std::string about, text;
-  };
-  std::vector<news> failures;  // for people
+  std::vector<incidents::program_failed> failures;
 
   /// REQUIRES: there is such a stream.
   rank_orders& to(stream_id stream) {

@@ -63,6 +63,7 @@ struct step_frame {
   std::vector<std::pair<closure_id, failure>>
       failed_inputs;  // closures that lack an input for good
 
+  void tell(incident i) { fx.changes.incidents.push_back(std::move(i)); }
   void answer(call_id call, status s, decltype(reply::body) body = {}) {
     if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});
   }

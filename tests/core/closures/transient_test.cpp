@@ -40,7 +40,7 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::dependency_lost, "ps:1: no answer"}));
   EXPECT_EQ(
-      c.fx().log_events,
+      c.said(),
       (std::vector{log_event{log_event_kind::dependency_lost, "ps:1",
                              "reported by worker:0, 1 of 3 times within 10 min: no answer"}}));
   c.advance(100ms);

@@ -44,7 +44,7 @@ TEST_F(built_again, after_a_second_and_then_it_is_as_any_other) {
   EXPECT_EQ(part(c, v).state, value_state::not_ready);
   EXPECT_EQ(part(c, v).error->message, "ps is away") << "why it is built again";
   EXPECT_EQ(
-      c.fx().log_events,
+      c.said(),
       (std::vector{log_event{log_event_kind::dependency_lost, "ps:0",
                              "reported by worker:0, 1 of 3 times within 10 min: ps is away"}}));
   c.advance(999ms);

@@ -2,7 +2,6 @@
 // be saved.
 #include <gtest/gtest.h>
 
-#include "server/core/policies/log_event_pace.hpp"
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/policies/watchdog.hpp"
 
@@ -44,18 +43,6 @@ TEST(watchdog_state, speaks_at_least_once_an_hour_and_starts_over_with_progress)
   slow.observe(true, t0);
   slow.on_alarm(true, slow.due());
   EXPECT_EQ(slow.due(), t0 + 4h);
-}
-
-TEST(log_event_pace, says_some_a_minute_and_counts_the_others) {
-  log_event_pace p;
-  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
-  EXPECT_EQ(p.take_left_out(), 0u);
-  EXPECT_FALSE(p.may_say(t0 + 59s));
-  EXPECT_FALSE(p.may_say(t0 + 59s));
-  EXPECT_TRUE(p.may_say(t0 + 60s));
-  EXPECT_EQ(p.take_left_out(), 2u);
-  EXPECT_EQ(p.take_left_out(), 0u);
-  EXPECT_EQ(p.invalid(), "");
 }
 
 failure lost(std::vector<std::string> names) {

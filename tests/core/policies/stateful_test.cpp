@@ -65,7 +65,7 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
   EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
   EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
   EXPECT_EQ(
-      c.fx().log_events.back(),
+      c.said().back(),
       (log_event{log_event_kind::dependency_lost, "ps:0",
                  "its state is lost (another incarnation took its place); 1 session that relied "
                  "on it ended"}));

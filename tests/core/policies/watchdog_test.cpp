@@ -15,7 +15,7 @@ struct watchdog : testing::Test {
     std::vector<std::string> all;
     for (auto const end = c.now() + d; c.now() < end;) {
       c.advance(500ms);
-      for (auto const& r : c.fx().log_events)
+      for (auto const& r : c.said())
         if (r.kind == log_event_kind::no_progress) all.push_back(r.text);
       for (auto const s : c.watch().streams()) c.alive(s);
     }

@@ -104,15 +104,15 @@ TEST_F(exclusive, silence_good_byes_and_unknown_functions_count_for_nothing) {
 TEST_F(exclusive, it_is_said_once_that_it_begins) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
   kill(1);
   EXPECT_EQ(
-      c.fx().log_events,
+      c.said(),
       (std::vector{log_event{log_event_kind::closure_exclusive, text(job[0]),
                              "f has lost 3 workers, the last was worker:9; from now on it runs "
                              "alone on its worker"}}));
   kill(1);
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
 }
 
 TEST_F(exclusive, a_job_that_bears_more_losses_still_ends_at_its_limit) {

@@ -99,7 +99,7 @@ TEST_F(given_up, what_can_only_run_there_fails) {
       error->message,
       "it can only run on worker:3, which has been lost for 1800 s and is given up (kernel panic)");
   EXPECT_TRUE(c.task(3).given_up);
-  EXPECT_EQ(c.fx().log_events.at(0).kind, log_event_kind::worker_given_up);
+  EXPECT_EQ(c.said().at(0).kind, log_event_kind::worker_given_up);
 }
 
 TEST_F(given_up, not_if_it_comes_back) {

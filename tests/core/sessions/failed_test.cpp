@@ -1,7 +1,6 @@
 // People learn that a job, or what a session was doing, has failed: one log event each, and not
 // thousands.
 #include "server/core/api/id_text.hpp"
-#include "server/core/policies/log_event_pace.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -19,10 +18,10 @@ TEST(failed, a_job_says_so_once_when_it_has_ended) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f", "f"}, named(fail_fast()));
   c.fail(w, job[0], "first");
-  EXPECT_TRUE(c.fx().log_events.empty()) << "one of it still runs";
+  EXPECT_TRUE(c.said().empty()) << "one of it still runs";
   c.fail(w, job[1], "stopped", failure_kind::cancelled);
-  EXPECT_EQ(c.fx().log_events, (log_events{{log_event_kind::job_failed, "job_0000000000000001",
-                                            "train failed: first (1 of 3 closures failed)"}}));
+  EXPECT_EQ(c.said(), (log_events{{log_event_kind::job_failed, "job_0000000000000001",
+                                   "train failed: first (1 of 3 closures failed)"}}));
 }
 
 TEST(failed, one_that_goes_on_tells_its_first_error_and_how_many_failed) {
@@ -32,10 +31,10 @@ TEST(failed, one_that_goes_on_tells_its_first_error_and_how_many_failed) {
   auto bad = c.bad(w, job[1], std::string(300, 'x'));
   bad.failure.type = "ValueError";
   c.answer(w, {bad});
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
   c.fail(w, job[0], "second");
-  ASSERT_EQ(c.fx().log_events.size(), 1u);
-  EXPECT_EQ(c.fx().log_events[0].text,
+  ASSERT_EQ(c.said().size(), 1u);
+  EXPECT_EQ(c.said()[0].text,
             "failed: ValueError: " + std::string(188, 'x') + "… (2 of 2 closures failed)");
 }
 
@@ -46,8 +45,7 @@ TEST(failed, a_text_is_not_cut_inside_a_character) {
   std::string euros = "x";
   while (euros.size() < 300) euros += "€";
   c.fail(w, job[0], euros);
-  EXPECT_EQ(c.fx().log_events.at(0).text,
-            "failed: " + euros.substr(0, 199) + "… (1 of 1 closures failed)");
+  EXPECT_EQ(c.said().at(0).text, "failed: " + euros.substr(0, 199) + "… (1 of 1 closures failed)");
 }
 
 TEST(failed, a_deadline_is_a_failure_without_failed_closures) {
@@ -56,9 +54,9 @@ TEST(failed, a_deadline_is_a_failure_without_failed_closures) {
   s.deadline = 1s;
   c.open({"f"}, s);
   c.advance(1s);
-  ASSERT_EQ(c.fx().log_events.size(), 1u);
-  EXPECT_EQ(c.fx().log_events[0].kind, log_event_kind::job_failed);
-  EXPECT_EQ(c.fx().log_events[0].text,
+  ASSERT_EQ(c.said().size(), 1u);
+  EXPECT_EQ(c.said()[0].kind, log_event_kind::job_failed);
+  EXPECT_EQ(c.said()[0].text,
             "failed: the deadline of 1000 ms passed with 1 closures waiting and 0 running");
 }
 
@@ -67,12 +65,12 @@ TEST(failed, success_and_cancel_are_no_failures) {
   auto const w = c.attach();
   auto const good = c.open({"f"});
   c.succeed(w, good[0]);
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
   auto const job = c.open({"f", "f"});
   c.ask(cancel_session{{}, job.id});
   c.fail(w, job[0], "stopped", failure_kind::cancelled);
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
 }
 
 TEST(failed, a_session_says_so_when_an_error_ends_what_it_was_doing) {
@@ -83,7 +81,7 @@ TEST(failed, a_session_says_so_when_an_error_ends_what_it_was_doing) {
     for (int generation = 0; generation < 2; ++generation) {
       c.schedule(s, {"f", "f"});
       c.fail(w, c.held(w).at(0), "broken");
-      EXPECT_EQ(c.fx().log_events,
+      EXPECT_EQ(c.said(),
                 (log_events{{log_event_kind::session_failed, text(s), "train failed: broken"}}));
     }
   }
@@ -95,7 +93,7 @@ TEST(failed, of_a_session_that_goes_on_only_the_outcomes_tell) {
   auto const s = c.stream(continue_all());
   c.schedule(s, {"f"});
   c.fail(w, c.held(w).at(0), "broken");
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
 }
 
 TEST(failed, of_very_many_the_first_of_each_minute_are_told_and_the_others_counted) {
@@ -104,9 +102,10 @@ TEST(failed, of_very_many_the_first_of_each_minute_are_told_and_the_others_count
   auto const fail_one = [&] {
     auto const job = c.open({"f"});
     c.fail(w, job[0], "broken");
-    return c.fx().log_events;
+    return c.said();
   };
-  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_EQ(fail_one().size(), 1u);
+  for (std::uint32_t i = 0; i < history::log_event_pace::singly; ++i)
+    EXPECT_EQ(fail_one().size(), 1u);
   for (int i = 0; i < 7; ++i) EXPECT_TRUE(fail_one().empty());
   for (int i = 0; i < 12; ++i) c.advance(5s), c.alive(w);
   auto const said = fail_one();

@@ -161,8 +161,8 @@ TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
   auto const a = on_disk();
   c.park(await_value{{}, a, c.now() + 5s});
   unreadable(a);
-  EXPECT_EQ(c.fx().log_events.at(0).kind, log_event_kind::spill_failed);
-  EXPECT_EQ(c.fx().log_events.at(0).text, "checksum does not match");
+  EXPECT_EQ(c.said().at(0).kind, log_event_kind::spill_failed);
+  EXPECT_EQ(c.said().at(0).text, "checksum does not match");
   EXPECT_EQ(view(a).released,
             "the value of " + text(a) +
                 " was released 0 s ago: it could not be read back from --spill-dir; the log says "
@@ -176,9 +176,9 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   auto const a = finished();
   auto const b = finished();
   written(a, false);
-  ASSERT_EQ(c.fx().log_events.size(), 1u);
-  EXPECT_EQ(c.fx().log_events[0].kind, log_event_kind::spill_failed);
-  EXPECT_EQ(c.fx().log_events[0].text,
+  ASSERT_EQ(c.said().size(), 1u);
+  EXPECT_EQ(c.said()[0].kind, log_event_kind::spill_failed);
+  EXPECT_EQ(c.said()[0].text,
             "no space left; values stay in memory up to --value-bytes-max, beyond it the oldest "
             "are dropped");
   finished();

@@ -18,7 +18,7 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   auto const job = c.open({"f", "f"});
   EXPECT_EQ(c.status_of(cordon()), status{});
   EXPECT_EQ(
-      c.fx().log_events,
+      c.said(),
       (std::vector{log_event{log_event_kind::task_cordoned, "worker:0",
                              "was cordoned: nothing new goes there until it is uncordoned"}}));
   EXPECT_TRUE(c.task(0).cordoned);
@@ -29,7 +29,7 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
   EXPECT_EQ(c.status_of(uncordon()), status{});
   EXPECT_EQ(
-      c.fx().log_events,
+      c.said(),
       (std::vector{log_event{log_event_kind::task_uncordoned, "worker:0", "was uncordoned"}}));
   EXPECT_EQ(c.held(w), closures{job[1]});
   EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 0u);
@@ -39,10 +39,10 @@ TEST(cordon, again_says_nothing) {
   cluster c;
   c.attach();
   c.status_of(uncordon());
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
   c.status_of(cordon());
   c.status_of(cordon());
-  EXPECT_TRUE(c.fx().log_events.empty());
+  EXPECT_TRUE(c.said().empty());
 }
 
 TEST(cordon, of_an_unknown_task_is_refused) {

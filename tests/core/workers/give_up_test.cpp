@@ -69,7 +69,7 @@ TEST_F(giving_up, reaches_a_closure_that_waits_for_its_start) {
   auto const job = c.open_with({only_on(3, later)});
   c.advance(30min);
   EXPECT_EQ(error(job[0]).kind, failure_kind::worker_lost);
-  EXPECT_EQ(c.fx().log_events.at(0).text,
+  EXPECT_EQ(c.said().at(0).text,
             "has been lost for 1800 s and is given up (kernel panic); 1 closures waited for it");
 }
 

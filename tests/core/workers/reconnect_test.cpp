@@ -42,7 +42,7 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_TRUE(t.away);
   EXPECT_EQ(t.error, "reset");
   EXPECT_EQ(t.running, 2u);
-  EXPECT_EQ(c.fx().log_events,
+  EXPECT_EQ(c.said(),
             (std::vector{log_event{log_event_kind::worker_away, "worker:0",
                                    "reset; 2 closures that it may be running wait for it"}}));
   auto const why = c.why(job[0]);
@@ -131,7 +131,7 @@ TEST_F(reconnect, a_closure_waits_for_a_quarter_of_the_time_it_has_run) {
   c.advance(1s);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.task(0).state, task_state::error);
-  EXPECT_EQ(c.fx().log_events,
+  EXPECT_EQ(c.said(),
             (std::vector{log_event{log_event_kind::worker_lost, "worker:0", "connection lost"}}));
 }
 
@@ -149,7 +149,7 @@ TEST_F(reconnect, and_never_longer_than_the_grace) {
 TEST_F(reconnect, a_worker_that_held_nothing_is_lost_at_once) {
   c.cut(w);
   EXPECT_EQ(c.task(0).state, task_state::error);
-  EXPECT_TRUE(c.fx().log_events.empty()) << "who said that it is gone tells of it";
+  EXPECT_TRUE(c.said().empty()) << "who said that it is gone tells of it";
 }
 
 TEST_F(reconnect, without_a_grace_it_is_lost_at_once) {
@@ -278,7 +278,7 @@ TEST_F(reconnect, silence_counts_from_the_last_sign_of_life) {
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_TRUE(c.fx().disconnects.empty()) << "there is no stream to end";
   EXPECT_EQ(c.task(0).error, "worker:0 was silent for 15000 ms");
-  EXPECT_EQ(c.fx().log_events.at(0).kind, log_event_kind::worker_lost);
+  EXPECT_EQ(c.said().at(0).kind, log_event_kind::worker_lost);
 }
 
 TEST_F(reconnect, fewer_credits_than_before_keep_the_oldest_out) {

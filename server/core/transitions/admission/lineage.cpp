@@ -65,9 +65,9 @@ value_store::rebuilding* admission::run_again(slot c) {
   slot const b = create(core_.rebuilders, spec);
   again.by = core_.closures.id_of(b);
   life_.remember_attempt(c, {attempt_end::value_lost, {}, again.by});
-  core_.step.fx.log_events.push_back(
-      {log_event_kind::values_dropped, text(id),
-       texts_.unknown_value(id).message + "; it is needed and runs again as " + text(again.by)});
+  auto const note = core_.values.note_of(id);
+  core_.step.tell(
+      incidents::closure_runs_again{id, again.by, note->why, core_.step.now - note->at});
   if (!spec.extras) return &again;
   auto const outer = std::exchange(rebuild_depth_, again.depth);
   auto why = take_extras(b, std::move(spec.extras), {});
@@ -97,7 +97,7 @@ void admission::read_back(value_moved& m) {
   if (m.ok) {
     core_.step.fx.changes.values_read.push_back(m.closure);
   } else {
-    core_.step.fx.log_events.push_back({log_event_kind::spill_failed, text(m.closure), m.error});
+    core_.step.tell(incidents::value_unreadable{m.closure, m.error});
     if (!reading->orphan) keeping_.drop_value(c, release_reason::unreadable);
     if (!reading->orphan && reading->repeat == session_id{})
       if (auto* again = run_again(c)) {

@@ -203,11 +203,7 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
     ++ended;
     fail_session(s, std::move(error), lost, true);
   }
-  if (ended > 0)
-    core_.step.fx.log_events.push_back(
-        {log_event_kind::dependency_lost, name,
-         "its state is lost (" + why + "); " + std::to_string(ended) +
-             (ended == 1 ? " session" : " sessions") + " that relied on it ended"});
+  if (ended > 0) core_.step.tell(incidents::state_lost{name, why, ended});
 }
 
 void lifecycle::cancel(slot c, std::string_view why) {

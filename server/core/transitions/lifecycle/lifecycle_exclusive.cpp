@@ -13,10 +13,7 @@ void lifecycle::count_lost_worker(slot c, std::string const& worker) {
   auto const id = core_.closures.id_of(c);
   core_.scheduler.exclusives.add(id, core_.step.now);
   auto const& called = core_.book.functions[r.function].name;
-  core_.step.fx.log_events.push_back({log_event_kind::closure_exclusive, text(id),
-                                      called + " has lost " + std::to_string(d.workers_lost) +
-                                          " workers, the last was " + worker +
-                                          "; from now on it runs alone on its worker"});
+  core_.step.tell(incidents::closure_exclusive{id, called, d.workers_lost, worker});
   if (auto const& s = core_.sessions.of(r.owner); s.traits().generations)
     core_.step.fx.notices.push_back(
         {s.id,

@@ -6,6 +6,7 @@
 
 #include "base/check.hpp"
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
+#include "server/core/words/reason_words.hpp"
 
 namespace muster::core {
 
@@ -59,9 +60,7 @@ void lifecycle::tell_gangs() {
 
 // What is said of a task that is given up.
 std::string lifecycle::absence(task_row const& t) const {
-  auto const away = std::chrono::duration_cast<std::chrono::seconds>(core_.step.now - t.since);
-  return "has been " + std::string(t.lost_since == never ? "gone" : "lost") + " for " +
-         std::to_string(away.count()) + " s and is given up (" + t.error + ")";
+  return core::absence(t.lost_since != never, core_.step.now - t.since, t.error);
 }
 
 std::optional<failure> lifecycle::unsatisfiable(requirement const& r) const {

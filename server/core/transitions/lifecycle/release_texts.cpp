@@ -7,16 +7,9 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/core/words/reason_words.hpp"
 
 namespace muster::core {
-
-namespace {
-
-std::string in_seconds(duration d) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(d).count()) + " s";
-}
-
-}  // namespace
 
 status release_texts::unknown_per_worker(per_worker_id id) const {
   return {code::not_found, core_.builds.was(id) ? text(id) + std::string(core_.builds.whereabouts())
@@ -24,40 +17,7 @@ status release_texts::unknown_per_worker(per_worker_id id) const {
 }
 
 std::string release_texts::when_and_why(release_note const& n) const {
-  auto const bytes = [](std::uint64_t b) { return std::to_string(b) + " bytes"; };
-  auto const why = [&]() -> std::string {
-    switch (n.why) {
-      case release_reason::client:
-        return "its client released it, or took it as it came";
-      case release_reason::session_end:
-        return "its session has ended";
-      case release_reason::job_deleted:
-        return "its job was deleted";
-      case release_reason::jobs:
-        return "more jobs than --jobs-kept (" +
-               std::to_string(core_.step.config.finished_jobs_max) + ") have finished since";
-      case release_reason::bytes:
-        return "values took more memory than --value-bytes-max (" +
-               bytes(core_.step.config.value_bytes_max) +
-               (core_.step.config.spill ? "), and --spill-dir did not take them"
-                                        : "); --spill-dir would have kept it");
-      case release_reason::age:
-        return "it was older than --value-age (" + in_seconds(core_.step.config.value_age) + ")";
-      case release_reason::session_values:
-        return "its session held more values than --session-values-max (" +
-               std::to_string(core_.step.config.session_values_max) + ")";
-      case release_reason::session_bytes:
-        return "its session's values took more than --session-value-bytes-max (" +
-               bytes(core_.step.config.session_value_bytes_max) + ")";
-      case release_reason::spill_bytes:
-        return "values on the disk took more than --spill-bytes-max (" +
-               bytes(core_.step.config.spill_bytes_max) + ")";
-      case release_reason::unreadable:
-        return "it could not be read back from --spill-dir; the log says why";
-    }
-    return "?";
-  };
-  return in_seconds(core_.step.now - n.at) + " ago: " + why();
+  return core::when_and_why(n.why, core_.step.now - n.at, core_.step.config);
 }
 
 std::string release_texts::released_text(closure_id id) const {

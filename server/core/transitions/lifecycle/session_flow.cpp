@@ -7,19 +7,8 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "base/utf8.hpp"
 
 namespace muster::core {
-
-namespace {
-
-std::string brief(failure const& f) {
-  constexpr std::size_t most = 200;
-  auto text = f.type.empty() ? f.message : f.type + ": " + f.message;
-  return text.size() <= most ? text : text.substr(0, border_at(text, most)) + "…";
-}
-
-}  // namespace
 
 void session_flow::renew_lease(session& s, time_point until) {
   if (s.closed) return;
@@ -64,17 +53,10 @@ void session_flow::on_free_place() {
 }
 
 void session_flow::tell_failed(session const& s) {
-  if (!failures_said_.may_say(core_.step.now)) return;
-  auto said = s.spec.name.empty() ? "failed: " : s.spec.name + " failed: ";
-  said += brief(*s.first_error);
-  if (auto const& counts = of(s).counts; !s.traits().generations && counts.failed > 0)
-    said += " (" + std::to_string(counts.failed) + " of " + std::to_string(counts.total()) +
-            " closures failed)";
-  if (auto const more = failures_said_.take_left_out(); more > 0)
-    said += "; " + std::to_string(more) + " more failed before it and are not told";
-  core_.step.fx.log_events.push_back(
-      {!s.traits().generations ? log_event_kind::job_failed : log_event_kind::session_failed,
-       text(s.id), std::move(said)});
+  bool const job = !s.traits().generations;
+  auto const& counts = of(s).counts;
+  core_.step.tell(incidents::session_failed{s.id, job, s.spec.name, s.first_error->type,
+                                            s.first_error->message, counts.failed, counts.total()});
 }
 
 }  // namespace muster::core

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "server/core/policies/log_event_pace.hpp"
 #include "server/core/state/engine_state.hpp"
 
 namespace muster::core {
@@ -34,8 +33,7 @@ class session_flow {
   void relieve(session& s);
   /// A closure was forgotten.
   void on_free_place();
-  /// The job, or this generation of the session, has ended with its first error: a log event,
-  /// within what log_event_pace allows.
+  /// The job, or this generation of the session, has ended with its first error.
   void tell_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
@@ -47,12 +45,8 @@ class session_flow {
     return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
   }
 
-  /// Empty when all is in order.
-  std::string invalid() const { return failures_said_.invalid(); }
-
  private:
   engine_state& core_;
-  log_event_pace failures_said_;
 };
 
 }  // namespace muster::core

@@ -10,10 +10,6 @@
 
 namespace muster::core {
 
-namespace {
-constexpr duration log_event_pause = std::chrono::minutes(1);
-}  // namespace
-
 value_reply value_keeping::value_of(slot c) const {
   auto const& r = core_.closures[c];
   value_reply v;
@@ -69,12 +65,6 @@ void value_keeping::keep_value(slot c) {
 
 void value_keeping::drop_value(slot c, release_reason why) {
   core_.values.drop(c, why, core_.step.now);
-  if (core_.step.now < dropped_told_at_) return;
-  dropped_told_at_ = core_.step.now + log_event_pause;
-  core_.step.fx.log_events.push_back(
-      {log_event_kind::values_dropped, "values",
-       texts_.released_text(core_.closures.id_of(c)) +
-           "; more of them within the next minute go without a line"});
 }
 
 void value_keeping::limit_values(session& s) {
@@ -96,11 +86,7 @@ void value_keeping::do_not_repeat(session& s, closure_id id) {
 
 void value_keeping::written(value_moved& m) {
   auto const done = core_.values.written(m, core_.step.now);
-  if (done.worth_a_line)
-    core_.step.fx.log_events.push_back(
-        {log_event_kind::spill_failed, "values",
-         m.error + "; values stay in memory up to --value-bytes-max, beyond it "
-                   "the oldest are dropped"});
+  if (done.worth_a_line) core_.step.tell(incidents::spill_failed{m.error});
 }
 
 // Those who asked: calls, closures that need it, a client that wants the outcome again.

@@ -37,7 +37,6 @@ class value_keeping {
   engine_state& core_;
   release_texts& texts_;
   session_flow& flow_;
-  time_point dropped_told_at_{};  // no other log event about drops before a minute after
 };
 
 }  // namespace muster::core

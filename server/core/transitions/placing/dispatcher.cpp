@@ -74,20 +74,8 @@ void dispatcher::report_stall() {
   for (auto const& f : core_.book.functions.all()) queued += f.queued;
   auto const running = core_.book.counts().running;
   if (!core_.watchdog.on_alarm(running + queued > 0, core_.step.now)) return;
-  auto const whole_seconds = [](duration d) {
-    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-    return ms < 10'000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
-  };
-  auto text = "nothing finished for " +
-              whole_seconds(core_.step.now - core_.watchdog.quiet_since()) + ": " +
-              std::to_string(running) + " closures run, " + std::to_string(queued) + " are queued";
-  char const* before = "; the oldest: ";
-  for (auto const& c : oldest_running()) {
-    text += before + core::text(c.closure) + " (" + c.function + ") on " + c.worker + " for " +
-            whole_seconds(core_.step.now - c.since);
-    before = ", ";
-  }
-  core_.step.fx.log_events.push_back({log_event_kind::no_progress, "closures", std::move(text)});
+  core_.step.tell(incidents::no_progress{core_.step.now - core_.watchdog.quiet_since(), running,
+                                         queued, oldest_running()});
 }
 
 bool dispatcher::start_gang(std::uint64_t id) {

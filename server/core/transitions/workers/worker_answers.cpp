@@ -78,10 +78,9 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   for (auto const& [name, times] : verdict.counts) {
     names = list(std::move(names), name);
     if (owner) core_.stateful.use(owner->number, name);
-    core_.step.fx.log_events.push_back({log_event_kind::dependency_lost, name,
-                                        "reported by " + by + ", " + std::to_string(times) +
-                                            " of " + std::to_string(limit) + " times within " +
-                                            window + ": " + f.message});
+    core_.step.tell(incidents::dependency_reported{name, by, static_cast<std::uint32_t>(times),
+                                                   static_cast<std::uint32_t>(limit),
+                                                   core_.step.config.transient_window, f.message});
   }
   if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
   if (verdict.fatal.empty())

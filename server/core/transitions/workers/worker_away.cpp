@@ -33,9 +33,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
     life_.requeue(w, at.prefetched.back, false, {attempt_end::connection_broke, why});
   t.error = std::move(why);
   core_.registry.tasks.away(core_.step.now, t);
-  core_.step.fx.log_events.push_back({log_event_kind::worker_away, t.name(),
-                                      t.error + "; " + std::to_string(at.running.size) +
-                                          " closures that it may be running wait for it"});
+  core_.step.tell(incidents::worker_away{t.name(), t.error, at.running.size});
   stop_waiting(w);
 }
 
@@ -52,7 +50,7 @@ void worker_events::stop_waiting(worker& w) {
     return core_.step.alarms.set(w.alarm, alarm_kind::worker_return, raw(w.stream));
   }
   auto& t = *w.task;
-  core_.step.fx.log_events.push_back({log_event_kind::worker_lost, t.name(), t.error});
+  core_.step.tell(incidents::worker_lost{t.name(), t.error});
   lose(w, task_state::error, t.error);
 }
 

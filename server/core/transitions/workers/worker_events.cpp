@@ -159,10 +159,7 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   ++t.reconnects;
   if (w.draining) core_.step.fx.drain_requests.push_back({w.stream});
   if (t.cordoned || core_.scheduler.of(w.number).yielded > 0) retract_prefetched(w);
-  core_.step.fx.log_events.push_back({log_event_kind::worker_returned, t.name(),
-                                      "came back after its connection broke: goes on with " +
-                                          std::to_string(kept.size()) + " of " +
-                                          std::to_string(had) + " closures"});
+  core_.step.tell(incidents::worker_returned{t.name(), kept.size(), had});
 }
 
 // Another incarnation has the task now; nobody waits for the old one.
@@ -255,7 +252,7 @@ void worker_events::lose_silent(task_row& t) {
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.now - t.last_seen);
   auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
   if (t.worker->away)
-    core_.step.fx.log_events.push_back({log_event_kind::worker_lost, t.name(), why});
+    core_.step.tell(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
   // A host that falls silent has lost its power or its network: nothing that it ran did that.
@@ -315,9 +312,7 @@ void worker_events::cordon(cordon_task const& e) {
                              {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
   if (t->cordoned != e.on) {
     core_.registry.tasks.cordon(*t, e.on);
-    core_.step.fx.log_events.push_back(
-        {e.on ? log_event_kind::task_cordoned : log_event_kind::task_uncordoned, t->name(),
-         e.on ? "was cordoned: nothing new goes there until it is uncordoned" : "was uncordoned"});
+    core_.step.tell(incidents::task_cordoned{t->name(), e.on});
     if (t->worker) reopen(*t->worker);
     if (t->worker && e.on) retract_prefetched(*t->worker);
   }

@@ -59,10 +59,9 @@ void worker_events::give_up(task_row& t) {
       if (unsatisfiable[core_.closures[c].queue])
         core_.step.to_check.push_back(core_.closures.id_of(c));
   }
-  core_.step.fx.log_events.push_back({log_event_kind::worker_given_up, t.name(),
-                                      life_.absence(t) + "; " +
-                                          std::to_string(core_.step.to_check.size() - before) +
-                                          " closures waited for it"});
+  core_.step.tell(incidents::worker_given_up{t.name(), t.lost_since != never,
+                                             core_.step.now - t.since, t.error,
+                                             core_.step.to_check.size() - before});
 }
 
 }  // namespace muster::core

@@ -1,7 +1,7 @@
 // How often log events of one kind are made one by one: what a client can cause by thousands must
 // not push everything else out of the feed. What is left out is counted, for the next one to say.
 //
-// Knows times and a number, nothing else. Owned by the coordinator; engine thread only.
+// Knows times and a number, nothing else. Owned by log_events; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,9 @@
 
 #include "server/core/api/time.hpp"
 
-namespace muster::core {
+namespace muster::history {
+
+using namespace muster::core;  // its times are the core's
 
 class log_event_pace {
  public:
@@ -43,4 +45,4 @@ class log_event_pace {
   std::uint64_t left_out_ = 0;
 };
 
-}  // namespace muster::core
+}  // namespace muster::history

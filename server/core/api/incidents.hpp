@@ -1,0 +1,171 @@
+// What happened that people should learn of and that no other change says whole, as data: listeners
+// decide what is told of it, and in which words. A value that was released to stay within a limit
+// is told by value_moved_to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/core/api/ids.hpp"
+#include "server/core/api/time.hpp"
+#include "server/core/api/vocabulary.hpp"
+
+namespace muster::core {
+
+/// One of the closures that have run for longest.
+struct stalled_closure {
+  closure_id closure{};
+  std::string function;
+  std::string worker;
+  time_point since{};
+
+  bool operator==(stalled_closure const&) const = default;
+};
+
+namespace incidents {
+
+/// Its connection broke; what it may be running is kept for a while.
+struct worker_away {
+  std::string task;  ///< "worker:3"
+  std::string why;
+  std::uint32_t running = 0;
+
+  bool operator==(worker_away const&) const = default;
+};
+
+/// The same incarnation came back in time.
+struct worker_returned {
+  std::string task;
+  std::uint64_t kept = 0;  ///< closures that go on there…
+  std::uint64_t had = 0;   ///< …of those that it had been sent
+
+  bool operator==(worker_returned const&) const = default;
+};
+
+/// One that was away did not come back.
+struct worker_lost {
+  std::string task;
+  std::string why;
+
+  bool operator==(worker_lost const&) const = default;
+};
+
+/// Lost, or gone, for longer than recovery_timeout.
+struct worker_given_up {
+  std::string task;
+  bool lost = true;  ///< else it had said good-bye
+  duration away{};
+  std::string why;
+  std::uint64_t waited = 0;  ///< closures that can only run there
+
+  bool operator==(worker_given_up const&) const = default;
+};
+
+struct task_cordoned {
+  std::string task;
+  bool on = true;
+
+  bool operator==(task_cordoned const&) const = default;
+};
+
+/// A function says that something it relies on is gone.
+struct dependency_reported {
+  std::string name;  ///< "ps:1"
+  std::string by;
+  std::uint32_t times = 0;
+  std::uint32_t limit = 0;
+  duration window{};
+  std::string message;
+
+  bool operator==(dependency_reported const&) const = default;
+};
+
+/// A task that held state is lost, and sessions ended with it.
+struct state_lost {
+  std::string task;
+  std::string why;
+  std::uint64_t sessions = 0;
+
+  bool operator==(state_lost const&) const = default;
+};
+
+/// A closure has lost worker after worker; from now on it runs alone.
+struct closure_exclusive {
+  closure_id closure{};
+  std::string function;
+  std::uint32_t workers_lost = 0;
+  std::string worker;  ///< the last
+
+  bool operator==(closure_exclusive const&) const = default;
+};
+
+/// Nothing has finished for as long as the watchdog waits.
+struct no_progress {
+  duration quiet{};
+  std::uint64_t running = 0;
+  std::uint64_t queued = 0;
+  std::vector<stalled_closure> oldest;
+
+  bool operator==(no_progress const&) const = default;
+};
+
+/// The first value in a while that could not be written to the disk.
+struct spill_failed {
+  std::string error;
+
+  bool operator==(spill_failed const&) const = default;
+};
+
+/// A value could not be read from the disk.
+struct value_unreadable {
+  closure_id closure{};
+  std::string error;
+
+  bool operator==(value_unreadable const&) const = default;
+};
+
+/// Its value was released, and is needed.
+struct closure_runs_again {
+  closure_id closure{};
+  closure_id by{};
+  release_reason why{};
+  duration ago{};
+
+  bool operator==(closure_runs_again const&) const = default;
+};
+
+/// A job has ended FAILED, or an error has ended a generation of a client program's session.
+struct session_failed {
+  session_id session{};
+  bool job = true;
+  std::string name;
+  std::string type;  ///< of the first error, as its message
+  std::string message;
+  std::uint64_t failed = 0;  ///< of a job: closures…
+  std::uint64_t closures = 0;
+
+  bool operator==(session_failed const&) const = default;
+};
+
+/// For good.
+struct program_failed {
+  program_id program{};
+  std::string name;
+  std::string cause;
+
+  bool operator==(program_failed const&) const = default;
+};
+
+}  // namespace incidents
+
+using incident =
+    std::variant<incidents::worker_away, incidents::worker_returned, incidents::worker_lost,
+                 incidents::worker_given_up, incidents::task_cordoned,
+                 incidents::dependency_reported, incidents::state_lost,
+                 incidents::closure_exclusive, incidents::no_progress, incidents::spill_failed,
+                 incidents::value_unreadable, incidents::closure_runs_again,
+                 incidents::session_failed, incidents::program_failed>;
+
+}  // namespace muster::core

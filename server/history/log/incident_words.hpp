@@ -1,0 +1,12 @@
+// Incidents as log events: whom they are about, and the sentence. Pure.
+#pragma once
+
+#include "server/history/log/log_events.hpp"
+
+namespace muster::history {
+
+log_event told(incident const& i, config const& c, time_point now);
+/// The first of them in a while.
+log_event told_dropped(closure_id value, release_reason why, config const& c);
+
+}  // namespace muster::history

@@ -1,0 +1,54 @@
+#include "server/history/log/log_events.hpp"
+
+#include <algorithm>
+
+#include "base/enum_names.hpp"
+#include "server/core/api/id_text.hpp"
+#include "server/history/log/incident_words.hpp"
+
+namespace muster::history {
+
+std::string_view name(log_event_kind k) {
+  static constexpr std::string_view names[] = {
+      "worker_away",     "worker_returned", "worker_lost",    "worker_given_up", "task_cordoned",
+      "task_uncordoned", "dependency_lost", "closure_alone",  "no_progress",     "spill_failed",
+      "values_dropped",  "job_failed",      "session_failed", "program_failed"};
+  return named<log_event_kind::program_failed>(names, k);
+}
+
+coordination::severity severity_of(log_event_kind k) {
+  using coordination::severity;
+  switch (k) {
+    case log_event_kind::worker_returned:
+    case log_event_kind::task_cordoned:
+    case log_event_kind::task_uncordoned:
+      return severity::info;
+    case log_event_kind::job_failed:
+    case log_event_kind::session_failed:
+    case log_event_kind::program_failed:
+      return severity::error;
+    default:
+      return severity::warning;
+  }
+}
+
+void log_events::tell(changes const& c, time_point now) {
+  for (auto const& i : c.incidents) {
+    auto const* failed = std::get_if<incidents::session_failed>(&i);
+    if (failed && !failures_.may_say(now)) continue;
+    said_.push_back(told(i, config_, now));
+    if (auto const more = failed ? failures_.take_left_out() : 0; more > 0)
+      said_.back().text += "; " + std::to_string(more) + " more failed before it and are not told";
+  }
+}
+
+void log_events::tell_drop(changes const& c, time_point now) {
+  auto const dropped = std::find_if(c.values.begin(), c.values.end(), [](value_moved_to const& v) {
+    return v.where == value_place::gone && !v.restored;
+  });
+  if (dropped == c.values.end()) return;
+  drops_told_until_ = now + drops_pause;
+  said_.push_back(told_dropped(dropped->closure, dropped->why, config_));
+}
+
+}  // namespace muster::history

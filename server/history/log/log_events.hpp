@@ -1,0 +1,80 @@
+// Which incidents and released values become log events, and when: a listener of the core's
+// changes. What a client can cause by thousands is told a few times a minute, and the next one
+// counts the others.
+//
+// Owned by the history of a cluster; engine thread only. Limit: what it says of one step is
+// bounded by that step's event, and gone with the next.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/core/api/changes.hpp"
+#include "server/core/api/config.hpp"
+#include "server/core/coordination/api/effects.hpp"
+#include "server/history/log/pace.hpp"
+
+namespace muster::history {
+
+using namespace muster::core;  // what is folded has the core's words
+
+enum class log_event_kind : std::uint8_t {
+  worker_away,
+  worker_returned,
+  worker_lost,
+  worker_given_up,
+  task_cordoned,
+  task_uncordoned,
+  dependency_lost,    ///< a function says so, or a task was lost with its state
+  closure_exclusive,  ///< shown as "closure_alone"
+  no_progress,
+  spill_failed,    ///< values cannot be written to, or read from, --spill-dir
+  values_dropped,  ///< released to stay within a limit, or made again after that
+  job_failed,
+  session_failed,
+  program_failed,
+};
+
+std::string_view name(log_event_kind);  // "worker_away"
+coordination::severity severity_of(log_event_kind);
+
+/// A line for the log and for the feed of events.
+struct log_event {
+  log_event_kind kind{};
+  std::string about;  ///< "worker:3", "ps:1"
+  std::string text;
+
+  bool operator==(log_event const&) const = default;
+};
+
+class log_events {
+ public:
+  /// Between two log events about values that were released to stay within a limit.
+  static constexpr duration drops_pause = std::chrono::minutes(1);
+
+  /// `c` outlives it.
+  explicit log_events(config const& c) : config_(c) {}
+
+  void fold(changes const& c, time_point now) {
+    said_.clear();
+    if (!c.incidents.empty()) tell(c, now);
+    if (!c.values.empty() && now >= drops_told_until_) tell_drop(c, now);
+  }
+  /// Of the last step, in the order in which it happened.
+  std::vector<log_event> const& said() const { return said_; }
+
+  /// Empty when all is in order between two steps; for tests.
+  std::string invalid() const { return failures_.invalid(); }
+
+ private:
+  void tell(changes const& c, time_point now);
+  void tell_drop(changes const& c, time_point now);
+
+  config const& config_;
+  log_event_pace failures_;
+  time_point drops_told_until_{};
+  std::vector<log_event> said_;
+};
+
+}  // namespace muster::history

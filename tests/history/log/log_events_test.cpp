@@ -1,0 +1,124 @@
+// Log events by changes alone: the sentence of each incident, and how often they are told.
+#include "server/history/log/log_events.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::history {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point t0{std::chrono::seconds(100)};
+constexpr closure_id one{1}, two{2};
+
+changes of(std::vector<incident> all) {
+  changes c;
+  c.incidents = std::move(all);
+  return c;
+}
+
+changes dropped(closure_id id, release_reason why, bool restored = false) {
+  changes c;
+  c.values.push_back({id, value_place::gone, why, restored});
+  return c;
+}
+
+struct log_events_cases : testing::Test {
+  config limits;
+  log_events log{limits};
+
+  log_event told(incident i) {
+    log.fold(of({std::move(i)}), t0);
+    EXPECT_EQ(log.said().size(), 1u);
+    return log.said().at(0);
+  }
+};
+
+TEST_F(log_events_cases, workers) {
+  EXPECT_EQ(told(incidents::worker_away{"worker:3", "reset", 2}),
+            (log_event{log_event_kind::worker_away, "worker:3",
+                       "reset; 2 closures that it may be running wait for it"}));
+  EXPECT_EQ(told(incidents::worker_returned{"worker:3", 1, 2}).text,
+            "came back after its connection broke: goes on with 1 of 2 closures");
+  EXPECT_EQ(told(incidents::worker_lost{"worker:3", "reset"}),
+            (log_event{log_event_kind::worker_lost, "worker:3", "reset"}));
+  EXPECT_EQ(told(incidents::worker_given_up{"worker:3", false, 30s, "left", 1}).text,
+            "has been gone for 30 s and is given up (left); 1 closures waited for it");
+  EXPECT_EQ(told(incidents::task_cordoned{"worker:3", false}).kind,
+            log_event_kind::task_uncordoned);
+}
+
+TEST_F(log_events_cases, closures) {
+  EXPECT_EQ(told(incidents::closure_exclusive{one, "f", 3, "worker:9"}),
+            (log_event{log_event_kind::closure_exclusive, "cl_0000000000000001",
+                       "f has lost 3 workers, the last was worker:9; from now on it runs alone on "
+                       "its worker"}));
+  EXPECT_EQ(told(incidents::no_progress{
+                10s, 2, 3, {{one, "f", "worker:0", t0 - 11s}, {two, "g", "worker:1", t0 - 1s}}}),
+            (log_event{log_event_kind::no_progress, "closures",
+                       "nothing finished for 10 s: 2 closures run, 3 are queued; the oldest: "
+                       "cl_0000000000000001 (f) on worker:0 for 11 s, cl_0000000000000002 (g) on "
+                       "worker:1 for 1000 ms"}));
+  EXPECT_EQ(told(incidents::closure_runs_again{one, two, release_reason::bytes, 5s}).text,
+            "the value of cl_0000000000000001 was released 5 s ago: values took more memory than "
+            "--value-bytes-max (" +
+                std::to_string(limits.value_bytes_max) +
+                " bytes); --spill-dir would have kept it; it is needed and runs again as "
+                "cl_0000000000000002");
+  EXPECT_EQ(told(incidents::dependency_reported{"ps:1", "worker:0", 1, 3, 90s, "no answer"}).text,
+            "reported by worker:0, 1 of 3 times within 90 s: no answer");
+}
+
+TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_process) {
+  log.fold(dropped(one, release_reason::age, true), t0);
+  EXPECT_TRUE(log.said().empty());
+  log.fold(dropped(one, release_reason::unreadable), t0);
+  EXPECT_EQ(log.said(),
+            (std::vector{log_event{
+                log_event_kind::values_dropped, "values",
+                "the value of cl_0000000000000001 was released 0 s ago: it could not be read back "
+                "from --spill-dir; the log says why; more of them within the next minute go "
+                "without a line"}}));
+  log.fold(dropped(two, release_reason::unreadable), t0 + 59s);
+  EXPECT_TRUE(log.said().empty());
+  log.fold(dropped(two, release_reason::unreadable), t0 + 60s);
+  EXPECT_EQ(log.said().size(), 1u);
+}
+
+TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_left_out) {
+  incidents::session_failed const failed{session_id{1}, true, "train", "ValueError",
+                                         "broken",      1,    2};
+  auto const many = [&](std::size_t n) { return of(std::vector<incident>(n, failed)); };
+  log.fold(many(log_event_pace::singly + 7), t0);
+  EXPECT_EQ(log.said().size(), log_event_pace::singly);
+  log.fold(many(1), t0 + log_event_pace::period);
+  ASSERT_EQ(log.said().size(), 1u);
+  EXPECT_EQ(log.said()[0].text,
+            "train failed: ValueError: broken (1 of 2 closures failed); 7 more failed before it "
+            "and are not told");
+  log.fold({}, t0);
+  EXPECT_TRUE(log.said().empty());
+  EXPECT_EQ(log.invalid(), "");
+}
+
+TEST_F(log_events_cases, severities) {
+  using coordination::severity;
+  EXPECT_EQ(severity_of(log_event_kind::worker_returned), severity::info);
+  EXPECT_EQ(severity_of(log_event_kind::worker_lost), severity::warning);
+  EXPECT_EQ(severity_of(log_event_kind::program_failed), severity::error);
+}
+
+TEST(log_event_pace, says_some_a_minute_and_counts_the_others) {
+  log_event_pace p;
+  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
+  EXPECT_EQ(p.take_left_out(), 0u);
+  EXPECT_FALSE(p.may_say(t0 + 59s));
+  EXPECT_FALSE(p.may_say(t0 + 59s));
+  EXPECT_TRUE(p.may_say(t0 + 60s));
+  EXPECT_EQ(p.take_left_out(), 2u);
+  EXPECT_EQ(p.take_left_out(), 0u);
+  EXPECT_EQ(p.invalid(), "");
+}
+
+}  // namespace
+}  // namespace muster::history
