@@ -33,7 +33,9 @@ struct closure_look;
 struct closure_groups;
 struct graph_nodes;
 struct value_holder;
-struct worker_hands;  // …here
+struct worker_hands;     // …here
+struct use_task;         // api/objects.hpp
+struct task_state_lost;  // the same
 namespace programs {
 class controller;
 }
@@ -82,6 +84,8 @@ class coordinator {
   effects const& step(time_point now, uploads_seen const& e);
   effects const& step(time_point now, coordination_failed const& e);
   effects const& step(time_point now, rank_reports const& e);
+  effects const& step(time_point now, use_task const& e);
+  effects const& step(time_point now, task_state_lost const& e);
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 

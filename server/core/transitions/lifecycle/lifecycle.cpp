@@ -188,22 +188,24 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
     if (auto const at = core_.stateful.lose(t); at != never)
       core_.step.alarms.clear(at, alarm_kind::state_lost, number);
   auto const name = t.first + ":" + std::to_string(t.second);
-  auto const lost = name + " is lost with its state: " + why;
   std::size_t ended = 0;
-  for (auto const n : users) {
-    auto& s = core_.sessions.of(n);
-    bool const own = s.id == session_id{};  // of the core
-    if (own || s.terminal() || s.closed) continue;
-    core::failure error{
-        failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
-    if (s.stopping) {  // what has an error of its own would have gone on
-      if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
-      continue;
-    }
-    ++ended;
-    fail_session(s, std::move(error), lost, true);
-  }
+  for (auto const n : users) ended += lose_state_of(core_.sessions.of(n), t, why);
   if (ended > 0) core_.step.tell(incidents::state_lost{name, why, ended});
+}
+
+bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
+                              std::string const& why) {
+  bool const own = s.id == session_id{};  // of the core
+  if (own || s.terminal() || s.closed) return false;
+  auto const name = t.first + ":" + std::to_string(t.second);
+  auto const lost = name + " is lost with its state: " + why;
+  core::failure error{failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
+  if (s.stopping) {  // what has an error of its own would have gone on
+    if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
+    return false;
+  }
+  fail_session(s, std::move(error), lost, true);
+  return true;
 }
 
 void lifecycle::cancel(slot c, std::string_view why) {

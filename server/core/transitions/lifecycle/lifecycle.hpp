@@ -58,6 +58,8 @@ class lifecycle {
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
   /// The task's state is lost: the sessions that relied on it end. It is forgotten.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
+  /// Of one session that relied on it. Whether that ended its generation.
+  bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Its session goes in this step, too, and says so for all of them.
   void forget_with_session(slot c, release_reason why);
   void forget(slot c, release_reason why);

@@ -1,0 +1,170 @@
+// Objects on tasks: what callers ask, what their workers are ordered and report, and what readers
+// see of them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/core/api/blob.hpp"
+#include "server/core/api/ids.hpp"
+#include "server/core/api/model.hpp"
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+/// One object (`obj_…`); never used again, so it also says which incarnation of its task has it.
+enum class object_id : std::uint64_t {};
+
+std::string text(object_id id);
+
+/// The session relies on what the task has just now: an event where the task's job is one of
+/// config::stateful_jobs, whose loss the coordinator itself tells.
+struct use_task {
+  session_id session{};
+  std::string job{};
+  std::int64_t index = 0;
+
+  bool operator==(use_task const&) const = default;
+};
+/// An event about a task of another job: what the session relied on is gone with it.
+struct task_state_lost {
+  session_id session{};
+  std::string job{};
+  std::int64_t index = 0;
+  std::string why{};
+
+  bool operator==(task_state_lost const&) const = default;
+};
+
+namespace objects {
+
+/// Who numbers calls: a session by its id, functions of a worker by its incarnation.
+struct caller_id {
+  std::uint64_t number = 0;
+  bool of_worker = false;
+
+  auto operator<=>(caller_id const&) const = default;
+};
+
+inline caller_id caller_of(session_id s) {
+  return {raw(s), false};
+}
+inline caller_id caller_of(incarnation i) {
+  return {raw(i), true};
+}
+
+/// One call: unique while its caller is known.
+struct call_name {
+  caller_id caller{};
+  std::uint64_t number = 0;
+
+  auto operator<=>(call_name const&) const = default;
+};
+
+struct object_spec {
+  std::string name{};        // empty: none
+  std::string class_name{};  // for people
+  std::string job{};
+  std::int64_t index = 0;
+  bool detached = false;  // outlives its session
+  std::uint32_t concurrency = 1;
+  std::string function{};  // that makes it, which its worker has to serve
+  blob args{};
+
+  bool operator==(object_spec const&) const = default;
+};
+
+struct call_spec {
+  std::uint64_t number = 0;
+  object_id object{};
+  std::string method{};
+  blob args{};
+};
+
+/// What is said at each limit stands beside it.
+struct object_limits {
+  std::size_t objects_max = 10'000;  // with those that are lost. More: refused
+  std::size_t lost_max = 1'000;      // that are remembered. More: the oldest is forgotten
+  std::size_t calls_max = 16'384;    // of one caller: not answered, or not taken. More: they fail
+  std::size_t waiting_bytes_max = 256u << 20;  // of arguments and values, all callers. As above
+  std::size_t name_bytes_max = 256;            // of names, classes and methods. More: refused
+  std::size_t args_bytes_max = 32u << 20;      // of one call. As above
+  std::uint32_t concurrency_max = 1'000;       // As above
+  std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
+  duration grace{};  // how long objects wait for their task to come back
+};
+
+enum class object_state : std::uint8_t {
+  pending,   ///< its task is not here yet
+  starting,  ///< it is being made
+  ready,
+  failed,  ///< it could not be made
+  lost,    ///< with its task
+};
+std::string_view name(object_state s);
+
+/// How a call, or the making of an object, has ended.
+struct call_answer {
+  call_name name{};
+  bool ok = true;
+  blob value{};
+  failure why{};  // unless ok
+
+  bool operator==(call_answer const&) const = default;
+};
+
+/// What the worker of an object is to do, in order.
+struct build_order {
+  stream_id stream{};
+  object_id object{};
+
+  bool operator==(build_order const&) const = default;
+};
+struct call_order {
+  stream_id stream{};
+  object_id object{};
+  call_name name{};
+
+  bool operator==(call_order const&) const = default;
+};
+struct drop_order {
+  stream_id stream{};
+  object_id object{};
+
+  bool operator==(drop_order const&) const = default;
+};
+/// The first word on each stream of a worker: it has these and no others.
+struct begin_order {
+  stream_id stream{};
+  std::vector<object_id> kept{};
+
+  bool operator==(begin_order const&) const = default;
+};
+
+/// What one event has led to. Begins come first, then builds, calls, drops; answers are for others.
+struct output {
+  std::vector<begin_order> begins{};
+  std::vector<build_order> builds{};
+  std::vector<call_order> calls{};
+  std::vector<drop_order> drops{};
+  std::vector<call_answer> answers{};
+  std::vector<use_task> uses{};
+  std::vector<task_state_lost> losses{};
+
+  void clear() { *this = {}; }
+};
+
+struct object_view {
+  object_id id{};
+  object_spec spec{};  // without arguments
+  object_state state{};
+  session_id owner{};
+  time_point created{};
+  std::uint64_t calls = 0;    // answered
+  std::uint64_t waiting = 0;  // not answered
+  std::string error{};        // failed, lost
+};
+
+}  // namespace objects
+}  // namespace muster::core

@@ -1,0 +1,61 @@
+// Calls of objects by who has made them: each is taken once, however often it comes, and its answer
+// is kept until its caller has it.
+//
+//   take ──► waits ──answer──► kept ──taken──► forgotten
+//
+// Knows objects by number alone. Owned by object_table; engine thread only. Limits: object_limits.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "server/core/api/objects.hpp"
+
+namespace muster::core::objects {
+
+struct call {
+  object_id object{};
+  std::string method{};
+  blob args{};  // until it is answered: its worker may have to be told again
+  bool answered = false;
+  call_answer answer{};
+  std::vector<call_name> waits_for{};  // whose answers it waits for, while it is executed
+};
+
+class call_table {
+ public:
+  explicit call_table(object_limits const& limits) : limits_(limits) {}
+
+  enum class verdict : std::uint8_t {
+    fresh,     ///< it was taken
+    repeated,  ///< it waits for its answer
+    answered,  ///< and the answer is kept
+    past,      ///< its caller has said that it has the answer, or numbers do not rise
+    full,      ///< nothing was taken: its caller has too many, or all have too much
+  };
+  verdict take(caller_id who, call_spec const& c);
+  /// Null: it is not known, or has been answered and taken.
+  call* find(call_name const& n);
+  call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
+  /// REQUIRES: it waits. It is kept until its caller has it, unless nobody has its caller any more.
+  call_answer const& answer(call_name const& n, call_answer a);
+  void taken(caller_id who, std::uint64_t number);
+  /// With all its calls; answers of those that still run are for nobody.
+  void forget(caller_id who);
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t callers() const { return callers_.size(); }
+
+ private:
+  struct caller {
+    std::uint64_t last = 0;
+    std::unordered_map<std::uint64_t, call> calls{};
+  };
+
+  object_limits const& limits_;
+  std::map<caller_id, caller> callers_;
+  std::size_t bytes_ = 0;  // of arguments and answers
+};
+
+}  // namespace muster::core::objects

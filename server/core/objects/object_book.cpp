@@ -1,0 +1,128 @@
+#include "server/core/objects/object_book.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/enum_names.hpp"
+#include "base/text.hpp"
+
+namespace muster::core {
+
+std::string text(object_id id) {
+  return "obj_" + hex16(raw(id));
+}
+
+namespace objects {
+
+std::string_view name(object_state s) {
+  static constexpr std::string_view names[] = {"PENDING", "STARTING", "READY", "FAILED", "LOST"};
+  return named<object_state::lost>(names, s);
+}
+
+std::string text(task_name const& t) {
+  return t.first + ":" + std::to_string(t.second);
+}
+
+namespace {
+
+status check_text(char const* field, std::string const& text, std::size_t max) {
+  if (text.size() > max)
+    return wrong_field(
+        field, std::to_string(text.size()) + " bytes, the limit is " + std::to_string(max), max);
+  bool const control =
+      std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 32; });
+  return control ? wrong_field(field, "it has control characters") : status();
+}
+
+}  // namespace
+
+status object_book::check(object_spec const& s) const {
+  auto const bytes = limits_.name_bytes_max;
+  for (auto const& [field, text] : {std::pair<char const*, std::string const*>{"name", &s.name},
+                                    {"class_name", &s.class_name},
+                                    {"task", &s.job}})
+    if (auto bad = check_text(field, *text, bytes); !bad.ok()) return bad;
+  if (s.job.empty() || s.index < 0) return wrong_field("task", "it is needed, as \"ps:0\"");
+  if (s.detached && s.name.empty())
+    return wrong_field("name", "a detached object needs one, or nobody finds it again");
+  if (s.concurrency == 0 || s.concurrency > limits_.concurrency_max)
+    return wrong_field(
+        "concurrency",
+        std::to_string(s.concurrency) + ", it is 1 to " + std::to_string(limits_.concurrency_max),
+        limits_.concurrency_max);
+  if (s.args.size() > limits_.args_bytes_max)
+    return wrong_field("args",
+                       std::to_string(s.args.size()) + " bytes, the limit is " +
+                           std::to_string(limits_.args_bytes_max),
+                       limits_.args_bytes_max);
+  if (named(s.name) != object_id{})
+    return {code::already_exists, "name: there is an object '" + s.name + "' already", "name"};
+  if (objects_.size() >= limits_.objects_max)
+    return {code::resource_exhausted,
+            "there are " + std::to_string(objects_.size()) + " objects, which is the limit"};
+  return {};
+}
+
+object_id object_book::add(object o) {
+  auto const id = object_id{++last_};
+  if (!o.spec.name.empty()) names_.emplace(o.spec.name, id);
+  tasks_[{o.spec.job, o.spec.index}].has.insert(id);
+  objects_.emplace(id, std::move(o));
+  return id;
+}
+
+object* object_book::find(object_id id) {
+  auto const it = objects_.find(id);
+  return it == objects_.end() ? nullptr : &it->second;
+}
+
+object_id object_book::named(std::string_view name) const {
+  auto const it = names_.find(name);
+  return it == names_.end() ? object_id{} : it->second;
+}
+
+void object_book::free_name(object_id id, object const& o) {
+  auto const it = names_.find(o.spec.name);
+  if (it != names_.end() && it->second == id) names_.erase(it);
+}
+
+void object_book::erase(object_id id) {
+  auto const it = objects_.find(id);
+  muster::check(it != objects_.end(), "an object is erased once");
+  free_name(id, it->second);
+  task_name const t{it->second.spec.job, it->second.spec.index};
+  tasks_[t].has.erase(id);
+  tidy(t);
+  objects_.erase(it);
+}
+
+void object_book::lose(object_id id, failure why, object_state as) {
+  auto& o = objects_.at(id);
+  free_name(id, o);
+  tasks_[{o.spec.job, o.spec.index}].has.erase(id);
+  o.state = as;
+  o.why = std::move(why);
+  o.spec.args = {};
+  o.queue.clear();
+  lost_.push_back(id);
+  while (lost_.size() > limits_.lost_max) {
+    if (find(lost_.front())) erase(lost_.front());
+    lost_.pop_front();
+  }
+}
+
+task* object_book::find(stream_id stream) {
+  for (auto& [name, t] : tasks_)
+    if (t.stream == stream) return &t;
+  return nullptr;
+}
+
+void object_book::tidy(task_name const& t) {
+  auto const it = tasks_.find(t);
+  if (it != tasks_.end() && it->second.stream == stream_id{} && it->second.lost_at == never &&
+      it->second.has.empty())
+    tasks_.erase(it);
+}
+
+}  // namespace objects
+}  // namespace muster::core

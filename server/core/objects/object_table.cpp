@@ -1,0 +1,182 @@
+// What callers ask. What workers say: object_workers.cpp.
+#include "server/core/objects/object_table.hpp"
+
+#include <utility>
+
+namespace muster::core::objects {
+namespace {
+
+std::string shown(object const& o) {
+  return o.spec.name.empty() ? "an object" : "object '" + o.spec.name + "'";
+}
+
+}  // namespace
+
+status object_table::open(session_id s, user u) {
+  if (sessions_.contains(s)) return {};
+  if (u.ticket.size() < limits_.ticket_bytes_min || u.ticket.size() > limits_.ticket_bytes_max ||
+      tickets_.contains(u.ticket))
+    return wrong_field("ticket", std::to_string(limits_.ticket_bytes_min) + " to " +
+                                     std::to_string(limits_.ticket_bytes_max) +
+                                     " random bytes, of this session alone");
+  tickets_.emplace(u.ticket, s);
+  sessions_.emplace(s, opened{std::move(u), {}});
+  return {};
+}
+
+void object_table::session_ended(session_id s) {
+  auto const it = sessions_.find(s);
+  if (it == sessions_.end()) return;
+  std::vector<object_id> own;
+  for (auto const& [id, o] : book_.all())
+    if (o.owner == s && !o.spec.detached) own.push_back(id);
+  for (auto const id : own) drop(s, id);
+  tickets_.erase(it->second.of.ticket);
+  sessions_.erase(it);
+  calls_.forget(caller_of(s));
+}
+
+session_id object_table::holder_of(std::string_view ticket) const {
+  auto const it = tickets_.find(ticket);
+  return it == tickets_.end() ? session_id{} : it->second;
+}
+
+bool object_table::may_use(session_id s, std::string const& submitter) const {
+  auto const it = sessions_.find(s);
+  return it != sessions_.end() &&
+         (it->second.of.all || submitter.empty() || it->second.of.submitter == submitter);
+}
+
+result<object_id> object_table::create(time_point now, session_id s, std::uint64_t number,
+                                       object_spec spec) {
+  auto const it = sessions_.find(s);
+  if (it == sessions_.end())
+    return status{code::failed_precondition, "ticket: it has to come before objects"};
+  if (auto const made = it->second.made.find(number); made != it->second.made.end())
+    return made->second;
+  if (auto bad = book_.check(spec); !bad.ok()) return bad;
+  object o;
+  o.spec = std::move(spec);
+  o.owner = s;
+  o.submitter = it->second.of.submitter;
+  o.created = now;
+  auto const id = book_.add(std::move(o));
+  it->second.made.emplace(number, id);
+  auto& made = *book_.find(id);
+  auto const& at = book_.of({made.spec.job, made.spec.index});
+  if (at.stream != stream_id{}) {
+    if (!at.takes) {
+      built(at.stream, id,
+            failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "",
+                    text(task_name{made.spec.job, made.spec.index}), 0});
+      return id;
+    }
+    made.state = object_state::starting;
+    out_.builds.push_back({at.stream, id});
+  }
+  use(s, made);
+  return id;
+}
+
+result<object_id> object_table::find(session_id s, std::string_view name) {
+  auto const id = book_.named(name);
+  auto* const o = book_.find(id);
+  if (!o) return status{code::not_found, "no object is named '" + std::string(name) + "'"};
+  if (!may_use(s, o->submitter))
+    return status{code::permission_denied, shown(*o) + " is of '" + o->submitter + "'"};
+  use(s, *o);
+  return id;
+}
+
+// Also again: the session may have begun anew, which relies on nothing yet.
+void object_table::use(session_id s, object& o) {
+  o.users.insert(s);
+  use_task const said{s, o.spec.job, o.spec.index};
+  if (out_.uses.empty() || out_.uses.back() != said) out_.uses.push_back(said);
+}
+
+failure object_table::refused(session_id s, object const* o, call_spec const& c) const {
+  if (!sessions_.contains(s))
+    return {failure_kind::input,
+            "muster.TicketError",
+            "the handle's session has ended, or its ticket is not known here",
+            "",
+            "",
+            0};
+  if (!o)
+    return {failure_kind::stale_handle,
+            "",
+            "the object was deleted, or its session has ended",
+            "",
+            "",
+            0};
+  if (!may_use(s, o->submitter))
+    return {failure_kind::input,
+            "muster.TicketError",
+            shown(*o) + " is of '" + o->submitter + "'",
+            "",
+            "",
+            0};
+  if (c.method.empty() || c.method.size() > limits_.name_bytes_max ||
+      c.args.size() > limits_.args_bytes_max)
+    return {failure_kind::input, "", "the method's name or the arguments are too long", "", "", 0};
+  return o->why;
+}
+
+void object_table::call(caller_id who, session_id s, call_spec const& c) {
+  call_name const name{who, c.number};
+  switch (calls_.take(who, c)) {
+    case call_table::verdict::repeated:
+    case call_table::verdict::past:
+      return;
+    case call_table::verdict::answered:
+      return out_.answers.push_back(calls_.find(name)->answer);
+    case call_table::verdict::full:
+      return out_.answers.push_back({name,
+                                     false,
+                                     {},
+                                     {failure_kind::user, "muster.ResourceExhausted",
+                                      "too many calls wait, or too much of them", "", "", 0}});
+    case call_table::verdict::fresh:
+      break;
+  }
+  auto* const o = book_.find(c.object);
+  bool const usable = o && o->state != object_state::lost && o->state != object_state::failed;
+  if (auto why = refused(s, o, c); !usable || !why.message.empty())
+    return fail(name, std::move(why));
+  use(s, *o);
+  o->queue.push_back(name);
+  if (o->state == object_state::pending) return;
+  auto const& at = book_.of({o->spec.job, o->spec.index});
+  if (at.stream != stream_id{}) out_.calls.push_back({at.stream, c.object, name});
+}
+
+status object_table::drop(session_id s, object_id id) {
+  auto* const o = book_.find(id);
+  if (!o) return {code::not_found, text(id) + " is not there"};
+  if (!may_use(s, o->submitter))
+    return {code::permission_denied, shown(*o) + " is of '" + o->submitter + "'"};
+  fail_all(*o, {failure_kind::cancelled, "", shown(*o) + " was deleted", "", "", 0});
+  bool const there = o->state == object_state::starting || o->state == object_state::ready;
+  auto const stream = book_.of({o->spec.job, o->spec.index}).stream;
+  if (there && stream != stream_id{}) out_.drops.push_back({stream, id});
+  book_.erase(id);
+  return {};
+}
+
+void object_table::fail(call_name const& n, failure why) {
+  out_.answers.push_back(calls_.answer(n, {n, false, {}, std::move(why)}));
+}
+
+void object_table::fail_all(object& o, failure const& why) {
+  for (auto const& n : std::exchange(o.queue, {}))
+    if (auto const* c = calls_.find(n); c && !c->answered) fail(n, why);
+}
+
+object_view object_table::view(object_id id, object const& o) const {
+  object_view v{id, o.spec, o.state, o.owner, o.created, o.answered, o.queue.size(), o.why.message};
+  v.spec.args = {};
+  return v;
+}
+
+}  // namespace muster::core::objects

@@ -1,0 +1,110 @@
+// Objects on tasks, and calls of them, as a value: what callers ask and what workers say goes in,
+// orders and answers come out.
+//
+//   create, call, drop, waits ──┐                      ┌──► orders to the workers that have them
+//   attached, gone, built, ─────┼──► book, calls ──────┼──► answers to callers
+//   answered, tick              │                      └──► who relied on what is lost
+//   session_ended ──────────────┘
+//
+// A call is executed at most once: it is numbered by its caller, its worker passes over what it has
+// had, and nothing is sent to another incarnation of a task: what is not answered by then fails
+// UNAVAILABLE. Calls of one caller reach an object in the order of their numbers.
+//
+// Owned by the hub; engine thread only. No clock, randomness or I/O. Limits: object_limits.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/core/objects/call_table.hpp"
+#include "server/core/objects/object_book.hpp"
+
+namespace muster::core::objects {
+
+class object_table {
+ public:
+  /// Ids begin above `last`, which no earlier process of the server has reached.
+  object_table(object_limits limits, std::uint64_t last) : limits_(limits) {
+    book_.begin_above(last);
+  }
+  object_table(object_table const&) = delete;
+
+  /// A session that may use objects. Functions on workers that know its ticket call on its behalf.
+  struct user {
+    std::string ticket{};     // random, of the session's client
+    std::string submitter{};  // id of a token; empty: nobody was asked
+    bool all = false;         // it may use objects of others
+  };
+  /// Again: nothing changes. Errors: INVALID_ARGUMENT with the field.
+  status open(session_id s, user u);
+  /// With the objects that it has made, but for detached ones.
+  void session_ended(session_id s);
+  /// None: the ticket is of no open session.
+  session_id holder_of(std::string_view ticket) const;
+
+  /// Errors: as object_book::check, FAILED_PRECONDITION (not opened). `number`, of the session's
+  /// calls: again, it gives the same object.
+  result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
+  /// Errors: NOT_FOUND, PERMISSION_DENIED.
+  result<object_id> find(session_id s, std::string_view name);
+  /// Whatever is wrong with it is its answer. `s`: on whose behalf; none: of nobody.
+  void call(caller_id who, session_id s, call_spec const& c);
+  /// Its caller has the answer.
+  void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
+  /// Who executes `within` waits for the answer to `inner`. One that could never come, as what
+  /// has to make it waits itself, is an error now.
+  void waits(call_name const& within, call_name const& inner);
+  /// What has not been answered is CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
+  status drop(session_id s, object_id id);
+
+  /// REQUIRES: the task's stream of before, if any, was told gone. `takes`: it can hold objects.
+  void attached(task_name const& t, core::incarnation i, stream_id stream, bool takes);
+  /// Its objects wait for its return, unless it is `final`.
+  void gone(time_point now, stream_id stream, bool final, std::string const& why);
+  /// An object was made, or not.
+  void built(stream_id stream, object_id id, std::optional<failure> why);
+  /// A worker's word; what it cannot speak for is passed over.
+  void answered(stream_id stream, object_id id, call_answer a);
+
+  /// Tasks that were away for too long are lost.
+  void tick(time_point now);
+  time_point due() const;
+
+  output const& said() const { return out_; }
+  output take_said() { return std::exchange(out_, {}); }
+
+  object const* look(object_id id) const { return book_.find(id); }
+  objects::call const* look(call_name const& n) const { return calls_.find(n); }
+  object_view view(object_id id, object const& o) const;
+  std::map<object_id, object> const& all() const { return book_.all(); }
+  /// Whether a session may use what `owner` has submitted.
+  bool may_use(session_id s, std::string const& submitter) const;
+  /// Empty when all is in order.
+  std::string invalid() const;
+
+ private:
+  struct opened {
+    user of;
+    std::map<std::uint64_t, object_id> made;  // by the session's number
+  };
+
+  void fail(call_name const& n, failure why);
+  void fail_all(object& o, failure const& why);
+  void lose(task_name const& t, task& at, std::string const& why);
+  void trim(object& o);
+  bool can_end(call_name const& n) const;
+  void use(session_id s, object& o);
+  failure refused(session_id s, object const* o, call_spec const& c) const;
+
+  object_limits const limits_;
+  object_book book_{limits_};
+  call_table calls_{limits_};
+  std::map<session_id, opened> sessions_;
+  std::map<std::string, session_id, std::less<>> tickets_;
+  output out_;
+};
+
+}  // namespace muster::core::objects

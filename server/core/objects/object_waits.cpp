@@ -1,0 +1,80 @@
+// Calls whose answers can never come, as what has to make them waits itself.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/core/objects/object_table.hpp"
+
+namespace muster::core::objects {
+
+void object_table::waits(call_name const& within, call_name const& inner) {
+  auto* const outer = calls_.find(within);
+  auto const* const awaited = calls_.find(inner);
+  if (!outer || outer->answered || !awaited || awaited->answered) return;
+  outer->waits_for.push_back(inner);
+  if (can_end(inner)) return;
+  auto const told = [this](call_name const& n) {
+    auto const* c = calls_.find(n);
+    auto const* o = book_.find(c->object);
+    return (!o || o->spec.name.empty() ? text(c->object) : o->spec.name) + "." + c->method;
+  };
+  fail(inner, {failure_kind::input, "muster.CycleError",
+               told(within) + " waits for " + told(inner) +
+                   ", which waits for it in turn: they would wait for ever",
+               "", "", 0});
+}
+
+// A call that is executed ends unless it waits for one that cannot end; one that waits behind
+// others begins when any of those that are executed can end. What follows from nothing waits for
+// itself. Few calls wait for others, so few are looked at.
+bool object_table::can_end(call_name const& start) const {
+  constexpr std::size_t looked_at_max = 10'000;
+  struct node {
+    std::vector<call_name> all;  // it ends when all of these do…
+    std::vector<call_name> any;  // …and begins when any of these does
+    bool ends = false;
+  };
+  std::map<call_name, node> seen;
+  std::vector<call_name> todo{start};
+  while (!todo.empty()) {
+    auto const n = todo.back();
+    todo.pop_back();
+    if (!seen.try_emplace(n).second) continue;
+    if (seen.size() > looked_at_max) return true;
+    auto const* c = calls_.find(n);
+    auto const* o = c && !c->answered ? book_.find(c->object) : nullptr;
+    auto& made = seen[n];
+    if (!o) {
+      made.ends = true;
+      continue;
+    }
+    bool executed = false;
+    for (std::size_t i = 0, running = 0; i < o->queue.size() && running < o->spec.concurrency;
+         ++i) {
+      auto const* other = calls_.find(o->queue[i]);
+      if (!other || other->answered) continue;
+      ++running;
+      made.any.push_back(o->queue[i]);
+      executed = executed || o->queue[i] == n;
+    }
+    if (executed) {
+      made.any.clear();
+      made.all = c->waits_for;
+    }
+    todo.insert(todo.end(), made.all.begin(), made.all.end());
+    todo.insert(todo.end(), made.any.begin(), made.any.end());
+  }
+  auto const ends = [&](call_name const& n) { return seen[n].ends; };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& [n, at] : seen) {
+      if (at.ends) continue;
+      at.ends = at.any.empty() ? std::all_of(at.all.begin(), at.all.end(), ends)
+                               : std::any_of(at.any.begin(), at.any.end(), ends);
+      changed = changed || at.ends;
+    }
+  }
+  return seen[start].ends;
+}
+
+}  // namespace muster::core::objects

@@ -1,0 +1,141 @@
+// What workers say of objects, and what becomes of these with their tasks.
+#include <algorithm>
+#include <utility>
+
+#include "server/core/objects/object_table.hpp"
+
+namespace muster::core::objects {
+
+void object_table::attached(task_name const& t, core::incarnation i, stream_id stream, bool takes) {
+  if (auto& old = book_.of(t); old.incarnation != i && old.incarnation != core::incarnation{})
+    lose(t, old, "another incarnation took its place");
+  auto& at = book_.of(t);
+  at.incarnation = i;
+  at.stream = stream;
+  at.takes = takes;
+  at.lost_at = never;
+  auto const has = at.has;
+  if (!takes) {
+    for (auto const id : has)
+      built(stream, id,
+            failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "", text(t),
+                    0});
+    return;
+  }
+  begin_order begin{stream, {}};
+  for (auto const id : has) {
+    auto& o = *book_.find(id);
+    if (o.state != object_state::pending) begin.kept.push_back(id);
+    if (o.state != object_state::ready) {
+      o.state = object_state::starting;
+      out_.builds.push_back({stream, id});
+    }
+    for (auto const s : o.users) out_.uses.push_back({s, t.first, t.second});
+    trim(o);
+    for (auto const& n : o.queue)
+      if (auto const* c = calls_.find(n); c && !c->answered) out_.calls.push_back({stream, id, n});
+  }
+  out_.begins.push_back(std::move(begin));
+}
+
+void object_table::gone(time_point now, stream_id stream, bool final, std::string const& why) {
+  for (auto& [t, at] : book_.tasks()) {
+    if (at.stream != stream) continue;
+    at.stream = {};
+    auto const name = t;  // it may go with what it has
+    if (final || limits_.grace == duration{}) return lose(name, at, why);
+    at.lost_at = now + limits_.grace;
+    return;
+  }
+}
+
+// Those that nobody has begun to make wait for whoever comes.
+void object_table::lose(task_name const& t, task& at, std::string const& why) {
+  calls_.forget(caller_of(std::exchange(at.incarnation, {})));
+  at.lost_at = never;
+  std::set<session_id> told;
+  auto const has = at.has;
+  for (auto const id : has) {
+    auto& o = *book_.find(id);
+    if (o.state == object_state::pending) continue;
+    auto const what = o.spec.name.empty() ? "an object (" + o.spec.class_name + ")"
+                                          : "object '" + o.spec.name + "'";
+    failure const lost{failure_kind::dependency_lost,
+                       "",
+                       "UNAVAILABLE: " + what + " is lost with " + text(t) + ": " + why,
+                       "",
+                       text(t),
+                       0,
+                       {text(t)}};
+    fail_all(o, lost);
+    for (auto const s : o.users)
+      if (told.insert(s).second) out_.losses.push_back({s, t.first, t.second, why});
+    book_.lose(id, lost, object_state::lost);
+  }
+  book_.tidy(t);
+}
+
+void object_table::built(stream_id stream, object_id id, std::optional<failure> why) {
+  auto* const o = book_.find(id);
+  if (!o || o->state == object_state::lost || o->state == object_state::failed) return;
+  task_name const t{o->spec.job, o->spec.index};
+  if (book_.of(t).stream != stream || stream == stream_id{}) return;
+  if (!why) {
+    o->state = object_state::ready;
+    o->spec.args = {};
+    return;
+  }
+  why->worker = text(t);
+  fail_all(*o, *why);
+  book_.lose(id, std::move(*why), object_state::failed);
+}
+
+void object_table::answered(stream_id stream, object_id id, call_answer a) {
+  auto* const o = book_.find(id);
+  if (!o || book_.of({o->spec.job, o->spec.index}).stream != stream) return;
+  auto const name = a.name;
+  auto const* c = calls_.find(name);
+  if (c && !c->answered && c->object == id) {
+    ++o->answered;
+    if (!a.ok) a.why.worker = text(task_name{o->spec.job, o->spec.index});
+    out_.answers.push_back(calls_.answer(name, std::move(a)));
+  }
+  trim(*o);
+}
+
+void object_table::trim(object& o) {
+  while (!o.queue.empty()) {
+    auto const* c = calls_.find(o.queue.front());
+    if (c && !c->answered) return;
+    o.queue.pop_front();
+  }
+}
+
+void object_table::tick(time_point now) {
+  std::vector<task_name> over;
+  for (auto const& [t, at] : book_.tasks())
+    if (at.lost_at <= now) over.push_back(t);
+  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(limits_.grace);
+  for (auto const& t : over)
+    lose(t, book_.of(t), "it was away for longer than " + std::to_string(ms.count()) + " ms");
+}
+
+time_point object_table::due() const {
+  auto first = never;
+  for (auto const& [t, at] : book_.tasks()) first = std::min(first, at.lost_at);
+  return first;
+}
+
+std::string object_table::invalid() const {
+  for (auto const& [id, o] : book_.all()) {
+    bool const over = o.state == object_state::lost || o.state == object_state::failed;
+    if (over && !o.queue.empty()) return text(id) + " is over, and calls wait for it";
+    if (over && o.why.message.empty()) return text(id) + " is over for no reason";
+    if (!over && !o.spec.detached && !sessions_.contains(o.owner))
+      return text(id) + " has outlived its session";
+  }
+  if (tickets_.size() != sessions_.size()) return "a session without a ticket, or the other way";
+  return {};
+}
+
+}  // namespace muster::core::objects

@@ -1,0 +1,95 @@
+// Calls that wait for each other in a circle are an error, others are not.
+#include "tests/core/objects/bench.hpp"
+
+namespace muster::core::objects {
+namespace {
+
+/// Objects a, b, … on ps:0, with callers of workers for what their methods call.
+struct circle : table_bench {
+  session_id const s = open(1);
+  stream_id const at = attach(0, 7, 70);
+  std::vector<object_id> ids{};
+
+  explicit circle(std::size_t n, std::uint32_t concurrency = 1) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      auto of = spec("o" + std::to_string(i));
+      of.concurrency = concurrency;
+      ids.push_back(ready(s, at, 100 + i, of));
+    }
+  }
+  call_name outer(std::uint64_t number, std::size_t of) {
+    call(s, number, ids[of]);
+    return name(s, number);
+  }
+  /// A call that the worker with the objects makes.
+  call_name inner(std::uint64_t number, std::size_t of) {
+    auto const who = caller_of(incarnation{7});
+    table.call(who, s, {number, ids[of], "get", {}});
+    return {who, number};
+  }
+  /// Names of calls that fail as nothing could answer them.
+  std::vector<call_name> circles() {
+    std::vector<call_name> found;
+    for (auto const& a : said().answers)
+      if (a.why.type == "muster.CycleError") found.push_back(a.name);
+    return found;
+  }
+};
+
+TEST(object_cycles, an_object_that_waits_for_itself) {
+  circle c(1);
+  auto const first = c.outer(1, 0);
+  auto const second = c.inner(1, 0);
+  EXPECT_TRUE(c.circles().empty()) << "to call is not to wait";
+  c.table.waits(first, second);
+  EXPECT_EQ(c.circles(), std::vector<call_name>{second});
+}
+
+TEST(object_cycles, three_in_a_row_and_back) {
+  circle c(3);
+  auto const a = c.outer(1, 0);
+  auto const b = c.inner(1, 1);
+  c.table.waits(a, b);
+  auto const d = c.inner(2, 2);
+  c.table.waits(b, d);
+  auto const back = c.inner(3, 0);
+  EXPECT_TRUE(c.circles().empty());
+  c.table.waits(d, back);
+  EXPECT_EQ(c.circles(), std::vector<call_name>{back});
+}
+
+TEST(object_cycles, two_callers_that_go_opposite_ways) {
+  circle c(2);
+  auto const a = c.outer(1, 0), b = c.outer(2, 1);
+  auto const to_b = c.inner(1, 1), to_a = c.inner(2, 0);
+  c.table.waits(a, to_b);
+  EXPECT_TRUE(c.circles().empty()) << "what is executed at b may end";
+  c.table.waits(b, to_a);
+  EXPECT_EQ(c.circles(), std::vector<call_name>{to_a});
+}
+
+TEST(object_cycles, room_beside_is_a_way_out) {
+  circle c(1, 2);
+  auto const first = c.outer(1, 0);
+  auto const second = c.inner(1, 0);
+  c.table.waits(first, second);
+  EXPECT_TRUE(c.circles().empty());
+  auto const third = c.inner(2, 0);
+  c.table.waits(second, third);
+  EXPECT_EQ(c.circles(), std::vector<call_name>{third}) << "both wait for a third";
+}
+
+TEST(object_cycles, a_wait_that_is_over_is_none) {
+  circle c(2);
+  auto const a = c.outer(1, 0);
+  auto const to_b = c.inner(1, 1);
+  c.table.waits(a, to_b);
+  c.answer(c.at, c.ids[1], to_b);
+  auto const b = c.outer(2, 1);
+  auto const to_a = c.inner(2, 0);
+  c.table.waits(b, to_a);
+  EXPECT_TRUE(c.circles().empty());
+}
+
+}  // namespace
+}  // namespace muster::core::objects

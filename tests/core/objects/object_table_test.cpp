@@ -1,0 +1,222 @@
+// Objects on tasks: how they are made, called once and in order, and lost with their task.
+#include "tests/core/objects/bench.hpp"
+
+namespace muster::core::objects {
+namespace {
+
+std::vector<std::uint64_t> numbers(std::vector<call_order> const& orders) {
+  std::vector<std::uint64_t> found;
+  for (auto const& o : orders) found.push_back(o.name.number);
+  return found;
+}
+
+TEST(object_table, an_object_waits_for_its_task_and_its_calls_with_it) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const id = b.make(s, 1, b.spec("weights"));
+  b.call(s, 2, id);
+  b.call(s, 3, id);
+  EXPECT_TRUE(b.said().calls.empty());
+  EXPECT_EQ(b.table.look(id)->state, object_state::pending);
+  auto const at = b.attach(0, 7, 70);
+  auto const said = b.said();
+  ASSERT_EQ(said.begins.size(), 1u);
+  EXPECT_TRUE(said.begins[0].kept.empty());
+  EXPECT_EQ(said.builds, (std::vector<build_order>{{at, id}}));
+  EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{2, 3}));
+  b.table.built(at, id, std::nullopt);
+  EXPECT_EQ(b.table.look(id)->state, object_state::ready);
+}
+
+TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  b.call(s, 2, id);
+  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{2});
+  b.call(s, 2, id);
+  EXPECT_TRUE(b.said().calls.empty());
+  b.answer(at, id, b.name(s, 2));
+  EXPECT_EQ(b.said().answers.size(), 1u);
+  b.call(s, 2, id);  // its answer was lost with the stream
+  auto const again = b.said();
+  EXPECT_TRUE(again.calls.empty());
+  ASSERT_EQ(again.answers.size(), 1u);
+  EXPECT_EQ(again.answers[0].value.view(), "2");
+  b.table.taken(caller_of(s), 2);
+  b.call(s, 2, id);
+  auto const past = b.said();
+  EXPECT_TRUE(past.calls.empty() && past.answers.empty());
+}
+
+TEST(object_table, the_same_number_makes_the_same_object) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const id = b.make(s, 1, b.spec("weights"));
+  EXPECT_EQ(b.make(s, 1, b.spec("weights")), id);
+  auto const other = b.table.create(b.now, s, 2, b.spec("weights"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, code::already_exists);
+}
+
+TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  for (std::uint64_t n = 2; n < 5; ++n) b.call(s, n, id);
+  b.answer(at, id, b.name(s, 2));
+  b.said();
+  b.table.gone(b.now, at, false, "connection lost");
+  b.call(s, 5, id);
+  b.answer(at, id, b.name(s, 3));  // too late: not of its stream
+  EXPECT_TRUE(b.said().answers.empty());
+  auto const next = b.attach(0, 7, 71);
+  auto const said = b.said();
+  EXPECT_EQ(said.begins.at(0).kept, std::vector<object_id>{id});
+  EXPECT_TRUE(said.builds.empty());
+  EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{3, 4, 5}));
+  b.answer(next, id, b.name(s, 3));
+  EXPECT_EQ(b.said().answers.size(), 1u);
+  EXPECT_EQ(b.table.due(), never);
+}
+
+TEST(object_table, another_incarnation_has_nothing_and_is_sent_nothing) {
+  table_bench b;
+  auto const s = b.open(1), other = b.open(2);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1, b.spec("weights"));
+  EXPECT_EQ(*b.table.find(other, "weights"), id);
+  b.call(s, 2, id);
+  b.said();
+  b.table.gone(b.now, at, false, "connection lost");
+  b.attach(0, 8, 71);
+  auto const said = b.said();
+  EXPECT_TRUE(said.calls.empty() && said.builds.empty());
+  ASSERT_EQ(said.answers.size(), 1u);
+  EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
+  EXPECT_EQ(said.answers[0].why.dependencies, std::vector<std::string>{"ps:0"});
+  EXPECT_EQ(said.losses.size(), 2u) << "everybody who used it";
+  b.call(s, 3, id);
+  EXPECT_NE(b.said().answers.at(0).why.message.find("'weights' is lost with ps:0"),
+            std::string::npos);
+  EXPECT_FALSE(b.table.find(other, "weights")) << "its name is free";
+}
+
+TEST(object_table, a_task_that_stays_away_is_lost_after_the_grace_and_one_that_leaves_at_once) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  b.table.gone(b.now, at, false, "connection lost");
+  EXPECT_EQ(b.table.due(), b.now + 5s);
+  b.table.tick(b.now += 4s);
+  EXPECT_EQ(b.table.look(id)->state, object_state::ready);
+  b.table.tick(b.now += 1s);
+  EXPECT_EQ(b.table.look(id)->state, object_state::lost);
+  auto const next = b.attach(0, 8, 71);
+  auto const second = b.ready(s, next, 2);
+  b.table.gone(b.now, next, true, "left");
+  EXPECT_EQ(b.table.look(second)->state, object_state::lost);
+  b.said();
+}
+
+TEST(object_table, an_object_that_cannot_be_made_fails_its_calls_with_the_reason) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.make(s, 1, b.spec("weights"));
+  b.call(s, 2, id);
+  b.said();
+  b.table.built(at, id, failure{failure_kind::user, "ValueError", "no", "", "", 0});
+  b.call(s, 3, id);
+  auto const said = b.said();
+  ASSERT_EQ(said.answers.size(), 2u);
+  for (auto const& a : said.answers) EXPECT_EQ(a.why.type, "ValueError");
+  auto const old = b.attach(1, 9, 90, false);
+  EXPECT_EQ(b.table.look(b.make(s, 4, b.spec("", 1)))->state, object_state::failed);
+  b.said();
+  static_cast<void>(old);
+}
+
+TEST(object_table, objects_go_with_their_session_but_for_detached_ones) {
+  table_bench b;
+  auto const s = b.open(1), other = b.open(2);
+  auto const at = b.attach(0, 7, 70);
+  auto const own = b.ready(s, at, 1);
+  auto kept = b.spec("kept");
+  kept.detached = true;
+  auto const detached = b.ready(s, at, 2, kept);
+  b.call(other, 1, own);
+  b.said();
+  b.table.session_ended(s);
+  auto const said = b.said();
+  EXPECT_EQ(said.drops, (std::vector<drop_order>{{at, own}}));
+  EXPECT_EQ(said.answers.at(0).why.kind, failure_kind::cancelled);
+  EXPECT_EQ(*b.table.find(other, "kept"), detached);
+  EXPECT_EQ(b.table.holder_of(b.ticket(1)), session_id{});
+}
+
+TEST(object_table, functions_call_on_behalf_of_the_session_whose_ticket_they_have) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  auto const worker = caller_of(incarnation{9});
+  b.table.call(worker, b.table.holder_of(b.ticket(1)), {1, id, "add", {}});
+  EXPECT_EQ(b.said().calls.size(), 1u);
+  b.table.call(worker, b.table.holder_of("guessed"), {2, id, "add", {}});
+  auto const said = b.said();
+  EXPECT_TRUE(said.calls.empty());
+  EXPECT_EQ(said.answers.at(0).why.type, "muster.TicketError");
+}
+
+TEST(object_table, objects_of_one_token_are_not_for_another) {
+  table_bench b;
+  auto const s = b.open(1, "alice"), other = b.open(2, "bob");
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1, b.spec("weights"));
+  EXPECT_EQ(b.table.find(other, "weights").error().code, code::permission_denied);
+  EXPECT_EQ(b.table.drop(other, id).code, code::permission_denied);
+  b.call(other, 1, id);
+  EXPECT_FALSE(b.said().answers.at(0).ok);
+}
+
+TEST(object_table, too_many_calls_fail_and_leave_room_for_others) {
+  auto l = table_bench::limits();
+  l.calls_max = 2;
+  table_bench b(l);
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  for (std::uint64_t n = 2; n < 5; ++n) b.call(s, n, id);
+  auto const said = b.said();
+  EXPECT_EQ(said.calls.size(), 2u);
+  EXPECT_EQ(said.answers.at(0).why.type, "muster.ResourceExhausted");
+  b.answer(at, id, b.name(s, 2));
+  b.table.taken(caller_of(s), 2);
+  b.call(s, 5, id);
+  EXPECT_EQ(b.said().calls.size(), 1u);
+}
+
+TEST(object_table, what_is_wrong_with_an_object_is_said) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const refused = [&](auto change) {
+    auto of = b.spec();
+    change(of);
+    auto const made = b.table.create(b.now, s, 9, std::move(of));
+    return made ? std::string() : made.error().field;
+  };
+  EXPECT_EQ(refused([](object_spec& o) { o.detached = true; }), "name");
+  EXPECT_EQ(refused([](object_spec& o) { o.concurrency = 0; }), "concurrency");
+  EXPECT_EQ(refused([](object_spec& o) { o.job.clear(); }), "task");
+  EXPECT_EQ(refused([](object_spec& o) { o.name = std::string(300, 'x'); }), "name");
+  EXPECT_FALSE(b.table.create(b.now, session_id{5}, 1, b.spec())) << "it has told no ticket";
+  EXPECT_FALSE(b.table.open(session_id{6}, {"short", {}, false}).ok());
+  EXPECT_FALSE(b.table.open(session_id{6}, {b.ticket(1), {}, false}).ok());
+}
+
+}  // namespace
+}  // namespace muster::core::objects
