@@ -1,6 +1,7 @@
 // Performs each step and hands its effects on: replies last, since who gets one may ask again.
 #include "server/hub/hub.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -229,6 +230,25 @@ void hub::deliver_notices(std::vector<core::session_notice> const& notices, bool
   }
 }
 
+worker_sink* hub::sink_of(core::stream_id stream) const {
+  auto const it = workers_.find(stream);
+  return it == workers_.end() ? nullptr : it->second;
+}
+
+session_sink* hub::sink_of(core::session_id session) const {
+  auto const it = sessions_.find(session);
+  return it == sessions_.end() ? nullptr : it->second.sink;
+}
+
+void hub::on_deadline() {
+  objects_.tick();
+  apply(core::tick{});
+}
+
+void hub::follow_deadlines() {
+  alarm_.follow(std::min(core_.next_deadline(), objects_.due()), dependencies_.arm);
+}
+
 // With a disk that has failed even what this step has not changed may rest on what is not there.
 void hub::tell(to_sessions const& all, muster::status const& lost) {
   auto const& failed = dependencies_.commits->failed();
@@ -259,10 +279,6 @@ muster::result<std::string> hub::cluster_of(core::program_id program, std::uint3
 
 // Replies go last; by then everything else has been handed over. See reply_table.
 void hub::deliver(core::effects const& fx) {
-  auto const sink_of = [this](core::stream_id id) -> worker_sink* {
-    auto const it = workers_.find(id);
-    return it == workers_.end() ? nullptr : it->second;
-  };
   for (auto const& w : fx.welcomes) {
     tell_attached(w);
     if (auto* sink = sink_of(w.stream)) sink->on_welcome(w);
@@ -309,7 +325,7 @@ void hub::deliver(core::effects const& fx) {
   }
   deliver_notices(fx.notices, false, wait);
 
-  alarm_.follow(core_.next_deadline(), dependencies_.arm);
+  follow_deadlines();
   if (dependencies_.pool.over_budget && core_.server_keeps_too_much())
     dependencies_.pool.over_budget();
   if (!later.empty())

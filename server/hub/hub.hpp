@@ -15,6 +15,7 @@
 #include "server/hub/last_lines.hpp"
 #include "server/hub/log_event.hpp"
 #include "server/hub/log_store.hpp"
+#include "server/hub/object_hub.hpp"
 #include "server/hub/program_clusters.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/reply_table.hpp"
@@ -37,6 +38,13 @@ class worker_sink {
   virtual void on_rank_orders(core::rank_orders const&) {}
   virtual void on_log_query(rank_log_query const&) {}
   virtual void on_lines_query(last_lines_query const&) {}
+  /// Of workers that offer to hold objects, or whose functions call them: see object_hub.
+  virtual void on_objects_begin(core::objects::begin_order const&) {}
+  virtual void on_build(core::object_id, core::objects::object_spec const&) {}
+  virtual void on_call(core::objects::call_order const&, std::string const& /*method*/,
+                       core::blob const& /*args*/) {}
+  virtual void on_drop_object(core::object_id) {}
+  virtual void on_object_answer(core::objects::call_answer const&) {}
   /// Last call; the hub has forgotten the sink.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
@@ -47,6 +55,7 @@ class session_sink {
   virtual ~session_sink() = default;
   virtual void on_outcome(core::outcome const& o) = 0;
   virtual void on_notice(core::session_notice const& n) = 0;
+  virtual void on_object_answer(core::objects::call_answer const&) {}
   /// Last call: another sink serves the session now.
   virtual void on_taken_over() = 0;
   /// Last call: the session is gone with its cluster.
@@ -109,7 +118,11 @@ class hub {
         if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       tell_gone(e.stream, e.clean, e.reason);
+    auto news = object_hub::news_of(fx);
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
+      news.gone.push_back({e.stream, e.clean || !e.may_return, e.reason});
     deliver(fx);
+    objects_.follow(news);
   }
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
@@ -213,13 +226,20 @@ class hub {
   /// Durable jobs of an earlier process. Before anything is scheduled.
   void restore(std::vector<core::restored_job> jobs);
   void restore(std::vector<core::programs::restored_program> programs);
-  void on_deadline() { apply(core::tick{}); }
+  void on_deadline();
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
   std::string const& cluster() const { return dependencies_.cluster; }
 
   core::coordinator const& state() const { return core_; }
   history::history const& past() const { return past_; }
+  object_hub& objects() { return objects_; }
+  object_hub const& objects() const { return objects_; }
+  /// What `objects` waits for has changed.
+  void follow_deadlines();
+  /// Null: the worker, or the client, is away.
+  worker_sink* sink_of(core::stream_id stream) const;
+  session_sink* sink_of(core::session_id session) const;
   core::time_point now() const { return dependencies_.now(); }
 
  private:
@@ -338,6 +358,7 @@ class hub {
   session_batches batches_{dependencies_.commits};
   reply_table<core::reply, core::session_id> calls_;
   deadline_alarm alarm_;
+  object_hub objects_{*this};
   std::uint64_t last_stream_ = 0;
   core::call_id prompt_{};                                      // of ask_now
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits in the queue

@@ -70,6 +70,8 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
     for (int i = 0; i < m.token_size(); ++i)
       if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
   if (!batch_.closures().empty()) hub_->apply(batch_.appending(session_, m.generation()));
+  if (m.has_objects())
+    if (auto problem = take_objects(m.objects()); !problem.ok()) return problem;
   take_requests(m);
   return {};
 }

@@ -38,6 +38,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   // session_sink
   void on_outcome(core::outcome const& o) override;
   void on_notice(core::session_notice const& n) override;
+  void on_object_answer(core::objects::call_answer const& a) override;
   void on_taken_over() override;
   void on_gone(muster::status const& why) override;
   void on_lost(muster::status const& why) override;
@@ -63,6 +64,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void take_requests(v1::SessionRequest const& message);
   void tell_missed(core::resume_reply const& r);
   void on_suspect(core::session_notice const& n);
+  muster::status take_objects(v1::ObjectRequests const& requests);
+  void tell_found(std::uint64_t number, muster::result<core::object_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
   /// The stream is going: the session goes with it, or waits for its client's return.

@@ -52,6 +52,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
       return invalid(problem);
   if (auto problem = take_results(m); !problem.ok()) return problem;
   if (auto problem = take_ranks(m); !problem.ok()) return problem;
+  if (auto problem = take_objects(m); !problem.ok()) return problem;
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
@@ -93,9 +94,12 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   answered_ = answers->size();
   auto const naming = naming_blobs(*answers);
   takes_ranks_ = offer->has_value();
+  takes_objects_ = hello.objects();
+  incarnation_ = spec->incarnation;
   core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers),
                               std::move(*offer)};
   hub_->apply(event);
+  if (attached_ && index_ >= 0) objects_attached(index_);
   rest_on_ = hub_->written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
@@ -204,6 +208,7 @@ void worker_connection::connection_lost() {
 
 void worker_connection::on_welcome(core::welcome const& w) {
   job_ = w.job;
+  index_ = w.index;
   task_ = std::make_shared<std::string const>(w.job + ":" + std::to_string(w.index));
   spdlog::info("worker attached task={} credits={} peer={}", *task_, w.credits,
                call_.context().peer());

@@ -43,6 +43,12 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_rank_orders(core::rank_orders const& o) override;
   void on_log_query(rank_log_query const& q) override;
   void on_lines_query(last_lines_query const& q) override;
+  void on_objects_begin(core::objects::begin_order const& b) override;
+  void on_build(core::object_id id, core::objects::object_spec const& spec) override;
+  void on_call(core::objects::call_order const& o, std::string const& method,
+               core::blob const& args) override;
+  void on_drop_object(core::object_id id) override;
+  void on_object_answer(core::objects::call_answer const& a) override;
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:
@@ -56,6 +62,9 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   muster::status take_hello(v1::Hello const& hello);
   muster::status take_results(v1::WorkerMessage const& message);
   muster::status take_ranks(v1::WorkerMessage const& message);
+  muster::status take_objects(v1::WorkerMessage const& message);
+  muster::status take_object_reports(v1::ObjectReports const& reports);
+  void objects_attached(std::int64_t index);
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
   /// Tells the hub that the worker is gone, unless it knows.
@@ -85,6 +94,13 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   bool inputs_beside_bytes_ = false;  // the worker takes them
   bool takes_ranks_ = false;          // of programs
+
+  core::incarnation incarnation_{};  // of the hello
+  std::int64_t index_ = -1;          // of its task
+  bool takes_objects_ = false;
+  std::uint64_t object_answers_ = 0;       // the number of the last that came
+  std::size_t object_answers_untold_ = 0;  // of these, so many that it does not know to be here
+  std::size_t object_bytes_untold_ = 0;
 
   bool acknowledges_ = false;   // the worker keeps answers, and there is a disk
   std::uint64_t answered_ = 0;  // answers of this stream that the hub has, and…

@@ -1,0 +1,152 @@
+#include "server/hub/object_hub.hpp"
+
+#include <algorithm>
+
+#include "server/hub/hub.hpp"
+
+namespace muster::server {
+namespace {
+
+core::objects::object_limits limits_of(core::config const& c) {
+  core::objects::object_limits limits;
+  limits.grace = c.reconnect_grace;
+  return limits;
+}
+
+}  // namespace
+
+// Ids of processes of one server follow each other, as its clock does.
+object_hub::object_hub(hub& of)
+    : hub_(of),
+      table_(limits_of(of.state().configuration()),
+             static_cast<std::uint64_t>(of.now().time_since_epoch().count())) {}
+
+muster::status object_hub::open(core::session_id s, table::user u) {
+  return table_.open(s, std::move(u));
+}
+
+muster::result<core::object_id> object_hub::create(core::session_id s, std::uint64_t number,
+                                                   core::objects::object_spec spec) {
+  auto made = table_.create(hub_.now(), s, number, std::move(spec));
+  deliver();
+  return made;
+}
+
+muster::result<core::object_id> object_hub::find(core::session_id s, std::string_view name) {
+  auto found = table_.find(s, name);
+  deliver();
+  return found;
+}
+
+muster::status object_hub::drop(core::session_id s, core::object_id id) {
+  auto done = table_.drop(s, id);
+  deliver();
+  return done;
+}
+
+void object_hub::call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
+                      std::vector<std::uint64_t> const& taken) {
+  auto const who = core::objects::caller_of(s);
+  for (auto const number : taken) table_.taken(who, number);
+  for (auto const& c : calls) table_.call(who, s, c);
+  deliver();
+}
+
+void object_hub::call(core::incarnation i, std::string_view ticket,
+                      std::vector<core::objects::call_spec> const& calls,
+                      std::vector<std::uint64_t> const& taken) {
+  auto const who = core::objects::caller_of(i);
+  auto const s = table_.holder_of(ticket);
+  for (auto const number : taken) table_.taken(who, number);
+  for (auto const& c : calls) table_.call(who, s, c);
+  deliver();
+}
+
+void object_hub::waits(core::objects::call_name const& within,
+                       core::objects::call_name const& inner) {
+  table_.waits(within, inner);
+  deliver();
+}
+
+void object_hub::attached(core::stream_id stream, std::pair<std::string, std::int64_t> const& task,
+                          core::incarnation i, bool takes) {
+  callers_[core::raw(i)] = stream;
+  table_.attached(task, i, stream, takes);
+  deliver();
+}
+
+void object_hub::reports(core::stream_id stream, std::vector<report> answers) {
+  for (auto& r : answers) table_.answered(stream, r.object, std::move(r.answer));
+  deliver();
+}
+
+void object_hub::built(core::stream_id stream, core::object_id id,
+                       std::optional<core::failure> why) {
+  table_.built(stream, id, std::move(why));
+  deliver();
+}
+
+object_hub::news object_hub::news_of(core::effects const& fx) {
+  news n;
+  for (auto const& s : fx.changes.sessions)
+    if (s.closed || s.state != core::job_state::running) n.ended.push_back(s.session);
+  for (auto const& s : fx.changes.sessions_released) n.ended.push_back(s.session);
+  // Whether its process lives is not known: a new stream of it may have its place already.
+  for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});
+  return n;
+}
+
+void object_hub::follow(news const& n) {
+  if (n.ended.empty() && n.gone.empty()) return;
+  for (auto const s : n.ended) table_.session_ended(s);
+  for (auto const& g : n.gone) {
+    std::erase_if(callers_, [&](auto const& c) { return c.second == g.stream; });
+    table_.gone(hub_.now(), g.stream, g.final, g.why);
+  }
+  deliver();
+}
+
+void object_hub::tick() {
+  table_.tick(hub_.now());
+  deliver();
+}
+
+void object_hub::tell(core::objects::call_answer const& a) {
+  auto const& who = a.name.caller;
+  if (!who.of_worker) {
+    if (auto* sink = hub_.sink_of(core::session_id{who.number})) sink->on_object_answer(a);
+    return;
+  }
+  auto const it = callers_.find(who.number);
+  if (it == callers_.end()) return;
+  if (auto* sink = hub_.sink_of(it->second)) sink->on_object_answer(a);
+}
+
+// Orders of one stream leave in this order; the coordinator is told last, as that may lead back
+// here.
+void object_hub::deliver() {
+  auto const said = table_.take_said();
+  for (auto const& b : said.begins)
+    if (auto* sink = hub_.sink_of(b.stream)) sink->on_objects_begin(b);
+  for (auto const& b : said.builds)
+    if (auto* sink = hub_.sink_of(b.stream))
+      if (auto const* o = table_.look(b.object)) sink->on_build(b.object, o->spec);
+  for (auto const& c : said.calls)
+    if (auto* sink = hub_.sink_of(c.stream))
+      if (auto const* call = table_.look(c.name); call && !call->answered)
+        sink->on_call(c, call->method, call->args);
+  for (auto const& d : said.drops)
+    if (auto* sink = hub_.sink_of(d.stream)) sink->on_drop_object(d.object);
+  for (auto const& a : said.answers) tell(a);
+  auto const& stateful = hub_.state().configuration().stateful_jobs;
+  auto const holds = [&](std::string const& job) {
+    return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
+  };
+  for (auto const& u : said.uses)
+    if (holds(u.job)) hub_.apply(u);
+  for (auto const& l : said.losses)
+    if (!holds(l.job)) hub_.apply(l);
+  hub_.follow_deadlines();
+}
+
+}  // namespace muster::server

@@ -1,0 +1,84 @@
+// Objects on tasks, of one hub: performs what the pure table decides, and tells the coordinator
+// whose sessions rely on which task.
+//
+//   session_stream ──► ask… ──┐                    ┌──► session_sink, worker_sink: answers
+//   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
+//   hub (lost, ended, due) ───┘                    └──► hub: use_task, task_state_lost
+//
+// Owned by the hub; engine thread only. Sinks are told from inside of these calls, and note it
+// down.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/effects.hpp"
+#include "server/core/objects/object_table.hpp"
+
+namespace muster::server {
+
+class hub;
+class worker_sink;
+class session_sink;
+
+class object_hub {
+ public:
+  using table = core::objects::object_table;
+
+  /// REQUIRES: `of` outlives it.
+  explicit object_hub(hub& of);
+
+  muster::status open(core::session_id s, table::user u);
+  muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
+                                         core::objects::object_spec spec);
+  muster::result<core::object_id> find(core::session_id s, std::string_view name);
+  muster::status drop(core::session_id s, core::object_id id);
+  /// Calls of a session, or of functions of a worker with a ticket, and answers that it has.
+  void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
+            std::vector<std::uint64_t> const& taken);
+  void call(core::incarnation i, std::string_view ticket,
+            std::vector<core::objects::call_spec> const& calls,
+            std::vector<std::uint64_t> const& taken);
+  void waits(core::objects::call_name const& within, core::objects::call_name const& inner);
+
+  void attached(core::stream_id stream, std::pair<std::string, std::int64_t> const& task,
+                core::incarnation i, bool takes);
+  struct report {
+    core::object_id object{};
+    core::objects::call_answer answer{};
+  };
+  void reports(core::stream_id stream, std::vector<report> answers);
+  void built(core::stream_id stream, core::object_id id, std::optional<core::failure> why);
+
+  // The hub alone.
+  struct lost_stream {
+    core::stream_id stream{};
+    bool final = false;  // its worker will not come back
+    std::string why{};
+  };
+  /// What a step means for objects; nearly always nothing.
+  struct news {
+    std::vector<core::session_id> ended{};
+    std::vector<lost_stream> gone{};
+  };
+  static news news_of(core::effects const& fx);
+  void follow(news const& n);
+  void tick();
+  core::time_point due() const { return table_.due(); }
+
+  table const& state() const { return table_; }
+
+ private:
+  void deliver();
+  void tell(core::objects::call_answer const& a);
+
+  hub& hub_;
+  table table_;
+  std::unordered_map<std::uint64_t, core::stream_id> callers_;  // workers by incarnation, attached
+};
+
+}  // namespace muster::server
