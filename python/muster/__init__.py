@@ -20,6 +20,8 @@ if TYPE_CHECKING:
                                NotServedError, TimedOutError, UnavailableError, WaitTimeout)
     from muster.executor import Executor
     from muster.local.cluster import LocalCluster
+    from muster.objects.failures import handle_parameter_server_failure
+    from muster.objects.handle import RemoteObject
     from muster.rest.client import Client, Job
     from muster.rest.coordination import CoordinationClient
     from muster.rest.http import NoServer, ServerError
@@ -41,6 +43,8 @@ _HOMES = {
                       "UnavailableError WaitTimeout"),
     "muster.executor": "Executor",
     "muster.local.cluster": "LocalCluster",
+    "muster.objects.failures": "handle_parameter_server_failure",
+    "muster.objects.handle": "RemoteObject",
     "muster.rest.client": "Client Job",
     "muster.rest.coordination": "CoordinationClient",
     "muster.rest.http": "NoServer ServerError",
@@ -56,9 +60,9 @@ __all__ = [  # written out: type checkers read it
     "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions", "DependencyLost",
     "Executor", "FailureKind", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
     "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
-    "PerWorkerValues", "Program", "ProgramFailedError", "RemoteValue", "RemoteValueStatus",
-    "ServerError", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
-    "as_completed", "context", "function", "get_program", "launch", "programs",
+    "PerWorkerValues", "Program", "ProgramFailedError", "RemoteObject", "RemoteValue",
+    "RemoteValueStatus", "ServerError", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
+    "as_completed", "context", "function", "get_program", "handle_parameter_server_failure", "launch", "programs",
 ]
 __version__ = "0.1.0"
 

@@ -59,6 +59,8 @@ class _Filling(threading.local):
 
     found: Optional[Slots] = None
     values: Optional[list[Any]] = None
+    inline = False
+    """Outputs of closures are waited for, and are their values."""
 
 
 _filling = _Filling()
@@ -70,6 +72,8 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
     Raises TypeError unless arguments of a closure are being pickled.
     """
     filling = _filling.found
+    if _filling.inline and not of_workers:
+        return same, (value.fetch(),)
     if filling is None:
         raise TypeError(f"{what} cannot be pickled: pass it as an argument of schedule, at any depth, "
                         "not within the function itself")
@@ -81,6 +85,10 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
         i = len(found)
         found.append(value)
     return slot_value, (-1 - i if of_workers else i,)
+
+
+def same(value: Any) -> Any:
+    return value
 
 
 def slot_value(index: int) -> Any:
@@ -122,6 +130,16 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
         return dump((args, kwargs), take), found
     finally:
         _filling.found = None
+
+
+def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Data]:
+    """The same of a call that has nothing beside it: waits for outputs of closures among the arguments.
+    Raises what these have raised, TypeError: it cannot be pickled."""
+    _filling.inline = True
+    try:
+        return dump((args, kwargs))
+    finally:
+        _filling.inline = False
 
 
 def pack(function: bytes, arguments: list[Data], losses_max: int = 0,

@@ -51,6 +51,9 @@ ServerMessage = _class("ServerMessage")
 Hello = _class("Hello")
 Answers = _class("Answers")
 
+NewObject = _class("NewObject")
+FindObject = _class("FindObject")
+
 PutBlob = _class("PutBlob")
 BlobThere = _class("BlobThere")
 GetBlob = _class("GetBlob")

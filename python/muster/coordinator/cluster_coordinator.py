@@ -41,6 +41,7 @@ from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
+from muster.objects.handle import RemoteObject
 from muster.worker.context import current, waiting
 
 if TYPE_CHECKING:
@@ -287,6 +288,7 @@ class ClusterCoordinator(Scheduling):
 
         session.link = Link(session, servers)
         owner = Owner(session, session.link)
+        session.objects.owned_by(owner)
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: Optional[float] = None) -> None:
@@ -360,6 +362,33 @@ class ClusterCoordinator(Scheduling):
                 args, kwargs = (), None
         request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
         return self._session.create(request, name or names.builder_name(fn))
+
+    def create(self, cls: Callable[..., Any], args: Sequence[Any] = (),
+               kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
+               detached: bool = False, concurrency: int = 1) -> RemoteObject:
+        """Makes ``cls(*args, **kwargs)`` on a task, as ``"ps:0"``, where it lives until it is deleted, its
+        task is lost, or, unless `detached`, this coordinator closes. Returns its handle when the server has
+        taken it, also before the task is there; an error of making it is raised by its calls. So many
+        of its methods as `concurrency` says run at one time, each call's in the order of its caller.
+        `name`: others find it by :meth:`get_object`; needed where it is detached. Raises InputError (refused: the
+        name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
+        job, _, index = task.rpartition(":")
+        if not job or not index.isdigit():
+            raise ValueError(f"task: {task!r} is not as 'ps:0'")
+        function = self._callables.pickled(cls).data
+        arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
+        if self._uploads:
+            install = [InstallUpload(u.digest, u.data) for u in self._uploads]
+            function = self._callables.pickled(WithUploads(install, function, b"".join(arguments))).data
+            arguments = calls.dump_inline((), {})
+        words = {"job": job, "index": int(index), "name": name, "detached": detached,
+                 "concurrency": concurrency, "class_name": names.shown(calls.name_of(cls))}
+        return self._session.objects_known().create(words, function, arguments)
+
+    def get_object(self, name: str) -> RemoteObject:
+        """The handle of an object that was made with this name, by whomever: what its methods return may
+        be unpickled here. Raises NotServedError (there is none), InputError (another token's)."""
+        return self._session.objects_known().find(name)
 
     def cancel(self) -> None:
         """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until

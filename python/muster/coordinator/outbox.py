@@ -30,6 +30,8 @@ class Outbox:
         self.cancel_one: list[int] = []
         self.release_built: list[int] = []
         self.open: Optional[Any] = None
+        self.objects: Any = None
+        """Of the session, with what is to be said of them."""
         self.cancel = False
         self.close = False
         self._names_sent = 0
@@ -60,6 +62,10 @@ class Outbox:
         self.built = []
         large = self._add_closures(m) if self.records else None
         said |= self._add_rest(m)
+        if self.objects is not None and self.objects.fill(m.objects):
+            said = True
+        else:
+            m.ClearField("objects")
         if large is not None:
             return columns.serialize(m, "args", large)
         data: bytes = m.SerializeToString()

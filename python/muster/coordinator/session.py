@@ -4,9 +4,11 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from muster._pickled.calls import FUNCTION
+from muster.coordinator.objects import SessionObjects
 from muster.coordinator.options import ClosureOptions
 from muster.coordinator.records import Built, Record
 from muster.coordinator.requests import Request
+from muster.coordinator.session_state import unavailable
 from muster.coordinator.session_waits import SessionWaits
 from muster.errors import ClosureError
 from muster.worker.context import waiting
@@ -88,6 +90,14 @@ class Session(SessionWaits):
         if b.error is not None:
             raise b.error.again()
         return b
+
+    def objects_known(self) -> SessionObjects:
+        """Raises UnavailableError: the server is one of before, or is not there."""
+        self._heard.wait()  # ends with the session at the latest
+        if not self.has_objects:
+            self._throw_if_over()
+            raise unavailable("the server knows no objects on tasks: it is one of before")
+        return self.objects
 
     # What there is.
 

@@ -15,6 +15,7 @@ from typing import Any, Optional, Union
 from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
 from muster.coordinator.options import CoordinatorOptions
+from muster.coordinator.objects import SessionObjects
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import Built, Record
 from muster.errors import FailureKind, UnavailableError
@@ -34,6 +35,7 @@ class SessionState:
         self._printer = log_lines.Printer() if log_lines.shown(options.log_to_driver) else None
         self.link: Any = None
         self.blobs: Any = None
+        self.objects = SessionObjects(self._wake_for_objects)
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}
@@ -55,6 +57,7 @@ class SessionState:
         self._incarnation = 0
         self.grace = 0.0
         self.own_errors = False  # the server knows closures whose error is theirs alone
+        self.has_objects = False  # the server knows objects on tasks
         self.inputs_beside_bytes = False  # of closures with arguments in bytes, the server takes them
         self._heard = threading.Event()  # the server, or that there will be none
         self._waited = False
@@ -133,6 +136,11 @@ class SessionState:
             self._built.pop(b.token, None)
             if b.handle and self._streaming and not self._ended:
                 self._out.release_built.append(b.handle)
+
+    def _wake_for_objects(self) -> None:
+        with self._lock:
+            if self._streaming:
+                self._signal()
 
     def _signal(self) -> None:
         if not self._signalled:

@@ -71,6 +71,8 @@ class SessionStreams(SessionState):
                 if r.references == 0:
                     out.release.append(token)
             out.close = self.closing
+            out.objects = self.objects
+            self.objects.again()
             self._stream += 1
             self._streaming = True
             self._cancel_sent = False
@@ -98,6 +100,8 @@ class SessionStreams(SessionState):
         ready: list[Callable[[], None]] = []
         if self._printer is not None and (m.log or m.log_last):
             self._printer.take(m)
+        if m.HasField("objects"):
+            self.objects.take(m.objects)
         with self._lock:
             unsettled = m.HasField("opened") or bool(m.notice)
             if m.HasField("opened"):
@@ -120,6 +124,7 @@ class SessionStreams(SessionState):
         self._id = o.session
         self._away_since = None
         self.own_errors = o.own_errors
+        self.has_objects = o.objects
         self._incarnation = o.server_incarnation
         self.grace = o.session_grace_ms / 1000
         self.inputs_beside_bytes = o.inputs_beside_bytes
@@ -226,9 +231,11 @@ class SessionStreams(SessionState):
                     b.answered.set()
             self._generation.settle()
             self._out = Outbox()
+            over = self._reason or "the coordinator was closed"
             self._stream += 1
             self._renew_wake()
             self._changed.notify_all()
+        self.objects.end(over)
         _call(ready)
 
 

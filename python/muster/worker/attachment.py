@@ -170,7 +170,8 @@ class Attachment:
                       credits=o.credits, function=self._link.names, label=o.labels,
                       resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
-                      keeps_answers=True, inputs_beside_bytes=True, answers=self._held.untaken.again())
+                      keeps_answers=True, inputs_beside_bytes=True, objects=True,
+                      answers=self._held.untaken.again())
         if self._fixed_index:
             hello.index = self.index
         elif self.index is not None:

@@ -51,6 +51,7 @@ def main(over: socket.socket, ends: Ends) -> None:
     asking = Asking(frames.send)
     table.use_blobs(Blobs(start["blobs"], asking.ask))
     runner = Runner(table, frames.send, start["nested_max"])
+    runner.serve_objects()
     signal.signal(INTERRUPT, _on_interrupt)
     output.capture(ends)
     threading.Thread(target=_read, args=(frames, runner, asking), name="muster-read", daemon=True).start()

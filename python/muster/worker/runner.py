@@ -15,11 +15,13 @@ from typing import Any, Callable, Optional, Sequence
 from muster._pickled.buffers import Data
 from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
-from muster.errors import Cancelled, DependencyLost, FailureKind
+from muster.errors import Cancelled, DependencyLost, FailureKind, UnavailableError
+from muster.objects import handle
 from muster.worker import context as contexts
 from muster.worker import output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
+from muster.worker.objects import Objects
 from muster.worker.reports import Reports
 from muster.worker.waits import Waits
 
@@ -63,6 +65,7 @@ class Runner:
                  nested_max: int = 0) -> None:
         self._table = table
         self._send = send
+        self._objects = Objects(table, send)
         self._reports = Reports()
         self._kept = Kept()
         self._identity: tuple[str, int, str] = ("", 0, "")
@@ -87,6 +90,10 @@ class Runner:
             w = message.welcome
             self._identity = (w.job, w.index, w.server_version)
             self._waits.granted = w.nested_max
+        if message.HasField("objects"):
+            self._objects.take(message.objects)
+        if message.HasField("object_answers"):
+            self._objects.calls.take(message.object_answers)
         if message.workers:
             self._workers = message.workers
         if message.closure:
@@ -210,6 +217,10 @@ class Runner:
         self._out.wait_attempt.append(job.attempt)
         self._out.waits.append(job.told)
 
+    def serve_objects(self) -> None:
+        """All of this process is one worker: threads that functions have started call objects, too."""
+        handle.serve(self._objects.calls)
+
     def finish(self) -> None:
         """Threads return when they are through with what they execute."""
         with self._changed:
@@ -312,6 +323,7 @@ class Runner:
             uploads.activate_again(other)
 
     def _call(self, job: Job, entered: contexts.Context, beside: int) -> Output:
+        handle.here.calls = self._objects.calls
         try:
             job.thread = beside
             try:
@@ -339,7 +351,9 @@ class Runner:
             trace = traceback_of(error)
             if self._table.is_pickled(job.function) and not job.builds:
                 exception = packed(error)
-            if is_a(error, DependencyLost):
+            if is_a(error, UnavailableError) and error.dependency:
+                kind, dependency = FailureKind.DEPENDENCY_LOST, tuple(error.dependency)
+            elif is_a(error, DependencyLost):
                 kind, dependency = FailureKind.DEPENDENCY_LOST, tasks_of(error)
             elif job.stop.is_set() or is_a(error, Cancelled):
                 kind = FailureKind.CANCELLED

@@ -1,0 +1,120 @@
+"""A session's side of objects on tasks: makes, finds and deletes them, and calls them over its stream."""
+from __future__ import annotations
+
+import collections
+import os
+import threading
+import weakref
+from typing import Any, Callable, Optional
+
+from muster._pickled import calls as packing
+from muster._wire.failures import from_wire
+from muster._wire.messages import BYTES, FindObject, NewObject
+from muster.objects import handle
+from muster.objects.calls import Calls, unavailable
+from muster.objects.handle import RemoteObject
+
+
+DROPS_MAX = 10_000
+"""Deleted objects of which the server is told again on another stream."""
+
+
+class Asked:
+    """An object that is made or looked for."""
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+        self.answered = threading.Event()
+        self.found: Any = None
+        self.error: Any = None
+
+
+class SessionObjects(Calls):
+    def __init__(self, wake: Callable[[], None]) -> None:
+        super().__init__(wake)
+        self.ticket = os.urandom(24)
+        self._told_ticket = False
+        self._asked: dict[int, Asked] = {}  # not answered
+        self._asks: list[Asked] = []  # to be sent
+        self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
+        self._owner: Optional[weakref.ref[Any]] = None
+        handle.register(self.ticket, self)
+
+    def owned_by(self, owner: Any) -> None:
+        self._owner = weakref.ref(owner)
+
+    def owner(self) -> Any:
+        return None if self._owner is None else self._owner()
+
+    def create(self, words: dict[str, Any], function: bytes, arguments: list[Any]) -> RemoteObject:
+        """`words` of NewObject, and the pickled class with its arguments. Waits until the server has
+        taken it. Raises what it refuses it with, UnavailableError."""
+        args = packing.pack(function, arguments, 0, True)
+        if len(args) > handle.ARGUMENT_BYTES_MAX:
+            raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
+                             f"{handle.ARGUMENT_BYTES_MAX}")
+        found = self._ask(NewObject(function=packing.FUNCTION, args=args, encoding=BYTES, **words))
+        return self._handle(found, words["class_name"])
+
+    def find(self, name: str) -> RemoteObject:
+        found = self._ask(FindObject(name=name))
+        return self._handle(found, found.class_name)
+
+    def _handle(self, found: Any, class_name: str) -> RemoteObject:
+        return RemoteObject(found.object, found.task, class_name, self.ticket, self, self.owner())
+
+    def _ask(self, message: Any) -> Any:
+        asked = Asked(message)
+        with self._lock:
+            if self._over is not None:
+                raise unavailable(self._over)
+            self._last = message.number = self._last + 1
+            self._asked[message.number] = asked
+            self._asks.append(asked)
+        self._tell()
+        asked.answered.wait()  # ends with the session at the latest
+        if asked.error is not None:
+            raise asked.error.again()
+        return asked.found
+
+    def drop(self, object: int) -> None:
+        with self._lock:
+            self._drops.append(object)
+            self._out.append(object)
+        self._tell()
+
+    def _fill_more(self, m: Any) -> bool:
+        for asked in self._asks:
+            (m.create if isinstance(asked.message, NewObject) else m.find).append(asked.message)
+        said = bool(self._asks)
+        self._asks = []
+        if (said or m.number or m.taken or m.drop) and not self._told_ticket:
+            m.ticket = self.ticket
+            self._told_ticket = True
+        return said
+
+    def _again_more(self) -> None:
+        self._told_ticket = False
+        self._asks = list(self._asked.values())
+        self._out.extend(self._drops)
+
+    def take(self, m: Any) -> None:
+        for found in m.found:
+            with self._lock:
+                asked = self._asked.pop(found.number, None)
+            if asked is None:
+                continue
+            if found.HasField("failure"):
+                asked.error = from_wire(found.failure)
+            asked.found = found
+            asked.answered.set()
+        if m.number:
+            super().take(m)
+
+    def end(self, reason: str) -> None:
+        super().end(reason)
+        with self._lock:
+            asked, self._asked = self._asked, {}
+        for one in asked.values():
+            one.error = unavailable(reason)
+            one.answered.set()

@@ -1,0 +1,226 @@
+"""Calls of objects that one caller makes: their numbers, what is to be sent, what waits for an answer.
+
+    add --> out --fill--> sent --take--> answered, and `taken` by the server
+                  └── the stream broke: `again`, from the first that is not answered
+
+Any thread. A caller waits when it has too many that are not answered.
+"""
+from __future__ import annotations
+
+import collections
+import threading
+from typing import Any, Callable, Optional, Union
+
+from muster._pickled import buffers, values
+from muster._wire.failures import from_wire
+from muster._wire.messages import JSON
+from muster.errors import ClosureError, FailureKind, UnavailableError, WaitTimeout
+from muster.worker.context import waiting
+
+CALLS_MAX = 8192
+BYTES_MAX = 64 << 20
+"""Of calls that are not answered. More: who calls waits."""
+PER_MESSAGE = 1000
+BYTES_PER_MESSAGE = 256 << 10
+TAKEN_MAX = 256
+TAKEN_BYTES_MAX = 64 << 10
+"""Answers that the server may keep for no reason, and bytes of them."""
+
+
+class Call:
+    __slots__ = ("number", "object", "method", "args", "ticket", "answered", "raw", "encoding", "value",
+                 "error", "waiters")
+
+    def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes) -> None:
+        self.number = number
+        self.object = object
+        self.method = method
+        self.args = args
+        self.ticket = ticket
+        self.answered = False
+        self.raw: bytes = b""
+        self.encoding = -1
+        """-1: the answer is in `value`."""
+        self.value: Any = None
+        self.error: Optional[ClosureError] = None
+        self.waiters: Optional[list[Callable[[], None]]] = None
+
+
+class Calls:
+    """`wake` is called when there is something to send, from any thread, under no lock."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._lock = threading.Lock()  # protects all below
+        self._room = threading.Condition(self._lock)
+        self._last = 0
+        self._pending: dict[int, Call] = {}  # not answered, in order
+        self._bytes = 0
+        self._out: collections.deque[Union[Call, int]] = collections.deque()
+        """Calls, and objects that are deleted after the calls before them."""
+        self._taken: list[int] = []
+        self._taken_bytes = 0
+        self._told = False
+        self._over: Optional[str] = None
+
+    def add(self, object: int, method: str, args: bytes, ticket: bytes) -> Call:
+        """Waits while there is no room. Raises UnavailableError: it is over."""
+        with self._lock:
+            if len(self._pending) >= CALLS_MAX or self._bytes + len(args) > BYTES_MAX:
+                with waiting():
+                    self._room.wait_for(lambda: self._over is not None or not self._pending or (
+                        len(self._pending) < CALLS_MAX and self._bytes + len(args) <= BYTES_MAX))
+            if self._over is not None:
+                raise unavailable(self._over)
+            self._last = number = self._last + 1
+            call = Call(number, object, method, args, ticket)
+            self._pending[number] = call
+            self._bytes += len(args)
+            self._out.append(call)
+            told, self._told = self._told, True
+        if not told:
+            self._wake()
+        return call
+
+    def _tell(self) -> None:
+        with self._lock:
+            told, self._told = self._told, True
+        if not told:
+            self._wake()
+
+    def fill(self, m: Any) -> bool:
+        """What there is to say, into an ObjectRequests: of one ticket, and not too much. False: nothing."""
+        with self._lock:
+            if self._taken:
+                m.taken.extend(self._taken)
+                self._taken.clear()
+                self._taken_bytes = 0
+            batch: list[Call] = []
+            size = 0
+            out = self._out
+            while out and len(batch) < PER_MESSAGE and size < BYTES_PER_MESSAGE:
+                call = out[0]
+                if isinstance(call, int):
+                    m.drop.append(call)
+                    out.popleft()
+                    break
+                if batch and call.ticket != batch[0].ticket:
+                    break
+                out.popleft()
+                size += len(call.args)
+                batch.append(call)
+            if batch:
+                m.number.extend([c.number for c in batch])
+                m.object.extend([c.object for c in batch])
+                m.method.extend([c.method for c in batch])
+                m.args.extend([c.args for c in batch])
+                self._name(m, batch[0].ticket)
+            said = self._fill_more(m) or bool(batch or m.taken or m.drop)
+            if not out:
+                self._told = False
+            return said
+
+    def _name(self, m: Any, ticket: bytes) -> None:
+        """Whose calls a message has."""
+
+    def _fill_more(self, m: Any) -> bool:
+        """Under the lock."""
+        return False
+
+    def again(self) -> bool:
+        """There is another stream: what is not answered is sent again. Whether there is any."""
+        with self._lock:
+            self._out = collections.deque(self._pending.values())
+            self._again_more()
+            return bool(self._out)
+
+    def _again_more(self) -> None:
+        """Under the lock."""
+
+    def take(self, m: Any) -> None:
+        """ObjectAnswers."""
+        ready: list[Callable[[], None]] = []
+        failures = {f.position: f for f in m.failure} if m.failure else None
+        with self._lock:
+            pending = self._pending
+            full = len(pending) >= CALLS_MAX // 2 or self._bytes > BYTES_MAX // 2
+            for i, (number, raw, encoding) in enumerate(zip(m.number, m.value, m.encoding)):
+                self._taken.append(number)
+                self._taken_bytes += len(raw)
+                call = pending.pop(number, None)
+                if call is None:
+                    continue
+                self._bytes -= len(call.args)
+                call.args = b""
+                if failures is not None and i in failures:
+                    call.error = from_wire(failures[i], True)
+                else:
+                    call.raw = raw
+                    call.encoding = encoding
+                call.answered = True
+                if call.waiters:
+                    ready += call.waiters
+                call.waiters = None
+            if full:
+                self._room.notify_all()
+            due = len(self._taken) >= TAKEN_MAX or self._taken_bytes >= TAKEN_BYTES_MAX
+        if due:
+            self._tell()
+        for f in ready:
+            f()
+
+    def end(self, reason: str) -> None:
+        """No answer will come any more."""
+        ready: list[Callable[[], None]] = []
+        with self._lock:
+            self._over = reason
+            for call in self._pending.values():
+                call.error = unavailable(reason)
+                call.answered = True
+                ready += call.waiters or ()
+                call.waiters = None
+            self._pending.clear()
+            self._out.clear()
+            self._room.notify_all()
+        for f in ready:
+            f()
+
+    # Who waits.
+
+    def when_answered(self, call: Call, f: Callable[[], None]) -> None:
+        with self._lock:
+            if not call.answered:
+                if call.waiters is None:
+                    call.waiters = []
+                call.waiters.append(f)
+                return
+        f()
+
+    def wait(self, call: Call, timeout: Optional[float]) -> None:
+        """Raises WaitTimeout."""
+        answered = threading.Event()
+        self.when_answered(call, answered.set)
+        if answered.is_set():
+            return
+        self._begin_wait(call)
+        with waiting():
+            if not answered.wait(timeout):
+                raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
+
+    def _begin_wait(self, call: Call) -> None:
+        """Somebody waits for it."""
+
+    def value_of(self, call: Call) -> Any:
+        """Of one that is answered, always the same object. Raises its error."""
+        if call.error is not None:
+            raise call.error.again()
+        if call.encoding >= 0:
+            value = values.decode(call.raw) if call.encoding == JSON else buffers.load(call.raw)
+            with self._lock:
+                if call.encoding >= 0:
+                    call.value, call.raw, call.encoding = value, b"", -1
+        return call.value
+
+
+def unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator", reason)

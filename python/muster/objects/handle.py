@@ -1,0 +1,162 @@
+"""Handles of objects on tasks, and the values of their methods' calls."""
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any, Callable, Optional
+
+from muster._pickled import calls as packing
+from muster.coordinator.log_lines import Logs
+from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
+from muster.errors import FailureKind
+from muster.objects.calls import Call, Calls
+
+ARGUMENT_BYTES_MAX = 32 << 20
+
+
+class CallValue(RemoteValue[Any]):
+    """The output of a method. As an argument it is its value, which is waited for where it is passed."""
+
+    __slots__ = ("_calls", "_call")
+
+    def __init__(self, calls: Calls, call: Call, owner: Any) -> None:
+        self._owner = owner
+        self._calls = calls
+        self._call = call
+
+    def __del__(self) -> None:
+        pass  # the answer goes with the call
+
+    def fetch(self, timeout: Optional[float] = None) -> Any:
+        if not self._call.answered:
+            self._calls.wait(self._call, timeout)
+        return self._calls.value_of(self._call)
+
+    get = fetch
+
+    def _warn(self) -> None:
+        pass
+
+    def done(self) -> bool:
+        return self._call.answered
+
+    @property
+    def status(self) -> RemoteValueStatus:
+        if not self._call.answered:
+            return RemoteValueStatus.NOT_READY
+        error = self._call.error
+        lost = error is not None and error.kind is FailureKind.DEPENDENCY_LOST
+        return RemoteValueStatus.ABORTED if lost else RemoteValueStatus.READY
+
+    def logs(self, timeout: float = 10.0) -> Logs:
+        raise TypeError("what methods print is in the output of their worker")
+
+    def cancel(self) -> None:
+        """A call that was made is executed."""
+
+    def add_done_callback(self, f: Callable[[], None]) -> None:
+        self._calls.when_answered(self._call, f)
+
+    @property
+    def _is_pickled(self) -> bool:
+        return True
+
+    def __reduce__(self) -> Any:
+        return packing.same, (self.fetch(),)
+
+    def __repr__(self) -> str:
+        return f"<muster.RemoteValue of {self._call.method} {self.status.value}>"
+
+
+class Method:
+    """One method of a remote object."""
+
+    __slots__ = ("_handle", "_name")
+
+    def __init__(self, handle: RemoteObject, name: str) -> None:
+        self._handle = handle
+        self._name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> RemoteValue[Any]:
+        h = self._handle
+        data = b"".join(packing.dump_inline(args, kwargs))
+        if len(data) > ARGUMENT_BYTES_MAX:
+            raise ValueError(f"the arguments have {len(data)} bytes, the limit is {ARGUMENT_BYTES_MAX}")
+        return CallValue(h._calls, h._calls.add(h._id, self._name, data, h._ticket), h._owner)
+
+    def __repr__(self) -> str:
+        return f"<method {self._name} of {self._handle!r}>"
+
+
+class RemoteObject:
+    """A handle of an object on a task. ``h.method(…)`` calls it there and returns a RemoteValue at
+    once; calls of one caller are executed in their order. An argument of functions and methods, at any
+    depth: they call it, too. Of attributes and of names with an underscore there are none."""
+
+    __slots__ = ("_id", "_task", "_class_name", "_ticket", "_calls", "_owner", "__weakref__")
+
+    def __init__(self, id: int, task: str, class_name: str, ticket: bytes, calls: Calls,
+                 owner: Any = None) -> None:
+        self._id = id
+        self._task = task
+        self._class_name = class_name
+        self._ticket = ticket
+        self._calls = calls
+        self._owner = owner
+
+    def __getattr__(self, name: str) -> Method:
+        if name.startswith("_"):
+            raise AttributeError(f"an object on a task has no {name!r}")
+        return Method(self, name)
+
+    def delete(self) -> None:
+        """Of the coordinator that has the session: the object goes, calls that are not answered fail
+        (CancelledError)."""
+        drop = getattr(self._calls, "drop", None)
+        if drop is None:
+            raise TypeError("functions on workers call objects, coordinators delete them")
+        drop(self._id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemoteObject) and other._id == self._id
+
+    def __hash__(self) -> int:
+        return hash(self._id)
+
+    def __reduce__(self) -> Any:
+        return restored, (self._id, self._task, self._class_name, self._ticket)
+
+    def __repr__(self) -> str:
+        return f"<muster.RemoteObject {self._class_name} on {self._task}>"
+
+
+_sessions: weakref.WeakValueDictionary[bytes, Calls] = weakref.WeakValueDictionary()
+"""Of coordinators in this process, by ticket."""
+
+
+class _Here(threading.local):
+    calls: Optional[Calls] = None
+
+
+here = _Here()
+"""Whose functions and methods this thread executes; set by the worker."""
+_process: list[Calls] = []
+
+
+def serve(calls: Calls) -> None:
+    """Of a process that is one worker: also threads that functions have started call by it."""
+    _process[:] = [calls]
+
+
+def register(ticket: bytes, calls: Calls) -> None:
+    _sessions[ticket] = calls
+
+
+def restored(id: int, task: str, class_name: str, ticket: bytes) -> RemoteObject:
+    """Called while a handle is unpickled."""
+    calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
+    if calls is None:
+        raise TypeError(f"a handle of {class_name} on {task} is of use where its session is, and in what "
+                        "that runs on workers")
+    owner = getattr(calls, "owner", lambda: None)()
+    return RemoteObject(id, task, class_name, ticket, calls, owner)

@@ -1,0 +1,70 @@
+"""Calls of objects that functions and methods of a worker make. Never imports grpc."""
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Optional
+
+from muster._wire.messages import WorkerMessage
+from muster.objects.calls import Call, Calls
+
+Name = tuple[int, bool, int]
+"""Of a call: its caller, whether that is a worker, and its number."""
+
+
+class _Within(threading.local):
+    call: Optional[Name] = None
+
+
+within = _Within()
+"""The call that this thread executes."""
+
+
+class ObjectCalls(Calls):
+    """`send` gets serialized WorkerMessages, from a thread of its own, from the first call on."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._due = threading.Event()
+        super().__init__(self._begin)
+        self._send = send
+        self._waits: list[tuple[int, Name]] = []
+        self._begun = False
+
+    def _begin(self) -> None:
+        with self._lock:
+            begun, self._begun = self._begun, True
+        if not begun:
+            threading.Thread(target=self._run, name="muster-object-calls", daemon=True).start()
+        self._due.set()
+
+    def _run(self) -> None:
+        while True:
+            self._due.wait()  # no deadline: calls come, or the process ends
+            self._due.clear()
+            while True:
+                m = WorkerMessage()
+                if not self.fill(m.object_requests.add()):
+                    break
+                try:
+                    self._send(m.SerializeToString())
+                except OSError:
+                    return
+
+    def _name(self, m: Any, ticket: bytes) -> None:
+        m.ticket = ticket
+
+    def _fill_more(self, m: Any) -> bool:
+        """Behind the calls that are waited for."""
+        if not self._waits or self._out:
+            return False
+        for number, (caller, of_worker, outer) in self._waits:
+            m.wait.add(number=number, within_caller=caller, within_worker=of_worker, within_number=outer)
+        self._waits.clear()
+        return True
+
+    def _begin_wait(self, call: Call) -> None:
+        outer = within.call
+        if outer is None:
+            return
+        with self._lock:
+            self._waits.append((call.number, outer))
+        self._tell()

@@ -1,0 +1,280 @@
+"""Objects that live in the process where a worker's functions run, each with threads of its own.
+
+Calls of one caller are executed in their order, once: the server sends again what it has no answer to
+when a stream breaks. Never imports grpc.
+"""
+from __future__ import annotations
+
+import collections
+import queue
+import threading
+import time
+from typing import Any, Callable, NamedTuple, Optional
+
+from muster._pickled import buffers, values
+from muster._wire.messages import JSON, WorkerMessage
+from muster.errors import FailureKind
+from muster.objects import handle
+from muster.worker.failures import message_of, packed, traceback_of, type_name_of
+from muster.worker.functions import FunctionTable, Kept, Refused
+from muster.worker.object_calls import Name, ObjectCalls, within
+
+RESULT_BYTES_MAX = 32 << 20
+TEXT_MAX = 64 << 10
+ANSWERS_WAIT = 0.001
+"""Seconds that an answer may wait for others to go along with."""
+ANSWERS_MAX = 1000
+BYTES_MAX = 256 << 10
+"""Of one message."""
+CALLERS_MAX = 4096
+"""Of one object, whose last number is known; the one that has not called for longest goes."""
+
+
+class Order(NamedTuple):
+    name: Name
+    method: str
+    args: bytes
+
+
+class Answer(NamedTuple):
+    object: int
+    name: Name
+    value: bytes
+    encoding: int
+    failure: Any
+
+
+class Hosted:
+    """One object. `orders`: None ends a thread."""
+
+    def __init__(self, build: Any) -> None:
+        self.build = build
+        self.instance: Any = None
+        self.failure: Any = None
+        self.made = threading.Event()
+        self.gone = False
+        self.orders: queue.SimpleQueue[Optional[Order]] = queue.SimpleQueue()
+        self.threads = 0
+        self.last: collections.OrderedDict[tuple[int, bool], int] = collections.OrderedDict()
+
+    def is_new(self, name: Name) -> bool:
+        caller, number = name[:2], name[2]
+        if number <= self.last.get(caller, 0):
+            return False
+        self.last[caller] = number
+        self.last.move_to_end(caller)
+        if len(self.last) > CALLERS_MAX:
+            self.last.popitem(last=False)
+        return True
+
+
+class Objects:
+    """`take` is called by the thread that reads. `send` gets serialized WorkerMessages from any."""
+
+    def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
+        self._table = table
+        self._send = send
+        self.calls = ObjectCalls(send)
+        self._objects: dict[int, Hosted] = {}
+        self._lock = threading.Lock()  # protects all below; held while sending
+        self._out: list[Answer] = []
+        self._out_bytes = 0
+        self._since = 0.0
+        self._sent = 0  # answers of this process, over all streams
+        self._kept: dict[tuple[int, Name], tuple[int, Answer]] = {}  # not known to be taken
+        self._due = threading.Event()
+        self._flushes = False
+
+    def take(self, orders: Any) -> None:
+        """ObjectOrders."""
+        if orders.begin:
+            kept = set(orders.kept)
+            for id in [id for id in self._objects if id not in kept]:
+                self._drop(id)
+            if self.calls.again():
+                self.calls._tell()
+        for build in orders.build:
+            self._build(build)
+        if orders.object:
+            self._order(orders)
+        for id in orders.drop:
+            self._drop(id)
+        if orders.answers_taken:
+            with self._lock:
+                for key in [k for k, (n, _) in self._kept.items() if n <= orders.answers_taken]:
+                    del self._kept[key]
+
+    def _order(self, m: Any) -> None:
+        again: list[Answer] = []
+        for id, *name, method, args in zip(m.object, m.caller, m.of_worker, m.number, m.method, m.args):
+            hosted = self._objects.get(id)
+            if hosted is None:
+                continue
+            named: Name = tuple(name)
+            if hosted.is_new(named):
+                hosted.orders.put(Order(named, method, args))
+                if hosted.threads < hosted.build.concurrency and hosted.orders.qsize() > 0:
+                    self._start(id, hosted, False)
+            elif (id, named) in self._kept:
+                again.append(self._kept[id, named][1])
+        for answer in again:
+            self._answer(answer)
+        if again:
+            self.flush()
+
+    def _start(self, id: int, hosted: Hosted, first: bool) -> None:
+        hosted.threads += 1
+        threading.Thread(target=self._run, args=(id, hosted, first), daemon=True,
+                         name=f"muster-object-{hosted.threads}").start()
+
+    def _build(self, build: Any) -> None:
+        hosted = self._objects.get(build.object)
+        if hosted is not None:
+            if hosted.made.is_set():
+                self._tell_built(build.object, hosted)
+            return
+        if not self._flushes:
+            self._flushes = True
+            threading.Thread(target=self._flush_late, name="muster-object-answers", daemon=True).start()
+        copied = type(build)()
+        copied.CopyFrom(build)
+        self._objects[build.object] = hosted = Hosted(copied)
+        self._start(build.object, hosted, True)
+
+    def _drop(self, id: int) -> None:
+        hosted = self._objects.pop(id, None)
+        if hosted is None:
+            return
+        hosted.gone = True
+        for _ in range(hosted.threads):
+            hosted.orders.put(None)
+
+    # Threads of an object.
+
+    def _run(self, id: int, hosted: Hosted, first: bool) -> None:
+        handle.here.calls = self.calls
+        if first:
+            self._make(id, hosted)
+        hosted.made.wait()  # ends: making it returns or raises
+        orders = hosted.orders
+        while True:
+            try:
+                order = orders.get_nowait()
+            except queue.Empty:
+                self.flush()
+                order = orders.get()  # no deadline: calls come, or it is dropped
+            if order is None or hosted.gone:
+                break
+            self._answer(self._call(id, hosted, order))
+        hosted.instance = None
+
+    def _make(self, id: int, hosted: Hosted) -> None:
+        build = hosted.build
+        try:
+            if build.function not in self._table.names:
+                raise Refused(f"this worker has no function {build.function!r}",
+                              kind=FailureKind.STALE_HANDLE)
+            number = self._table.names.index(build.function)
+            hosted.instance = self._table.call(number, build.args, build.encoding, Kept())
+        except BaseException as error:
+            hosted.failure = _failure(error)
+        build.args = b""
+        hosted.made.set()
+        self._tell_built(id, hosted)
+
+    def _tell_built(self, id: int, hosted: Hosted) -> None:
+        m = WorkerMessage()
+        if hosted.failure is None:
+            m.objects.built.append(id)
+        else:
+            m.objects.failed.add(object=id).failure.CopyFrom(hosted.failure)
+        self._try_to_send(m)
+
+    def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
+        within.call = order.name
+        try:
+            args, kwargs = buffers.load(order.args)
+            method = getattr(hosted.instance, order.method)
+            value, encoding = values.encode(method(*args, **kwargs), True)
+            if len(value) > RESULT_BYTES_MAX:
+                raise Refused(f"the result has {len(value)} bytes, the limit is {RESULT_BYTES_MAX}",
+                              "muster.ResultTooLarge", FailureKind.USER)
+            return Answer(id, order.name, value, encoding, None)
+        except BaseException as error:
+            return Answer(id, order.name, b"", JSON, _failure(error))
+        finally:
+            within.call = None
+
+    # Answers.
+
+    def _answer(self, answer: Answer) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._out.append(answer)
+            self._out_bytes += len(answer.value)
+            first = len(self._out) == 1
+            if first:
+                self._since = now
+            elif (now - self._since > ANSWERS_WAIT or len(self._out) >= ANSWERS_MAX or
+                  self._out_bytes >= BYTES_MAX):
+                self._flush()
+        if first:
+            self._due.set()
+
+    def _flush_late(self) -> None:
+        """Of answers behind which a long call began."""
+        while True:
+            self._due.wait()  # no deadline: answers come, or the process ends
+            self._due.clear()
+            time.sleep(2 * ANSWERS_WAIT)
+            self.flush()
+
+    def flush(self) -> None:
+        with self._lock:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._out:
+            return
+        out, self._out, self._out_bytes = self._out, [], 0
+        m = WorkerMessage()
+        reports = m.objects
+        reports.first = self._sent + 1
+        for i, a in enumerate(out):
+            self._sent += 1
+            self._kept[a.object, a.name] = (self._sent, a)
+            if a.failure is not None:
+                reports.failure.add().CopyFrom(a.failure)
+                reports.failure[-1].position = i
+        reports.object.extend([a.object for a in out])
+        reports.caller.extend([a.name[0] for a in out])
+        reports.of_worker.extend([a.name[1] for a in out])
+        reports.number.extend([a.name[2] for a in out])
+        reports.value.extend([a.value for a in out])
+        reports.encoding.extend([a.encoding for a in out])
+        self._try_to_send(m)
+
+    def _try_to_send(self, m: Any) -> None:
+        try:
+            self._send(m.SerializeToString())
+        except OSError:
+            pass  # the worker is gone, and this process is about to be
+
+
+def _failure(error: Any) -> Any:
+    from muster._wire.messages import Failure
+    from muster.errors import ClosureError
+
+    if isinstance(error, Refused):
+        return Failure(kind=int(error.kind), type=error.type, message=_text(message_of(error)))
+    made = Failure(kind=int(FailureKind.USER), type=_text(type_name_of(error)),
+                   message=_text(message_of(error)), traceback=_text(traceback_of(error)),
+                   exception=packed(error))
+    if isinstance(error, ClosureError) and error.kind is FailureKind.DEPENDENCY_LOST and error.dependency:
+        made.kind = int(FailureKind.DEPENDENCY_LOST)
+        made.dependency.extend(error.dependency)
+    return made
+
+
+def _text(text: str) -> str:
+    return text[:TEXT_MAX].encode("utf-8", "replace").decode()

@@ -1,0 +1,287 @@
+"""Objects on tasks: real servers, real workers."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+
+class Counter:
+    def __init__(self, start: int = 0) -> None:
+        self.count = start
+        self.seen: list[int] = []
+
+    def add(self, n: int = 1) -> int:
+        self.count += n
+        return self.count
+
+    def note(self, n: int) -> int:
+        self.seen.append(n)
+        return n
+
+    def all_seen(self) -> list[int]:
+        return self.seen
+
+    def fail(self) -> None:
+        raise LookupError("not here")
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def call(self, other: Any, method: str, *args: Any) -> Any:
+        return getattr(other, method)(*args).fetch(20)
+
+
+class Weights:
+    def __init__(self, size: int) -> None:
+        import numpy as np
+
+        self.array = np.zeros(size)
+
+    def add(self, delta: Any) -> None:
+        self.array += delta
+
+    def read(self) -> Any:
+        return self.array
+
+
+class Slow:
+    def __init__(self) -> None:
+        self.inside = 0
+        self.most = 0
+
+    def rest(self, seconds: float) -> int:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        time.sleep(seconds)
+        self.inside -= 1
+        return self.most
+
+
+@pytest.fixture
+def with_ps(make_cluster: Callable[..., Cluster]) -> Cluster:
+    cluster = make_cluster()
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    cluster.add("--index", "0", "--processes", "1")
+    return cluster
+
+
+def test_an_object_keeps_its_state_between_calls(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    h = c.create(Counter, (5,), task="ps:0")
+    assert isinstance(h, muster.RemoteObject)
+    first = h.add(2)
+    assert isinstance(first, muster.RemoteValue)
+    assert (first.fetch(20), h.add().fetch(20)) == (7, 8)
+    assert c.fetch({"a": h.add(1), "b": [h.add(n=1)]}, 20) == {"a": 9, "b": [10]}
+
+
+def test_calls_are_executed_once_in_their_order(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Counter, task="ps:0")
+    values = [h.note(i) for i in range(20_000)]
+    assert [v.fetch(60) for v in values] == list(range(20_000))
+    assert h.all_seen().fetch(20) == list(range(20_000))
+
+
+def test_what_a_method_raises_is_raised_by_its_value(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Counter, task="ps:0")
+    with pytest.raises(LookupError, match="not here") as raised:
+        h.fail().fetch(20)
+    assert isinstance(raised.value, muster.ClosureError)
+    assert raised.value.worker == "ps:0"
+    with pytest.raises(AttributeError, match="nothing"):
+        h.nothing().fetch(20)
+    assert h.add().fetch(20) == 1
+
+
+def test_what_making_it_raises_is_raised_by_its_calls(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Counter, ("a", "b"), task="ps:0")
+    with pytest.raises(TypeError, match="positional"):
+        h.add().fetch(20)
+
+
+def test_large_arrays_go_there_and_back(with_ps: Cluster) -> None:
+    np = pytest.importorskip("numpy")
+    h = with_ps.coordinator().create(Weights, (1_000_000,), task="ps:0")
+    h.add(np.ones(1_000_000)).fetch(20)
+    assert h.read().fetch(20).sum() == 1_000_000
+
+
+def test_outputs_of_closures_and_of_methods_are_arguments_of_each_other(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    h = c.create(Counter, task="ps:0")
+    assert h.add(c.submit(sum, [1, 2])).fetch(20) == 3
+    assert c.submit(pow, h.add(0), 2).fetch(20) == 9
+    assert h.add(h.add(1)).fetch(20) == 8
+
+
+def test_a_function_on_a_worker_calls_it(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    h = c.create(Counter, task="ps:0")
+
+    def work(given: dict[str, Any], n: int) -> int:
+        values = [given["deep"][0].add(1) for _ in range(n)]
+        return max(v.fetch(20) for v in values)
+
+    assert c.submit(work, {"deep": [h]}, 100).fetch(20) == 100
+    assert c.submit(lambda: h.add(1).fetch(20)).fetch(20) == 101, "captured, not an argument"
+
+
+def test_a_function_on_the_same_task_uses_it(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    cluster.add("--index", "0", "--processes", "1")
+    c = cluster.coordinator()
+    h = c.create(Counter, task="worker:0")
+    assert c.submit(lambda other: other.add(3).fetch(20), h).fetch(20) == 3
+    assert h.pid().fetch(20) == c.submit(os.getpid).fetch(20), "where functions run"
+
+
+def test_objects_call_each_other_and_a_circle_is_an_error(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    a, b = (c.create(Counter, task=task) for task in ("ps:0", "worker:0"))
+    assert a.call(b, "add", 4).fetch(20) == 4
+    with pytest.raises(muster.InputError, match="wait for ever"):
+        a.call(b, "call", a, "add").fetch(20)
+    with pytest.raises(muster.InputError, match="wait for ever"):
+        a.call(a, "add").fetch(20)
+    assert a.call(b, "add").fetch(20) == 5, "both go on"
+
+
+def test_concurrency_lets_calls_run_beside_each_other(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    one, four = (c.create(Slow, task="ps:0", concurrency=n) for n in (1, 4))
+    assert max(v.fetch(20) for v in [one.rest(0.02) for _ in range(8)]) == 1
+    assert 1 < max(v.fetch(20) for v in [four.rest(0.05) for _ in range(16)]) <= 4
+
+
+def test_an_answer_does_not_wait_for_the_long_call_behind_it(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Slow, task="ps:0")
+    first, second = h.rest(0), h.rest(5)
+    first.fetch(3)
+    assert not second.done()
+
+
+def test_a_name_is_found_by_others(with_ps: Cluster) -> None:
+    c, other = with_ps.coordinator(), with_ps.coordinator()
+    c.create(Counter, task="ps:0", name="steps").add(4).fetch(20)
+    assert other.get_object("steps").add(1).fetch(20) == 5
+    with pytest.raises(muster.NotServedError, match="'nobody'"):
+        other.get_object("nobody")
+    with pytest.raises(muster.InputError, match="already"):
+        other.create(Counter, task="ps:0", name="steps")
+
+
+def test_it_goes_with_its_session_unless_it_is_detached(with_ps: Cluster) -> None:
+    c, other = with_ps.coordinator(), with_ps.coordinator()
+    c.create(Counter, task="ps:0", name="own")
+    c.create(Counter, task="ps:0", name="kept", detached=True).add(2).fetch(20)
+    own = other.get_object("own")
+    c.close()
+
+    def gone() -> bool:
+        try:
+            own.add().fetch(20)
+            return False
+        except muster.NotServedError:
+            return True
+
+    until(gone, "the object goes with its session")
+    kept = other.get_object("kept")
+    assert kept.add(1).fetch(20) == 3
+    kept.delete()
+    with pytest.raises(muster.NotServedError):
+        kept.add().fetch(20)
+
+
+def test_what_waits_for_a_deleted_object_is_cancelled(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    h = c.create(Slow, task="ps:0")
+    value = h.rest(1)
+    h.delete()
+    with pytest.raises(muster.CancelledError, match="deleted"):
+        value.fetch(20)
+
+
+def test_it_is_made_when_its_task_comes(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    c = cluster.coordinator()
+    value = c.create(Counter, task="ps:0").add(1)
+    with pytest.raises(muster.WaitTimeout):
+        value.fetch(0.2)
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    assert value.fetch(20) == 1
+
+
+def test_a_lost_task_is_unavailable_for_everybody_who_used_it(with_ps: Cluster) -> None:
+    c, other = with_ps.coordinator(), with_ps.coordinator()
+    h = c.create(Counter, task="ps:0", name="weights")
+    theirs = other.get_object("weights")
+    theirs.add().fetch(20)
+    slow = c.create(Slow, task="ps:0").rest(60)
+    os.kill(h.pid().fetch(20), signal.SIGKILL)
+    with pytest.raises(muster.UnavailableError, match="ps:0") as lost:
+        slow.fetch(20)
+    assert lost.value.dependency == ["ps:0"]
+    with pytest.raises(muster.UnavailableError, match="'weights' is lost with ps:0"):
+        theirs.add().fetch(20)
+    for session in (c, other):  # in TensorFlow's terms: by itself, once
+        with pytest.raises(muster.UnavailableError, match="ps:0"):
+            until(lambda: session.join(20) or session.schedule(pow, (1, 1)) and False)
+        assert session.schedule(pow, (2, 2)).fetch(20) == 4
+    assert c.create(Counter, task="ps:0", name="weights").add(1).fetch(20) == 1
+
+
+def test_calls_outlive_a_broken_worker_stream(with_ps: Cluster) -> None:
+    """The worker's own process, not its child, is stopped until the server gives its stream up."""
+    c = with_ps.coordinator()
+    h = c.create(Counter, task="ps:0")
+    values = [h.note(i) for i in range(200)]
+    assert [v.fetch(20) for v in values] == list(range(200))
+    assert h.all_seen().fetch(20) == list(range(200))
+
+
+def test_handle_parameter_server_failure_ends_the_program_as_it_is_asked_to(
+        tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import muster\n"
+                       "from muster.errors import FailureKind\n"
+                       "with muster.handle_parameter_server_failure():\n"
+                       "    raise muster.UnavailableError(FailureKind.DEPENDENCY_LOST, '', 'ps:0 is lost')\n")
+    path = {**os.environ, "PYTHONPATH": str(pathlib.Path(muster.__file__).parent.parent)}
+    asked = {**path, "TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE": "67"}
+    assert subprocess.run([sys.executable, str(program)], env=asked).returncode == 67
+    path.pop("TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE", None)
+    plain = subprocess.run([sys.executable, str(program)], env=path, capture_output=True, text=True)
+    assert plain.returncode == 1 and "ps:0 is lost" in plain.stderr
+
+
+def test_many_threads_call_in_their_own_order(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Counter, task="ps:0")
+    failed: list[BaseException] = []
+
+    def call(base: int) -> None:
+        try:
+            values = [h.note(base + i) for i in range(500)]
+            assert [v.fetch(30) for v in values] == [base + i for i in range(500)]
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=call, args=(base,)) for base in (0, 1000, 2000, 3000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    seen = h.all_seen().fetch(20)
+    for base in (0, 1000, 2000, 3000):
+        assert [n for n in seen if base <= n < base + 1000] == [base + i for i in range(500)]
