@@ -4,13 +4,12 @@
 #include <openssl/evp.h>
 #include <sys/resource.h>
 
-#include <condition_variable>
 #include <csignal>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 
 #include "base/no_room.hpp"
+#include "tests/blobs/loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
@@ -25,31 +24,6 @@ std::string hash_of(std::string_view bytes) {
              EVP_sha256(), nullptr);
   return made;
 }
-
-/// The engine's thread is the test's.
-class loop {
- public:
-  void post(std::function<void()> work) {
-    std::lock_guard const hold(mutex_);
-    queue_.push_back(std::move(work));
-    changed_.notify_one();
-  }
-  void run_until(std::function<bool()> const& done) {
-    while (!done()) {
-      std::unique_lock hold(mutex_);
-      ASSERT_TRUE(changed_.wait_for(hold, 20s, [this] { return !queue_.empty(); }));
-      auto work = std::move(queue_.front());
-      queue_.pop_front();
-      hold.unlock();
-      work();
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-};
 
 class BlobStore : public testing::Test {
  protected:
