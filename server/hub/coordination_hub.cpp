@@ -68,9 +68,10 @@ status coordination_hub::deliver(coordination::effects& fx) {
   late_.fold(fx.changes);
   listener_(fx.changes);
   auto declared = std::move(fx.declared);
-  for (auto& r : fx.log_events)
-    dependencies_.tell({r.severity, std::string(name(r.kind)), std::move(r.cluster),
-                        std::move(r.about), std::move(r.text)});
+  log_.fold(fx.changes);
+  for (auto const& e : log_.said())
+    dependencies_.tell(
+        {e.severity, std::string(history::name(e.kind)), e.cluster, e.about, e.text});
   alarm_.follow(clusters_.next_deadline(), dependencies_.arm);
   bool const changed = !fx.facts.empty();
   if (changed) write_down(std::move(fx.facts));

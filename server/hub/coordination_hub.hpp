@@ -11,6 +11,7 @@
 
 #include "server/core/coordination/clusters.hpp"
 #include "server/history/barriers/barrier_lateness.hpp"
+#include "server/history/log/cluster_log.hpp"
 #include "server/hub/commit_queue.hpp"
 #include "server/hub/log_event.hpp"
 #include "server/hub/reply_table.hpp"
@@ -190,6 +191,7 @@ class coordination_hub {
   core::coordination::clusters clusters_;
   history::barrier_lateness late_;
   std::function<void(core::coordination::changes const&)> listener_ = [](auto const&) {};
+  history::cluster_log log_;
   reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
   commit_queue commits_;

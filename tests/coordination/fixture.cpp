@@ -48,7 +48,8 @@ void scene::take(effects& fx) {
     auto const call = r.call;
     replies_.emplace(call, std::move(r));
   }
-  for (auto& r : fx.log_events) log_events_.push_back(std::move(r));
+  log_.fold(fx.changes);
+  log_events_.insert(log_events_.end(), log_.said().begin(), log_.said().end());
   written_.add(fx.facts);
   if (stopped_) {
     EXPECT_TRUE(fx.facts.empty()) << "what ends with the process is written down";

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/history/log/cluster_log.hpp"
 #include "tests/coordination/changes_model.hpp"
 #include "tests/coordination/fact_book.hpp"
 #include "tests/core/printers.hpp"
@@ -27,6 +28,8 @@
 namespace muster::core::coordination {
 
 using namespace std::chrono_literals;
+using log_event = history::cluster_event;
+using log_event_kind = history::cluster_event_kind;
 
 inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
 
@@ -146,6 +149,7 @@ class scene {
   std::uint64_t last_call_ = 0;
   std::map<call_id, reply> replies_;
   std::set<call_id> open_;
+  history::cluster_log log_;
   std::vector<log_event> log_events_;
   std::size_t last_replies_ = 0;
   fact_book written_;

@@ -11,13 +11,6 @@ constexpr std::size_t past_max = 16;
 constexpr std::size_t retired_max = 16;
 constexpr std::size_t retired_tasks_max = 200'000;
 
-std::string jobs_in_short(cluster_spec const& spec) {
-  std::string text;
-  for (auto const& j : spec.jobs)
-    text += (text.empty() ? "" : ",") + j.name + "=" + std::to_string(j.tasks);
-  return text.empty() ? "no tasks" : shortened(text, 500);
-}
-
 }  // namespace
 
 cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
@@ -201,23 +194,22 @@ time_point cluster::next_deadline(time_point now) const {
 bool cluster::redeclare(cluster_spec spec, effects& fx) {
   auto const& declared = next_ ? *next_ : spec_;
   if (spec == declared) return false;
-  auto text = jobs_in_short(declared) + " becomes " + jobs_in_short(spec);
+  incidents::cluster_changed changed{declared.jobs, spec.jobs, {}};
   if (spec == spec_) {
     next_.reset();
     say_declared(declared_why::redeclared, log_);
-    text += ", as the current generation has it";
+    changed.when = incidents::takes_effect::as_it_is;
   } else {
     next_ = std::move(spec);
     say_declared(declared_why::redeclared, log_);
     auto const at_once = untouched();
     if (at_once) begin_again();
-    text += at_once        ? " at once"
-            : !spec_.renew ? ", but not while the cluster stands, as it does not renew itself"
-            : outdated()   ? " with a new generation"
-                           : " with the next generation";
+    changed.when = at_once        ? incidents::takes_effect::at_once
+                   : !spec_.renew ? incidents::takes_effect::never
+                   : outdated()   ? incidents::takes_effect::with_new_generation
+                                  : incidents::takes_effect::with_next_generation;
   }
-  fx.log_events.push_back(
-      {severity::info, log_event_kind::cluster_changed, spec_.name, {}, std::move(text)});
+  fx.changes.incidents.push_back({spec_.name, std::move(changed)});
   return true;
 }
 

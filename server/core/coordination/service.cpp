@@ -33,7 +33,6 @@ service::service(cluster_spec const& spec, limits const& l, generation g, change
 
 void service::begin(time_point now, effects& fx) {
   step_.begin(now, fx);
-  callers_.begin_step();
   version_before_ = registry_.version();
 }
 

@@ -128,9 +128,10 @@ void world::perform(cc::effects& fx) {
     if (!limits_.journalled) barriers_.clear();
   }
   bool failed = false;
-  for (auto const& m : fx.log_events) {
+  log_.fold(fx.changes);
+  for (auto const& m : log_.said()) {
     note("notice " + std::string(name(m.kind)) + " " + m.about + " " + m.text.substr(0, 160));
-    failed = failed || m.kind == cc::log_event_kind::generation_failed;
+    failed = failed || m.kind == history::cluster_event_kind::generation_failed;
   }
   if (failed && service().view(now_).parked_polls > 0)
     throw violation("a poll was not told of the failure");

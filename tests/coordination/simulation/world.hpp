@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "server/core/coordination/clusters.hpp"
+#include "server/history/log/cluster_log.hpp"
 #include "tests/coordination/changes_model.hpp"
 #include "tests/coordination/fact_book.hpp"
 #include "tests/support/simulation/virtual_time.hpp"
@@ -109,6 +110,7 @@ class world : public simulation::virtual_time {
   std::uint64_t boot_ = 0;
   cc::fact_book disk_;
   cc::changes_model folded_;
+  history::cluster_log log_;
 };
 
 }  // namespace muster::coordination_simulation

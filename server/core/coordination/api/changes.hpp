@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "server/core/coordination/api/facts.hpp"
+#include "server/core/coordination/api/incidents.hpp"
 
 namespace muster::core::coordination {
 
@@ -265,8 +266,10 @@ struct change {
 struct changes {
   std::vector<change> list;
   std::vector<rich_change> rich;
+  std::vector<incident> incidents;  ///< for people, in their order
 
   void clear() {
+    incidents.clear();
     if (list.empty()) return;
     constexpr std::size_t kept = 16'384;  // a hundred thousand tasks that register stay no memory
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();

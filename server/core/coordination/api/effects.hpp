@@ -1,5 +1,4 @@
-// What comes out: replies to calls, and log events for people. Plain data, valid until the next
-// step.
+// What comes out: replies to calls, and changes. Plain data, valid until the next step.
 #pragma once
 
 #include <memory>
@@ -49,43 +48,17 @@ struct reply {
       body;
 };
 
+/// Of a line in the log and in the feed of events.
 enum class severity : std::uint8_t { info, warning, error };
-
-enum class log_event_kind : std::uint8_t {
-  generation_started,  ///< its first task has registered
-  generation_failed,   ///< an error was told to everybody
-  generation_ended,    ///< everybody has left
-  cluster_ready,       ///< all tasks have registered
-  cluster_changed,     ///< it was declared anew
-  task_error,          ///< and not as a consequence of another's
-  task_restarted,      ///< a new process has taken its place
-  task_left,
-  barrier_failed,
-  barriers_failed,  ///< more of them at the same moment than are told one by one
-  barrier_stuck,    ///< somebody has been waiting there for long
-  notice_unheard,   ///< tasks that do not hear of a preemption any more
-};
-std::string_view name(log_event_kind);  // "barrier_failed"
-
-/// Something that people should learn of: a line in the log and in the feed of events.
-struct log_event {
-  coordination::severity severity = coordination::severity::info;
-  log_event_kind kind{};
-  std::string cluster;  ///< its name
-  std::string about;    ///< the task or barrier, may be empty
-  std::string text;
-};
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<log_event> log_events;
   std::vector<fact> facts;        ///< where steps are journalled; see facts.hpp
   coordination::changes changes;  ///< for readers: nobody waits for them
   status declared;                ///< what came of create_, redeclare_ or remove_cluster
   cluster_id cluster{};           ///< that was created
   void clear() {
     replies.clear();
-    log_events.clear();
     facts.clear();
     changes.clear();
     declared.code = code::ok;  // nearly always it is that already, and the text empty

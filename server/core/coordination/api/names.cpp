@@ -18,12 +18,4 @@ std::string_view name(barrier_state s) {
   return named<barrier_state::failed>({"RUNNING", "PASSED", "FAILED"}, s);
 }
 
-std::string_view name(log_event_kind k) {
-  return named<log_event_kind::notice_unheard>(
-      {"generation_started", "generation_failed", "generation_ended", "cluster_ready",
-       "cluster_changed", "task_error", "task_restarted", "task_left", "barrier_failed",
-       "barriers_failed", "barrier_stuck", "notice_unheard"},
-      k);
-}
-
 }  // namespace muster::core::coordination

@@ -1,11 +1,6 @@
 #include "server/core/coordination/transitions/barrier_callers.hpp"
 
 namespace muster::core::coordination {
-namespace {
-
-constexpr std::size_t broken_max = 20;  // log events of barriers that break at one moment
-
-}  // namespace
 
 barrier_callers::barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                                  barrier_faults& faults, generation_record& record)
@@ -78,11 +73,7 @@ barrier_end barrier_callers::end(barrier_number n, barrier_verdict v) {
   if (e.purpose == barrier_purpose::registration && e.result)
     for (auto const& w : e.waiters) registry_.await(w.task, {});
   if (!e.result || e.purpose != barrier_purpose::user || step_.stopped) return e;
-  if (++broken_told_ <= broken_max)
-    step_.tell(severity::warning, log_event_kind::barrier_failed, e.instance.id, e.result->message);
-  else if (broken_told_ == broken_max + 1)
-    step_.tell(severity::warning, log_event_kind::barriers_failed, {},
-               "and more barriers at the same moment");
+  step_.tell(incidents::barrier_failed{e.instance.id, e.result});
   return e;
 }
 

@@ -33,7 +33,6 @@ class barrier_callers {
   barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                   barrier_faults& faults, generation_record& record);
 
-  void begin_step() { broken_told_ = 0; }
   /// Instances that run now, in order of their start.
   std::vector<barrier_number> running() const {
     return {barriers_.running().begin(), barriers_.running().end()};
@@ -77,7 +76,6 @@ class barrier_callers {
   barrier_faults& faults_;
   generation_record& record_;
   device_exchange devices_;
-  std::size_t broken_told_ = 0;  // users' barriers that the step broke
 };
 
 }  // namespace muster::core::coordination

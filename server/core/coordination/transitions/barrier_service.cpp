@@ -108,9 +108,8 @@ void barrier_service::first_due() {
     return barriers_.stop_clock(n);
   if (b.deadline > step_.now) {
     if (!barriers_.remind(n, step_.now)) return;
-    return step_.tell(severity::warning, log_event_kind::barrier_stuck, b.id,
-                      std::to_string(b.arrived_count) + " of " + std::to_string(b.who->size()) +
-                          " tasks have come; " + faults_.missing(b));
+    return step_.tell(
+        incidents::barrier_stuck{b.id, b.arrived_count, b.who->size(), faults_.missing(b)});
   }
   auto f = faults_.timed_out(b);
   if (b.purpose != barrier_purpose::user) callers_.blame_missing(b);

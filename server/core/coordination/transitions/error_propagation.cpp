@@ -1,11 +1,6 @@
 #include "server/core/coordination/transitions/error_propagation.hpp"
 
 namespace muster::core::coordination {
-namespace {
-
-constexpr std::size_t errors_told = 20;  // log events about tasks that fail at one moment
-
-}  // namespace
 
 // All are marked before any barrier breaks, and the root is told before what it breaks.
 void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr const& told,
@@ -17,9 +12,8 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
     counts = record_.blame(e.task, e.error->message) || counts;
     if (!members_.fail(e.task, e.error, why)) continue;
     fresh.push_back(e);
-    if (!failures.is_casualty(e.task) && fresh.size() <= errors_told)
-      step_.tell(severity::error, log_event_kind::task_error, step_.task_name(e.task),
-                 e.error->message);
+    if (!failures.is_casualty(e.task))
+      step_.tell(incidents::task_failed{step_.task_name(e.task), e.error});
   }
   auto const fails = counts && !failures.failed() && !step_.spec.recoverable;
   if (fails) {
@@ -52,8 +46,7 @@ void error_propagation::leave(std::vector<task_index> const& tasks, left_why why
   part(left);
   for (auto const& l : left) {
     polls_.cancel(l.task, "task has disconnected.");
-    if (why != left_why::shut_down)
-      step_.tell(severity::info, log_event_kind::task_left, step_.task_name(l.task), "left");
+    if (why != left_why::shut_down) step_.tell(incidents::task_left{step_.task_name(l.task)});
   }
   if (!left.empty()) record_.end_if_all_left();
 }
@@ -90,8 +83,7 @@ void error_propagation::carry_on(barrier_end const& e) {
 void error_propagation::registration_ended(barrier_end const& e) {
   if (!e.result) {
     for (auto const& w : e.waiters) members_.join(w.task, step_.now);
-    return step_.tell(severity::info, log_event_kind::cluster_ready, {},
-                      "all " + std::to_string(e.who->size()) + " tasks have registered");
+    return step_.tell(incidents::cluster_ready{e.who->size()});
   }
   record_.blame(no_task, e.result->message);
   record_.fail(e.result, generation_why::registration_failed);

@@ -6,8 +6,7 @@ void generation_record::begin(task_index t) {
   if (started_ != time_point{}) return;
   started_ = step_.now;
   say(generation_why::first_registration);
-  step_.tell(severity::info, log_event_kind::generation_started, {},
-             number() + ", first task " + step_.task_name(t));
+  step_.tell(incidents::generation_started{step_.which.number, step_.task_name(t)});
 }
 
 bool generation_record::blame(task_index t, std::string const& message) {
@@ -21,14 +20,13 @@ bool generation_record::blame(task_index t, std::string const& message) {
 void generation_record::fail(fault_ptr const& f, generation_why why) {
   if (!failures_.fail()) return;
   end(why, step_.now);
-  step_.tell(severity::error, log_event_kind::generation_failed, {}, number() + ": " + f->message);
+  step_.tell(incidents::generation_failed{step_.which.number, f});
 }
 
 void generation_record::end_if_all_left() {
   if (!all_left() || ended_ != time_point{}) return;
   end(generation_why::all_left, step_.now);
-  step_.tell(severity::info, log_event_kind::generation_ended, {},
-             number() + ": all tasks have left");
+  step_.tell(incidents::generation_ended{step_.which.number});
 }
 
 // Nobody registers either.

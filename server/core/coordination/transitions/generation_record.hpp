@@ -61,7 +61,6 @@ class generation_record {
   void say(generation_why why) const {
     step_.changes.note(generation_changed{started_, ended_, failures_.failed(), why});
   }
-  std::string number() const { return "generation " + std::to_string(step_.which.number); }
 
   step_frame& step_;
   task_registry const& registry_;

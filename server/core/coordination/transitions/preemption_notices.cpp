@@ -2,31 +2,18 @@
 
 namespace muster::core::coordination {
 
-void preemption_notices::tell(severity s, std::vector<task_index> const& of,
-                              std::string const& text) {
-  step_.tell(s, log_event_kind::notice_unheard,
-             of.size() == 1 ? step_.task_name(of.front()) : std::string(),
-             text +
-                 ". JAX does not wait again by itself; muster.jax.renew_preemption_sync() in "
-                 "each of them does");
+void preemption_notices::tell(std::vector<task_index> const& of, bool set) {
+  if (of.empty()) return;
+  step_.tell(incidents::notice_unheard{of.size() == 1 ? step_.task_name(of.front()) : std::string(),
+                                       words_.names(of), set});
 }
 
 void preemption_notices::tell_deaf() {
-  auto const deaf = listeners_.take_untold();
-  if (deaf.empty()) return;
-  tell(severity::warning, deaf,
-       words_.names(deaf) + (deaf.size() == 1 ? " hears" : " hear") +
-           " no preemption notice any more: the wait for it ended with a connection, or with the "
-           "server before");
+  tell(listeners_.take_untold(), false);
 }
 
 void preemption_notices::notice_set() {
-  auto const unheard = listeners_.unheard();
-  if (unheard.empty()) return;
-  tell(severity::error, unheard,
-       "a preemption notice was set, and " + words_.names(unheard) +
-           (unheard.size() == 1 ? " does" : " do") +
-           " not hear it, so the others wait for them in vain at PREEMPTION_SYNC_BARRIER");
+  tell(listeners_.unheard(), true);
 }
 
 unheard_notices preemption_notices::unheard() const {

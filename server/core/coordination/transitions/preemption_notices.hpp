@@ -59,7 +59,7 @@ class preemption_notices {
  private:
   static constexpr std::string_view notice_key = "RECEIVED_PREEMPTION_NOTICE";
   bool is_set() const { return store_.find(notice_key) != nullptr; }
-  void tell(severity s, std::vector<task_index> const& of, std::string const& text);
+  void tell(std::vector<task_index> const& of, bool set);
 
   step_frame& step_;
   task_registry& registry_;

@@ -46,9 +46,7 @@ void registration::reconnect(register_task const& r) {
   if (a.recoverable)
     propagation_.leave_barriers(
         {{t, task_fault(t, code::aborted, step_.task_name(t) + " has registered again")}});
-  if (members_.reconnect(r, step_.now))
-    step_.tell(severity::info, log_event_kind::task_restarted, step_.task_name(t),
-               "registered with a new incarnation");
+  if (members_.reconnect(r, step_.now)) step_.tell(incidents::task_restarted{step_.task_name(t)});
   step_.answer(r.from.call, step_.which.incarnation);
 }
 

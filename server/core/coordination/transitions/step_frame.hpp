@@ -60,8 +60,9 @@ struct step_frame {
   void refuse(caller const& from, code c, std::string_view message, bool coordination = true) {
     answer(from.call, refusal(c, message, coordination));
   }
-  void tell(severity s, log_event_kind kind, std::string about, std::string text) {
-    fx_->log_events.push_back({s, kind, spec.name, std::move(about), std::move(text)});
+  template <class Incident>
+  void tell(Incident i) {
+    fx_->changes.incidents.push_back({spec.name, std::move(i)});
   }
   std::string task_name(task_index t) const { return spec.task_name(t); }
 

@@ -1,0 +1,138 @@
+#include "server/history/log/cluster_log.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+#include "base/enum_names.hpp"
+
+namespace muster::history {
+
+std::string_view name(cluster_event_kind k) {
+  return named<cluster_event_kind::notice_unheard>(
+      {"generation_started", "generation_failed", "generation_ended", "cluster_ready",
+       "cluster_changed", "task_error", "task_restarted", "task_left", "barrier_failed",
+       "barriers_failed", "barrier_stuck", "notice_unheard"},
+      k);
+}
+
+namespace cluster_words {  // beside those of the other core, whose names are the same
+
+namespace incidents = coordination::incidents;
+using coordination::severity;
+using kind = cluster_event_kind;
+
+namespace {
+
+std::string generation(std::uint64_t number) {
+  return "generation " + std::to_string(number);
+}
+
+std::string in_short(std::vector<coordination::job_spec> const& jobs) {
+  std::string text;
+  for (auto const& j : jobs)
+    text += (text.empty() ? "" : ",") + j.name + "=" + std::to_string(j.tasks);
+  return text.empty() ? "no tasks" : coordination::shortened(text, 500);
+}
+
+std::string_view how(incidents::takes_effect e) {
+  return named<incidents::takes_effect::with_next_generation>(
+      {", as the current generation has it", " at once",
+       ", but not while the cluster stands, as it does not renew itself", " with a new generation",
+       " with the next generation"},
+      e);
+}
+
+struct words {
+  std::string const& cluster;
+
+  cluster_event operator()(incidents::generation_started const& i) const {
+    return {severity::info,
+            kind::generation_started,
+            cluster,
+            {},
+            generation(i.number) + ", first task " + i.task};
+  }
+  cluster_event operator()(incidents::generation_failed const& i) const {
+    return {severity::error,
+            kind::generation_failed,
+            cluster,
+            {},
+            generation(i.number) + ": " + i.why->message};
+  }
+  cluster_event operator()(incidents::generation_ended const& i) const {
+    return {severity::info,
+            kind::generation_ended,
+            cluster,
+            {},
+            generation(i.number) + ": all tasks have left"};
+  }
+  cluster_event operator()(incidents::cluster_ready const& i) const {
+    return {severity::info,
+            kind::cluster_ready,
+            cluster,
+            {},
+            "all " + std::to_string(i.tasks) + " tasks have registered"};
+  }
+  cluster_event operator()(incidents::cluster_changed const& i) const {
+    return {severity::info,
+            kind::cluster_changed,
+            cluster,
+            {},
+            in_short(i.from) + " becomes " + in_short(i.to) + std::string(how(i.when))};
+  }
+  cluster_event operator()(incidents::task_failed const& i) const {
+    return {severity::error, kind::task_error, cluster, i.task, i.why->message};
+  }
+  cluster_event operator()(incidents::task_restarted const& i) const {
+    return {severity::info, kind::task_restarted, cluster, i.task,
+            "registered with a new incarnation"};
+  }
+  cluster_event operator()(incidents::task_left const& i) const {
+    return {severity::info, kind::task_left, cluster, i.task, "left"};
+  }
+  cluster_event operator()(incidents::barrier_failed const& i) const {
+    return {severity::warning, kind::barrier_failed, cluster, i.id, i.why->message};
+  }
+  cluster_event operator()(incidents::barrier_stuck const& i) const {
+    return {severity::warning, kind::barrier_stuck, cluster, i.id,
+            std::to_string(i.arrived) + " of " + std::to_string(i.participants) +
+                " tasks have come; " + i.missing};
+  }
+  cluster_event operator()(incidents::notice_unheard const& i) const {
+    bool const one = !i.task.empty();
+    auto const what =
+        i.set ? "a preemption notice was set, and " + i.tasks + (one ? " does" : " do") +
+                    " not hear it, so the others wait for them in vain at PREEMPTION_SYNC_BARRIER"
+              : i.tasks + (one ? " hears" : " hear") +
+                    " no preemption notice any more: the wait for it ended with a connection, or "
+                    "with the server before";
+    return {i.set ? severity::error : severity::warning, kind::notice_unheard, cluster, i.task,
+            what +
+                ". JAX does not wait again by itself; muster.jax.renew_preemption_sync() in "
+                "each of them does"};
+  }
+};
+
+}  // namespace
+}  // namespace cluster_words
+
+void cluster_log::tell(std::vector<coordination::incident> const& all) {
+  namespace incidents = coordination::incidents;
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> counts;
+  for (auto const& i : all) {
+    auto& [barriers, tasks] = counts[i.cluster];
+    if (std::holds_alternative<incidents::task_failed>(i.what) && ++tasks > singly) continue;
+    if (std::holds_alternative<incidents::barrier_failed>(i.what) && ++barriers > singly) {
+      if (barriers == singly + 1)
+        said_.push_back({coordination::severity::warning,
+                         cluster_event_kind::barriers_failed,
+                         i.cluster,
+                         {},
+                         "and more barriers at the same moment"});
+      continue;
+    }
+    said_.push_back(std::visit(cluster_words::words{i.cluster}, i.what));
+  }
+}
+
+}  // namespace muster::history
