@@ -256,4 +256,9 @@ std::vector<role> plan(plan_request const& request) {
   return planner(request).roles();
 }
 
+bool is_told(std::string_view variable) {
+  return variable == "MUSTER_ATTEMPT" ||
+         std::find(std::begin(told), std::end(told), variable) != std::end(told);
+}
+
 }  // namespace muster::launch

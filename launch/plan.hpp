@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,5 +53,8 @@ struct plan_request {
 /// for in_graph without a server, and for
 /// what ends the run and is not in the cluster.
 std::vector<role> plan(plan_request const& request);
+
+/// Whether this variable is one that a process is told of an attempt.
+bool is_told(std::string_view variable);
 
 }  // namespace muster::launch

@@ -22,12 +22,16 @@ task_process::task_process(asio::io_context& io, output& out, role r,
 
 void task_process::start() {
   number_ = output_.add_task(role_.name);
-  auto c = start_child({.argv = role_.argv,
-                        .environment = role_.environment,
-                        .cwd = role_.cwd,
-                        .user = role_.user,
-                        .dies_with_thread = true,
-                        .keeps_ignored_signals = true});
+  start(start_child({.argv = role_.argv,
+                     .environment = role_.environment,
+                     .cwd = role_.cwd,
+                     .user = role_.user,
+                     .dies_with_thread = true,
+                     .keeps_ignored_signals = true}));
+}
+
+void task_process::start(child c) {
+  number_ = output_.add_task(role_.name);
   pid_ = c.pid;
   out_.pipe.assign(c.out.release());
   err_.pipe.assign(c.err.release());

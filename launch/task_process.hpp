@@ -32,6 +32,8 @@ class task_process {
   task_process(boost::asio::io_context& io, output& out, role r, std::function<void()> finished);
   /// Errors: as start_child, std::runtime_error of the output directory.
   void start();
+  /// The same with a process that others have started, which this one reaps.
+  void start(child c);
 
   role const& of() const { return role_; }
   pid_t pid() const { return pid_; }

@@ -23,6 +23,8 @@ struct process_user {
   uid_t user = 0;
   gid_t group = 0;
   std::vector<gid_t> groups{};  // all of them
+
+  bool operator==(process_user const&) const = default;
 };
 
 struct child_options {

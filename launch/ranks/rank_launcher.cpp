@@ -10,11 +10,17 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "launch/guardian_line.hpp"
+#include "launch/ranks/fork_plan.hpp"
+#include "launch/ranks/fork_server.hpp"
 #include "launch/ranks/rank_set.hpp"
 #include "launch/reaper.hpp"
 
@@ -62,7 +68,7 @@ class rank_launcher {
   void read() {
     orders_.async_read_some(asio::buffer(buffer_), [this](error_code error, std::size_t n) {
       if (error == asio::error::operation_aborted) return;
-      if (error) return ranks_ ? kill(false) : io_.stop();
+      if (error) return kill(false);
       lines_.add({buffer_.data(), n});
       read();
     });
@@ -71,23 +77,59 @@ class rank_launcher {
   void take(std::string_view line) {
     try {
       auto order = parse_order(line, current_environment());
-      if (order.start && !ranks_) start(std::move(*order.start));
-      if (order.stop && ranks_) ranks_->stop(*order.stop);
       if (order.lease_until) keep_until(*order.lease_until);
+      if (order.start && !ranks_)
+        start(std::move(*order.start));
+      else if (order.start && stays_)
+        next_ = std::move(order.start);
+      if (order.stop) stop(*order.stop);
     } catch (std::exception const& e) {
-      std::cerr << "an order to ranks makes no sense: " << e.what() << '\n';
-      if (ranks_) return;
-      status_ = 2;
-      io_.stop();
+      fail(e);
     }
   }
 
+  void fail(std::exception const& e) {
+    std::cerr << "an order to ranks makes no sense: " << e.what() << '\n';
+    if (ranks_) return;
+    status_ = 2;
+    io_.stop();
+  }
+
+  // It is about those that were ordered last.
+  void stop(stop_order const& order) {
+    if (next_)
+      next_stops_.push_back(order);
+    else if (ranks_)
+      ranks_->stop(order);
+  }
+
   void start(start_order order) {
+    auto const forks = plan_forks(order);
+    stays_ = !order.preload.empty();
+    if (forks && (!forks_ || forks_->was_killed() || forks_->plan() != *forks)) {
+      asio::post(io_, [old = forks_] {});  // what it has still to be told comes first
+      forks_ = std::make_shared<fork_server>(io_, *forks);
+    }
     ranks_ = std::make_unique<rank_set>(
         io_, std::move(order),
-        rank_set::callbacks{[this](std::uint32_t rank, pid_t pid) { reports_.started(rank, pid); },
-                            [this](rank_end const& end) { reports_.ended(end); },
-                            [this] { reports_.finish([this] { io_.stop(); }); }});
+        rank_set::callbacks{
+            [this](auto rank, auto pid, auto& why) { reports_.started(rank, pid, why); },
+            [this](rank_end const& end) { reports_.ended(end); },
+            [this] { asio::post(io_, [this] { over(); }); }},
+        forks ? forks_.get() : nullptr);
+  }
+
+  // Nothing of the ranks is left, and all was told of them or will be.
+  void over() {
+    if (!stays_) return reports_.finish([this] { io_.stop(); });
+    ranks_.reset();
+    if (!next_) return;
+    try {
+      start(*std::exchange(next_, {}));
+    } catch (std::exception const& e) {
+      return fail(e);
+    }
+    for (auto const& order : std::exchange(next_stops_, {})) ranks_->stop(order);
   }
 
   void keep_until(std::chrono::steady_clock::time_point until) {
@@ -104,7 +146,9 @@ class rank_launcher {
   // The worker, its lease or the guardian is gone. What ignores SIGKILL, as who waits for a disk
   // that is gone, is left to the kernel after a while.
   void kill(bool lease_ran_out) {
-    if (ranks_) ranks_->kill(lease_ran_out);
+    stays_ = false;
+    if (!ranks_) return io_.stop();
+    ranks_->kill(lease_ran_out);
     patience_.expires_after(kill_patience);
     patience_.async_wait([this](error_code error) {
       if (!error) io_.stop();
@@ -120,7 +164,11 @@ class rank_launcher {
   std::array<char, std::size_t{64} << 10> buffer_;
   report_line reports_;
   asio::steady_timer lease_, patience_;
-  std::unique_ptr<rank_set> ranks_;  // from the order to start on
+  std::shared_ptr<fork_server> forks_;
+  std::unique_ptr<rank_set> ranks_;  // from the order to start on until nothing is left of them
+  std::optional<start_order> next_;  // waits for that, with what stops its ranks
+  std::vector<stop_order> next_stops_;
+  bool stays_ = false;  // when nothing is left of them
   int status_ = 0;
 };
 

@@ -5,6 +5,9 @@
 // server does.
 //
 //   order to start ──► ranks run ──► all have ended, nothing is left of them ──► the process ends
+//
+// After an order with `preload` the process stays with its fork server, for an order to start the
+// next attempt, until the line of orders ends or its lease runs out.
 #pragma once
 
 #include "launch/guardian.hpp"

@@ -110,7 +110,8 @@ start_order start_of(json::object const& line, environment_map inherited) {
   auto const p = plan_of(start, std::move(inherited));
   start_order s{.ranks = {},
                 .logs = text(line, "logs"),
-                .grace = std::chrono::milliseconds(number(start, "grace_ms"))};
+                .grace = std::chrono::milliseconds(number(start, "grace_ms")),
+                .preload = texts(start, "preload")};
   for (auto const& rank : list(start, "rank")) {
     s.ranks.push_back(role_of(line, start, rank.as_object(), p));
     s.ranks.back().program.user = user;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "launch/plan.hpp"
+#include "launch/ranks/python_command.hpp"
 
 namespace muster::launch {
 
@@ -25,12 +26,16 @@ struct rank_role {
   role program;           // its name is the rank's number
   bool own_cwd = false;   // its directory is to be made
   std::string refusal{};  // not empty: it cannot be started, and why
+  /// Both by plan_forks: how a fork server begins it; why none does though it was asked for.
+  std::optional<python_command> python{};
+  std::string not_preloaded{};
 };
 
 struct start_order {
   std::vector<rank_role> ranks;
   std::string logs;  // a directory: what rank 3 prints goes to 3.log
   std::chrono::milliseconds grace{};
+  std::vector<std::string> preload{};  // modules that a fork server imports before
 };
 
 struct stop_order {

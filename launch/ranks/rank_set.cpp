@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "launch/ending.hpp"
 #include "launch/guardian.hpp"
@@ -32,7 +33,7 @@ void prepare_directory(rank_role const& role) {
 
 }  // namespace
 
-rank_set::rank_set(boost::asio::io_context& io, start_order order, callbacks c)
+rank_set::rank_set(boost::asio::io_context& io, start_order order, callbacks c, fork_server* forks)
     : io_(io),
       on_(std::move(c)),
       grace_(order.grace),
@@ -40,6 +41,7 @@ rank_set::rank_set(boost::asio::io_context& io, start_order order, callbacks c)
                    .prefix = false,
                    .directory = order.logs,
                    .file_bytes_max = rank_log_bytes_max}),
+      forks_(forks),
       oom_kills_(oom_kills()) {
   output_.resume = [this] {
     for (auto const& r : ranks_)
@@ -51,12 +53,28 @@ rank_set::rank_set(boost::asio::io_context& io, start_order order, callbacks c)
   }
   for (auto const& r : ranks_)
     if (!r->end.not_started.empty()) over(*r);
+  if (!forks_) return;
+  forks_->when_settled([this] {
+    for (auto const& r : ranks_)
+      if (r->waits) fork(*r);
+  });
+}
+
+rank_set::~rank_set() {
+  if (forks_) forks_->forget();
 }
 
 void rank_set::start(rank& r, rank_role role) {
   r.end.rank = role.rank;
   r.end.not_started = role.refusal;
   if (!r.end.not_started.empty()) return;
+  if (forks_ && role.python)
+    r.waits = std::make_unique<rank_role>(std::move(role));
+  else
+    execute(r, std::move(role));
+}
+
+void rank_set::execute(rank& r, rank_role role) {
   auto const command = role.program.argv.front();
   try {
     prepare_directory(role);
@@ -69,10 +87,54 @@ void rank_set::start(rank& r, rank_role role) {
       return;
     }
     r.process = std::move(process);
-    on_.on_started(r.end.rank, r.process->pid());
+    on_.on_started(r.end.rank, r.process->pid(), role.not_preloaded);
   } catch (std::exception const& e) {
     r.end.not_started = e.what();
   }
+}
+
+void rank_set::fork(rank& r) {
+  if (!forks_->why_not().empty()) return forked(r, {});
+  try {
+    prepare_directory(*r.waits);
+  } catch (std::exception const& e) {
+    return give_up(r, e.what());
+  }
+  forks_->fork(*r.waits, [this, &r](auto made) { forked(r, std::move(made)); });
+}
+
+// Whoever could not be forked begins as ever. One that was given up meanwhile ends by itself.
+void rank_set::forked(rank& r, std::optional<forked_rank> made) {
+  if (!r.waits || (made && take(r, std::move(*made)))) return;
+  auto role = std::move(*r.waits);
+  r.waits.reset();
+  auto const& why = forks_->why_not();
+  role.not_preloaded = why.empty() ? "its fork server could not fork it" : why;
+  execute(r, std::move(role));
+  if (!r.end.not_started.empty()) over(r);
+}
+
+// Its files are opened before it begins: then nothing can go wrong any more.
+bool rank_set::take(rank& r, forked_rank made) {
+  try {
+    output_.add_task(r.waits->program.name);
+  } catch (std::exception const& e) {
+    give_up(r, e.what());
+    return true;
+  }
+  if (!made.let_go()) return false;
+  auto const role = std::move(r.waits);
+  r.process = std::make_unique<task_process>(io_, output_, std::move(role->program),
+                                             [this, &r] { over(r); });
+  r.process->start(std::move(made.process));
+  on_.on_started(r.end.rank, r.process->pid(), {});
+  return true;
+}
+
+void rank_set::give_up(rank& r, std::string why) {
+  r.waits.reset();
+  r.end.not_started = std::move(why);
+  over(r);
 }
 
 void rank_set::ended(pid_t pid, int raw_status) {
@@ -94,8 +156,17 @@ void rank_set::ended(pid_t pid, int raw_status) {
   r.killing.cancel();
   r.process->ended();
   // At once: a lease that runs out leaves no time to wait for those who hold the pipes.
-  if (std::none_of(ranks_.begin(), ranks_.end(),
-                   [](auto const& one) { return one->process && one->process->running(); }))
+  if (std::none_of(ranks_.begin(), ranks_.end(), [](auto const& one) {
+        return one->waits || (one->process && one->process->running());
+      }))
+    kill_rest();
+}
+
+// What no rank is alive to have: a fork server is to serve the next attempt.
+void rank_set::kill_rest() const {
+  if (forks_ && forks_->pid() != 0)
+    kill_orphans({forks_->pid()});
+  else
     kill_orphans();
 }
 
@@ -104,7 +175,7 @@ void rank_set::over(rank& r) {
   r.over = true;
   if (r.process) r.end.last_errors = r.process->last_errors();
   if (std::all_of(ranks_.begin(), ranks_.end(), [](auto const& one) { return one->over; }))
-    kill_orphans();
+    kill_rest();
   output_.mark([this, &r] {
     on_.on_ended(r.end);
     if (++told_ == ranks_.size()) output_.finish(on_.on_all_ended);
@@ -123,13 +194,17 @@ void rank_set::stop(int signal) {
 
 void rank_set::kill(bool lease_ran_out) {
   for (auto const& r : ranks_) {
-    if (!r->process || !r->process->running()) continue;
+    if (!r->waits && (!r->process || !r->process->running())) continue;
     r->end.lease_ran_out = lease_ran_out;
     stop(*r, SIGKILL, std::chrono::milliseconds(0));
   }
 }
 
 void rank_set::stop(rank& r, int signal, std::chrono::milliseconds grace) {
+  if (r.waits) {
+    r.end.stopped = true;
+    return give_up(r, "it was stopped before it had begun");
+  }
   if (!r.process || !r.process->running()) return;
   r.end.stopped = true;
   if (grace <= std::chrono::milliseconds(0)) return r.process->signal(SIGKILL);

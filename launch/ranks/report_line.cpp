@@ -16,8 +16,9 @@ namespace json = boost::json;
 
 report_line::report_line(asio::io_context& io, file_descriptor to) : to_(io, to.release()) {}
 
-void report_line::started(std::uint32_t rank, pid_t pid) {
-  add(json::serialize(json::object{{"started", {{"rank", rank}, {"pid", pid}}}}));
+void report_line::started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded) {
+  json::object what{{"rank", rank}, {"pid", pid}, {"not_preloaded", to_utf8(not_preloaded)}};
+  add(json::serialize(json::object{{"started", std::move(what)}}));
 }
 
 void report_line::ended(rank_end const& e) {

@@ -2,7 +2,7 @@
 // output, in order. A worker that does not read is waited for by nobody. Owned by the launcher; its
 // thread.
 //
-//   {"started": {"rank": 3, "pid": 4711}}
+//   {"started": {"rank": 3, "pid": 4711, "not_preloaded": ""}}
 //   {"ended": {"rank": 3, "exit_status": 1, "stderr": ["…"], …}}     RankEnded of programs.proto
 #pragma once
 
@@ -32,7 +32,7 @@ class report_line {
   report_line(boost::asio::io_context& io, file_descriptor to);
 
   /// What waits to be written is bounded by whom there is to tell of: two lines a rank.
-  void started(std::uint32_t rank, pid_t pid);
+  void started(std::uint32_t rank, pid_t pid, std::string const& not_preloaded);
   void ended(rank_end const& e);
   /// `done` is called once all was written, or nobody reads any more.
   void finish(std::function<void()> done);

@@ -22,7 +22,7 @@ TEST(rank_orders, tell_each_rank_who_it_is) {
   EXPECT_EQ(order.start->logs, "/l");
   EXPECT_EQ(order.start->grace, std::chrono::milliseconds(1500));
   ASSERT_EQ(order.start->ranks.size(), 2u);
-  auto const& [rank, program, own_cwd, refusal] = order.start->ranks[0];
+  auto const& [rank, program, own_cwd, refusal, python, not_preloaded] = order.start->ranks[0];
   EXPECT_EQ(rank, 1u);
   EXPECT_EQ(program.argv, (std::vector<std::string>{"python", "t.py"}));
   EXPECT_TRUE(own_cwd);

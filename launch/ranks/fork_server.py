@@ -1,0 +1,240 @@
+"""The fork server of a program's ranks, for Python 3.8 and later: it imports modules once, and each rank
+is a copy of it that goes on with the program.
+
+It is run by python -c with this text and the modules as arguments, below the launcher of ranks
+(fork_server.cpp). Standard input is a line to that one: it says "ready", or why it forks nothing, and gets
+a message for each rank with four descriptors: what to do, the rank's stdout and stderr, and a line of the
+rank's own. There the rank says its pid and waits for a "g": only then the launcher knows it, and the
+program begins. No module is imported that the interpreter has not, but for ctypes.
+"""
+import os
+import sys
+
+import _socket
+
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+FILE_NAME = "<muster>"
+
+
+def import_all(modules):
+    """Returns why nothing can be forked, or an empty text."""
+    try:
+        import ctypes  # noqa: F401
+    except ImportError as error:
+        return f"this Python has no ctypes: {error}"
+    for name in modules:
+        try:
+            __import__(name)
+        except BaseException as error:  # modules raise and exit as they like
+            return f"import {name}: {type(error).__name__}: {error}"
+    others = [task for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
+    if not others:
+        return ""
+    names = sorted({comm(task) for task in others})
+    return (f"{len(others)} more thread{'s' * (len(others) != 1)} after the imports ({', '.join(names)}): "
+            "a fork would be without")
+
+
+def comm(task):
+    with open(f"/proc/self/task/{task}/comm") as file:
+        return file.read().strip()
+
+
+def descriptors(ancillary):
+    return [int.from_bytes(data[i:i + 4], sys.byteorder)
+            for _, _, data in ancillary for i in range(0, len(data), 4)]
+
+
+def read_all(fd):
+    with open(fd, "rb") as file:
+        return file.read().split(b"\0")
+
+
+def serve(line, launcher):
+    """Returns in a rank, with what it is to do."""
+    while True:
+        message, ancillary, _, _ = line.recvmsg(16, _socket.CMSG_SPACE(4 * 4))
+        if not message:
+            os._exit(0)
+        fds = descriptors(ancillary)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        try:
+            between = os.fork()
+        except OSError:
+            between = -1  # the launcher sees the rank's line end
+        if between == 0:
+            own = os.getpid()
+            try:
+                if os.fork() != 0:
+                    os._exit(0)  # so the rank becomes a child of the launcher, the next that adopts
+            except OSError:
+                os._exit(1)
+            line.close()
+            return begin(fds, launcher, own)
+        for fd in fds:
+            os.close(fd)
+        if between > 0:
+            try:
+                os.waitpid(between, 0)
+            except ChildProcessError:
+                pass  # a module ignores SIGCHLD
+
+
+def begin(fds, launcher, between):
+    import ctypes
+
+    what, out, err, own_line = fds
+    os.setpgid(0, 0)
+    while os.getppid() == between:
+        os.sched_yield()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL)
+    if os.getppid() != launcher:
+        os._exit(127)
+    cwd, mode, variables, size, *texts = read_all(what)
+    environment, texts = texts[:int(variables)], texts[int(variables):]
+    words, command = texts[:int(size)], texts[int(size):]
+    try:
+        os.chdir(cwd)
+    except OSError:
+        os._exit(127)
+    os.write(own_line, b"%d\n" % os.getpid())
+    if os.read(own_line, 1) != b"g":
+        os._exit(127)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    for fd in (out, err, own_line):
+        os.close(fd)
+    coerced = os.environ.get("LC_CTYPE")  # the interpreter sets it where no locale is set
+    os.environ.clear()
+    for variable in environment:
+        name, _, value = variable.partition(b"=")
+        os.environb[name] = value
+    if coerced is not None:
+        os.environ.setdefault("LC_CTYPE", coerced)
+    show(ctypes, b"\0".join(command))
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = map(os.fsdecode, command)
+    sow()
+    return os.fsdecode(mode), list(map(os.fsdecode, words))
+
+
+def show(ctypes, command):
+    """As the command line of this process, in what it was started with."""
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b") ")[2].split()
+    first, last = int(fields[45]), int(fields[46])
+    command = command[:last - first - 1]
+    ctypes.memset(first, 0, last - first)
+    ctypes.memmove(first, command, len(command))
+
+
+def sow():
+    """What a process begins with by chance; Python's own random does it by itself."""
+    random = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed()
+
+
+def new_main():
+    main = type(sys)("__main__")
+    main.__dict__["__builtins__"] = sys.modules["builtins"]
+    if sys.version_info < (3, 14):
+        main.__dict__["__annotations__"] = {}
+    main.__loader__ = sys.modules["_frozen_importlib"].BuiltinImporter
+    sys.modules["__main__"] = main
+    return main
+
+
+def is_importable(path):
+    """A directory or an archive with a __main__.py."""
+    for hook in sys.path_hooks:
+        try:
+            return hook(path) is not None
+        except ImportError:
+            pass
+    return False
+
+
+def look_first_in(directory):
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path.insert(0, directory)
+
+
+def run(mode, words):
+    """As python does with -m, -c or a script."""
+    main = new_main()
+    if mode == "m":
+        import runpy
+
+        sys.argv[:] = ["-m"] + words[1:]
+        look_first_in(os.getcwd())
+        runpy._run_module_as_main(words[0])
+    elif mode == "c":
+        sys.argv[:] = ["-c"] + words[1:]
+        look_first_in("")
+        exec(compile(words[0] + "\n", "<string>", "exec", 0, True), main.__dict__)
+    else:
+        sys.argv[:] = words
+        run_script(main, words[0])
+
+
+def run_script(main, script):
+    path = os.path.join(os.getcwd(), script) if sys.version_info >= (3, 9) else script
+    if is_importable(path):
+        import runpy
+
+        sys.path.insert(0, path)
+        runpy._run_module_as_main("__main__", False)
+        return
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        python = getattr(sys, "orig_argv", [sys.executable])[0]
+        sys.stderr.write(f"{python}: can't open file '{path}': [Errno {error.errno}] {error.strerror}\n")
+        sys.exit(2)
+    look_first_in(os.path.dirname(os.path.realpath(script)))
+    main.__file__ = path
+    main.__cached__ = None
+    main.__loader__ = sys.modules["_frozen_importlib_external"].SourceFileLoader("__main__", path)
+    exec(compile(source, path, "exec", 0, True), main.__dict__)
+
+
+def run_to_end(mode, words):
+    """Whoever reads what an uncaught exception prints sees the program's frames alone."""
+    try:
+        run(mode, words)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == FILE_NAME:
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        sys.excepthook = lambda *_: None
+        raise
+
+
+def wait_for_ranks():
+    launcher = os.getppid()
+    line = _socket.socket(fileno=os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    if sys.path and sys.path[0] == "":
+        del sys.path[0]
+    why_not = import_all(sys.argv[1:])
+    line.send((why_not or "ready").encode(errors="replace")[:1000])
+    if why_not:
+        os._exit(0)
+    import ctypes
+    import gc
+
+    show(ctypes, "muster preload: {}".format(", ".join(sys.argv[1:])).encode())
+    gc.collect()
+    gc.freeze()
+    return serve(line, launcher)
+
+
+run_to_end(*wait_for_ranks())

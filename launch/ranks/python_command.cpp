@@ -1,0 +1,85 @@
+// The options of Python 3 up to the script, the module or the code.
+#include "launch/ranks/python_command.hpp"
+
+#include <stdexcept>
+#include <string_view>
+
+namespace muster::launch {
+namespace {
+
+[[noreturn]] void refuse(std::string const& why) {
+  throw std::invalid_argument(why);
+}
+
+bool is_python(std::string_view word) {
+  auto const slash = word.rfind('/');
+  auto const name = slash == word.npos ? word : word.substr(slash + 1);
+  return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == name.npos;
+}
+
+class reader {
+ public:
+  explicit reader(std::vector<std::string> const& words) : words_(words) {
+    found_.interpreter.push_back(words[0]);
+  }
+
+  python_command read() {
+    while (at_ < words_.size() && words_[at_].starts_with('-') && found_.words.empty()) option();
+    if (found_.words.empty() && at_ == words_.size()) refuse("its command runs no script");
+    found_.words.insert(found_.words.end(), words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                        words_.end());
+    if (found_.mode == 's' && found_.words[0].ends_with(".pyc")) refuse("its script is compiled");
+    return std::move(found_);
+  }
+
+ private:
+  void option() {
+    auto const& word = words_[at_];
+    if (word == "-") refuse("it reads its script from standard input");
+    bool const is_long = word == "--check-hash-based-pycs";
+    if (!is_long && word.starts_with("--")) refuse("python's option " + word);
+    for (std::size_t i = 1; i < word.size() && !is_long; ++i) {
+      char const c = word[i];
+      if (c == 'm' || c == 'c') return end(c, i);
+      if (c == 'W' || c == 'X') {
+        take(i + 1 == word.size() ? 2 : 1);
+        return;
+      }
+      if (std::string_view("bBdEIOPqRsSuv").find(c) == std::string_view::npos)
+        refuse(std::string("python's option -") + c);
+    }
+    take(is_long ? 2 : 1);
+  }
+
+  void take(std::size_t count) {
+    for (; count > 0; --count) found_.interpreter.push_back(next());
+  }
+
+  // Options may stand in one word with the last one, as in -um.
+  void end(char mode, std::size_t at) {
+    auto const word = next();
+    if (at > 1) found_.interpreter.push_back(word.substr(0, at));
+    found_.mode = mode;
+    found_.words.push_back(at + 1 < word.size() ? word.substr(at + 1) : next());
+  }
+
+  std::string next() {
+    if (at_ == words_.size()) refuse("python's last option lacks its value");
+    return words_[at_++];
+  }
+
+  std::vector<std::string> const& words_;
+  std::size_t at_ = 1;
+  python_command found_;
+};
+
+}  // namespace
+
+python_command python_command_of(std::vector<std::string> const& command) {
+  if (command.empty() || !is_python(command[0])) refuse("its command is no Python program");
+  if (command[0].find('/') != std::string::npos && command[0].front() != '/')
+    refuse("its interpreter is named by a relative path");
+  return reader(command).read();
+}
+
+}  // namespace muster::launch
