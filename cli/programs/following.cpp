@@ -9,6 +9,7 @@
 #include <csignal>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 #include "cli/programs/program.hpp"
 #include "cli/programs/rank_logs.hpp"
@@ -37,6 +38,8 @@ class follower {
       tell(program);
       auto const attempt = number_of(program, "attempt");
       auto const ranks = attempt > 0 ? ranks_of(server_, path_) : json::array();
+      if (auto why = without_preload(ranks); !why.empty() && why != std::exchange(without_, why))
+        say("preload: " + why);
       bool const more = logs_.look(ranks, attempt);
       if (has_ended(program)) {
         // Workers tell the last lines a moment after the end, or are gone.
@@ -89,7 +92,7 @@ class follower {
   rest& server_;
   std::string const path_;
   rank_logs logs_;
-  std::string told_;
+  std::string told_, without_;
   int passed_on_ = 0;
 };
 

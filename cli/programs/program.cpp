@@ -26,6 +26,16 @@ json::array ranks_of(rest& server, std::string const& path) {
   return list_of(server.get(path + "/ranks"), "ranks");
 }
 
+std::string without_preload(json::array const& ranks) {
+  std::size_t count = 0;
+  std::string why;
+  for (auto const& r : ranks)
+    if (auto const text = text_of(r, "not_preloaded"); !text.empty() && ++count == 1) why = text;
+  if (count == 0) return {};
+  return std::to_string(count) + " of " + std::to_string(ranks.size()) +
+         " ranks without: " + for_terminal(why);
+}
+
 bool has_ended(json::value const& program) {
   auto const state = text_of(program, "state");
   return state == "SUCCEEDED" || state == "FAILED" || state == "CANCELLED";

@@ -15,6 +15,9 @@ std::string path_of_program(rest& server, std::string const& name_or_id);
 /// The ranks of its last attempt, by number.
 json::array ranks_of(rest& server, std::string const& path);
 
+/// How many of them began without `preload`, and why the first. Empty: none.
+std::string without_preload(json::array const& ranks);
+
 bool has_ended(json::value const& program);
 /// "train (prog_0000000000000001)".
 std::string title_of(json::value const& program);

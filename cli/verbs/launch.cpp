@@ -23,7 +23,7 @@ struct launch_verb_options {
   std::int64_t priority = 0;
   std::uint32_t weight = 1;
   std::string name, cluster, working_dir, upload, key;
-  std::vector<std::string> env, ends_with, metadata;
+  std::vector<std::string> env, ends_with, metadata, preload;
   launch_times times;
   bool detach = false;
   CLI::App const* verb = nullptr;
@@ -76,6 +76,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   span("deadline", o.times.deadline);
   span("notice", o.times.notice);
   if (o.spares > 0) body["spares"] = o.spares;
+  if (!o.preload.empty()) body["preload"] = json::array(o.preload.begin(), o.preload.end());
   object("env", named_texts("--env", "NAME=VALUE", o.env));
   object("metadata", named_texts("--metadata", "KEY=VALUE", o.metadata));
   if (!o.ends_with.empty()) body["ends_with"] = json::array(o.ends_with.begin(), o.ends_with.end());
@@ -142,6 +143,8 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_value(*verb, "--upload", o->upload, "DIR",
             "Of this machine: the code that each rank's new directory has")
       ->excludes("--working-dir");
+  add_list(*verb, "--preload", o->preload, "MODULE",
+           "Python modules that a worker imports once for all its ranks and attempts");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
             "A second launch with this key gets the first one's program");

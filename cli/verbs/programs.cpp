@@ -51,9 +51,12 @@ void show(rest& server, std::string const& path, programs_options const& o) {
     std::cout << "waits    " << for_terminal(why) << '\n';
   if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';
   if (number_of(p, "attempt") == 0) return;
+  auto const answer = server.get(path + "/ranks?last_lines=true");
+  auto const& ranks = list_of(answer, "ranks");
+  if (auto const why = without_preload(ranks); !why.empty())
+    std::cout << "preload  " << why << '\n';
   table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), "END", "LAST LINE"});
-  auto const ranks = server.get(path + "/ranks?last_lines=true");
-  for (auto const& r : list_of(ranks, "ranks"))
+  for (auto const& r : ranks)
     rows.add({text_of(r, "rank"), text_of(r, "task"), text_of(r, "state"), text_of(r, "worker"),
               for_terminal(text_of(r, "host")), text_of(r, "pid"),
               for_terminal(how_it_ended(r), 60), for_terminal(text_of(r, "last_line"), 80)});

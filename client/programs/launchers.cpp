@@ -84,6 +84,7 @@ struct launchers::state {
   void start(std::uint64_t id, std::string order) {
     auto const early = expected.extract(id);
     if (closing) return on.on_gone(id, false, "the worker leaves");
+    if (auto const it = all.find(id); it != all.end()) return say(it->second, order, early);
     auto made = std::make_shared<launcher>(
         io, [this, id](std::string_view line) { on.on_report(id, std::string(line)); });
     try {
@@ -102,9 +103,16 @@ struct launchers::state {
     all[id] = made;
     read(made, made->errors, [] {});
     read(made, made->reports, [this, id] { gone(id); });
-    tell(made, std::move(order));
+    say(made, order, early);
+  }
+
+  using waiting_lines = std::map<std::uint64_t, std::vector<std::string>>;
+
+  void say(std::shared_ptr<launcher> const& to, std::string const& order,
+           waiting_lines::node_type const& early) {
+    tell(to, order);
     if (early)
-      for (auto const& line : early.mapped()) tell(made, line);
+      for (auto const& line : early.mapped()) tell(to, line);
   }
 
   // No deadline: ranks run as long as they run.
@@ -144,7 +152,8 @@ struct launchers::state {
     ::waitpid(ended->pid, &raw, 0);
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
     auto const& why = ended->last_error;
-    on.on_gone(id, true, well ? "" : why.empty() ? "its launcher was killed" : why);
+    if (!expected.contains(id))  // else it is about to be started, as a new one now
+      on.on_gone(id, true, well ? "" : why.empty() ? "its launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }
 
@@ -160,7 +169,7 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
-  std::map<std::uint64_t, std::vector<std::string>> expected;  // what they are told when started
+  waiting_lines expected;  // what they are told when started
   asio::thread_pool disk{1};
   bool closing = false;
   std::thread thread;
@@ -189,8 +198,17 @@ void launchers::forget(std::uint64_t id) {
 
 void launchers::tell(std::uint64_t id, std::string order) {
   post([s = state_.get(), id, order = std::move(order)] {
-    if (auto const it = s->all.find(id); it != s->all.end()) return s->tell(it->second, order);
-    if (auto const it = s->expected.find(id); it != s->expected.end()) it->second.push_back(order);
+    if (auto const it = s->expected.find(id); it != s->expected.end())
+      return it->second.push_back(order);
+    if (auto const it = s->all.find(id); it != s->all.end()) s->tell(it->second, order);
+  });
+}
+
+void launchers::dismiss(std::uint64_t id) {
+  post([s = state_.get(), id] {
+    error_code ignored;
+    if (auto const it = s->all.find(id); it != s->all.end() && !s->expected.contains(id))
+      it->second->orders.close(ignored);
   });
 }
 

@@ -28,11 +28,14 @@ class launchers {
   ~launchers();
   launchers(launchers const&) = delete;
 
-  /// Any thread. `id` is used once; there are as many as there are ranks, at most. It will be
-  /// started, or forgotten: what is told until then is kept for it.
+  /// Any thread. There are as many as there are ranks, at most. It will be started, or forgotten:
+  /// what is told until then is kept for it. One that stays after its ranks is given the order when
+  /// it is there, and else started anew.
   void expect(std::uint64_t id);
   void start(std::uint64_t id, std::string order);
   void forget(std::uint64_t id);
+  /// Any thread. One whose ranks have ended is not to stay.
+  void dismiss(std::uint64_t id);
   /// Any thread. To one that is gone: nothing happens.
   void tell(std::uint64_t id, std::string order);
   /// Any thread: work that may wait for a disk, done in order by a thread for that.

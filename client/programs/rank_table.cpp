@@ -57,10 +57,11 @@ std::set<std::pair<std::uint64_t, std::uint32_t>> rank_table::attempts() const {
   return all;
 }
 
-void rank_table::started(rank_key const& key, std::uint32_t pid) {
+void rank_table::started(rank_key const& key, std::uint32_t pid, std::string not_preloaded) {
   auto* r = find(key);
   if (!r || r->ended) return;
   r->pid = pid;
+  r->not_preloaded = std::move(not_preloaded);
   untold_.push_back(key);
 }
 
@@ -93,6 +94,7 @@ void rank_table::offer(v1::ProgramsOffer& to) {
     auto& h = *to.add_held();
     *h.mutable_name() = name_of(key);
     h.set_pid(r.pid);
+    h.set_not_preloaded(r.not_preloaded);
     r.told_started = r.pid != 0;
     r.told_ended = r.ended.has_value();
     if (r.ended) *h.mutable_ended() = *r.ended;
@@ -127,6 +129,7 @@ void rank_table::report(v1::RankReports& to, std::size_t bytes_max) {
       auto& s = *to.add_started();
       *s.mutable_name() = name_of(key);
       s.set_pid(r->pid);
+      s.set_not_preloaded(r->not_preloaded);
       bytes += s.ByteSizeLong();
     }
     if (r->ended && !std::exchange(r->told_ended, true)) {

@@ -26,6 +26,7 @@ struct held_rank {
   std::uint64_t launcher = 0;
   std::uint32_t pid = 0;  // 0: not started yet
   std::optional<v1::RankEnded> ended{};
+  std::string not_preloaded{};
   std::vector<std::string> devices{};
   bool told_started = false, told_ended = false;  // to the server, on this stream
 };
@@ -43,7 +44,7 @@ class rank_table {
   std::set<std::uint64_t> launchers() const;
   std::set<std::pair<std::uint64_t, std::uint32_t>> attempts() const;
 
-  void started(rank_key const& key, std::uint32_t pid);
+  void started(rank_key const& key, std::uint32_t pid, std::string not_preloaded = {});
   /// Gives its devices back to the caller.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
   /// Says its end once more.

@@ -88,6 +88,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_lease_ms(static_cast<std::uint32_t>(options_.lease.count()));
   to.set_address(options_.address);
   to.set_unpacks(true);
+  to.set_preloads(true);
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
@@ -126,9 +127,23 @@ void ranks::renew() {
   for (auto const id : table_.launchers()) launchers_.tell(id, line);
 }
 
+// The one that stays must not end by its lease while the order is on its way.
+std::uint64_t ranks::launcher_for(v1::StartRanks const& order) {
+  if (auto const kept = kept_.take(order.program(), clock::now() + options_.lease / 8); kept) {
+    launchers_.tell(*kept, lease_line(lease_.until()));
+    return *kept;
+  }
+  return ++last_launcher_;
+}
+
+void ranks::keep(std::uint64_t launcher) {
+  if (auto const goes = kept_.keep(attempts_[launcher].program(), launcher, lease_.until()); goes)
+    launchers_.dismiss(*goes);
+}
+
 void ranks::start(v1::StartRanks order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> fresh;
-  auto const launcher = ++last_launcher_;
+  auto const launcher = launcher_for(order);
   for (auto& rank : *order.mutable_rank()) {
     rank_key const key{order.program(), order.attempt(), rank.rank()};
     if (table_.find(key)) {
@@ -213,6 +228,7 @@ void ranks::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
 }
 
 void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
+  if (!order.preload().empty()) staying_.insert(launcher);
   launchers_.expect(launcher);
   launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
                            name = spool::attempt_name(order.program(), order.attempt())] {
@@ -366,11 +382,14 @@ void ranks::on_report(std::uint64_t launcher, std::string const& line) {
   rank_key key{of->second.program(), of->second.attempt(), 0};
   if (auto const* s = all.if_contains("started")) {
     key.rank = s->at("rank").to_number<std::uint32_t>();
-    table_.started(key, s->at("pid").to_number<std::uint32_t>());
+    std::string const why(s->at("not_preloaded").as_string());
+    table_.started(key, s->at("pid").to_number<std::uint32_t>(), why);
+    if (!why.empty()) log(log_level::warning, "a rank begins without preload: " + why);
   }
   if (auto const* e = all.if_contains("ended")) {
     key.rank = e->at("rank").to_number<std::uint32_t>();
     ended(key, end_of(json::serialize(*e)));
+    if (staying_.contains(launcher) && table_.alive_of(launcher).empty()) keep(launcher);
   }
   wake_();
 }
@@ -388,6 +407,8 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
     ended(key, std::move(e));
   }
   attempts_.erase(launcher);
+  staying_.erase(launcher);
+  kept_.gone(launcher);
   if (!why.empty()) log(log_level::warning, "ranks of a program: " + why);
 }
 

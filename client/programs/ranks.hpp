@@ -5,6 +5,7 @@
 #include <set>
 
 #include "client/programs/devices.hpp"
+#include "client/programs/kept_launchers.hpp"
 #include "client/programs/launchers.hpp"
 #include "client/programs/lease.hpp"
 #include "client/programs/program_options.hpp"
@@ -49,6 +50,10 @@ class ranks final : public rank_side {
 
   void start(v1::StartRanks order);
   void prepare(v1::PrepareRanks const& order);
+  /// A new one, or one that has stayed.
+  std::uint64_t launcher_for(v1::StartRanks const& order);
+  /// All its ranks have ended.
+  void keep(std::uint64_t launcher);
   /// Their working directories get the upload, then they are launched.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, uploads::outcome const& what);
@@ -80,6 +85,8 @@ class ranks final : public rank_side {
   rank_table table_;
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;
+  std::set<std::uint64_t> staying_;  // launchers that stay when their ranks have ended
+  kept_launchers kept_;              // those whose ranks have
   struct unpacking {
     v1::StartRanks order;
     std::string from;  // the server that was asked

@@ -249,3 +249,21 @@ def test_over_tls(tmp_path: pathlib.Path, workers: Workers) -> None:
         workers.stop()
     finally:
         server.stop()
+
+
+def test_modules_are_imported_once_for_all_ranks(url: str) -> None:
+    code = "import os, sys; print(os.getppid(), 'csv' in sys.modules, sys.argv)"
+    p = muster.launch([sys.executable, "-c", code, "x"], tasks=2, preload=["csv"]).wait(DEADLINE)
+    assert p.view["preload"] == ["csv"]
+    assert [r.get("not_preloaded") for r in p.ranks()] == [None, None]
+    first, second = (p.logs(rank) for rank in (0, 1))
+    assert first == second and first[0].endswith("True ['-c', 'x']")
+    p = muster.launch([sys.executable, "-c", code], tasks=1, preload=["no_such"]).wait(DEADLINE)
+    assert "No module named 'no_such'" in p.ranks()[0]["not_preloaded"]
+
+
+def test_a_worker_for_functions_says_who_takes_ranks() -> None:
+    done = subprocess.run([sys.executable, "-m", "muster", "worker", "--allow-programs"],
+                          capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "start 'muster worker --allow-programs' beside it" in done.stderr

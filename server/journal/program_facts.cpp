@@ -87,6 +87,7 @@ struct program_encoder {
     w.set_spares(s.spares);
     w.set_upload(s.upload);
     w.set_weight(s.weight);
+    add(s.preload, *w.mutable_preload());
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

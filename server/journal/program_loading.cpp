@@ -70,6 +70,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.spares = w.spares();
   s.upload = w.upload();
   s.weight = std::max(w.weight(), 1u);
+  s.preload = words(w.preload());
   return s;
 }
 

@@ -286,5 +286,70 @@ TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_c
             json::string::npos);
 }
 
+// Its ranks are killed by their number.
+TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_the_server) {
+  if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "takes Python";
+  cluster c;
+  auto const data = words{"--data-dir", c.file("data").string()};
+  auto& server = c.serve(data);
+  for (auto const* index : {"0", "1"}) c.worker({"--index", index, "--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(2));
+  std::filesystem::create_directories(c.file("modules"));
+  c.write("modules/heavy.py", "import os\nwhere = os.getpid()\n");
+  c.write("train.py",
+          "import heavy, os, time\nprint(heavy.where, flush=True)\n"
+          "while not os.path.exists('" +
+              c.file("go").string() + "'): time.sleep(0.02)\n");
+  auto const made =
+      c.run({"launch", "--url", c.url(), "--tasks", "4", "--max-restarts", "1", "--preload",
+             "heavy,json", "--env", "PYTHONPATH=" + c.file("modules").string(), "--detach", "--",
+             "python3", c.file("train.py").string()});
+  ASSERT_EQ(made.status, 0) << made.err;
+  auto const id = made.out.substr(0, made.out.size() - 1);
+  auto const path = "/api/v1/programs/" + id;
+  auto const servers = [&] {  // of all ranks, once each has printed it
+    std::vector<std::string> all;
+    for (auto const* rank : {"0", "1", "2", "3"})
+      all.emplace_back(c.get(path + "/logs?rank=" + rank).at("data").as_string());
+    return all;
+  };
+  auto const complete = [&] {
+    auto const all = servers();
+    return std::none_of(all.begin(), all.end(), [](auto const& log) { return log.empty(); });
+  };
+  await_state(c, id, "RUNNING");
+  ASSERT_TRUE(await(complete));
+  auto const first = servers();
+  EXPECT_EQ(first[0], first[1]);
+  EXPECT_NE(first[0], first[3]) << "of another worker";
+  server.kill_at_once();
+  c.serve(data);
+  ASSERT_TRUE(c.await_tasks(2));
+  EXPECT_EQ(c.get(path).at("preload").as_array(), (json::array{"heavy", "json"}));
+  ::kill(c.get(path + "/ranks").at("ranks").at(2).at("pid").to_number<pid_t>(), SIGKILL);
+  EXPECT_TRUE(await([&] { return c.get(path).at("attempt").to_number<int>() == 2; }));
+  EXPECT_EQ(await_state(c, id, "RUNNING").at("state").as_string(), "RUNNING");
+  ASSERT_TRUE(await(complete));
+  EXPECT_EQ(servers(), first) << "the same fork servers";
+  auto const before = c.get(path + "/attempts").at("attempts").at(0);
+  EXPECT_EQ(before.at("cause").at("signal").to_number<int>(), SIGKILL);
+  EXPECT_EQ(before.at("cause").at("rank").to_number<int>(), 2);
+  std::ofstream(c.file("go")) << "go";
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+}
+
+TEST(programs_e2e, that_cannot_be_preloaded_run_and_say_why) {
+  cluster c;
+  two_workers(c);
+  auto const id = submit(c, "exit 0", 2, R"(,"preload":["numpy"])");
+  EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
+  EXPECT_EQ(c.get("/api/v1/programs/" + id + "/ranks").at("ranks").at(1).at("not_preloaded"),
+            "its command is no Python program");
+  auto const shown = c.run({"programs", "show", id, "--url", c.url()});
+  EXPECT_NE(shown.out.find("preload  2 of 2 ranks without: its command is no Python program"),
+            std::string::npos)
+      << shown.out;
+}
+
 }  // namespace
 }  // namespace muster::e2e

@@ -48,6 +48,7 @@ submitted_fact some_program() {
   s.spares = 2;
   s.upload = "0123";
   s.weight = 7;
+  s.preload = {"numpy", "os.path"};
   return {id, std::make_shared<program_spec const>(s), at};
 }
 

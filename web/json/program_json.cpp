@@ -119,7 +119,7 @@ json_object<program_request> const& program_table() {
        of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
        of(field("env", &s::env, named_texts(text_bytes_max))),
        of(field("working_dir", &s::working_dir, a_text(4'096))),
-       of(field("upload", &s::upload, a_text(64))),
+       of(field("upload", &s::upload, a_text(64))), of(field("preload", &s::preload, texts())),
        of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
@@ -183,6 +183,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m.some("env", names_of(s.env), "names alone");
   m.some("working_dir", s.working_dir);
   m.some("upload", s.upload, "the SHA-256 of a blob");
+  m.some("preload", s.preload, "Python modules");
   m("max_restarts", s.max_restarts);
   m("grace_ms", s.grace);
   m("restart_grace_ms", s.restart_grace);
@@ -260,6 +261,7 @@ void members(member_list const& m, core::rank_view const& r) {
   m.when(over)("exit_status", r.exit_status);
   m.some("signal", r.signal);
   m.some("not_started", r.not_started);
+  m.some("not_preloaded", r.not_preloaded, "why it began without 'preload'");
   m.some("out_of_memory", r.out_of_memory);
   m.some("resources", r.resources);
   m.some("last_line", r.last_line, "the newest that it has printed, where they were asked for");

@@ -45,6 +45,7 @@ class ProgramWords(TypedDict, total=False):
     notice: Union[float, str]
     spares: int
     upload: Union[str, os.PathLike[str]]
+    preload: Sequence[str]
     priority: int
     weight: int
     ends_with: Sequence[str]

@@ -27,6 +27,7 @@ struct rank_view {
   time_point started = never, ended = never;
   std::uint32_t exit_status = 0, signal = 0;
   std::string not_started;
+  std::string not_preloaded;  // why it began without, though its program has `preload`
   bool out_of_memory = false;
   named_amounts resources;
   std::string last_line{};  // set by who asks: the core does not know it

@@ -107,6 +107,7 @@ struct program_spec {
   named_texts env{};
   std::string working_dir{};
   std::string upload{};  // SHA-256 of a blob, 64 hexadecimal digits: what working directories have
+  std::vector<std::string> preload{};  // Python modules that are imported before ranks are forked
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);

@@ -40,6 +40,7 @@ struct held_rank {
   rank_name name{};
   std::uint32_t pid = 0;  // 0: not started yet
   std::optional<rank_end> ended{};
+  std::string not_preloaded{};
 };
 
 /// A worker takes ranks.
@@ -48,8 +49,9 @@ struct programs_offer {
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
-  bool unpacks = false;  // program_spec::upload
+  bool unpacks = false;      // program_spec::upload
   std::string tunnel_key{};  // it opens tunnels with it; empty: none
+  bool preloads = false;     // program_spec::preload
 };
 
 /// Event: what a worker says of its ranks.
@@ -58,6 +60,7 @@ struct rank_reports {
   struct start {
     rank_name name{};
     std::uint32_t pid = 0;
+    std::string not_preloaded{};  // why; empty: it was, or nobody has asked for it
   };
   std::vector<start> started{};
   std::vector<rank_end> ended{};

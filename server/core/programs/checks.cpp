@@ -20,6 +20,13 @@ bool is_name(std::string_view text) {
   });
 }
 
+// Letters of other alphabets are the interpreter's to judge.
+bool is_module(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return c > ' ' && c != '-' && c != '/' && c != ',' && c != '\x7f';
+  });
+}
+
 bool has_nul(std::string_view text) {
   return text.find('\0') != std::string_view::npos;
 }
@@ -68,6 +75,16 @@ status valid_upload(program_spec const& spec) {
   if (spec.working_dir.empty()) return {};
   return wrong_field("upload",
                      "it is unpacked into directories of the ranks' own; say no working_dir");
+}
+
+status valid_preload(program_spec const& spec, program_limits const& limits) {
+  if (spec.preload.size() > limits.names_max)
+    return wrong_field("preload", "more than " + std::to_string(limits.names_max),
+                       limits.names_max);
+  for (auto const& module : spec.preload)
+    if (module.empty() || module.size() > name_bytes_max || !is_module(module))
+      return wrong_field("preload", "'" + module + "' is no name of a Python module");
+  return {};
 }
 
 // So many that a list of them is no work, each a name of which nobody has two.
@@ -168,6 +185,7 @@ status valid(program_spec const& spec, program_limits const& limits) {
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);
   if (auto wrong = valid_upload(spec); !wrong.ok()) return wrong;
+  if (auto wrong = valid_preload(spec, limits); !wrong.ok()) return wrong;
   if (spec.idempotency_key.size() > key_bytes_max)
     return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
   if (spec.metadata.size() > limits.metadata_bytes_max)

@@ -59,7 +59,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
       out_.to(who.stream).forget.push_back(r.name);
     } else if (attempts_.take_again(*p, rank)) {
       kept.push_back(i);
-      if (r.pid != 0) course_.started(*p, rank, r.pid, now);
+      if (r.pid != 0) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
       if (p->goal != goal::run) attempts_.stop_again(*p, rank, now);
     }
   }
@@ -107,9 +107,17 @@ void controller::reports(time_point now, rank_reports const& r) {
     hosts_.renew(*h, now);
     out_.to(r.stream).lease = r.lease;
   }
-  for (auto const& s : r.started)
-    if (auto const [p, rank] = alive_on(*h, s.name); p) course_.started(*p, rank, s.pid, now);
+  for (auto const& s : r.started) started(now, *h, s);
   for (auto const& e : r.ended) report_end(now, *h, e);
+}
+
+void controller::started(time_point now, host const& h, rank_reports::start const& s) {
+  auto const [p, rank] = alive_on(h, s.name);
+  if (!p) return;
+  if (!p->spec->preload.empty())
+    p->now.ranks[rank].seen.not_preloaded =
+        h.preloads ? s.not_preloaded : "its worker is older than preload";
+  course_.started(*p, rank, s.pid, now);
 }
 
 // Also of one that nobody knows: who asked about it may be gone, and the worker is to forget it.

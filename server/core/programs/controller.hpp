@@ -107,6 +107,7 @@ class controller {
     std::uint32_t rank = 0;
   };
   found alive_on(host const& h, rank_name const& name);
+  void started(time_point now, host const& h, rank_reports::start const& s);
   void report_end(time_point now, host& h, rank_end const& end);
   void absent(time_point now, host_number n, std::vector<rank_name> const& held);
   std::string waits_for(program const& p) const;

@@ -36,7 +36,8 @@ struct host {
   std::string address;
   std::string tunnel_key;  // empty: it opens no tunnels
   std::uint16_t first_port = 0, last_port = 0;
-  bool unpacks = false;  // uploads
+  bool unpacks = false;   // uploads
+  bool preloads = false;  // modules
   duration lease{};
   time_point lease_until{};
   std::set<rank_name> alive;  // ranks that are not known to be dead

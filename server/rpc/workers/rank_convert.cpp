@@ -90,6 +90,7 @@ void to_wire(core::rank_orders::start const& s, v1::StartRanks& to) {
   for (auto const& [name, value] : spec.env) (*to.mutable_env())[name] = value;
   to.set_working_dir(spec.working_dir);
   to.set_upload(spec.upload);
+  to.mutable_preload()->Add(spec.preload.begin(), spec.preload.end());
   to.set_grace_ms(ms(spec.grace));
 }
 
@@ -113,6 +114,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
     return wrong_offer(
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
   offer.unpacks = p.unpacks();
+  offer.preloads = p.preloads();
   auto const& key = p.tunnel_key();
   if (!key.empty() && (key.size() < tunnel_key_bytes_min || key.size() > tunnel_key_bytes_max))
     return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, it is 16 to 64");
@@ -122,6 +124,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
     auto& held = offer.held.emplace_back();
     held.name = from_wire(h.name());
     held.pid = h.pid();
+    held.not_preloaded = shown(h.not_preloaded(), text_bytes_max);
     if (h.has_ended()) {
       held.ended = from_wire(h.ended());
       held.ended->name = held.name;
@@ -134,7 +137,8 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to) {
   if (reports.started_size() > held_max) return "ranks.started: more than can be held";
   if (reports.ended_size() > held_max) return "ranks.ended: more than can be held";
-  for (auto const& s : reports.started()) to.started.push_back({from_wire(s.name()), s.pid()});
+  for (auto const& s : reports.started())
+    to.started.push_back({from_wire(s.name()), s.pid(), shown(s.not_preloaded(), text_bytes_max)});
   for (auto const& e : reports.ended()) to.ended.push_back(from_wire(e));
   to.lease = reports.lease();
   return {};

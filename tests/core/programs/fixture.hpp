@@ -58,6 +58,7 @@ struct process {
   std::string address = host;
   bool unpacks = true;
   std::string tunnel_key{};
+  bool preloads = true;
 };
 
 class bench {
@@ -104,8 +105,8 @@ class bench {
   stream_id attach(process const& p, std::vector<held_rank> held = {}) {
     auto const s = stream_id{++last_stream_};
     resources.workers[s] = {p.resources, p.resources, {}};
-    programs_offer offer{p.first_port,    p.last_port, lease,       p.address,
-                         std::move(held), p.unpacks,   p.tunnel_key};
+    programs_offer offer{p.first_port,    p.last_port, lease,        p.address,
+                         std::move(held), p.unpacks,   p.tunnel_key, p.preloads};
     kept = step([&] {
       return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });

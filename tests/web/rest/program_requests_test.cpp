@@ -22,7 +22,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
       "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
                "ps":{"count":1}},
       "env":{"SECRET":"hidden"},"working_dir":"/w","max_restarts":3,"grace":"2s","restart_grace":"1s",
-      "deadline":"1h","notice":"1m","spares":3,"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
+      "deadline":"1h","notice":"1m","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/name"), "train");
   EXPECT_EQ(text_at(p, "/state"), "PENDING");
@@ -31,6 +31,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   EXPECT_EQ(p.at("notice_ms"), 60'000);
   EXPECT_EQ(p.at("spares"), 3);
   EXPECT_EQ(p.at("weight"), 5);
+  EXPECT_EQ(p.at("preload"), (json::array{"numpy", "torch"}));
   EXPECT_EQ(p.at("spares_free"), 0);
   EXPECT_EQ(p.at("tasks").at("worker").at("max"), 3);
   EXPECT_EQ(json::serialize(p).find("hidden"), std::string::npos) << "values are shown to nobody";
@@ -127,7 +128,7 @@ TEST_F(program_requests, that_cannot_be_name_the_field) {
             "tasks.worker");
   EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":{"min":1}}})", 422), "tasks.worker");
   EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"upload":"."})", 422), "upload");
-  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"preload":["numpy"]})", 400),
+  EXPECT_EQ(field(R"({"command":["true"],"tasks":{"worker":1},"preload":["a-b"]})", 422),
             "preload");
   post_json(programs, R"({"cluster":"moon","command":["true"],"tasks":{"worker":1}})", 404);
 }

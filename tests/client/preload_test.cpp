@@ -1,0 +1,96 @@
+// Launchers that stay over attempts of programs with `preload`, on a worker that a server made by
+// hand orders about.
+#include "client/programs/kept_launchers.hpp"
+#include "tests/client/ranks_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+constexpr auto python = "/usr/bin/python3";
+
+struct preloads_of_ranks : ranks_of_a_worker {
+  void SetUp() override {
+    if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
+  }
+  static v1::ServerMessage start_python(std::string const& code, std::uint32_t attempt,
+                                        std::string const& module = "json") {
+    auto m = start(1, "", attempt);
+    auto& order = *m.mutable_ranks()->mutable_start(0);
+    order.add_preload(module);
+    auto& command = *order.mutable_rank(0)->mutable_command();
+    command.Clear();
+    for (auto const& word : {std::string(python), std::string("-c"), code}) *command.Add() = word;
+    return m;
+  }
+};
+
+TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
+  std::filesystem::create_directories(file("modules"));
+  std::ofstream(file("modules/heavy.py")) << "import os\nwhere = os.getpid()\n";
+  auto const order = [&](std::uint32_t attempt) {
+    auto m = start_python("import heavy; open('" + file("where") + std::to_string(attempt) +
+                              "', 'w').write(str(heavy.where))",
+                          attempt, "heavy");
+    (*m.mutable_ranks()->mutable_start(0)->mutable_env())["PYTHONPATH"] = file("modules");
+    return m;
+  };
+  serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
+    EXPECT_TRUE(hello.hello().programs().preloads());
+    for (std::uint32_t attempt : {1u, 2u, 3u}) {
+      s->Write(order(attempt));
+      heard h(s);
+      ASSERT_TRUE(h.until(1, 1));
+      EXPECT_EQ(h.ends[0].exit_status(), 0u);
+      if (attempt != 2) continue;
+      EXPECT_EQ(read_file(file("where1")), read_file(file("where2")));
+      // Its launcher is killed while it stays: the next attempt has a new one.
+      auto const server = std::stoi(read_file(file("where2")));
+      auto const stat = read_file("/proc/" + std::to_string(server) + "/stat");
+      auto const behind = stat.rfind(") ");
+      ::kill(std::stoi(stat.substr(behind + 4)), SIGKILL);
+      while (alive(server)) std::this_thread::yield();
+    }
+    EXPECT_NE(read_file(file("where3")), read_file(file("where2")));
+  }});
+  EXPECT_FALSE(alive(std::stoi(read_file(file("where3"))))) << "it has gone with the worker";
+}
+
+TEST_F(preloads_of_ranks, say_why_they_begin_without) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+           s->Write(start_python("import time; time.sleep(1000)", 1, "no_such"));
+           v1::WorkerMessage m;
+           while (m.ranks().started_size() == 0) ASSERT_TRUE(s->Read(&m));
+           EXPECT_EQ(m.ranks().started(0).not_preloaded(),
+                     "import no_such: ModuleNotFoundError: No module named 'no_such'");
+         },
+         [](worker_stream*, v1::WorkerMessage const& hello) {
+           ASSERT_EQ(hello.hello().programs().held_size(), 1);
+           EXPECT_NE(hello.hello().programs().held(0).not_preloaded(), "");
+         }});
+}
+
+TEST(kept_launchers, are_taken_once_while_their_lease_is_long_enough) {
+  using clock = kept_launchers::clock;
+  kept_launchers all;
+  auto const now = clock::now();
+  EXPECT_FALSE(all.keep(7, 70, now + 10s));
+  EXPECT_FALSE(all.take(7, now + 11s));
+  EXPECT_FALSE(all.take(8, now));
+  EXPECT_EQ(all.take(7, now + 10s), 70u);
+  EXPECT_FALSE(all.take(7, now));
+}
+
+TEST(kept_launchers, are_few_and_one_for_each_program) {
+  kept_launchers all;
+  kept_launchers::clock::time_point const until{10s};
+  EXPECT_FALSE(all.keep(1, 10, until));
+  EXPECT_EQ(all.keep(1, 11, until), 10u);
+  for (std::uint64_t p : {2u, 3u, 4u}) EXPECT_FALSE(all.keep(p, 10 * p, until));
+  EXPECT_EQ(all.keep(5, 50, until), 11u);
+  all.gone(50);
+  EXPECT_FALSE(all.take(5, {}));
+  EXPECT_EQ(all.take(4, {}), 40u);
+}
+
+}  // namespace
+}  // namespace muster::test
