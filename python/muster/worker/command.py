@@ -54,6 +54,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--gpus", metavar="N[,N…]",
                    help="shared out among the processes; default: CUDA_VISIBLE_DEVICES, else "
                                            "all that there are; an empty text: none")
+    p.add_argument("--allow-programs", action="store_true",
+                   help="ranks of programs take a worker of their own: muster worker --allow-programs")
     p.add_argument("--no-pickled", action="store_true", help="serve functions with names only")
     p.add_argument("--nested-max", type=int, default=64, metavar="N",
                    help="closures of each task that may wait for values of others at one time, while "
@@ -68,6 +70,9 @@ def parser() -> argparse.ArgumentParser:
 def main(words: Optional[Sequence[str]] = None) -> int:
     p = parser()
     given = p.parse_args(words)
+    if given.allow_programs:
+        p.error("--allow-programs: a worker for Python functions takes no ranks of programs; start "
+                "'muster worker --allow-programs' beside it, which this package brings along")
     lines = logging.StreamHandler(sys.__stderr__)
     lines.setFormatter(LineFormatter())
     logging.basicConfig(handlers=[lines], level=logging.INFO)
