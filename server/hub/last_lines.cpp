@@ -56,10 +56,11 @@ std::string last_line_shown(std::string_view printed) {
     } else {
       bool const blank = c <= 0x20 || c == 0x7F;
       if (!blank) shown += text[i];
-      if (blank && !shown.empty() && (c == ' ' || shown.back() != ' ')) shown += ' ';
+      if (c == ' ' || (blank && !shown.ends_with(' '))) shown += ' ';
       ++i;
     }
   }
+  shown.erase(0, shown.find_first_not_of(' '));
   shown.erase(shown.find_last_not_of(' ') + 1);
   if (shown.size() <= last_line_bytes_max) return shown;
   constexpr std::string_view more = "…";

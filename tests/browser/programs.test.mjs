@@ -141,8 +141,8 @@ test('the last line of each rank is in the grid, without codes of terminals, and
   assert.equal(new URL(seen.page.url()).searchParams.get('ranks'), 'list');
   await seen.at('only-RUNNING').click();
   assert.equal(await seen.at('rank-row').count(), 3);
-  await confirm(seen, 'stop-program');
-  await inState(seen, 'FAILED'); // sh ends by the signal, not with status 0
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
   await seen.page.getByText('No rank is in this state.').waitFor();
 });
 
@@ -158,7 +158,7 @@ test('who is late at which barrier stands above the grid and in the cell', async
     await Promise.all(agents.map((agent) => agent.register()));
     agents[0].barrier('step_7', 600_000).catch(() => {}); // until the end
     await seen.at('program-barrier', '[data-barrier="step_7"]').filter({ hasText: /1 of 2 ranks there/ }).waitFor();
-    await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor();
+    await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor({ timeout: 90_000 }); // late is who is missed for a minute
     assert.equal(await seen.at('rank', '[data-rank="0"][data-late]').count(), 0);
     await seen.at('missing-rank').click();
     await seen.at('rank-detail', '[data-rank="1"]').filter({ hasText: 'step_7' }).waitFor();

@@ -115,7 +115,9 @@ TEST_F(last_lines_of_ranks, the_program_that_nobody_has_looked_at_for_longest_is
 TEST(a_last_line, is_shown_on_one_line_without_what_would_steer_a_terminal_or_the_reader) {
   EXPECT_EQ(last_line_shown("\x1b[1;31mloss\x1b[0m 0.5"), "loss 0.5");
   EXPECT_EQ(last_line_shown("\x1b]8;;http://x\x1b\\link\x1b]8;;\a end"), "link end");
-  EXPECT_EQ(last_line_shown("a\tb\x01\x7f c\b"), "a b c");
+  EXPECT_EQ(last_line_shown("a\tb\x01\x7f"
+                            "c  d\b"),
+            "a b c  d");
   EXPECT_EQ(last_line_shown("exe.\xE2\x80\xAEgnp \xE2\x81\xA6x\xD8\x9C"), "exe.gnp x");
   EXPECT_EQ(last_line_shown("\xC2\x9B"
                             "1mx\xE2\x80\xA8y"),

@@ -2,7 +2,7 @@
 // real workers: tests/e2e/programs_test.cpp.
 #include <future>
 
-#include "tests/web/program_fixture.hpp"
+#include "tests/web/rest/program_fixture.hpp"
 
 namespace muster::web::test {
 namespace {

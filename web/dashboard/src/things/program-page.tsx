@@ -31,7 +31,7 @@ export function ProgramPage() {
     return (
       <div class="panels">
         <Summary p={p} ranks={seen.ranks()} />
-        <Ranks p={p} seen={seen} />
+        <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
         <Attempts all={seen.attempts} />
         <Spec p={p} />
       </div>

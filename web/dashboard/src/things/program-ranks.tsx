@@ -1,12 +1,12 @@
 // The ranks of a program: how many are in which state, who is waited for, each of them, and one with its log.
 
 import { count, plural } from '../model/format';
-import type { Waiting, WatchedProgram } from '../model/program-protocol';
+import type { Waiting } from '../model/program-protocol';
 import { byState, endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
 import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { CARDS_MAX, RankGrid } from '../parts/rank-grid';
-import { RankList } from '../parts/rank-list';
+import { RankList } from './rank-list';
 import { RankLog } from '../parts/rank-log';
 import { Choices } from '../parts/listing';
 import { Span } from '../parts/when';
@@ -14,11 +14,11 @@ import { address, choose, chosen, follow, workerAddress } from '../route';
 
 const MISSING_SHOWN = 8; // names behind a barrier
 
-export function Ranks({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
+// Drawn anew when its lists are others: a component whose properties are the same objects is not.
+export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: readonly RankView[]; barriers: readonly Waiting[] }) {
   const at = Number(chosen('rank').value || -1);
   const list = chosen('ranks').value === 'list';
   const only = chosen('only').value;
-  const all = seen.ranks();
   const states = byState(all);
   const ranks = only ? all.filter((r) => r.state === only) : all;
   const one = all.find((r) => r.rank === at);
@@ -40,7 +40,7 @@ export function Ranks({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
               ]}
             />
           </div>
-          {seen.barriers.map((b) => (
+          {barriers.map((b) => (
             <Late key={b.id} b={b} p={p} ranks={all} show={show} />
           ))}
           {list ? <RankList ranks={ranks} at={at} choose={show} /> : <RankGrid ranks={ranks} card={all.length <= CARDS_MAX} at={at} choose={show} />}

@@ -1,8 +1,8 @@
 // The ranks of a program as a list, of which only the rows on screen exist.
 
 import { endOf, lateFor, resourcesOf, type RankView } from '../model/rest/programs';
-import { Grid, type Column } from './grid';
-import { RankChip } from './program-state';
+import { Grid, type Column } from '../parts/grid';
+import { RankChip } from '../parts/program-state';
 
 const note = (r: RankView): string => endOf(r) || (lateFor(r) && `late for ${lateFor(r)}`);
 

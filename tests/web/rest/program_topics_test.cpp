@@ -1,5 +1,5 @@
 // Programs live over the WebSocket: the list, and one program with its ranks and their last lines.
-#include "tests/web/program_fixture.hpp"
+#include "tests/web/rest/program_fixture.hpp"
 #include "tests/web/socket.hpp"
 
 namespace muster::web::test {
