@@ -7,13 +7,16 @@
 namespace muster::core::objects {
 
 call_table::verdict call_table::take(caller_id who, call_spec const& c) {
-  auto& from = callers_[who];
+  auto const [known, first] = callers_.try_emplace(who);
+  auto& from = known->second;
   if (auto const it = from.calls.find(c.number); it != from.calls.end())
     return it->second.answered ? verdict::answered : verdict::repeated;
   if (c.number <= from.last) return verdict::past;
+  // A worker's functions go on while its stream breaks, before it has heard of the next one.
+  if (who.of_worker && !first && c.number != from.last + 1) return verdict::early;
+  from.last = c.number;
   if (from.calls.size() >= limits_.calls_max || bytes_ + c.args.size() > limits_.waiting_bytes_max)
     return verdict::full;
-  from.last = c.number;
   bytes_ += c.args.size();
   auto& made = from.calls[c.number];
   made.object = c.object;

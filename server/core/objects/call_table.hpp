@@ -31,8 +31,9 @@ class call_table {
     fresh,     ///< it was taken
     repeated,  ///< it waits for its answer
     answered,  ///< and the answer is kept
-    past,      ///< its caller has said that it has the answer, or numbers do not rise
-    full,      ///< nothing was taken: its caller has too many, or all have too much
+    early,     ///< those before it are on their way again, and it with them: see ObjectOrders.begin
+    past,      ///< not known any more, and not above the last
+    full,      ///< its caller has too many, or all have too much
   };
   verdict take(caller_id who, call_spec const& c);
   /// Null: it is not known, or has been answered and taken.

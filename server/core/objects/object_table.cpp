@@ -61,7 +61,10 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
   o.submitter = it->second.of.submitter;
   o.created = now;
   auto const id = book_.add(std::move(o));
-  it->second.made.emplace(number, id);
+  auto& all = it->second.made;
+  all.emplace(number, id);
+  if (all.size() > 2 * limits_.objects_max)
+    std::erase_if(all, [this](auto const& old) { return !book_.find(old.second); });
   auto& made = *book_.find(id);
   auto const& at = book_.of({made.spec.job, made.spec.index});
   if (at.stream != stream_id{}) {
@@ -127,8 +130,15 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
   call_name const name{who, c.number};
   switch (calls_.take(who, c)) {
     case call_table::verdict::repeated:
-    case call_table::verdict::past:
+    case call_table::verdict::early:
       return;
+    case call_table::verdict::past:
+      return out_.answers.push_back(
+          {name,
+           false,
+           {},
+           {failure_kind::dependency_lost, "",
+            "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
     case call_table::verdict::answered:
       return out_.answers.push_back(calls_.find(name)->answer);
     case call_table::verdict::full:

@@ -47,7 +47,8 @@ TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
   b.table.taken(caller_of(s), 2);
   b.call(s, 2, id);
   auto const past = b.said();
-  EXPECT_TRUE(past.calls.empty() && past.answers.empty());
+  EXPECT_TRUE(past.calls.empty());
+  EXPECT_EQ(past.answers.at(0).why.kind, failure_kind::dependency_lost) << "nobody waits for ever";
 }
 
 TEST(object_table, the_same_number_makes_the_same_object) {
@@ -172,6 +173,19 @@ TEST(object_table, functions_call_on_behalf_of_the_session_whose_ticket_they_hav
   EXPECT_EQ(said.answers.at(0).why.type, "muster.TicketError");
 }
 
+TEST(object_table, what_functions_call_before_they_hear_of_a_new_stream_waits_for_what_was_lost) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  auto const worker = caller_of(incarnation{9});
+  b.table.call(worker, s, {1, id, "add", {}});
+  b.table.call(worker, s, {4, id, "add", {}});  // 2 and 3 were lost with the stream
+  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{1});
+  for (std::uint64_t n = 2; n <= 4; ++n) b.table.call(worker, s, {n, id, "add", {}});
+  EXPECT_EQ(numbers(b.said().calls), (std::vector<std::uint64_t>{2, 3, 4}));
+}
+
 TEST(object_table, objects_of_one_token_are_not_for_another) {
   table_bench b;
   auto const s = b.open(1, "alice"), other = b.open(2, "bob");
@@ -198,6 +212,25 @@ TEST(object_table, too_many_calls_fail_and_leave_room_for_others) {
   b.table.taken(caller_of(s), 2);
   b.call(s, 5, id);
   EXPECT_EQ(b.said().calls.size(), 1u);
+}
+
+TEST(object_table, objects_have_a_limit_and_so_have_lost_ones) {
+  auto l = table_bench::limits();
+  l.objects_max = 3;
+  l.lost_max = 2;
+  table_bench b(l);
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  std::vector<object_id> ids;
+  for (std::uint64_t n = 1; n <= 3; ++n) ids.push_back(b.ready(s, at, n));
+  auto const more = b.table.create(b.now, s, 4, b.spec());
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, code::resource_exhausted);
+  b.table.gone(b.now, at, true, "left");
+  b.said();
+  EXPECT_EQ(b.table.all().size(), 2u);
+  EXPECT_FALSE(b.table.look(ids.front()));
+  b.make(s, 5);
 }
 
 TEST(object_table, what_is_wrong_with_an_object_is_said) {
