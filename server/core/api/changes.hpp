@@ -245,8 +245,12 @@ struct changes {
   std::vector<failure> failures;
   std::vector<value_moved_to> values;
   std::vector<closure_id> values_read;  ///< back from the disk, where they stay
-  std::vector<duration> queue_waits;    ///< of attempts that began: ready to run for so long
-  std::vector<duration> value_waits;    ///< of calls for a value that were answered with it
+  struct waits_over {
+    std::vector<duration> queue;  ///< of attempts that began: ready to run for so long
+    std::vector<duration> value;  ///< of calls for a value that were answered with it
+
+    bool operator==(waits_over const&) const = default;
+  } waits;
   std::vector<closure_released> released;
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;

@@ -126,7 +126,7 @@ void changes::clear() {
      ...);
   };
   empty(functions, places, workers, tasks, names, sessions, created, moved, attempts, ended,
-        failures, values, values_read, queue_waits, value_waits, released, per_worker, components,
+        failures, values, values_read, waits.queue, waits.value, released, per_worker, components,
         sessions_released, let_go, programs, incidents);
 }
 

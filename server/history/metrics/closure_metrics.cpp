@@ -7,7 +7,7 @@ namespace muster::history {
 void closure_meter::fold(effects const& fx, time_point now) {
   auto const& c = fx.changes;
   auto& m = metrics_;
-  for (auto const waited : c.queue_waits) m.queue_wait.add(waited);
+  for (auto const waited : c.waits.queue) m.queue_wait.add(waited);
   for (auto const& e : c.ended) {
     if (e.restored) continue;
     m.total.add(e.of.finished - e.of.created);
@@ -17,7 +17,7 @@ void closure_meter::fold(effects const& fx, time_point now) {
     if (a.how != attempt_end::worker_lost && a.how != attempt_end::not_there)
       m.execution.add(a.ended - a.started);
   for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
-  for (auto const waited : c.value_waits) m.value_wait.add(waited);
+  for (auto const waited : c.waits.value) m.value_wait.add(waited);
   m.values_read += c.values_read.size();
   // A worker that has come back is told again what it was asked before.
   if (fx.welcomes.empty()) m.stop_requests += fx.stop_requests.size();

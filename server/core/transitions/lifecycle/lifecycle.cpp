@@ -23,7 +23,7 @@ time_point ready_at(closure_record const& r) {
 [[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
-  if (runs) core_.step.fx.changes.queue_waits.push_back(core_.step.now - ready_at(r));
+  if (runs) core_.step.fx.changes.waits.queue.push_back(core_.step.now - ready_at(r));
   if (w.by_name_only) core_.stateful.use(r.owner, {w.job, w.index});
   core_.places.release(r.place);
   r.place = core_.registry.of(w.number).place;
@@ -80,7 +80,7 @@ void lifecycle::start(worker_slots& w, slot c, time_point at, bool reported) {
 time_point lifecycle::began(slot c, time_point at) {
   auto& r = core_.closures[c];
   r.started = std::max(at, ready_at(r));
-  core_.step.fx.changes.queue_waits.push_back(r.started - ready_at(r));
+  core_.step.fx.changes.waits.queue.push_back(r.started - ready_at(r));
   return r.started;
 }
 

@@ -68,7 +68,7 @@ void lifecycle::finish(slot c, closure_state as) {
     for (auto const call : core_.step.waiters.of(core_.closures.id_of(c))) {
       waiter w;
       core_.step.waiters.remove(call, &w);
-      core_.step.fx.changes.value_waits.push_back(core_.step.now - w.since);
+      core_.step.fx.changes.waits.value.push_back(core_.step.now - w.since);
       core_.step.answer(call, {}, keeping_.value_of(c));
     }
   if (auto* d = r.details.get()) {

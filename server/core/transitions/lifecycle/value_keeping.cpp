@@ -95,7 +95,7 @@ void value_keeping::tell_readers(closure_id id, value_store::reading reading, bl
   for (auto const call : core_.step.waiters.of(id)) {
     waiter w;
     core_.step.waiters.remove(call, &w);
-    core_.step.fx.changes.value_waits.push_back(core_.step.now - w.since);
+    core_.step.fx.changes.waits.value.push_back(core_.step.now - w.since);
     if (value)
       core_.step.answer(call, {},
                         value_reply{closure_state::succeeded, value_state::ready, *value, {}});

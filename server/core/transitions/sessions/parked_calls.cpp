@@ -57,7 +57,7 @@ void parked_calls::await(await_value const& e) {
     flow_.renew_lease(s, ended(r.state()) ? core_.step.now : std::max(core_.step.now, e.deadline));
   bool const there = ended(r.state()) && r.where != value_place::disk && !lost;
   if (there) {
-    core_.step.fx.changes.value_waits.push_back({});
+    core_.step.fx.changes.waits.value.push_back({});
     return core_.step.answer(e.call, {}, keeping_.value_of(c));
   }
   if (e.deadline <= core_.step.now)
