@@ -83,7 +83,8 @@ struct launchers::state {
 
   void start(std::uint64_t id, std::string order) {
     auto const early = expected.extract(id);
-    if (closing) return on.on_gone(id, false, "the worker leaves");
+    ++given[id];
+    if (closing) return on.on_gone(id, given[id], false, "the worker leaves");
     if (auto const it = all.find(id); it != all.end()) return say(it->second, order, early);
     auto made = std::make_shared<launcher>(
         io, [this, id](std::string_view line) { on.on_report(id, std::string(line)); });
@@ -98,7 +99,8 @@ struct launchers::state {
       made->reports.pipe.assign(c.out.release());
       made->errors.pipe.assign(c.err.release());
     } catch (std::exception const& e) {
-      return on.on_gone(id, false, std::string("the launcher cannot be started: ") + e.what());
+      return on.on_gone(id, given[id], false,
+                        std::string("the launcher cannot be started: ") + e.what());
     }
     all[id] = made;
     read(made, made->errors, [] {});
@@ -153,7 +155,7 @@ struct launchers::state {
     bool const well = WIFEXITED(raw) && WEXITSTATUS(raw) == 0;
     auto const& why = ended->last_error;
     if (!expected.contains(id))  // else it is about to be started, as a new one now
-      on.on_gone(id, true, well ? "" : why.empty() ? "its launcher was killed" : why);
+      on.on_gone(id, given[id], true, well ? "" : why.empty() ? "its launcher was killed" : why);
     if (closing && all.empty()) work.reset();
   }
 
@@ -169,7 +171,8 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
-  waiting_lines expected;  // what they are told when started
+  waiting_lines expected;                        // what they are told when started
+  std::map<std::uint64_t, std::uint32_t> given;  // orders to start
   asio::thread_pool disk{1};
   bool closing = false;
   std::thread thread;
@@ -193,7 +196,10 @@ void launchers::expect(std::uint64_t id) {
 }
 
 void launchers::forget(std::uint64_t id) {
-  post([s = state_.get(), id] { s->expected.erase(id); });
+  post([s = state_.get(), id] {
+    s->expected.erase(id);
+    s->given.erase(id);
+  });
 }
 
 void launchers::tell(std::uint64_t id, std::string order) {

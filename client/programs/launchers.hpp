@@ -18,9 +18,11 @@ class launchers {
   /// Called by the thread of this object. What they hand on has to outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
-    /// Once for each, the last that is heard of it: it and all that it started is gone, or it could
-    /// not be started. `why`: empty when it ended in order.
-    std::function<void(std::uint64_t id, bool started, std::string why)> on_gone;
+    /// It and all that it started is gone, or it could not be started. It had been given so many
+    /// orders to start; with a further one under way it is started anew. `why`: empty when it ended
+    /// in order.
+    std::function<void(std::uint64_t id, std::uint32_t orders, bool started, std::string why)>
+        on_gone;
   };
 
   /// `program`: the launcher's words.
@@ -33,6 +35,7 @@ class launchers {
   /// it is there, and else started anew.
   void expect(std::uint64_t id);
   void start(std::uint64_t id, std::string order);
+  /// It is not started, or gone for good.
   void forget(std::uint64_t id);
   /// Any thread. One whose ranks have ended is not to stay.
   void dismiss(std::uint64_t id);

@@ -19,8 +19,6 @@ namespace {
 namespace json = boost::json;
 using clock = std::chrono::steady_clock;
 
-constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
-
 std::string visible_devices() {
   auto const* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible ? visible : "";
@@ -70,9 +68,12 @@ ranks::ranks(program_options o)
                  {[this](std::uint64_t id, std::string line) {
                     engine_->post([this, id, line = std::move(line)] { on_report(id, line); });
                   },
-                  [this](std::uint64_t id, bool started, std::string why) {
-                    engine_->post(
-                        [this, id, started, why = std::move(why)] { on_gone(id, started, why); });
+                  [this](std::uint64_t id, std::uint32_t orders, bool started, std::string why) {
+                    engine_->post([this, id, orders, started, why = std::move(why)] {
+                      auto const known = given_.find(id);
+                      if (known != given_.end() && known->second == orders)
+                        on_gone(id, started, why);
+                    });
                   }}),
       uploads_({spool_.uploads(), options_.cache_bytes_max, options_.cache_age}, options_.tls,
                options_.token) {}
@@ -141,27 +142,36 @@ void ranks::keep(std::uint64_t launcher) {
     launchers_.dismiss(*goes);
 }
 
+// One that has stayed goes on to stay.
+void ranks::let_go(std::uint64_t launcher) {
+  if (staying_.contains(launcher)) return keep(launcher);
+  attempts_.erase(launcher);
+}
+
 void ranks::start(v1::StartRanks order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> fresh;
-  auto const launcher = launcher_for(order);
   for (auto& rank : *order.mutable_rank()) {
     rank_key const key{order.program(), order.attempt(), rank.rank()};
-    if (table_.find(key)) {
-      table_.say_again(key);
-      continue;
-    }
-    auto& held = table_.add(key, launcher);
-    auto const gpus = rank.resource().find("gpu");
-    if (gpus != rank.resource().end()) held.devices = devices_.take(gpus->second);
-    *fresh.Add() = std::move(rank);
+    table_.find(key) ? table_.say_again(key) : void(*fresh.Add() = std::move(rank));
   }
   order.mutable_rank()->Swap(&fresh);
   if (order.rank().empty()) return;
-  if (!in_time()) return refuse(order, late());
+  auto const launcher = launcher_for(order);
+  for (auto const& rank : order.rank()) {
+    auto& held = table_.add({order.program(), order.attempt(), rank.rank()}, launcher);
+    auto const gpus = rank.resource().find("gpu");
+    if (gpus != rank.resource().end()) held.devices = devices_.take(gpus->second);
+  }
+  std::optional<v1::RankEnded> why_not;
+  if (!in_time()) why_not = late();
   try {
-    set_coordinator(order);
+    if (!why_not) set_coordinator(order);
   } catch (std::exception const& e) {
-    return refuse(order, not_started(std::string("no port for its coordination: ") + e.what()));
+    why_not = not_started(std::string("no port for its coordination: ") + e.what());
+  }
+  if (why_not) {
+    refuse(order, *why_not);
+    return let_go(launcher);
   }
   auto& by_itself = attempts_[launcher];
   by_itself.set_program(order.program());
@@ -213,8 +223,12 @@ void ranks::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
   auto& [order, from] = waited.mapped();
-  if (!what.why_not.empty() && !what.not_given) return on_gone(launcher, false, what.why_not);
+  if (!what.why_not.empty() && !what.not_given) {
+    launchers_.dismiss(launcher);  // if it has stayed
+    return on_gone(launcher, false, what.why_not);
+  }
   keep_living(order);
+  if (order.rank().empty()) return let_go(launcher);
   if (what.not_given && from != server_) return unpack(launcher, std::move(order));
   order.clear_upload();
   if (!what.not_given && in_time()) return launch(launcher, order);
@@ -224,18 +238,18 @@ void ranks::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
     why.set_stopped(true);
   }
   refuse(order, why);
-  attempts_.erase(launcher);
+  let_go(launcher);
 }
 
 void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
   if (!order.preload().empty()) staying_.insert(launcher);
+  ++given_[launcher];
   launchers_.expect(launcher);
   launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
                            name = spool::attempt_name(order.program(), order.attempt())] {
     try {
       spool_.make(name, in_use);
     } catch (std::exception const& e) {
-      launchers_.forget(launcher);
       engine_->post(
           [this, launcher, why = std::string(e.what())] { on_gone(launcher, false, why); });
       return;
@@ -288,7 +302,7 @@ void ranks::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   if (!table_.alive_of(launcher).empty()) return;
   uploads_.forget(launcher);
   unpacking_.erase(launcher);
-  attempts_.erase(launcher);
+  let_go(launcher);
 }
 
 void ranks::leave() {
@@ -297,65 +311,6 @@ void ranks::leave() {
 
 void ranks::kill() {
   for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
-}
-
-void ranks::read(v1::ReadLog const& query) {
-  auto const key = key_of(query.name());
-  v1::RankLog answer;
-  answer.set_query(query.query());
-  if (reading_ + logs_.size() >= logs_max) {
-    answer.set_busy(true);
-    logs_.push_back(std::move(answer));
-    return wake_();
-  }
-  auto const* held = table_.find(key);
-  answer.set_complete(!held || held->ended);
-  ++reading_;
-  launchers_.post_to_disk([this, key, query, answer, stream = stream_]() mutable {
-    if (auto found = spool_.read(key.program, key.attempt, key.rank, query.offset(),
-                                 query.from_end(), query.bytes_max())) {
-      answer.set_known(true);
-      answer.set_offset(found->offset);
-      answer.set_size(found->size);
-      answer.set_data(std::move(found->data));
-    }
-    engine_->post([this, stream, answer = std::move(answer)]() mutable {
-      if (stream != stream_) return;
-      --reading_;
-      logs_.push_back(std::move(answer));
-      wake_();
-    });
-  });
-}
-
-// One message for all ranks, however many: what does not fit is asked for again, as its size is not
-// known.
-void ranks::read(v1::ReadLastLines const& query) {
-  v1::LastLines answer;
-  answer.set_program(query.program());
-  answer.set_attempt(query.attempt());
-  if (reading_ + last_lines_.size() >= logs_max) {
-    last_lines_.push_back(std::move(answer));
-    return wake_();
-  }
-  ++reading_;
-  launchers_.post_to_disk([this, query, answer, stream = stream_]() mutable {
-    for (int i = 0; i < query.rank_size() && answer.ByteSizeLong() < bytes_of_reports_max; ++i) {
-      auto const known = i < query.size_size() ? query.size(i) : 0;
-      auto found = spool_.last_line(query.program(), query.attempt(), query.rank(i), known);
-      if (!found) continue;
-      auto& line = *answer.add_line();
-      line.set_rank(query.rank(i));
-      line.set_size(found->size);
-      line.set_text(std::move(found->text));
-    }
-    engine_->post([this, stream, answer = std::move(answer)]() mutable {
-      if (stream != stream_) return;
-      --reading_;
-      last_lines_.push_back(std::move(answer));
-      wake_();
-    });
-  });
 }
 
 bool ranks::report(v1::WorkerMessage& to) {
@@ -394,8 +349,10 @@ void ranks::on_report(std::uint64_t launcher, std::string const& line) {
   wake_();
 }
 
-// Whoever has not told its end was killed along with its launcher.
+// Whoever has not told its end was killed along with its launcher. One that stayed for ranks that
+// still wait for their upload is followed by a new one.
 void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
+  if (unpacking_.contains(launcher)) return void(staying_.erase(launcher));
   for (auto const& key : table_.alive_of(launcher)) {
     v1::RankEnded e;
     if (started && table_.find(key)->pid != 0) {
@@ -409,6 +366,8 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
   attempts_.erase(launcher);
   staying_.erase(launcher);
   kept_.gone(launcher);
+  given_.erase(launcher);
+  launchers_.forget(launcher);
   if (!why.empty()) log(log_level::warning, "ranks of a program: " + why);
 }
 

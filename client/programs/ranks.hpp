@@ -44,6 +44,7 @@ class ranks final : public rank_side {
  private:
   /// Reads of logs, or of last lines, that are under way or wait to be sent.
   static constexpr std::size_t logs_max = 16;
+  static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
   /// Uploads that are got ahead of need; more than these come when their ranks are started.
   static constexpr std::size_t ahead_max = 16;
@@ -54,6 +55,8 @@ class ranks final : public rank_side {
   std::uint64_t launcher_for(v1::StartRanks const& order);
   /// All its ranks have ended.
   void keep(std::uint64_t launcher);
+  /// The ranks that it was chosen for are not started.
+  void let_go(std::uint64_t launcher);
   /// Their working directories get the upload, then they are launched.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, uploads::outcome const& what);
@@ -85,14 +88,15 @@ class ranks final : public rank_side {
   rank_table table_;
   std::map<std::uint64_t, v1::StopRanks> attempts_;  // by launcher: how it is stopped by itself
   std::uint64_t last_launcher_ = 0;
-  std::set<std::uint64_t> staying_;  // launchers that stay when their ranks have ended
-  kept_launchers kept_;              // those whose ranks have
+  std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: orders to start
+  std::set<std::uint64_t> staying_;               // launchers that stay when their ranks have ended
+  kept_launchers kept_;                           // those whose ranks have
   struct unpacking {
     v1::StartRanks order;
     std::string from;  // the server that was asked
   };
   std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, which is not there yet
-  std::set<std::string> ahead_;  // uploads that are got ahead of need just now
+  std::set<std::string> ahead_;                   // uploads that are got ahead of need just now
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;

@@ -7,11 +7,11 @@
 namespace muster::launch {
 namespace {
 
-// It would be taken for one below the fork server's own directory.
-bool has_relative_path(environment_map const& environment) {
-  auto const it = environment.find("PYTHONPATH");
-  if (it == environment.end()) return false;
-  std::istringstream all(it->second);
+// It would be taken for one below the fork server's own directory; nothing between colons is one.
+bool has_relative_path(environment_map const& environment, char const* name) {
+  auto const it = environment.find(name);
+  if (it == environment.end() || it->second.empty()) return false;
+  std::istringstream all(it->second + ":");
   for (std::string one; std::getline(all, one, ':');)
     if (!one.starts_with('/')) return true;
   return false;
@@ -19,8 +19,12 @@ bool has_relative_path(environment_map const& environment) {
 
 python_command python_of(rank_role const& role, fork_plan const& plan) {
   auto c = python_command_of(role.program.argv);
-  if (has_relative_path(role.program.environment))
+  auto const& environment = role.program.environment;
+  if (has_relative_path(environment, "PYTHONPATH"))
     throw std::invalid_argument("PYTHONPATH has a relative directory");
+  bool const looked_for = role.program.argv.front().find('/') == std::string::npos;
+  if (looked_for && has_relative_path(environment, "PATH"))
+    throw std::invalid_argument("PATH has a relative directory");
   if (!plan.interpreter.empty() && c.interpreter != plan.interpreter)
     throw std::invalid_argument("another rank here has another interpreter, or other options");
   return c;

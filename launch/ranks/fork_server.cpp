@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +87,13 @@ bool send_descriptors(int to, std::array<int, 4> const& fds) {
   return ::sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
+// User code says which process it is, and signals go to its group: it is taken for a rank only when
+// it is a child of this process, which what was forked has become before it says so.
+bool is_child(pid_t pid) {
+  siginfo_t about{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &about, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 bool forked_rank::let_go() const {
@@ -151,7 +159,8 @@ void fork_server::listen() {
     if (error == asio::error::operation_aborted) return;
     if (error) {
       killed_ = true;
-      return gone(last_error_.empty() ? "its fork server was killed" : last_error_);
+      bool const by_itself = !settled_ && !last_error_.empty();
+      return gone(by_itself ? last_error_ : "its fork server was killed");
     }
     std::string_view const said(answer_.data(), n);
     if (said != "ready") return gone(std::string(said));
@@ -240,7 +249,7 @@ void fork_server::await_pid(request_ptr const& r) {
     if (error == asio::error::operation_aborted) return;
     pid_t pid = 0;
     std::from_chars(r->answer.data(), r->answer.data() + n, pid);
-    if (error || pid <= 0) return finish(r, {});
+    if (error || pid <= 1 || pid == pid_ || !is_child(pid)) return finish(r, {});
     finish(r, forked_rank{{pid, std::move(r->out), std::move(r->err)},
                           file_descriptor(r->line.release())});
   });

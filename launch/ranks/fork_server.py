@@ -14,6 +14,7 @@ import _socket
 
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 FILE_NAME = "<muster>"
+BEFORE, CHANGED = {}, {}  # variables before the imports, and what these have made of some; None: gone
 
 
 def import_all(modules):
@@ -22,11 +23,14 @@ def import_all(modules):
         import ctypes  # noqa: F401
     except ImportError as error:
         return f"this Python has no ctypes: {error}"
+    BEFORE.update(os.environb)
     for name in modules:
         try:
             __import__(name)
         except BaseException as error:  # modules raise and exit as they like
             return f"import {name}: {type(error).__name__}: {error}"
+    now = dict(os.environb)
+    CHANGED.update((name, now.get(name)) for name in {*BEFORE, *now} if BEFORE.get(name) != now.get(name))
     others = [task for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
     if not others:
         return ""
@@ -106,10 +110,7 @@ def begin(fds, launcher, between):
     for fd in (out, err, own_line):
         os.close(fd)
     coerced = os.environ.get("LC_CTYPE")  # the interpreter sets it where no locale is set
-    os.environ.clear()
-    for variable in environment:
-        name, _, value = variable.partition(b"=")
-        os.environb[name] = value
+    set_environment(dict(variable.partition(b"=")[::2] for variable in environment))
     if coerced is not None:
         os.environ.setdefault("LC_CTYPE", coerced)
     show(ctypes, b"\0".join(command))
@@ -119,11 +120,27 @@ def begin(fds, launcher, between):
     return os.fsdecode(mode), list(map(os.fsdecode, words))
 
 
+def set_environment(given):
+    """What imports have set stands, where the rank began with what they found."""
+    os.environ.clear()
+    for name, value in given.items():
+        os.environb[name] = value
+    for name, value in CHANGED.items():
+        if given.get(name) != BEFORE.get(name):
+            continue
+        if value is None:
+            os.environb.pop(name, None)
+        else:
+            os.environb[name] = value
+
+
 def show(ctypes, command):
     """As the command line of this process, in what it was started with."""
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b") ")[2].split()
     first, last = int(fields[45]), int(fields[46])
+    if last <= first:
+        return  # this kernel does not tell
     command = command[:last - first - 1]
     ctypes.memset(first, 0, last - first)
     ctypes.memmove(first, command, len(command))
@@ -134,6 +151,10 @@ def sow():
     random = sys.modules.get("numpy.random")
     if random is not None:
         random.seed()
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        process.ORIGINAL_DIR = os.getcwd()
+        process.current_process().authkey = os.urandom(32)
 
 
 def new_main():
@@ -211,7 +232,17 @@ def run_to_end(mode, words):
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename == FILE_NAME:
             trace = trace.tb_next
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        error.__traceback__ = trace
+        try:
+            sys.excepthook(type(error), error, trace)
+        except SystemExit:
+            raise
+        except BaseException as in_hook:
+            in_hook.__traceback__ = in_hook.__traceback__.tb_next
+            sys.stderr.write("Error in sys.excepthook:\n")
+            sys.__excepthook__(type(in_hook), in_hook, in_hook.__traceback__)
+            sys.stderr.write("\nOriginal exception was:\n")
+            sys.__excepthook__(type(error), error, trace)
         sys.excepthook = lambda *_: None
         raise
 

@@ -115,6 +115,33 @@ TEST_F(preloads, ranks_see_nothing_of_how_they_were_started) {
   }
 }
 
+TEST_F(preloads, what_imports_set_in_the_environment_stands) {
+  write("modules/sets.py",
+        "import os\nos.environ.setdefault('NEW', 'of the import')\n"
+        "os.environ['GIVEN'] = 'changed'\nos.environ.pop('LOST', None)\n");
+  write("script.py",
+        "import os, sets\nprint([os.environ.get(n) for n in ('NEW', 'GIVEN', 'LOST')])\n");
+  for (auto const* module : {"sets", "no_such_module"}) {
+    start_command(
+        1, {python, "script.py"},
+        {{"working_dir", file("").string()},
+         {"env", {{"PYTHONPATH", file("modules").string()}, {"GIVEN", "own"}, {"LOST", "own"}}},
+         {"preload", words({module})}});
+    EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 0);
+    EXPECT_EQ(log(0), "['of the import', 'changed', None]\n") << module;
+  }
+}
+
+// Signals of the launcher go to the group of the process that a rank says it is.
+TEST_F(preloads, a_rank_that_says_it_is_another_process_is_not_believed) {
+  write("modules/lies.py",
+        "import os\nreal, first = os.getpid, os.getpid()\n"
+        "os.getpid = lambda: first if real() == first else 1\n");
+  launch(1, "import sys\nsys.exit(4)\n", {"lies"});
+  EXPECT_NE(why_not(told("started", 1)[0]), "");
+  EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 4);
+}
+
 TEST_F(preloads, ends_are_told_as_they_are) {
   launch(4,
          "import os, signal, sys, time\n"

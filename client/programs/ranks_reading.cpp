@@ -1,0 +1,67 @@
+// What ranks have printed, read from the disk for a server that asks.
+#include <utility>
+
+#include "client/programs/ranks.hpp"
+
+namespace muster {
+
+void ranks::read(v1::ReadLog const& query) {
+  auto const key = key_of(query.name());
+  v1::RankLog answer;
+  answer.set_query(query.query());
+  if (reading_ + logs_.size() >= logs_max) {
+    answer.set_busy(true);
+    logs_.push_back(std::move(answer));
+    return wake_();
+  }
+  auto const* held = table_.find(key);
+  answer.set_complete(!held || held->ended);
+  ++reading_;
+  launchers_.post_to_disk([this, key, query, answer, stream = stream_]() mutable {
+    if (auto found = spool_.read(key.program, key.attempt, key.rank, query.offset(),
+                                 query.from_end(), query.bytes_max())) {
+      answer.set_known(true);
+      answer.set_offset(found->offset);
+      answer.set_size(found->size);
+      answer.set_data(std::move(found->data));
+    }
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      logs_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
+// One message for all ranks, however many: what does not fit is asked for again, as its size is not
+// known.
+void ranks::read(v1::ReadLastLines const& query) {
+  v1::LastLines answer;
+  answer.set_program(query.program());
+  answer.set_attempt(query.attempt());
+  if (reading_ + last_lines_.size() >= logs_max) {
+    last_lines_.push_back(std::move(answer));
+    return wake_();
+  }
+  ++reading_;
+  launchers_.post_to_disk([this, query, answer, stream = stream_]() mutable {
+    for (int i = 0; i < query.rank_size() && answer.ByteSizeLong() < bytes_of_reports_max; ++i) {
+      auto const known = i < query.size_size() ? query.size(i) : 0;
+      auto found = spool_.last_line(query.program(), query.attempt(), query.rank(i), known);
+      if (!found) continue;
+      auto& line = *answer.add_line();
+      line.set_rank(query.rank(i));
+      line.set_size(found->size);
+      line.set_text(std::move(found->text));
+    }
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      last_lines_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
+}  // namespace muster
