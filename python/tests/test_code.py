@@ -27,6 +27,8 @@ def ignores(lines: str, path: str, is_directory: bool = False, below: str = "") 
     ("data/\n", ["data/", "x/data/"], ["data"]),
     ("**/cache\na/**/z\nlogs/**\n", ["cache/", "x/y/cache/", "a/z", "a/b/c/z", "logs/x"], ["logs/"]),
     ("*.log\n!keep.log\n", ["a.log"], ["keep.log"]),
+    ("*.[^p]*\n[[:digit:]]x\n[]a]\nz[^^]\n[b\\]]c\n", ["a.c", "5x", "]", "a", "zx", "]c", "bc"],
+     ["a.py", "ax", "z^", "xc"]),
     ("!keep.log\n*.log\n", ["keep.log"], []),
     ("# no\n\n\\#yes\n\\!also\nspace  \nkept\\ \nrange[0-9]\none?\r\n/\n!\nst\\*r\n",
      ["#yes", "!also", "space", "kept ", "range7", "one1", "st*r"],

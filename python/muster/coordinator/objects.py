@@ -18,6 +18,9 @@ from muster.objects.handle import RemoteObject
 DROPS_MAX = 10_000
 """Deleted objects of which the server is told again on another stream."""
 
+ASKED_BYTES_MAX = 1 << 20
+"""Of the questions that go together, but for one that is larger by itself."""
+
 
 class Asked:
     """An object that is made or looked for."""
@@ -84,10 +87,17 @@ class SessionObjects(Calls):
         self._tell()
 
     def _fill_more(self, m: Any) -> bool:
-        for asked in self._asks:
-            (m.create if isinstance(asked.message, NewObject) else m.find).append(asked.message)
-        said = bool(self._asks)
-        self._asks = []
+        room = ASKED_BYTES_MAX if m.number else None
+        said = False
+        while self._asks:
+            message = self._asks[0].message
+            size = message.ByteSize()
+            if room is not None and size > room:
+                break  # with the next message: the server's limit is that of one large thing and some
+            room = (ASKED_BYTES_MAX if room is None else room) - size
+            (m.create if isinstance(message, NewObject) else m.find).append(message)
+            del self._asks[0]
+            said = True
         if (said or m.number or m.taken or m.drop) and not self._told_ticket:
             m.ticket = self.ticket
             self._told_ticket = True

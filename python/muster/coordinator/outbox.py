@@ -62,7 +62,7 @@ class Outbox:
         self.built = []
         large = self._add_closures(m) if self.records else None
         said |= self._add_rest(m)
-        if self.objects is not None and self.objects.fill(m.objects):
+        if large is None and self.objects is not None and self.objects.fill(m.objects):
             said = True
         else:
             m.ClearField("objects")

@@ -72,8 +72,25 @@ def _matches(pattern: Tuple[str, ...], path: Tuple[str, ...]) -> bool:
 
 def _name_matches(name: str, pattern: str) -> bool:
     """As fnmatch(3), where a backslash takes the next character as it is."""
-    in_python = re.sub(r"\\(.)", lambda m: f"[{m[1]}]" if m[1] in "*?[" else m[1], pattern)
+    in_python = re.sub(r"\\(.)|\[([!^]?)(\]?(?:\\.|\[:\w+:\]|[^]])*?)\]", _translated, pattern)
     return fnmatch.fnmatchcase(name, in_python)
+
+
+CLASSES = {"digit": "0-9", "alpha": "a-zA-Z", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z",
+           "space": " \t\n\r\f\v", "xdigit": "0-9a-fA-F", "blank": " \t"}
+
+
+def _translated(m: re.Match[str]) -> str:
+    """A character behind a backslash, or a bracket expression, for Python's fnmatch."""
+    if m[1] is not None:
+        return f"[{m[1]}]" if m[1] in "*?[" else m[1]
+    inside = re.sub(r"\[:(\w+):\]", lambda c: CLASSES.get(c[1], ""), m[3])
+    if "\\]" in inside:
+        inside = "]" + inside.replace("\\]", "")
+    inside = re.sub(r"\\(.)", r"\1", inside)
+    if not m[2] and inside.startswith("!"):
+        inside = inside[1:] + "!"
+    return f"[{'!' if m[2] else ''}{inside}]"
 
 
 class Item(NamedTuple):

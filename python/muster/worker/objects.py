@@ -210,6 +210,8 @@ class Objects:
     def _answer(self, answer: Answer) -> None:
         now = time.monotonic()
         with self._lock:
+            if self._out_bytes + len(answer.value) > BYTES_MAX:
+                self._flush()  # a message has a limit, too
             self._out.append(answer)
             self._out_bytes += len(answer.value)
             first = len(self._out) == 1
