@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "cli/actions.hpp"
-#include "cli/programs/program.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli::top {
@@ -52,10 +51,15 @@ json::array busiest(rest& server, std::string const& cluster) {
 }
 
 json::array going_on(rest& server, std::string const& cluster) {
-  auto const of = cluster == "default" ? std::string() : of_cluster(cluster);
+  auto const of = cluster == "default" ? std::string() : "&" + of_cluster(cluster);
   json::array programs;
-  for (auto const& p : server.some("/api/v1/programs?" + of, "programs", programs_max))
-    if (!has_ended(p)) programs.push_back(p);
+  for (auto const* state : {"PENDING", "STARTING", "RUNNING", "RESTARTING", "STOPPING"})
+    for (auto const& p :
+         server.some("/api/v1/programs?state=" + std::string(state) + of, "programs", programs_max))
+      programs.push_back(p);
+  std::stable_sort(programs.begin(), programs.end(), [](auto const& a, auto const& b) {
+    return number_of(a, "created_ms") > number_of(b, "created_ms");
+  });
   return programs;
 }
 

@@ -46,10 +46,6 @@ void hub::restore(std::vector<core::restored_job> jobs) {
     if (auto const from = core_.session_of(input); from != job) batches_.takes(job, {from});
 }
 
-void hub::restore(std::vector<core::programs::restored_program> programs) {
-  apply(core::programs::restore_programs{std::move(programs)});
-}
-
 void hub::report(core::stream_id stream, log_line line) {
   auto const held = core_.held(stream, line.closure, line.attempt);
   if (!held) return logs_.count_stray();
@@ -107,10 +103,6 @@ void hub::look_at_lines(last_lines::attempt_asked const& of, std::function<void(
 hub::learned hub::learn(std::vector<std::string> names) {
   auto const answer = ask_now(core::learn_functions{{}, std::move(names)});
   return {answer.status, std::get<core::functions_reply>(answer.body).ids};
-}
-
-void hub::forget(core::call_id call) {
-  if (calls_.forget(call)) apply(core::call_gone{call});
 }
 
 core::stream_id hub::attach(worker_sink& sink) {

@@ -160,7 +160,9 @@ class hub {
   };
   learned learn(std::vector<std::string> names);
   /// The caller went away: its handler is dropped and never called.
-  void forget(core::call_id call);
+  void forget(core::call_id call) {
+    if (calls_.forget(call)) apply(core::call_gone{call});
+  }
 
   core::stream_id attach(worker_sink& sink);  // mint an id for a worker's stream
   /// The sink is going; no more calls to it.
@@ -225,7 +227,9 @@ class hub {
 
   /// Durable jobs of an earlier process. Before anything is scheduled.
   void restore(std::vector<core::restored_job> jobs);
-  void restore(std::vector<core::programs::restored_program> programs);
+  void restore(std::vector<core::programs::restored_program> programs) {
+    apply(core::programs::restore_programs{std::move(programs)});
+  }
   void on_deadline();
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);

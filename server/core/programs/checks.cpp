@@ -22,7 +22,7 @@ bool is_name(std::string_view text) {
 
 // Letters of other alphabets are the interpreter's to judge.
 bool is_module(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c != '-' && c != '/' && c != ',' && c != '\x7f';
   });
 }

@@ -77,6 +77,19 @@ TEST_F(rest_programs, show_what_their_coordination_service_had_told) {
   }
 }
 
+TEST_F(rest_programs, say_of_ranks_why_they_began_without_preload) {
+  start_with_ranks();
+  auto const of = text_at(
+      post_json("/api/v1/programs",
+                R"({"command":["true"],"tasks":{"worker":{"count":1}},"preload":["numpy"]})", 201),
+      "/id");
+  id = core_engine().run(
+      [](server::hub& h) { return h.state().programs().list({}, 1, {}).at(0).id; });
+  report({{rank(0), 71}}, {});
+  auto const ranks = get_json("/api/v1/programs/" + of + "/ranks").at("ranks");
+  EXPECT_EQ(text_at(ranks, "/0/not_preloaded"), "its worker is older than preload");
+}
+
 TEST_F(rest_programs, give_what_a_rank_has_printed) {
   start_with_ranks();
   auto asked = std::async(std::launch::async,
