@@ -87,10 +87,13 @@ struct object_limits {
   std::size_t objects_max = 10'000;  // with those that are lost. More: refused
   std::size_t lost_max = 1'000;      // that are remembered. More: the oldest is forgotten
   std::size_t calls_max = 16'384;    // of one caller: not answered, or not taken. More: they fail
-  std::size_t waiting_bytes_max = 256u << 20;  // of arguments and values, all callers. As above
-  std::size_t name_bytes_max = 256;            // of names, classes and methods. More: refused
-  std::size_t args_bytes_max = 32u << 20;      // of one call. As above
-  std::uint32_t concurrency_max = 1'000;       // As above
+  std::size_t waiting_bytes_max = 256u << 20;  // of arguments and values, all callers; twice that
+                                               // with values of what was taken. As above
+  std::size_t waits_max =
+      1'000;  // of one call for others that are known. More: circles are not found
+  std::size_t name_bytes_max = 256;        // of names, classes and methods. More: refused
+  std::size_t args_bytes_max = 32u << 20;  // of one call. As above
+  std::uint32_t concurrency_max = 1'000;   // As above
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
   duration grace{};  // how long objects wait for their task to come back
 };

@@ -20,7 +20,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   bytes_ += c.args.size();
   auto& made = from.calls[c.number];
   made.object = c.object;
-  made.method = c.method;
+  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // a longer one is refused
   made.args = c.args;
   return verdict::fresh;
 }
@@ -35,6 +35,12 @@ call* call_table::find(call_name const& n) {
 call_answer const& call_table::answer(call_name const& n, call_answer a) {
   auto* const c = find(n);
   check(c && !c->answered, "a call is answered once");
+  if (bytes_ - c->args.size() + a.value.size() > 2 * limits_.waiting_bytes_max)
+    a = {n,
+         false,
+         {},
+         {failure_kind::user, "muster.ResourceExhausted",
+          "callers have not taken too much, there is no room for the value", "", "", 0}};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
   c->answered = true;
@@ -52,11 +58,28 @@ void call_table::taken(caller_id who, std::uint64_t number) {
   it->second.calls.erase(found);
 }
 
+void call_table::drop_calls(caller& of) {
+  for (auto const& [number, c] : of.calls) bytes_ -= c.args.size() + c.answer.value.size();
+  of.calls.clear();
+}
+
 void call_table::forget(caller_id who) {
   auto const it = callers_.find(who);
   if (it == callers_.end()) return;
-  for (auto const& [number, c] : it->second.calls) bytes_ -= c.args.size() + c.answer.value.size();
+  drop_calls(it->second);
   callers_.erase(it);
+}
+
+void call_table::retire(caller_id who) {
+  auto const it = callers_.find(who);
+  if (it == callers_.end()) return;
+  drop_calls(it->second);
+  retired_.push_back(who);
+  if (retired_.size() <= limits_.lost_max) return;
+  // One that has come back meanwhile, and calls, is none of them any more.
+  auto const oldest = callers_.find(retired_.front());
+  if (oldest != callers_.end() && oldest->second.calls.empty()) callers_.erase(oldest);
+  retired_.pop_front();
 }
 
 }  // namespace muster::core::objects

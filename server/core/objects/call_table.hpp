@@ -6,6 +6,7 @@
 // Knows objects by number alone. Owned by object_table; engine thread only. Limits: object_limits.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -40,10 +41,13 @@ class call_table {
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
   /// REQUIRES: it waits. It is kept until its caller has it, unless nobody has its caller any more.
+  /// A value for which there is no room becomes a failure.
   call_answer const& answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
   /// With all its calls; answers of those that still run are for nobody.
   void forget(caller_id who);
+  /// As forget, but that its calls, should they come again, are known not to be new.
+  void retire(caller_id who);
 
   std::size_t bytes() const { return bytes_; }
   std::size_t callers() const { return callers_.size(); }
@@ -55,8 +59,11 @@ class call_table {
   };
 
   object_limits const& limits_;
+  void drop_calls(caller& c);
+
   std::map<caller_id, caller> callers_;
-  std::size_t bytes_ = 0;  // of arguments and answers
+  std::deque<caller_id> retired_;  // oldest first
+  std::size_t bytes_ = 0;          // of arguments and answers
 };
 
 }  // namespace muster::core::objects

@@ -60,6 +60,12 @@ status object_book::check(object_spec const& s) const {
   if (objects_.size() >= limits_.objects_max)
     return {code::resource_exhausted,
             "there are " + std::to_string(objects_.size()) + " objects, which is the limit"};
+  if (args_bytes_ + s.args.size() > limits_.waiting_bytes_max)
+    return {code::resource_exhausted,
+            "args: " + std::to_string(args_bytes_) +
+                " bytes are of objects that wait to be made, the limit is " +
+                std::to_string(limits_.waiting_bytes_max),
+            "args", limits_.waiting_bytes_max};
   return {};
 }
 
@@ -67,6 +73,7 @@ object_id object_book::add(object o) {
   auto const id = object_id{++last_};
   if (!o.spec.name.empty()) names_.emplace(o.spec.name, id);
   tasks_[{o.spec.job, o.spec.index}].has.insert(id);
+  args_bytes_ += o.spec.args.size();
   objects_.emplace(id, std::move(o));
   return id;
 }
@@ -90,10 +97,16 @@ void object_book::erase(object_id id) {
   auto const it = objects_.find(id);
   muster::check(it != objects_.end(), "an object is erased once");
   free_name(id, it->second);
+  forget_args(it->second);
   task_name const t{it->second.spec.job, it->second.spec.index};
   tasks_[t].has.erase(id);
   tidy(t);
   objects_.erase(it);
+}
+
+void object_book::forget_args(object& o) {
+  args_bytes_ -= o.spec.args.size();
+  o.spec.args = {};
 }
 
 void object_book::lose(object_id id, failure why, object_state as) {
@@ -102,7 +115,7 @@ void object_book::lose(object_id id, failure why, object_state as) {
   tasks_[{o.spec.job, o.spec.index}].has.erase(id);
   o.state = as;
   o.why = std::move(why);
-  o.spec.args = {};
+  forget_args(o);
   o.queue.clear();
   lost_.push_back(id);
   while (lost_.size() > limits_.lost_max) {

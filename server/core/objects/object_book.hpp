@@ -25,7 +25,8 @@ struct object {
   time_point created{};
   object_state state = object_state::pending;
   std::uint64_t answered = 0;
-  std::deque<call_name> queue{};  // not answered, oldest first; some may have been
+  std::deque<call_name> queue{};  // not answered, oldest first; half of them may have been
+  std::size_t passed = 0;         // at most so many of these have been
   std::set<session_id> users{};   // that have asked for it, or called it
   failure why{};                  // failed, lost
 };
@@ -57,6 +58,8 @@ class object_book {
   /// None: nobody has the name.
   object_id named(std::string_view name) const;
   void erase(object_id id);
+  /// It is made: what it was made with is not kept.
+  void forget_args(object& o);
   /// It is remembered for a while, so that who calls it hears why; its name is free.
   void lose(object_id id, failure why, object_state as);
 
@@ -73,6 +76,7 @@ class object_book {
 
   object_limits const& limits_;
   std::uint64_t last_ = 0;
+  std::size_t args_bytes_ = 0;  // of those that are not made yet
   std::map<object_id, object> objects_;
   std::map<std::string, object_id, std::less<>> names_;
   std::map<task_name, task> tasks_;

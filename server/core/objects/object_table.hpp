@@ -71,7 +71,8 @@ class object_table {
 
   /// Tasks that were away for too long are lost.
   void tick(time_point now);
-  time_point due() const;
+  /// Not after the first of them is.
+  time_point due() const { return due_; }
 
   output const& said() const { return out_; }
   output take_said() { return std::exchange(out_, {}); }
@@ -95,6 +96,7 @@ class object_table {
   void fail_all(object& o, failure const& why);
   void lose(task_name const& t, task& at, std::string const& why);
   void trim(object& o);
+  void find_due();
   bool can_end(call_name const& n) const;
   void use(session_id s, object& o);
   failure refused(session_id s, object const* o, call_spec const& c) const;
@@ -104,6 +106,7 @@ class object_table {
   call_table calls_{limits_};
   std::map<session_id, opened> sessions_;
   std::map<std::string, session_id, std::less<>> tickets_;
+  time_point due_ = never;
   output out_;
 };
 

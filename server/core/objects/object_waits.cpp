@@ -11,7 +11,9 @@ void object_table::waits(call_name const& within, call_name const& inner) {
   auto* const outer = calls_.find(within);
   auto const* const awaited = calls_.find(inner);
   if (!outer || outer->answered || !awaited || awaited->answered) return;
-  outer->waits_for.push_back(inner);
+  auto& all = outer->waits_for;
+  if (std::find(all.begin(), all.end(), inner) != all.end()) return;
+  if (all.size() < limits_.waits_max) all.push_back(inner);
   if (can_end(inner)) return;
   auto const told = [this](call_name const& n) {
     auto const* c = calls_.find(n);
@@ -26,9 +28,10 @@ void object_table::waits(call_name const& within, call_name const& inner) {
 
 // A call that is executed ends unless it waits for one that cannot end; one that waits behind
 // others begins when any of those that are executed can end. What follows from nothing waits for
-// itself. Few calls wait for others, so few are looked at.
+// itself. Few calls wait for others, so few are looked at: a circle of more, or behind an object
+// with more calls at one time, is not found.
 bool object_table::can_end(call_name const& start) const {
-  constexpr std::size_t looked_at_max = 10'000;
+  constexpr std::size_t looked_at_max = 2'000;  // calls, and what they wait for
   struct node {
     std::vector<call_name> all;  // it ends when all of these do…
     std::vector<call_name> any;  // …and begins when any of these does
@@ -40,7 +43,7 @@ bool object_table::can_end(call_name const& start) const {
     auto const n = todo.back();
     todo.pop_back();
     if (!seen.try_emplace(n).second) continue;
-    if (seen.size() > looked_at_max) return true;
+    if (seen.size() + todo.size() > looked_at_max) return true;
     auto const* c = calls_.find(n);
     auto const* o = c && !c->answered ? book_.find(c->object) : nullptr;
     auto& made = seen[n];

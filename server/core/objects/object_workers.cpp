@@ -13,7 +13,10 @@ void object_table::attached(task_name const& t, core::incarnation i, stream_id s
   at.incarnation = i;
   at.stream = stream;
   at.takes = takes;
-  at.lost_at = never;
+  if (at.lost_at != never) {
+    at.lost_at = never;
+    find_due();
+  }
   auto const has = at.has;
   if (!takes) {
     for (auto const id : has)
@@ -45,13 +48,14 @@ void object_table::gone(time_point now, stream_id stream, bool final, std::strin
     auto const name = t;  // it may go with what it has
     if (final || limits_.grace == duration{}) return lose(name, at, why);
     at.lost_at = now + limits_.grace;
+    due_ = std::min(due_, at.lost_at);
     return;
   }
 }
 
 // Those that nobody has begun to make wait for whoever comes.
 void object_table::lose(task_name const& t, task& at, std::string const& why) {
-  calls_.forget(caller_of(std::exchange(at.incarnation, {})));
+  calls_.retire(caller_of(std::exchange(at.incarnation, {})));
   at.lost_at = never;
   std::set<session_id> told;
   auto const has = at.has;
@@ -82,7 +86,7 @@ void object_table::built(stream_id stream, object_id id, std::optional<failure> 
   if (book_.of(t).stream != stream || stream == stream_id{}) return;
   if (!why) {
     o->state = object_state::ready;
-    o->spec.args = {};
+    book_.forget_args(*o);
     return;
   }
   why->worker = text(t);
@@ -97,6 +101,7 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
   auto const* c = calls_.find(name);
   if (c && !c->answered && c->object == id) {
     ++o->answered;
+    ++o->passed;
     if (!a.ok) a.why.worker = text(task_name{o->spec.job, o->spec.index});
     out_.answers.push_back(calls_.answer(name, std::move(a)));
   }
@@ -106,24 +111,33 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
 void object_table::trim(object& o) {
   while (!o.queue.empty()) {
     auto const* c = calls_.find(o.queue.front());
-    if (c && !c->answered) return;
+    if (c && !c->answered) break;
     o.queue.pop_front();
   }
+  // Behind one that takes long others end, where the object has room for several.
+  if (o.passed * 2 <= o.queue.size()) return;
+  std::erase_if(o.queue, [this](call_name const& n) {
+    auto const* c = calls_.find(n);
+    return !c || c->answered;
+  });
+  o.passed = 0;
 }
 
+// Another step asks when this is to be called, and workers are many: they are gone over here alone.
 void object_table::tick(time_point now) {
+  if (now < due_) return;
   std::vector<task_name> over;
   for (auto const& [t, at] : book_.tasks())
     if (at.lost_at <= now) over.push_back(t);
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(limits_.grace);
   for (auto const& t : over)
     lose(t, book_.of(t), "it was away for longer than " + std::to_string(ms.count()) + " ms");
+  find_due();
 }
 
-time_point object_table::due() const {
-  auto first = never;
-  for (auto const& [t, at] : book_.tasks()) first = std::min(first, at.lost_at);
-  return first;
+void object_table::find_due() {
+  due_ = never;
+  for (auto const& [t, at] : book_.tasks()) due_ = std::min(due_, at.lost_at);
 }
 
 std::string object_table::invalid() const {

@@ -186,6 +186,65 @@ TEST(object_table, what_functions_call_before_they_hear_of_a_new_stream_waits_fo
   EXPECT_EQ(numbers(b.said().calls), (std::vector<std::uint64_t>{2, 3, 4}));
 }
 
+TEST(object_table, calls_that_end_behind_a_long_one_do_not_stay_in_the_queue) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto of = b.spec();
+  of.concurrency = 2;
+  auto const id = b.ready(s, at, 1, of);
+  b.call(s, 2, id);  // it is never answered
+  for (std::uint64_t n = 3; n < 1'000; ++n) {
+    b.call(s, n, id);
+    b.answer(at, id, b.name(s, n));
+    b.table.taken(caller_of(s), n);
+  }
+  b.said();
+  EXPECT_LE(b.table.look(id)->queue.size(), 3u);
+}
+
+TEST(object_table, a_worker_that_comes_back_after_its_loss_hears_what_is_not_known_of_its_calls) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const one = b.attach(0, 7, 70), other = b.attach(1, 8, 80);
+  auto const id = b.ready(s, other, 1, b.spec({}, 1));
+  auto const worker = caller_of(incarnation{7});
+  b.table.call(worker, s, {1, id, "add", {}});
+  b.table.gone(b.now, one, true, "connection lost");
+  b.attach(0, 7, 71);
+  b.said();
+  b.table.call(worker, s, {1, id, "add", {}});
+  auto const said = b.said();
+  EXPECT_TRUE(said.calls.empty()) << "its object may have executed it";
+  EXPECT_EQ(said.answers.at(0).why.kind, failure_kind::dependency_lost);
+  b.table.call(worker, s, {2, id, "add", {}});
+  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{2});
+}
+
+TEST(object_table, what_waits_has_a_limit_in_bytes) {
+  auto l = table_bench::limits();
+  l.waiting_bytes_max = 10;
+  table_bench b(l);
+  auto const s = b.open(1);
+  auto large = b.spec();
+  large.args = blob("eight by", encoding::bytes);
+  auto const id = b.make(s, 1, large);
+  auto const more = b.table.create(b.now, s, 2, large);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().field, "args");
+  auto const at = b.attach(0, 7, 70);
+  b.table.built(at, id, std::nullopt);
+  b.make(s, 3, large);  // the first is made, its arguments are gone
+  b.said();
+  for (std::uint64_t n = 4; n < 7; ++n) b.call(s, n, id);
+  for (std::uint64_t n = 4; n < 7; ++n)
+    b.table.answered(at, id, {b.name(s, n), true, blob("eight by"), {}});
+  auto const said = b.said();
+  ASSERT_EQ(said.answers.size(), 3u);
+  EXPECT_TRUE(said.answers[1].ok);
+  EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "nobody takes them";
+}
+
 TEST(object_table, objects_of_one_token_are_not_for_another) {
   table_bench b;
   auto const s = b.open(1, "alice"), other = b.open(2, "bob");
