@@ -60,6 +60,7 @@ json::array going_on(rest& server, std::string const& cluster) {
   std::stable_sort(programs.begin(), programs.end(), [](auto const& a, auto const& b) {
     return number_of(a, "created_ms") > number_of(b, "created_ms");
   });
+  if (programs.size() > programs_max) programs.resize(programs_max);
   return programs;
 }
 
