@@ -1,6 +1,7 @@
 // Launchers that stay over attempts of programs with `preload`, on a worker that a server made by
 // hand orders about.
 #include "client/programs/kept_launchers.hpp"
+#include "muster/log.hpp"
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -34,6 +35,10 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
     (*m.mutable_ranks()->mutable_start(0)->mutable_env())["PYTHONPATH"] = file("modules");
     return m;
   };
+  std::promise<void> noticed;
+  set_log([&](log_level, std::string_view text) {
+    if (text.starts_with("ranks of a program: ")) noticed.set_value();
+  });
   serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
     EXPECT_TRUE(hello.hello().programs().preloads());
     for (std::uint32_t attempt : {1u, 2u, 3u}) {
@@ -48,10 +53,11 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
       auto const stat = read_file("/proc/" + std::to_string(server) + "/stat");
       auto const behind = stat.rfind(") ");
       ::kill(std::stoi(stat.substr(behind + 4)), SIGKILL);
-      while (alive(server)) std::this_thread::yield();
+      noticed.get_future().wait();
     }
     EXPECT_NE(read_file(file("where3")), read_file(file("where2")));
   }});
+  set_log({});
   EXPECT_FALSE(alive(std::stoi(read_file(file("where3"))))) << "it has gone with the worker";
 }
 
