@@ -349,10 +349,13 @@ void ranks::on_report(std::uint64_t launcher, std::string const& line) {
   wake_();
 }
 
-// Whoever has not told its end was killed along with its launcher. One that stayed for ranks that
-// still wait for their upload is followed by a new one.
+// Whoever has not told its end was killed along with its launcher. What one that stayed from
+// another attempt had not begun is no failure of the program: the next attempt has a new one. One
+// that stayed for ranks that still wait for their upload is followed by a new one.
 void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
   if (unpacking_.contains(launcher)) return void(staying_.erase(launcher));
+  auto const orders = given_.find(launcher);
+  bool const stayed = orders != given_.end() && orders->second > 1;
   for (auto const& key : table_.alive_of(launcher)) {
     v1::RankEnded e;
     if (started && table_.find(key)->pid != 0) {
@@ -360,6 +363,7 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
       e.add_stderr(why);
     } else {
       e.set_not_started(why.empty() ? "its launcher ended before it" : why);
+      e.set_stopped(stayed);
     }
     ended(key, std::move(e));
   }

@@ -226,25 +226,34 @@ def run_to_end(mode, words):
     """Whoever reads what an uncaught exception prints sees the program's frames alone."""
     try:
         run(mode, words)
+        return
     except SystemExit:
         raise
-    except BaseException as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename == FILE_NAME:
-            trace = trace.tb_next
-        error.__traceback__ = trace
-        try:
-            sys.excepthook(type(error), error, trace)
-        except SystemExit:
-            raise
-        except BaseException as in_hook:
-            in_hook.__traceback__ = in_hook.__traceback__.tb_next
-            sys.stderr.write("Error in sys.excepthook:\n")
-            sys.__excepthook__(type(in_hook), in_hook, in_hook.__traceback__)
-            sys.stderr.write("\nOriginal exception was:\n")
-            sys.__excepthook__(type(error), error, trace)
-        sys.excepthook = lambda *_: None
+    except BaseException as raised:
+        error = raised
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == FILE_NAME:
+        trace = trace.tb_next
+    error.__traceback__ = trace
+    tell(error)
+    sys.excepthook = lambda *_: None
+    raise error
+
+
+def tell(error):
+    """By the program's hook; as Python does where that raises. Not from within the handling of the
+    error, which would be the context of another one."""
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return
+    except SystemExit:
         raise
+    except BaseException as raised:
+        in_hook = raised.with_traceback(raised.__traceback__.tb_next)
+    sys.stderr.write("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(in_hook), in_hook, in_hook.__traceback__)
+    sys.stderr.write("\nOriginal exception was:\n")
+    sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 def wait_for_ranks():

@@ -116,6 +116,10 @@ void rank_set::forked(rank& r, std::optional<forked_rank> made) {
 
 // Its files are opened before it begins: then nothing can go wrong any more.
 bool rank_set::take(rank& r, forked_rank made) {
+  auto const is_it = [&made](auto const& other) {
+    return other->process && other->process->pid() == made.process.pid;
+  };
+  if (std::any_of(ranks_.begin(), ranks_.end(), is_it)) return false;  // it says so, and lies
   try {
     output_.add_task(r.waits->program.name);
   } catch (std::exception const& e) {

@@ -1,7 +1,11 @@
 // Launchers that stay over attempts of programs with `preload`, on a worker that a server made by
 // hand orders about.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include "client/programs/kept_launchers.hpp"
 #include "muster/log.hpp"
+#include "process/file_descriptor.hpp"
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -12,6 +16,16 @@ constexpr auto python = "/usr/bin/python3";
 struct preloads_of_ranks : ranks_of_a_worker {
   void SetUp() override {
     if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
+    ::signal(SIGPIPE,
+             SIG_IGN);  // as `muster worker` does: launchers die while they are told things
+  }
+  /// Until a launcher that is stopped has an order to start in its standard input.
+  static void await_order(pid_t launcher) {
+    file_descriptor const in(
+        ::open(("/proc/" + std::to_string(launcher) + "/fd/0").c_str(), O_RDONLY | O_NONBLOCK));
+    constexpr int more_than_a_lease = 200;
+    for (int bytes = 0; bytes < more_than_a_lease; std::this_thread::yield())
+      ASSERT_EQ(::ioctl(in.get(), FIONREAD, &bytes), 0);
   }
   static v1::ServerMessage start_python(std::string const& code, std::uint32_t attempt,
                                         std::string const& module = "json") {
@@ -35,9 +49,15 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
     (*m.mutable_ranks()->mutable_start(0)->mutable_env())["PYTHONPATH"] = file("modules");
     return m;
   };
+  auto const launcher = [&](std::uint32_t attempt) {
+    auto const server = read_file(file("where") + std::to_string(attempt));
+    auto const stat = read_file("/proc/" + server + "/stat");
+    return static_cast<pid_t>(std::stoi(stat.substr(stat.rfind(") ") + 4)));
+  };
   std::promise<void> noticed;
+  bool told = false;
   set_log([&](log_level, std::string_view text) {
-    if (text.starts_with("ranks of a program: ")) noticed.set_value();
+    if (text.starts_with("ranks of a program: ") && !std::exchange(told, true)) noticed.set_value();
   });
   serve({[&](worker_stream* s, v1::WorkerMessage const& hello) {
     EXPECT_TRUE(hello.hello().programs().preloads());
@@ -49,16 +69,27 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
       if (attempt != 2) continue;
       EXPECT_EQ(read_file(file("where1")), read_file(file("where2")));
       // Its launcher is killed while it stays: the next attempt has a new one.
-      auto const server = std::stoi(read_file(file("where2")));
-      auto const stat = read_file("/proc/" + std::to_string(server) + "/stat");
-      auto const behind = stat.rfind(") ");
-      ::kill(std::stoi(stat.substr(behind + 4)), SIGKILL);
+      ::kill(launcher(2), SIGKILL);
       noticed.get_future().wait();
     }
     EXPECT_NE(read_file(file("where3")), read_file(file("where2")));
+    // It dies when it has been given an order, and has begun nothing.
+    auto const stays = launcher(3);
+    ::kill(stays, SIGSTOP);
+    s->Write(order(4));
+    await_order(stays);
+    ::kill(stays, SIGKILL);
+    heard h(s);
+    ASSERT_TRUE(h.until(0, 1));
+    EXPECT_NE(h.ends[0].not_started(), "");
+    EXPECT_TRUE(h.ends[0].stopped()) << "which is no failure of the program";
+    s->Write(order(5));
+    heard next(s);
+    ASSERT_TRUE(next.until(1, 1));
+    EXPECT_EQ(next.ends[0].exit_status(), 0u);
   }});
   set_log({});
-  EXPECT_FALSE(alive(std::stoi(read_file(file("where3"))))) << "it has gone with the worker";
+  EXPECT_FALSE(alive(std::stoi(read_file(file("where5"))))) << "it has gone with the worker";
 }
 
 TEST_F(preloads_of_ranks, say_why_they_begin_without) {

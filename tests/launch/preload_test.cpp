@@ -84,6 +84,9 @@ TEST_F(preloads, ranks_see_nothing_of_how_they_were_started) {
   write("pkg/__init__.py", "");
   write("pkg/probe.py", probe);
   write("pkg/__main__.py", probe);
+  write("hook.py",
+        "import sys\ndef hook(*_):\n    raise KeyError('in the hook')\nsys.excepthook = hook\n"
+        "raise ValueError('the first')\n");
   write("fails.py", "import sys\ndef f():\n    raise ValueError(sys.argv)\nf()\n");
   std::vector<std::vector<std::string>> const all = {{"script.py", "a", "-b"},
                                                      {"./script.py"},
@@ -93,6 +96,7 @@ TEST_F(preloads, ranks_see_nothing_of_how_they_were_started) {
                                                      {"pkg", "x"},
                                                      {"-c", probe, "x"},
                                                      {"fails.py"},
+                                                     {"hook.py"},
                                                      {"no.py"},
                                                      {"-m", "no"},
                                                      {"-P", "script.py"},
@@ -140,6 +144,49 @@ TEST_F(preloads, a_rank_that_says_it_is_another_process_is_not_believed) {
   launch(1, "import sys\nsys.exit(4)\n", {"lies"});
   EXPECT_NE(why_not(told("started", 1)[0]), "");
   EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 4);
+}
+
+TEST_F(preloads, a_rank_that_says_it_is_another_rank_is_not_believed) {
+  write("modules/lies.py",
+        "import os, time\nreal, launcher, first = os.getpid, os.getppid(), os.getpid()\n"
+        "path = '" +
+            file("one").string() +
+            "'\n"
+            "def lie():\n"
+            "    if os.getppid() != launcher or real() == first: return real()\n"
+            "    try:\n"
+            "        os.close(os.open(path, os.O_CREAT | os.O_EXCL))\n"
+            "    except FileExistsError:\n"
+            "        while not os.path.exists(path + '.pid'): time.sleep(0.001)\n"
+            "        return int(open(path + '.pid').read())\n"
+            "    with open(path + '.new', 'w') as f: f.write(str(real()))\n"
+            "    os.rename(path + '.new', path + '.pid')\n"
+            "    return real()\n"
+            "os.getpid = lie\n");
+  launch(2, "import sys, time\ntime.sleep(0.5)\nsys.exit(4)\n", {"lies"});
+  auto const began = told("started", 2);
+  EXPECT_NE(pid_of(began[0]), pid_of(began[1]));
+  EXPECT_NE(why_not(began[0]).empty(), why_not(began[1]).empty()) << "one of them begins without";
+  for (auto const& e : told("ended", 2)) EXPECT_EQ(e.at("exit_status").to_number<int>(), 4);
+}
+
+TEST_F(preloads, processes_of_multiprocessing_are_those_of_the_rank) {
+  launch(2,
+         "import multiprocessing.process as p, os\n"
+         "print(p.ORIGINAL_DIR == os.getcwd(), bytes(p.current_process().authkey).hex())\n",
+         {"multiprocessing"});
+  told("ended", 2);
+  EXPECT_TRUE(log(0).starts_with("True ")) << log(0);
+  EXPECT_NE(log(0), log(1));
+}
+
+TEST_F(preloads, ranks_begin_without_where_a_path_has_nothing_between_colons) {
+  for (auto const* path : {"/a:", ":/a", "/a::/b", "lib"}) {
+    start_command(1, {python, "-c", ""},
+                  {{"env", {{"PYTHONPATH", path}}}, {"preload", words({"json"})}});
+    EXPECT_EQ(why_not(told("started", 1)[0]), "PYTHONPATH has a relative directory") << path;
+    told("ended", 1);
+  }
 }
 
 TEST_F(preloads, ends_are_told_as_they_are) {
