@@ -16,6 +16,7 @@ import pytest
 
 import muster
 from conftest import Cluster, WorkerProcess, until
+from muster.objects import calls
 
 
 class Counter:
@@ -43,6 +44,14 @@ class Counter:
     def call(self, other: Any, method: str, *args: Any) -> Any:
         return getattr(other, method)(*args).fetch(20)
 
+    def flood(self, own: Any, n: int) -> str:
+        values = [own.add() for _ in range(n)]
+        try:
+            values[0].fetch(20)
+        except muster.InputError as error:
+            return str(error)
+        return "it ended"
+
 
 class Weights:
     def __init__(self, size: int) -> None:
@@ -55,6 +64,17 @@ class Weights:
 
     def read(self) -> Any:
         return self.array
+
+
+class Held:
+    def __init__(self, content: bytes) -> None:
+        self.held = content
+
+    def size(self) -> int:
+        return len(self.held)
+
+    def content(self) -> bytes:
+        return self.held
 
 
 class Slow:
@@ -377,3 +397,36 @@ def test_many_threads_call_in_their_own_order(with_ps: Cluster) -> None:
     seen = h.all_seen().fetch(20)
     for base in (0, 1000, 2000, 3000):
         assert [n for n in seen if base <= n < base + 1000] == [base + i for i in range(500)]
+
+
+def test_calls_of_a_detached_object_are_sent_before_the_session_closes(with_ps: Cluster) -> None:
+    c, other = with_ps.coordinator(), with_ps.coordinator()
+    h = c.create(Counter, task="ps:0", name="kept", detached=True)
+    for _ in range(5000):
+        h.add(1)
+    c.close()
+    kept = other.get_object("kept")
+    until(lambda: kept.add(0).fetch(20) == 5000, "all are executed")
+
+
+def test_a_method_that_calls_its_own_object_for_ever_hears_of_the_circle(with_ps: Cluster) -> None:
+    h = with_ps.coordinator().create(Counter, task="ps:0")
+    assert "wait for ever" in h.flood(h, calls.CALLS_MAX + 1).fetch(60)
+
+
+def test_large_objects_are_made_from_many_threads(with_ps: Cluster) -> None:
+    """Together they are more than the server takes in one message."""
+    c = with_ps.coordinator()
+    made: list[Any] = []
+
+    def make() -> None:
+        made.append(c.create(Held, (bytes(25 << 20),), task="ps:0"))
+
+    threads = [threading.Thread(target=make) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [h.size().fetch(60) for h in made] == [25 << 20] * 4
+    large = [h.content() for h in made]
+    assert [len(v.fetch(60)) for v in large] == [25 << 20] * 4

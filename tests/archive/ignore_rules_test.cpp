@@ -68,10 +68,10 @@ TEST(ignore_rules, comments_blanks_and_escapes_are_as_in_git) {
 }
 
 TEST(ignore_rules, brackets_are_those_of_fnmatch) {
-  auto const r = rules("*.[^p]*\n[[:digit:]]x\n[]a]\nz[^^]\n[b\\]]c\n");
-  for (auto const* yes : {"a.c", "5x", "]", "a", "zx", "]c", "bc"})
+  auto const r = rules("*.[^p]*\n[[:digit:]]x\n[]a]\nz[^^]\n[b\\]]c\n[[:punct:]]y\n");
+  for (auto const* yes : {"a.c", "5x", "]", "a", "zx", "]c", "bc", "]y", "-y"})
     EXPECT_TRUE(r.ignore(yes, false)) << yes;
-  for (auto const* no : {"a.py", "ax", "z^", "xc"}) EXPECT_FALSE(r.ignore(no, false)) << no;
+  for (auto const* no : {"a.py", "ax", "z^", "xc", "yy"}) EXPECT_FALSE(r.ignore(no, false)) << no;
 }
 
 TEST(ignore_rules, of_a_directory_are_about_what_is_below_it) {

@@ -103,6 +103,9 @@ class SessionObjects(Calls):
             self._told_ticket = True
         return said
 
+    def _has_more(self) -> bool:
+        return bool(self._asks)
+
     def _again_more(self) -> None:
         self._told_ticket = False
         self._asks = list(self._asked.values())

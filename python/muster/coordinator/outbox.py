@@ -103,7 +103,9 @@ class Outbox:
         return large
 
     def _add_rest(self, m: Any) -> bool:
-        said = bool(self.release_built or self.cancel or self.close)
+        # What objects are called with goes first: a detached one outlives the session.
+        close = self.close and not (self.objects is not None and self.objects.has_more())
+        said = bool(self.release_built or self.cancel or close)
         if self.release:
             said |= _move(self.release, m.release_token, self._last_sent)
         if self.cancel_one:
@@ -112,7 +114,8 @@ class Outbox:
         self.release_built = []
         if self.cancel and not self.records:
             m.cancel, self.cancel = True, False
-        m.close, self.close = self.close, False
+        if close:
+            m.close, self.close = True, False
         return said
 
 

@@ -65,22 +65,48 @@ class Calls:
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes) -> Call:
         """Waits while there is no room. Raises UnavailableError: it is over."""
-        with self._lock:
-            if len(self._pending) >= CALLS_MAX or self._bytes + len(args) > BYTES_MAX:
-                with waiting():
-                    self._room.wait_for(lambda: self._over is not None or not self._pending or (
-                        len(self._pending) < CALLS_MAX and self._bytes + len(args) <= BYTES_MAX))
-            if self._over is not None:
-                raise unavailable(self._over)
-            self._last = number = self._last + 1
-            call = Call(number, object, method, args, ticket)
-            self._pending[number] = call
-            self._bytes += len(args)
-            self._out.append(call)
-            told, self._told = self._told, True
+        while True:
+            with self._lock:
+                if self._over is not None:
+                    raise unavailable(self._over)
+                if self._has_room(args):
+                    call = self._add(object, method, args, ticket)
+                    told, self._told = self._told, True
+                    break
+                oldest = next(iter(self._pending.values()))
+            self._await_room(args, oldest)
         if not told:
             self._wake()
         return call
+
+    def _has_room(self, args: bytes) -> bool:
+        return not self._pending or (len(self._pending) < CALLS_MAX and
+                                     self._bytes + len(args) <= BYTES_MAX)
+
+    def _add(self, object: int, method: str, args: bytes, ticket: bytes) -> Call:
+        self._last = number = self._last + 1
+        call = Call(number, object, method, args, ticket)
+        self._pending[number] = call
+        self._bytes += len(args)
+        self._out.append(call)
+        return call
+
+    def _await_room(self, args: bytes, oldest: Call) -> None:
+        """Or until the oldest call is answered, for which its caller waits as for a value: where that
+        is a circle, the call is answered with the error."""
+        self._begin_wait(oldest)
+        with self._lock, waiting():
+            self._room.wait_for(
+                lambda: self._over is not None or oldest.answered or self._has_room(args))
+
+    def has_more(self) -> bool:
+        """There is more to send."""
+        with self._lock:
+            return bool(self._out) or self._has_more()
+
+    def _has_more(self) -> bool:
+        """Under the lock."""
+        return False
 
     def _tell(self) -> None:
         with self._lock:

@@ -4,7 +4,7 @@ The rules and limits are those of docs/programs.md. The same files give the same
 and its zlib are the same; that of the command line has other bytes."""
 from __future__ import annotations
 
-import fnmatch
+import functools
 import gzip
 import hashlib
 import io
@@ -71,26 +71,52 @@ def _matches(pattern: Tuple[str, ...], path: Tuple[str, ...]) -> bool:
 
 
 def _name_matches(name: str, pattern: str) -> bool:
-    """As fnmatch(3), where a backslash takes the next character as it is."""
-    in_python = re.sub(r"\\(.)|\[([!^]?)(\]?(?:\\.|\[:\w+:\]|[^]])*?)\]", _translated, pattern)
-    return fnmatch.fnmatchcase(name, in_python)
+    return _compiled(pattern).fullmatch(name) is not None
 
 
 CLASSES = {"digit": "0-9", "alpha": "a-zA-Z", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z",
-           "space": " \t\n\r\f\v", "xdigit": "0-9a-fA-F", "blank": " \t"}
+           "space": r"\s", "blank": r" \t", "xdigit": "0-9a-fA-F", "punct": r"!-/:-@\[-`{-~"}
+IN_BRACKETS = r"\\.|\[:\w+:\]|\[(?!:\w+:\])|[^][\\]"
+BRACKETS = re.compile(rf"([!^]?)((?:\]|{IN_BRACKETS})(?:{IN_BRACKETS})*)\]", re.DOTALL)
+NOTHING = "(?!)"
 
 
-def _translated(m: re.Match[str]) -> str:
-    """A character behind a backslash, or a bracket expression, for Python's fnmatch."""
-    if m[1] is not None:
-        return f"[{m[1]}]" if m[1] in "*?[" else m[1]
-    inside = re.sub(r"\[:(\w+):\]", lambda c: CLASSES.get(c[1], ""), m[3])
-    if "\\]" in inside:
-        inside = "]" + inside.replace("\\]", "")
-    inside = re.sub(r"\\(.)", r"\1", inside)
-    if not m[2] and inside.startswith("!"):
-        inside = inside[1:] + "!"
-    return f"[{'!' if m[2] else ''}{inside}]"
+@functools.lru_cache(1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """As fnmatch(3): Python's knows no backslash, no ``[^a]`` and no ``[[:digit:]]``."""
+    made, at = "", 0
+    while at < len(pattern):
+        found = BRACKETS.match(pattern, at + 1) if pattern[at] == "[" else None
+        if found:
+            made += _set_of(found[2], "^" if found[1] else "")
+            at = found.end()
+            continue
+        if pattern[at] == "\\":
+            at += 1
+            made += re.escape(pattern[at]) if at < len(pattern) else NOTHING
+        else:
+            made += {"*": ".*", "?": "."}.get(pattern[at], re.escape(pattern[at]))
+        at += 1
+    return re.compile(made, re.DOTALL)
+
+
+def _set_of(inside: str, negated: str) -> str:
+    """A bracket expression as one of `re`."""
+    words = re.findall(r"\[:\w+:\]|\\.|.", inside, re.DOTALL)
+    made, at = "", 0
+    while at < len(words):
+        if words[at].startswith("[:"):
+            if words[at][2:-2] not in CLASSES:
+                return NOTHING
+            made += CLASSES[words[at][2:-2]]
+        elif at + 2 < len(words) and words[at + 1] == "-" and not words[at + 2].startswith("[:"):
+            first, last = words[at][-1], words[at + 2][-1]
+            made += f"{re.escape(first)}-{re.escape(last)}" if first <= last else ""
+            at += 2
+        else:
+            made += re.escape(words[at][-1])
+        at += 1
+    return f"[{negated}{made}]" if made else NOTHING if not negated else "."
 
 
 class Item(NamedTuple):
