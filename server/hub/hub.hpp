@@ -44,6 +44,8 @@ class worker_sink {
   virtual void on_call(core::objects::call_order const&, std::string const& /*method*/,
                        core::blob const& /*args*/) {}
   virtual void on_drop_object(core::object_id) {}
+  /// That wait for the worker to read.
+  virtual std::size_t bytes_to_send() const { return 0; }
   virtual void on_object_answer(core::objects::call_answer const&) {}
   /// Last call; the hub has forgotten the sink.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;

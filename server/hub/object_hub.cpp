@@ -1,6 +1,8 @@
 #include "server/hub/object_hub.hpp"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "server/hub/hub.hpp"
 
@@ -62,15 +64,16 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   deliver();
 }
 
-void object_hub::waits(core::objects::call_name const& within,
+void object_hub::waits(core::stream_id stream, core::objects::call_name const& within,
                        core::objects::call_name const& inner) {
-  table_.waits(within, inner);
+  table_.waits(stream, within, inner);
   deliver();
 }
 
 void object_hub::attached(core::stream_id stream, std::pair<std::string, std::int64_t> const& task,
                           core::incarnation i, bool takes) {
   callers_[core::raw(i)] = stream;
+  incarnations_[stream] = core::raw(i);
   table_.attached(task, i, stream, takes);
   deliver();
 }
@@ -100,7 +103,10 @@ void object_hub::follow(news const& n) {
   if (n.ended.empty() && n.gone.empty()) return;
   for (auto const s : n.ended) table_.session_ended(s);
   for (auto const& g : n.gone) {
-    std::erase_if(callers_, [&](auto const& c) { return c.second == g.stream; });
+    if (auto const was = incarnations_.extract(g.stream))
+      if (auto const it = callers_.find(was.mapped());
+          it != callers_.end() && it->second == g.stream)
+        callers_.erase(it);
     table_.gone(hub_.now(), g.stream, g.final, g.why);
   }
   deliver();
@@ -125,16 +131,32 @@ void object_hub::tell(core::objects::call_answer const& a) {
 // Orders of one stream leave in this order; the coordinator is told last, as that may lead back
 // here.
 void object_hub::deliver() {
-  auto const said = table_.take_said();
+  for (auto said = table_.take_said(); !said.empty(); said = table_.take_said()) perform(said);
+  hub_.follow_deadlines();
+}
+
+bool object_hub::is_slow(worker_sink const& worker) const {
+  return worker.bytes_to_send() > 2 * table_.limits().waiting_bytes_max;
+}
+
+void object_hub::perform(core::objects::output const& said) {
+  core::failure const slow{core::failure_kind::user,
+                           "muster.ResourceExhausted",
+                           "its worker does not take what is sent to it",
+                           "",
+                           "",
+                           0};
   for (auto const& b : said.begins)
     if (auto* sink = hub_.sink_of(b.stream)) sink->on_objects_begin(b);
   for (auto const& b : said.builds)
     if (auto* sink = hub_.sink_of(b.stream))
-      if (auto const* o = table_.look(b.object)) sink->on_build(b.object, o->spec);
+      if (auto const* o = table_.look(b.object))
+        is_slow(*sink) ? table_.built(b.stream, b.object, slow) : sink->on_build(b.object, o->spec);
   for (auto const& c : said.calls)
     if (auto* sink = hub_.sink_of(c.stream))
       if (auto const* call = table_.look(c.name); call && !call->answered)
-        sink->on_call(c, call->method, call->args);
+        is_slow(*sink) ? table_.answered(c.stream, c.object, {c.name, false, {}, slow})
+                       : sink->on_call(c, call->method, call->args);
   for (auto const& d : said.drops)
     if (auto* sink = hub_.sink_of(d.stream)) sink->on_drop_object(d.object);
   for (auto const& a : said.answers) tell(a);
@@ -142,11 +164,11 @@ void object_hub::deliver() {
   auto const holds = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
+  std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;  // a step for each
   for (auto const& u : said.uses)
-    if (holds(u.job)) hub_.apply(u);
+    if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);
   for (auto const& l : said.losses)
     if (!holds(l.job)) hub_.apply(l);
-  hub_.follow_deadlines();
 }
 
 }  // namespace muster::server

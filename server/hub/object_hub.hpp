@@ -43,7 +43,8 @@ class object_hub {
   void call(core::incarnation i, std::string_view ticket,
             std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);
-  void waits(core::objects::call_name const& within, core::objects::call_name const& inner);
+  void waits(core::stream_id stream, core::objects::call_name const& within,
+             core::objects::call_name const& inner);
 
   void attached(core::stream_id stream, std::pair<std::string, std::int64_t> const& task,
                 core::incarnation i, bool takes);
@@ -74,11 +75,14 @@ class object_hub {
 
  private:
   void deliver();
+  void perform(core::objects::output const& said);
+  bool is_slow(worker_sink const& worker) const;
   void tell(core::objects::call_answer const& a);
 
   hub& hub_;
   table table_;
   std::unordered_map<std::uint64_t, core::stream_id> callers_;  // workers by incarnation, attached
+  std::unordered_map<core::stream_id, std::uint64_t> incarnations_;  // and the other way
 };
 
 }  // namespace muster::server

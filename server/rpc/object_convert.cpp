@@ -1,11 +1,15 @@
 #include "server/rpc/object_convert.hpp"
 
+#include <utility>
+
 #include "server/rpc/failure_convert.hpp"
 
 namespace muster::server {
 namespace {
 
 using core::objects::call_answer;
+
+constexpr int rows_max = 16'384;  // of a message
 
 core::encoding encoding_of(v1::Encoding e) {
   return e == v1::JSON ? core::encoding::json : core::encoding::bytes;
@@ -21,9 +25,16 @@ std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects:
   if (from.object_size() != n || from.method_size() != n || from.args_size() != n ||
       (from.encoding_size() != 0 && from.encoding_size() != n))
     return "number, object, method, args: they must be of equal length";
+  for (auto const& [field, rows] :
+       {std::pair("number", n), std::pair("taken", from.taken_size()),
+        std::pair("wait", from.wait_size()), std::pair("create", from.create_size()),
+        std::pair("find", from.find_size()), std::pair("drop", from.drop_size())})
+    if (rows > rows_max)
+      return field + (": " + std::to_string(rows)) + ", the limit is " + std::to_string(rows_max);
   to.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
-    if (from.number(i) == 0) return "number[" + std::to_string(i) + "]: 0 is none";
+    if (from.number(i) <= (i == 0 ? 0 : from.number(i - 1)))
+      return "number[" + std::to_string(i) + "]: they rise, from 1";
     auto const e =
         from.encoding_size() == 0 ? core::encoding::bytes : encoding_of(from.encoding(i));
     to.push_back({from.number(i), core::object_id{from.object(i)}, from.method(i),

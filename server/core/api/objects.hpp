@@ -155,7 +155,10 @@ struct output {
   std::vector<use_task> uses{};
   std::vector<task_state_lost> losses{};
 
-  void clear() { *this = {}; }
+  bool empty() const {
+    return begins.empty() && builds.empty() && calls.empty() && drops.empty() && answers.empty() &&
+           uses.empty() && losses.empty();
+  }
 };
 
 struct object_view {

@@ -43,7 +43,7 @@ call_answer const& call_table::answer(call_name const& n, call_answer a) {
           "callers have not taken too much, there is no room for the value", "", "", 0}};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
-  c->answered = true;
+  c->answered = c->told = true;
   c->waits_for.clear();
   c->answer = std::move(a);
   return c->answer;
@@ -56,6 +56,12 @@ void call_table::taken(caller_id who, std::uint64_t number) {
   if (found == it->second.calls.end() || !found->second.answered) return;
   bytes_ -= found->second.answer.value.size();
   it->second.calls.erase(found);
+}
+
+void call_table::listens_anew(caller_id who) {
+  auto const it = callers_.find(who);
+  if (it == callers_.end()) return;
+  for (auto& [number, c] : it->second.calls) c.told = false;
 }
 
 void call_table::drop_calls(caller& of) {

@@ -20,6 +20,7 @@ struct call {
   std::string method{};
   blob args{};  // until it is answered: its worker may have to be told again
   bool answered = false;
+  bool told = false;  // on its caller's stream of now
   call_answer answer{};
   std::vector<call_name> waits_for{};  // whose answers it waits for, while it is executed
 };
@@ -44,6 +45,8 @@ class call_table {
   /// A value for which there is no room becomes a failure.
   call_answer const& answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
+  /// Its caller has another stream: what it asks for again it is told again, once.
+  void listens_anew(caller_id who);
   /// With all its calls; answers of those that still run are for nobody.
   void forget(caller_id who);
   /// As forget, but that its calls, should they come again, are known not to be new.

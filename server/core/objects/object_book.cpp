@@ -124,10 +124,15 @@ void object_book::lose(object_id id, failure why, object_state as) {
   }
 }
 
-task* object_book::find(stream_id stream) {
-  for (auto& [name, t] : tasks_)
-    if (t.stream == stream) return &t;
-  return nullptr;
+std::optional<task_name> object_book::task_of(stream_id stream) const {
+  auto const it = streams_.find(stream);
+  return it == streams_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void object_book::connect(task& t, task_name const& name, stream_id stream) {
+  streams_.erase(t.stream);
+  t.stream = stream;
+  if (stream != stream_id{}) streams_[stream] = name;
 }
 
 void object_book::tidy(task_name const& t) {

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -64,9 +65,13 @@ class object_book {
   void lose(object_id id, failure why, object_state as);
 
   task& of(task_name const& t) { return tasks_[t]; }
-  task* find(stream_id stream);
+  /// None: it is no task's.
+  std::optional<task_name> task_of(stream_id stream) const;
+  /// The task has another stream, or none.
+  void connect(task& t, task_name const& name, stream_id stream);
   std::map<task_name, task>& tasks() { return tasks_; }
   std::map<task_name, task> const& tasks() const { return tasks_; }
+  std::map<object_id, object>& all() { return objects_; }
   std::map<object_id, object> const& all() const { return objects_; }
   /// A task that is neither here nor has anything.
   void tidy(task_name const& t);
@@ -80,6 +85,7 @@ class object_book {
   std::map<object_id, object> objects_;
   std::map<std::string, object_id, std::less<>> names_;
   std::map<task_name, task> tasks_;
+  std::map<stream_id, task_name> streams_;
   std::deque<object_id> lost_;  // oldest first; some are gone
 };
 

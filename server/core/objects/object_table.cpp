@@ -13,7 +13,10 @@ std::string shown(object const& o) {
 }  // namespace
 
 status object_table::open(session_id s, user u) {
-  if (sessions_.contains(s)) return {};
+  if (sessions_.contains(s)) {
+    calls_.listens_anew(caller_of(s));
+    return {};
+  }
   if (u.ticket.size() < limits_.ticket_bytes_min || u.ticket.size() > limits_.ticket_bytes_max ||
       tickets_.contains(u.ticket))
     return wrong_field("ticket", std::to_string(limits_.ticket_bytes_min) + " to " +
@@ -28,8 +31,10 @@ void object_table::session_ended(session_id s) {
   auto const it = sessions_.find(s);
   if (it == sessions_.end()) return;
   std::vector<object_id> own;
-  for (auto const& [id, o] : book_.all())
+  for (auto& [id, o] : book_.all()) {
+    o.users.erase(s);
     if (o.owner == s && !o.spec.detached) own.push_back(id);
+  }
   for (auto const id : own) drop(s, id);
   tickets_.erase(it->second.of.ticket);
   sessions_.erase(it);
@@ -140,7 +145,9 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
            {failure_kind::dependency_lost, "",
             "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
     case call_table::verdict::answered:
-      return out_.answers.push_back(calls_.find(name)->answer);
+      if (auto& known = *calls_.find(name); !std::exchange(known.told, true))
+        out_.answers.push_back(known.answer);
+      return;
     case call_table::verdict::full:
       return out_.answers.push_back({name,
                                      false,

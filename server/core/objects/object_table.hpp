@@ -38,7 +38,7 @@ class object_table {
     std::string submitter{};  // id of a token; empty: nobody was asked
     bool all = false;         // it may use objects of others
   };
-  /// Again: nothing changes. Errors: INVALID_ARGUMENT with the field.
+  /// Again: the session has another stream. Errors: INVALID_ARGUMENT with the field.
   status open(session_id s, user u);
   /// With the objects that it has made, but for detached ones.
   void session_ended(session_id s);
@@ -55,8 +55,9 @@ class object_table {
   /// Its caller has the answer.
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
   /// Who executes `within` waits for the answer to `inner`. One that could never come, as what
-  /// has to make it waits itself, is an error now.
-  void waits(call_name const& within, call_name const& inner);
+  /// has to make it waits itself, is an error now. `stream` says so: others than the worker that
+  /// executes it are passed over.
+  void waits(stream_id stream, call_name const& within, call_name const& inner);
   /// What has not been answered is CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
   status drop(session_id s, object_id id);
 
@@ -74,6 +75,7 @@ class object_table {
   /// Not after the first of them is.
   time_point due() const { return due_; }
 
+  object_limits const& limits() const { return limits_; }
   output const& said() const { return out_; }
   output take_said() { return std::exchange(out_, {}); }
 

@@ -7,10 +7,12 @@
 
 namespace muster::core::objects {
 
-void object_table::waits(call_name const& within, call_name const& inner) {
+void object_table::waits(stream_id stream, call_name const& within, call_name const& inner) {
   auto* const outer = calls_.find(within);
   auto const* const awaited = calls_.find(inner);
   if (!outer || outer->answered || !awaited || awaited->answered) return;
+  auto const* const at = book_.find(outer->object);
+  if (!at || book_.of({at->spec.job, at->spec.index}).stream != stream) return;
   auto& all = outer->waits_for;
   if (std::find(all.begin(), all.end(), inner) != all.end()) return;
   if (all.size() < limits_.waits_max) all.push_back(inner);

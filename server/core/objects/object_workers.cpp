@@ -11,12 +11,10 @@ void object_table::attached(task_name const& t, core::incarnation i, stream_id s
     lose(t, old, "another incarnation took its place");
   auto& at = book_.of(t);
   at.incarnation = i;
-  at.stream = stream;
+  book_.connect(at, t, stream);
   at.takes = takes;
-  if (at.lost_at != never) {
-    at.lost_at = never;
-    find_due();
-  }
+  at.lost_at = never;
+  calls_.listens_anew(caller_of(i));
   auto const has = at.has;
   if (!takes) {
     for (auto const id : has)
@@ -42,15 +40,13 @@ void object_table::attached(task_name const& t, core::incarnation i, stream_id s
 }
 
 void object_table::gone(time_point now, stream_id stream, bool final, std::string const& why) {
-  for (auto& [t, at] : book_.tasks()) {
-    if (at.stream != stream) continue;
-    at.stream = {};
-    auto const name = t;  // it may go with what it has
-    if (final || limits_.grace == duration{}) return lose(name, at, why);
-    at.lost_at = now + limits_.grace;
-    due_ = std::min(due_, at.lost_at);
-    return;
-  }
+  auto const t = book_.task_of(stream);
+  if (!t) return;
+  auto& at = book_.of(*t);
+  book_.connect(at, *t, {});
+  if (final || limits_.grace == duration{}) return lose(*t, at, why);
+  at.lost_at = now + limits_.grace;
+  due_ = std::min(due_, at.lost_at);
 }
 
 // Those that nobody has begun to make wait for whoever comes.

@@ -28,7 +28,7 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
   if (!resumable_) return invalid("objects: only sessions that hold values have them");
   auto const who = caller_of(options_.gate, call_.context());
   auto& objects = hub_->objects();
-  if (!r.ticket().empty()) {
+  if (!r.ticket().empty() && !std::exchange(told_ticket_, true)) {
     bool const all = !who || who->role == core::role::admin;
     auto opened = objects.open(session_, {r.ticket(), who ? who->id : std::string(), all});
     if (!opened.ok()) return {opened.code, "objects." + opened.message};

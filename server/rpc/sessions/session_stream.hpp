@@ -79,6 +79,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   core::session_id session_{};
   bool open_ = false;  // the hub knows this sink
   bool resumable_ = false;
+  bool told_ticket_ = false;                  // of objects
   bool forget_ = false;                       // with the stream, although it holds values
   bool sealed_ = false;                       // half-closed
   bool drained_ = false;                      // since then: nothing is queued or running

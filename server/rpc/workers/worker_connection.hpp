@@ -48,6 +48,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_call(core::objects::call_order const& o, std::string const& method,
                core::blob const& args) override;
   void on_drop_object(core::object_id id) override;
+  std::size_t bytes_to_send() const override { return out_.bytes(); }
   void on_object_answer(core::objects::call_answer const& a) override;
   void on_disconnect(muster::status const& why, bool final) override;
 

@@ -31,7 +31,7 @@ muster::status worker_connection::take_objects(v1::WorkerMessage const& m) {
     if (auto bad = from_wire(r, calls); !bad.empty()) return invalid("object_requests." + bad);
     hub_->objects().call(incarnation_, r.ticket(), calls, {r.taken().begin(), r.taken().end()});
     for (auto const& w : r.wait())
-      hub_->objects().waits({{w.within_caller(), w.within_worker()}, w.within_number()},
+      hub_->objects().waits(stream_, {{w.within_caller(), w.within_worker()}, w.within_number()},
                             {core::objects::caller_of(incarnation_), w.number()});
   }
   return {};

@@ -41,7 +41,7 @@ TEST(object_cycles, an_object_that_waits_for_itself) {
   auto const first = c.outer(1, 0);
   auto const second = c.inner(1, 0);
   EXPECT_TRUE(c.circles().empty()) << "to call is not to wait";
-  c.table.waits(first, second);
+  c.table.waits(c.at, first, second);
   EXPECT_EQ(c.circles(), std::vector<call_name>{second});
 }
 
@@ -49,12 +49,12 @@ TEST(object_cycles, three_in_a_row_and_back) {
   circle c(3);
   auto const a = c.outer(1, 0);
   auto const b = c.inner(1, 1);
-  c.table.waits(a, b);
+  c.table.waits(c.at, a, b);
   auto const d = c.inner(2, 2);
-  c.table.waits(b, d);
+  c.table.waits(c.at, b, d);
   auto const back = c.inner(3, 0);
   EXPECT_TRUE(c.circles().empty());
-  c.table.waits(d, back);
+  c.table.waits(c.at, d, back);
   EXPECT_EQ(c.circles(), std::vector<call_name>{back});
 }
 
@@ -62,9 +62,9 @@ TEST(object_cycles, two_callers_that_go_opposite_ways) {
   circle c(2);
   auto const a = c.outer(1, 0), b = c.outer(2, 1);
   auto const to_b = c.inner(1, 1), to_a = c.inner(2, 0);
-  c.table.waits(a, to_b);
+  c.table.waits(c.at, a, to_b);
   EXPECT_TRUE(c.circles().empty()) << "what is executed at b may end";
-  c.table.waits(b, to_a);
+  c.table.waits(c.at, b, to_a);
   EXPECT_EQ(c.circles(), std::vector<call_name>{to_a});
 }
 
@@ -72,10 +72,10 @@ TEST(object_cycles, room_beside_is_a_way_out) {
   circle c(1, 2);
   auto const first = c.outer(1, 0);
   auto const second = c.inner(1, 0);
-  c.table.waits(first, second);
+  c.table.waits(c.at, first, second);
   EXPECT_TRUE(c.circles().empty());
   auto const third = c.inner(2, 0);
-  c.table.waits(second, third);
+  c.table.waits(c.at, second, third);
   EXPECT_EQ(c.circles(), std::vector<call_name>{third}) << "both wait for a third";
 }
 
@@ -83,12 +83,21 @@ TEST(object_cycles, a_wait_that_is_over_is_none) {
   circle c(2);
   auto const a = c.outer(1, 0);
   auto const to_b = c.inner(1, 1);
-  c.table.waits(a, to_b);
+  c.table.waits(c.at, a, to_b);
   c.answer(c.at, c.ids[1], to_b);
   auto const b = c.outer(2, 1);
   auto const to_a = c.inner(2, 0);
-  c.table.waits(b, to_a);
+  c.table.waits(c.at, b, to_a);
   EXPECT_TRUE(c.circles().empty());
+}
+
+TEST(object_cycles, what_others_say_of_a_call_is_passed_over) {
+  circle c(1);
+  auto const other = c.attach(1, 8, 80);
+  auto const first = c.outer(1, 0);
+  auto const second = c.inner(1, 0);
+  c.table.waits(other, first, second);
+  EXPECT_TRUE(c.circles().empty()) << "its object is not there";
 }
 
 }  // namespace

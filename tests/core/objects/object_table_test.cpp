@@ -39,6 +39,9 @@ TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
   EXPECT_TRUE(b.said().calls.empty());
   b.answer(at, id, b.name(s, 2));
   EXPECT_EQ(b.said().answers.size(), 1u);
+  b.call(s, 2, id);
+  EXPECT_TRUE(b.said().answers.empty()) << "it is on its way on this stream";
+  b.open(1);
   b.call(s, 2, id);  // its answer was lost with the stream
   auto const again = b.said();
   EXPECT_TRUE(again.calls.empty());
@@ -80,6 +83,8 @@ TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream
   EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{3, 4, 5}));
   b.answer(next, id, b.name(s, 3));
   EXPECT_EQ(b.said().answers.size(), 1u);
+  b.table.tick(b.now += 6s);
+  EXPECT_EQ(b.table.look(id)->state, object_state::ready) << "nothing is due any more";
   EXPECT_EQ(b.table.due(), never);
 }
 
@@ -243,6 +248,21 @@ TEST(object_table, what_waits_has_a_limit_in_bytes) {
   ASSERT_EQ(said.answers.size(), 3u);
   EXPECT_TRUE(said.answers[1].ok);
   EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "nobody takes them";
+}
+
+TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
+  table_bench b;
+  auto const s = b.open(1), other = b.open(2);
+  auto const at = b.attach(0, 7, 70);
+  auto kept = b.spec("kept");
+  kept.detached = true;
+  auto const id = b.ready(s, at, 1, kept);
+  b.call(other, 1, id);
+  b.table.session_ended(other);
+  b.table.gone(b.now, at, true, "left");
+  auto const said = b.said();
+  ASSERT_EQ(said.losses.size(), 1u);
+  EXPECT_EQ(said.losses[0].session, s);
 }
 
 TEST(object_table, objects_of_one_token_are_not_for_another) {
