@@ -68,30 +68,35 @@ std::string last_line_shown(std::string_view printed) {
   return shown.append(more);
 }
 
-last_lines::watched& last_lines::remember(core::time_point now, attempt_asked const& of) {
+last_lines::watched* last_lines::remember(core::time_point now, attempt_asked const& of) {
   auto it = watched_.find(of.program);
   if (it == watched_.end() && watched_.size() >= programs_max) {
     auto const oldest = std::min_element(
         watched_.begin(), watched_.end(),
         [](auto const& a, auto const& b) { return a.second.looked < b.second.looked; });
+    if (oldest->second.looked + 2 * every > now) return nullptr;
     oldest->second.awaited.clear();
     settle(oldest->second);
     watched_.erase(oldest);
   }
   auto& w = it == watched_.end() ? watched_[of.program] : it->second;
   w.looked = now;
-  if (w.attempt == of.attempt && w.lines.size() == of.ranks) return w;
+  if (w.attempt == of.attempt && w.lines.size() == of.ranks) return &w;
   w.awaited.clear();
   settle(w);
   w.attempt = of.attempt;
   w.asked = {};
   w.lines.assign(of.ranks, {});
-  return w;
+  return &w;
 }
 
 void last_lines::look(core::time_point now, attempt_asked const& of, worker_of const& worker,
                       send const& ask, std::function<void()> done) {
-  auto& w = remember(now, of);
+  auto* const found = remember(now, of);
+  if (!found) return done ? done() : void();
+  auto& w = *found;
+  if (std::erase_if(w.awaited, [now](auto const& a) { return a.second.since + patience <= now; }))
+    settle(w);
   if (w.asked == core::time_point{} || w.asked + every <= now) {
     w.asked = now;
     std::map<core::stream_id, last_lines_query> queries;
@@ -104,7 +109,7 @@ void last_lines::look(core::time_point now, attempt_asked const& of, worker_of c
       q.sizes.push_back(w.lines[rank].size);
     }
     for (auto& [stream, q] : queries)
-      if (ask(stream, q)) w.awaited.emplace(stream, std::move(q.ranks));
+      if (ask(stream, q)) w.awaited.emplace(stream, watched::question{std::move(q.ranks), now});
   }
   if (!done) return;
   if (w.awaited.empty() || w.waiting.size() >= waiting_max) return done();
@@ -118,7 +123,8 @@ void last_lines::answered(core::stream_id stream, last_lines_answer answer) {
   auto const asked = w.awaited.extract(stream);
   if (!asked) return;
   for (auto& l : answer.lines)
-    if (std::binary_search(asked.mapped().begin(), asked.mapped().end(), l.rank))
+    if (auto const& ranks = asked.mapped().ranks;
+        std::binary_search(ranks.begin(), ranks.end(), l.rank))
       w.lines[l.rank] = {l.size, last_line_shown(l.text)};
   settle(w);
 }

@@ -45,11 +45,14 @@ inline constexpr std::size_t last_line_bytes_max = 200;
 
 class last_lines {
  public:
-  /// Programs that are remembered. More: the one that nobody has looked at for longest is not.
+  /// Programs that are remembered. More: the one that nobody has looked at for longest is not, or
+  /// the new one, where somebody looks at all of them.
   static constexpr std::size_t programs_max = 16;
   /// Who wait for answers about one program. More: they are told what is known.
   static constexpr std::size_t waiting_max = 64;
   static constexpr core::duration every = std::chrono::seconds(1);
+  /// A worker that has not answered for so long does not: it is older than these questions.
+  static constexpr core::duration patience = 3 * every;
 
   struct attempt_asked {
     core::program_id program{};
@@ -81,11 +84,16 @@ class last_lines {
   struct watched {
     std::uint32_t attempt = 0;
     core::time_point looked{}, asked{};
-    std::vector<line> lines;                                        // by rank
-    std::map<core::stream_id, std::vector<std::uint32_t>> awaited;  // the ranks of each
+    std::vector<line> lines;  // by rank
+    struct question {
+      std::vector<std::uint32_t> ranks;
+      core::time_point since{};
+    };
+    std::map<core::stream_id, question> awaited;
     std::vector<std::function<void()>> waiting;
   };
-  watched& remember(core::time_point now, attempt_asked const& of);
+  /// Null: there is no room.
+  watched* remember(core::time_point now, attempt_asked const& of);
   static void settle(watched& w);
 
   std::map<core::program_id, watched> watched_;

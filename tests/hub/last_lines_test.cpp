@@ -86,7 +86,7 @@ TEST_F(last_lines_of_ranks, nobody_waits_for_a_worker_that_is_gone_or_away) {
 TEST_F(last_lines_of_ranks, one_that_has_not_answered_is_not_asked_again) {
   look(t);
   lines.answered(b, {program, 1, {}});
-  look(t + 5s);
+  look(t + 2s);
   EXPECT_EQ(asked.size(), 1u);
   EXPECT_TRUE(asked.contains(b));
 }
@@ -107,7 +107,7 @@ TEST_F(last_lines_of_ranks, the_program_that_nobody_has_looked_at_for_longest_is
   auto const worker = [](std::uint32_t) { return core::stream_id{}; };
   auto const ask = [](core::stream_id, last_lines_query const&) { return true; };
   for (std::uint64_t i = 1; i <= last_lines::programs_max; ++i)
-    lines.look(t + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker, ask, {});
+    lines.look(t + 3s + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker, ask, {});
   EXPECT_EQ(shown(), (shows{"", "", ""}));
   EXPECT_EQ(done, 1);
 }
@@ -137,6 +137,36 @@ TEST(a_last_line, is_cut_between_characters) {
   auto const shown = last_line_shown(umlauts);
   EXPECT_LE(shown.size(), last_line_bytes_max);
   EXPECT_EQ(shown, umlauts.substr(0, 196) + "…");
+}
+
+TEST_F(last_lines_of_ranks, a_worker_that_does_not_answer_is_waited_for_no_longer_than_that) {
+  look(t);
+  lines.answered(a, {program, 1, {}});
+  look(t + 2s);
+  EXPECT_FALSE(asked.contains(b)) << "it is asked already";
+  EXPECT_EQ(done, 0);
+  asked.clear();
+  lines.answered(a, {program, 1, {}});
+  lines.look(
+      t + last_lines::patience, {program, 1, 3}, [](std::uint32_t) { return b; },
+      [](core::stream_id, last_lines_query const&) { return false; }, {});
+  EXPECT_EQ(done, 2);
+}
+
+TEST_F(last_lines_of_ranks, of_more_programs_than_are_remembered_the_newcomer_has_none) {
+  auto const watch = [this](std::uint64_t n, core::time_point now) {
+    bool was_asked = false;
+    lines.look(
+        now, {core::program_id{n}, 1, 1}, [](std::uint32_t) { return a; },
+        [&](core::stream_id, last_lines_query const&) { return was_asked = true; },
+        [this] { ++done; });
+    return was_asked;
+  };
+  for (std::uint64_t n = 1; n <= last_lines::programs_max; ++n) EXPECT_TRUE(watch(n, t));
+  EXPECT_FALSE(watch(100, t + 1s)) << "others are looked at just now";
+  EXPECT_EQ(done, 1) << "and nobody waits";
+  EXPECT_TRUE(watch(100, t + 2 * last_lines::every))
+      << "the one that nobody looks at any more goes";
 }
 
 }  // namespace

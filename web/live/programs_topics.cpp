@@ -2,7 +2,7 @@
 #include "web/live/programs_topics.hpp"
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 #include <utility>
 
 #include "server/core/programs/controller.hpp"
@@ -27,34 +27,25 @@ struct program_copy {
 };
 
 struct programs_copy {
-  std::vector<core::program_view> list;
+  struct shown {
+    std::string cluster;
+    core::program_row row;
+  };
+  std::vector<shown> list;
   std::size_t more = 0;
   std::map<std::string, program_copy> each;
   core::time_point now{};
 };
 
 void copy_list(server::hub& h, programs_copy& into) {
-  using core::program_state;
   auto const& programs = h.state().programs();
-  std::vector<core::program_view> some;
-  std::set<core::program_id> taken;
-  auto const take = [&](std::optional<program_state> state) {
-    if (some.size() >= programs_shown) return;
-    for (auto& p : programs.list({}, programs_shown, state))
-      if (some.size() < programs_shown && taken.insert(p.id).second) some.push_back(std::move(p));
-  };
-  for (auto const state : {program_state::pending, program_state::starting, program_state::running,
-                           program_state::restarting, program_state::stopping})
-    take(state);
-  take({});
+  auto const some = programs.rows(programs_shown);
   auto const counts = programs.counts();
-  std::size_t all = 0;
-  for (auto const n : counts.by_state) all += n;
-  into.more += all - some.size();
-  for (auto& p : some) {
-    p.cluster = h.cluster();  // as in other topics: empty for the main one
-    into.list.push_back(std::move(p));
-  }
+  into.more +=
+      std::accumulate(std::begin(counts.by_state), std::end(counts.by_state), std::size_t{0}) -
+      some.size();
+  // As in other topics: empty for the main one.
+  for (auto const& p : some) into.list.push_back({h.cluster(), p});
 }
 
 // Who takes part in its coordination cluster, and what some of them wait for.
@@ -101,24 +92,25 @@ programs_copy copy_programs(engine_services& services, programs_asked const& ask
 }
 
 // The list says nothing of a program but what changes, and how many ranks it wants.
-std::string list_row(core::program_view const& p) {
+std::string list_row(programs_copy::shown const& shown) {
+  auto const& p = shown.row;
   return object_text([&](member_list const& m) {
     m("id", p.id);
-    m("cluster", p.cluster);
-    m("name", p.spec.name);
+    m("cluster", shown.cluster);
+    m("name", p.name);
     m("state", p.state);
     m("attempt", p.attempt);
     m("restarts", p.restarts);
-    m("max_restarts", p.spec.max_restarts);
+    m("max_restarts", p.max_restarts);
     m("ranks", p.ranks);
     m("started", p.started);
     m("alive", p.alive);
     m("created_ms", p.created);
     m.when(p.finished != core::never)("finished_ms", p.finished);
     m.some("waits_for", p.waits_for);
-    if (p.cause) m.object("cause", [&p](member_list const& of) { of("text", p.cause->text); });
+    if (!p.cause.empty()) m.object("cause", [&p](member_list const& of) { of("text", p.cause); });
     m.object("tasks", [&p](member_list const& of) {
-      for (auto const& t : p.spec.tasks)
+      for (auto const& t : p.tasks)
         of.object(t.type, [&t](member_list const& each) {
           each("min", t.min);
           each("max", t.max);
@@ -190,7 +182,7 @@ coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, p
   if (asked.list) {
     rows.list.emplace();
     rows.list->more = c->more;
-    for (auto const& p : c->list) rows.list->rows.emplace_back(core::text(p.id), list_row(p));
+    for (auto const& p : c->list) rows.list->rows.emplace_back(core::text(p.row.id), list_row(p));
   }
   // One that nobody knows, or may see, has no rows.
   for (auto const& name : asked.each) {

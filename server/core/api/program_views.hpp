@@ -44,6 +44,22 @@ struct program_attempt_view {
   bool operator==(program_attempt_view const&) const = default;
 };
 
+/// What a list that is looked at all the time shows of one: commands may have megabytes.
+struct program_row {
+  program_id id{};
+  std::string name;
+  program_state state{};
+  std::uint32_t attempt = 0, restarts = 0, max_restarts = 0;
+  std::uint32_t ranks = 0, started = 0, alive = 0;
+  time_point created{}, finished = never;
+  std::string cause, waits_for;  // empty: none
+  struct group {
+    std::string type;
+    std::uint32_t min = 0, max = 0;
+  };
+  std::vector<group> tasks;
+};
+
 struct program_view {
   program_id id{};
   std::string cluster;

@@ -81,6 +81,8 @@ class controller {
   std::vector<program_view> list(program_id before, std::size_t limit,
                                  std::optional<program_state> state,
                                  std::string_view text = {}) const;
+  /// Those that go on, by state in the order of states, then the newest of those that have ended.
+  std::vector<program_row> rows(std::size_t limit) const;
   /// Those that failed after `since`, the last one first.
   std::vector<program_view> failed_since(time_point since, std::size_t limit) const;
   /// A submission with this key would get a program that is known.
@@ -112,6 +114,7 @@ class controller {
   void absent(time_point now, host_number n, std::vector<rank_name> const& held);
   std::string waits_for(program const& p) const;
   program_view view_of(program const& p) const;
+  program_row row_of(program const& p) const;
 
   program_limits const limits_;
   std::uint64_t& last_;

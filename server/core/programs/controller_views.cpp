@@ -108,6 +108,40 @@ std::vector<program_view> controller::list(program_id before, std::size_t limit,
   return views;
 }
 
+program_row controller::row_of(program const& p) const {
+  program_row r;
+  r.id = p.id;
+  r.name = p.spec->name;
+  r.state = p.state;
+  r.attempt = p.attempts;
+  r.restarts = p.counted_restarts;
+  r.max_restarts = p.spec->max_restarts;
+  r.ranks = static_cast<std::uint32_t>(p.now.ranks.size());
+  r.started = p.now.started;
+  r.alive = p.now.alive;
+  r.created = p.created;
+  r.finished = p.finished;
+  if (p.cause) r.cause = p.cause->text;
+  r.waits_for = waits_for(p);
+  for (auto const& t : p.spec->tasks) r.tasks.push_back({t.type, t.min, t.max});
+  return r;
+}
+
+std::vector<program_row> controller::rows(std::size_t limit) const {
+  std::vector<program const*> newest;
+  auto const& all = table_.all();
+  for (auto it = all.rbegin(); it != all.rend(); ++it) newest.push_back(&it->second);
+  auto const place = [](program const* p) {
+    return ended(p->state) ? program_states : static_cast<std::size_t>(p->state);
+  };
+  std::stable_sort(newest.begin(), newest.end(),
+                   [&](auto const* x, auto const* y) { return place(x) < place(y); });
+  newest.resize(std::min(newest.size(), limit));
+  std::vector<program_row> rows;
+  for (auto const* p : newest) rows.push_back(row_of(*p));
+  return rows;
+}
+
 std::vector<program_view> controller::failed_since(time_point since, std::size_t limit) const {
   std::vector<program_view> views;
   auto const& all = table_.ended();

@@ -97,7 +97,7 @@ void placer::note_times(std::vector<program*> const& waiting, time_point now) {
 void placer::place(time_point now) {
   bool const changed = asked_ || ledger_.version() != seen_ || now >= wake_;
   if (!changed && now < due_) return;
-  auto const waiting = in_turn(table_.waiting(), table_.all(), now);
+  auto waiting = table_.waiting();
   due_ = wake_ = never;
   if (waiting.empty()) {
     release();
@@ -119,6 +119,7 @@ void placer::place(time_point now) {
     return;
   }
   release();
+  waiting = in_turn(std::move(waiting), table_.all(), now);
   std::size_t tries = 0, passed = 0;
   for (; passed <= others && tries < tries_max; ++passed) {
     auto* const p = waiting[passed == 0 ? 0 : 1 + (turn_ + passed - 1) % others];

@@ -58,11 +58,14 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
     auto const priority = (*first)->spec->priority;
     auto const end = std::find_if(first, waiting.end(),
                                   [&](program const* p) { return p->spec->priority != priority; });
-    for (auto it = first; it != end; ++it) known[by(*it)].queue.push_back(*it);
+    // Others cannot start now, whoever's turn it is.
+    auto const able = std::stable_partition(
+        first, end, [now](program const* p) { return p->not_before <= now && !p->lacks_upload(); });
+    for (auto it = first; it != able; ++it) known[by(*it)].queue.push_back(*it);
     std::set<std::pair<submitter::turn, submitter*>> turns;
     for (auto& [id, s] : known)
       if (!s.queue.empty()) turns.emplace(s.next(now), &s);
-    for (; first != end; ++first) {
+    for (; first != able; ++first) {
       auto& s = *turns.extract(turns.begin()).value().second;
       *first = s.queue.front();
       s.queue.pop_front();
@@ -70,6 +73,7 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
       s.last_begun = now;
       if (!s.queue.empty()) turns.emplace(s.next(now), &s);
     }
+    first = end;
   }
   return waiting;
 }

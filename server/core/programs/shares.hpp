@@ -11,8 +11,9 @@
 
 namespace muster::core::programs {
 
-/// The same programs in their turns, each as if those before it had started. `waiting`: by
-/// priority, then by age. `all`: with those that run.
+/// The same programs in their turns, those of a priority that pause or lack their upload last, each
+/// as if those before it had started. `waiting`: by priority, then by age. `all`: with those that
+/// run.
 std::vector<program*> in_turn(std::vector<program*> waiting,
                               std::map<program_id, program> const& all, time_point now);
 

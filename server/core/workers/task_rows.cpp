@@ -32,8 +32,10 @@ std::int64_t task_rows::lowest_free(std::string const& job) {
 std::int64_t task_rows::next_index(worker_spec const& spec, reckoned const& with) {
   auto const& job = spec.job;
   if (spec.last_index >= 0) {
+    auto const wanted = std::max<std::int64_t>(declared(job), with(job));
     auto const* had = find(job, spec.last_index);
-    if (!had || !had->present()) return spec.last_index;
+    if ((wanted == 0 || spec.last_index < wanted) && (!had || !had->present()))
+      return spec.last_index;
   }
   auto const free = lowest_free(job);
   if (count(task_state::error) == 0) return free;

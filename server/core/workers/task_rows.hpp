@@ -67,8 +67,8 @@ class task_rows {
   /// How many tasks of a job somebody reckons with by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
   /// The row for a worker that attaches: by index, by incarnation, the index that it had on another
-  /// server unless its task is present, or the lowest free index. The
-  /// index of a lost task is free if it is below what is reckoned with: there a number must not
+  /// server, unless its task is present or nobody reckons with so many, or the lowest free index.
+  /// The index of a lost task is free if it is below what is reckoned with: there a number must not
   /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
   void arrived(time_point now, task_row& t, worker_spec spec);

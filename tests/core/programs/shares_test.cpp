@@ -1,4 +1,6 @@
 // Whose turn it is among programs that wait with one priority.
+#include "server/core/programs/shares.hpp"
+
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -44,6 +46,28 @@ TEST(program_shares, who_has_the_fewest_ranks_goes_first) {
   b.finish(b.first);
   EXPECT_EQ(b.running_of(a), 2u) << "they came first, and have no more for that";
   EXPECT_EQ(b.running_of(c), 2u);
+}
+
+TEST(program_shares, what_cannot_start_now_takes_nobodys_turn) {
+  std::map<program_id, program> all;
+  std::vector<program*> waiting;
+  auto const add = [&](std::string const& submitter, std::string const& upload) {
+    auto spec = of(submitter, 1);
+    spec.upload = upload;
+    auto const id = program_id{waiting.size() + 1};
+    auto& p = all[id];
+    p.id = id;
+    p.spec = std::make_shared<program_spec const>(spec);
+    waiting.push_back(&p);
+    return &p;
+  };
+  auto* const lacks = add("a", "an upload that is not there");
+  auto* const able = add("a", "");
+  auto* const other = add("c", "");
+  auto* const pauses = add("c", "");
+  pauses->not_before = time_point{10s};
+  EXPECT_EQ(in_turn(waiting, all, time_point{}),
+            (std::vector<program*>{able, other, lacks, pauses}));
 }
 
 TEST(program_shares, are_as_large_as_the_weights_say) {

@@ -122,41 +122,41 @@ TEST(program_spares, have_a_limit) {
   EXPECT_EQ(wrong.limit, 64u);
 }
 
+/// One rank, with a deadline after 100 s and notice 30 s before it.
+struct with_notice : bench {
+  stream_id w = attach(0);
+  program_id p = [this] {
+    auto spec = of_workers(1);
+    spec.deadline = 100s;
+    spec.notice = 30s;
+    return submit(spec);
+  }();
+  with_notice() { run(w, p, 1, {0}); }
+};
+
 TEST(program_notice, is_given_so_long_before_the_deadline) {
-  bench b;
-  auto const w = b.attach(0);
-  auto spec = of_workers(1);
-  spec.deadline = 100s;
-  spec.notice = 30s;
-  auto const p = b.submit(spec);
-  b.run(w, p, 1, {0});
+  with_notice b;
   b.advance_in_touch(69s);
-  EXPECT_EQ(b.state(p), program_state::running);
+  EXPECT_EQ(b.state(b.p), program_state::running);
   b.advance_in_touch(2s);
-  EXPECT_EQ(b.state(p), program_state::stopping);
-  auto const& sent = b.sent[w];
+  EXPECT_EQ(b.state(b.p), program_state::stopping);
+  auto const& sent = b.sent[b.w];
   auto const stop =
       std::find_if(sent.begin(), sent.end(), [](auto const& o) { return !o.stops.empty(); });
   ASSERT_NE(stop, sent.end());
   EXPECT_EQ(stop->stops[0].grace, 30s) << "whoever is left is killed at the deadline";
-  b.end(w, p, 1, 0, 0, true);
-  EXPECT_EQ(b.state(p), program_state::failed);
-  EXPECT_EQ(b.look(p).cause->kind, cause_kind::deadline);
+  b.end(b.w, b.p, 1, 0, 0, true);
+  EXPECT_EQ(b.state(b.p), program_state::failed);
+  EXPECT_EQ(b.look(b.p).cause->kind, cause_kind::deadline);
 }
 
 TEST(program_notice, that_is_given_late_ends_at_the_deadline_all_the_same) {
-  bench b;
-  auto const w = b.attach(0);
-  auto spec = of_workers(1);
-  spec.deadline = 100s;
-  spec.notice = 30s;
-  auto const p = b.submit(spec);
-  b.run(w, p, 1, {0});
+  with_notice b;
   b.advance_in_touch(60s);
   b.now += 35s;
-  b.report(w, {}, {}, 1'000);
+  b.report(b.w, {}, {}, 1'000);
   b.step([&] { b.core->tick(b.now); });
-  EXPECT_EQ(b.orders(w).stops.at(0).grace, 5s);
+  EXPECT_EQ(b.orders(b.w).stops.at(0).grace, 5s);
 }
 
 TEST(program_notice, is_shorter_than_a_deadline) {

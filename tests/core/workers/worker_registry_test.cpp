@@ -39,14 +39,17 @@ TEST_F(registry_test, a_number_is_used_again_and_a_stream_is_not) {
   EXPECT_EQ(registry.invalid(), "");
 }
 
-TEST_F(registry_test, a_worker_that_had_an_index_elsewhere_has_it_again_unless_another_one_is_there) {
-  auto const picked = [this](std::uint64_t process, std::int64_t last) {
+TEST_F(registry_test,
+       a_worker_that_had_an_index_elsewhere_has_it_again_unless_another_one_is_there) {
+  auto const picked = [this](std::uint64_t process, std::int64_t last, std::int64_t tasks = 0) {
     worker_spec spec;
     spec.last_index = last;
     spec.incarnation = incarnation{process};
-    return (*registry.tasks.admit(t0, spec, [](auto const&) { return 0; }))->index;
+    return (*registry.tasks.admit(t0, spec, [tasks](auto const&) { return tasks; }))->index;
   };
   EXPECT_EQ(picked(1, 5), 5);
+  EXPECT_EQ(picked(1, 5, 4), 0) << "only four are reckoned with, and none of them is to be missing";
+  EXPECT_EQ(picked(1, 3, 4), 3);
   attach(2, 1);
   EXPECT_EQ(picked(3, 1), 0) << "that one is there";
   auto& gone = attach(4, 2);

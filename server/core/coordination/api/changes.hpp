@@ -269,9 +269,9 @@ struct changes {
   std::vector<incident> incidents;  ///< for people, in their order
 
   void clear() {
-    incidents.clear();
-    if (list.empty()) return;
     constexpr std::size_t kept = 16'384;  // a hundred thousand tasks that register stay no memory
+    incidents.capacity() > kept ? std::vector<incident>().swap(incidents) : incidents.clear();
+    if (list.empty()) return;
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();
     rich.capacity() > kept ? std::vector<rich_change>().swap(rich) : rich.clear();
   }
