@@ -45,6 +45,7 @@ class follower {
         // Workers tell the last lines a moment after the end, or are gone.
         for (int looks = 0; more && looks < 5 && logs_.look(ranks, attempt); ++looks)
           std::this_thread::sleep_for(200ms);
+        explain(attempt);
         return end(program);
       }
       // A thousand ranks are not asked for a thousand logs three times a second.
@@ -71,14 +72,25 @@ class follower {
   void tell(json::value const& program) {
     auto const state = text_of(program, "state");
     auto news = state;
-    if (auto const attempt = number_of(program, "attempt"); attempt > 1)
-      news += ", attempt " + std::to_string(attempt);
+    auto const attempt = number_of(program, "attempt");
+    if (attempt > 1) news += ", attempt " + std::to_string(attempt);
     if (auto const why = text_of(program, "waits_for"); !why.empty()) news += ": " + why;
     if (news == told_ || has_ended(program)) return;
     told_ = news;
     say(title_of(program) + " is " + for_terminal(news));
-    if (state == "RESTARTING")
-      if (auto const cause = cause_of(program); !cause.empty()) say(cause);
+    explain(attempt + (state == "RESTARTING"));
+  }
+
+  // Why there is to be this attempt: once, also where it had begun before anybody looked.
+  void explain(std::int64_t attempt) {
+    if (attempt <= explained_) return;
+    auto const answer = server_.get(path_ + "/attempts");
+    for (auto const& a : list_of(answer, "attempts")) {
+      auto const number = number_of(a, "attempt");
+      if (number < explained_ || number >= attempt) continue;
+      if (auto const cause = cause_of(a); !cause.empty()) say(cause);
+    }
+    explained_ = attempt;
   }
 
   int end(json::value const& program) {
@@ -93,6 +105,7 @@ class follower {
   std::string const path_;
   rank_logs logs_;
   std::string told_, without_;
+  std::int64_t explained_ = 1;  // the last attempt whose reason was told; the first has none
   int passed_on_ = 0;
 };
 

@@ -61,10 +61,12 @@ TEST_F(programs, end_with_the_status_of_the_first_that_failed) {
 
 TEST_F(programs, start_again_after_a_failure) {
   worker();
-  auto const r =
-      c.run(launch({"--tasks", "2", "--max-restarts", "1"},
-                   "[ $MUSTER_ATTEMPT = 2 ] || exit 4; echo again $MUSTER_RESTART_COUNT"));
+  auto const r = c.run(launch({"--tasks", "2", "--max-restarts", "1"},
+                              "[ $MUSTER_ATTEMPT = 2 ] || { echo first $RANK >&2; exit 4; }; "
+                              "echo again $MUSTER_RESTART_COUNT"));
   EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.err.find("status 4"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("\n    first "), std::string::npos) << "why it started again: " << r.err;
   EXPECT_NE(r.out.find("worker:1 | again 1"), std::string::npos) << r.out << r.err;
 }
 

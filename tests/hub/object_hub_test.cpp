@@ -1,0 +1,69 @@
+// Objects of a hub: what workers are sent, and those that do not read it.
+#include <gtest/gtest.h>
+
+#include "server/hub/hub.hpp"
+#include "tests/support/hub_sinks.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+using core::objects::call_answer;
+
+/// A worker with objects that notes its orders; so many bytes wait to be read by it.
+struct object_worker : hub_worker {
+  void on_build(core::object_id id, core::objects::object_spec const&) override {
+    built.push_back(id);
+  }
+  void on_call(core::objects::call_order const& o, std::string const&, core::blob const&) override {
+    called.push_back(o.name.number);
+  }
+  std::size_t bytes_to_send() const override { return unread; }
+
+  std::vector<core::object_id> built;
+  std::vector<std::uint64_t> called;
+  std::size_t unread = 0;
+};
+
+struct object_session : session_sink {
+  void on_outcome(core::outcome const&) override {}
+  void on_notice(core::session_notice const&) override {}
+  void on_taken_over() override {}
+  void on_gone(muster::status const&) override {}
+  void on_lost(muster::status const&) override {}
+  void on_object_answer(call_answer const& a) override { answers.push_back(a); }
+  std::vector<call_answer> answers;
+};
+
+TEST(object_hub, a_worker_that_does_not_read_is_sent_no_more) {
+  hub h{{}, {[] { return core::time_point{1s}; }, [](core::time_point) {}}};
+  object_worker w;
+  w.attach(h);
+  h.objects().attached(w.stream, {"worker", 0}, core::incarnation{7}, true);
+  object_session s;
+  core::session_id const session{5};
+  h.attach(session, s);
+  ASSERT_TRUE(h.objects().open(session, {"a ticket of a session", {}, true}).ok());
+  core::objects::object_spec spec;
+  spec.job = "worker";
+  auto const id = h.objects().create(session, 1, spec);
+  ASSERT_TRUE(id);
+  EXPECT_EQ(w.built, std::vector<core::object_id>{*id});
+  h.objects().built(w.stream, *id, std::nullopt);
+  auto const limit = 2 * core::objects::object_limits().waiting_bytes_max;
+  w.unread = limit;
+  h.objects().call(session, {{2, *id, "add", {}}}, {});
+  EXPECT_EQ(w.called, std::vector<std::uint64_t>{2});
+  w.unread = limit + 1;
+  h.objects().call(session, {{3, *id, "add", {}}}, {});
+  EXPECT_EQ(w.called.size(), 1u);
+  ASSERT_EQ(s.answers.size(), 1u);
+  EXPECT_EQ(s.answers[0].why.type, "muster.ResourceExhausted");
+  auto const more = h.objects().create(session, 4, spec);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(w.built.size(), 1u);
+  EXPECT_EQ(h.objects().state().look(*more)->state, core::objects::object_state::failed);
+}
+
+}  // namespace
+}  // namespace muster::server
