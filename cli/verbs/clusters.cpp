@@ -1,4 +1,4 @@
-// muster clusters: declare clusters for agents, look at them, forget them.
+// muster clusters: declare clusters for agents, look at them, fail their runs, forget them.
 #include <algorithm>
 #include <iostream>
 
@@ -16,7 +16,8 @@ struct clusters_options : server_options {
       stuck_after;
   std::vector<std::string> recoverable_jobs;
   std::optional<std::string> stateful_jobs, error_delivery, agents;
-  bool force = false;
+  std::optional<std::string> reason, code;
+  bool force = false, refuse_calls = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
 
@@ -140,9 +141,22 @@ void create(rest& server, action_words const& words, clusters_options const& o) 
               << text_of(c, "address") << '\n';
 }
 
+void fail(rest& server, action_words const& words, clusters_options const& o,
+          std::string const& path) {
+  if (!o.reason || o.reason->empty())
+    throw words.wrong("fail: --reason TEXT says to all tasks why the run has failed");
+  json::object body{{"message", *o.reason}};
+  if (o.code) body["code"] = *o.code;
+  if (o.refuse_calls) body["refuse_calls"] = true;
+  auto const c = server.post(path + "/fail", json::serialize(body));
+  if (!printed_as_json(o.output, c))
+    std::cout << text_of(c, "name") << ": run " << text_of(field_of(c, "generation"), "number")
+              << " has failed, all tasks are told\n";
+}
+
 int run_clusters(clusters_options& o) {
   action_words const words("clusters", o.words,
-                           {{"list", 0}, {"create"}, {"show", 1}, {"delete", 1}});
+                           {{"list", 0}, {"create"}, {"show", 1}, {"fail", 1}, {"delete", 1}});
   rest server(o.rest);
   auto const path = [&] { return "/api/v1/clusters/" + percent_encoded(words.need(0, "NAME")); };
   if (words.action() == "list") {
@@ -151,6 +165,8 @@ int run_clusters(clusters_options& o) {
     create(server, words, o);
   } else if (words.action() == "show") {
     print(server.get(path()), o.output);
+  } else if (words.action() == "fail") {
+    fail(server, words, o, path());
   } else {
     server.remove(path() + (o.force ? "?force=true" : ""));
     std::cout << words.rest()[0] << " is forgotten\n";
@@ -161,9 +177,11 @@ int run_clusters(clusters_options& o) {
 }  // namespace
 
 void add_clusters(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "clusters",
-                                  "List, declare, show or forget clusters of agents", run_clusters);
-  add_value(*verb, "action", o->words, "list | create NAME [JOB=N…] | show NAME | delete NAME",
+  auto const [verb, o] =
+      add_verb(app, chosen, "clusters", "List, declare, show, fail or forget clusters of agents",
+               run_clusters);
+  add_value(*verb, "action", o->words,
+            "list | create NAME [JOB=N…] | show NAME | fail NAME | delete NAME",
             "What to do; without it: list");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: silent for longer, an agent is in error (100s)");
@@ -187,6 +205,15 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_value(*verb, "--stateful-jobs", o->stateful_jobs, "JOB,…",
             "create: jobs of its workers that hold state, such as ps; empty: none (those of "
             "the server)");
+  add_value(*verb, "--reason", o->reason, "TEXT",
+            "fail: why the run has failed; every task is told, and every call that waits")
+      ->configurable(false);
+  add_value(*verb, "--code", o->code, "CODE",
+            "fail: the gRPC status of the error that tasks see (ABORTED)")
+      ->configurable(false);
+  verb->add_flag("--refuse-calls", o->refuse_calls,
+                 "fail: keys and barriers are refused with it, too, until the next run")
+      ->configurable(false);
   verb->add_flag("--force", o->force,
                  "delete: although it has workers, which are sent away, or jobs, which are lost");
   add_value(*verb, "--recoverable-job", o->recoverable_jobs, "JOB",
@@ -200,7 +227,8 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster clusters create train worker=8 ps=2 --heartbeat-timeout 30s\n"
-      "  muster clusters show train");
+      "  muster clusters show train\n"
+      "  muster clusters fail train --reason 'the storage is gone'");
 }
 
 }  // namespace muster::cli

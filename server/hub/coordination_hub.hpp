@@ -98,6 +98,8 @@ class coordination_hub {
                        core::coordination::cluster_spec spec) {
     return apply(core::coordination::renew_cluster{cluster, std::move(spec)});
   }
+  /// See core::coordination::fail_cluster. REQUIRES: the cluster exists.
+  muster::status fail(core::coordination::fail_cluster e) { return apply(std::move(e)); }
   /// Answers every parked call of the cluster first. NOT_FOUND.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});

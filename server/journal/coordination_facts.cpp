@@ -104,6 +104,7 @@ coordination::cluster_fact decoded(wire::Cluster const& w) {
   f.started = time(w.started());
   f.ended = time(w.ended());
   f.failed = w.failed();
+  f.refuses = w.refuses();
   if (w.has_cause())
     f.cause = {w.cause().task(), w.cause().peer(), w.cause().message(), time(w.cause().at())};
   f.cause_task = w.has_cause_task() ? w.cause_task() : coordination::no_task;
@@ -159,6 +160,7 @@ struct encoder {
     w.set_started(us(f.started));
     w.set_ended(us(f.ended));
     w.set_failed(f.failed);
+    w.set_refuses(f.refuses);
     if (f.cause) {
       w.mutable_cause()->set_task(f.cause->task);
       w.mutable_cause()->set_peer(f.cause->peer);

@@ -37,6 +37,7 @@ void changes_model::fold(cluster_id id, generation_changed const& c) {
   of.started = c.started;
   of.ended = c.ended;
   of.failed = c.failed;
+  of.refuses = c.refuses;
 }
 
 void changes_model::fold(cluster_id id, cause_found const& c) {

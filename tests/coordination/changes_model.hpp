@@ -53,6 +53,7 @@ class changes_model {
     time_point started{};
     time_point ended{};
     bool failed = false;
+    bool refuses = false;
     std::optional<first_cause> cause;
     task_index cause_task = no_task;
     std::set<task_index> victims;

@@ -22,7 +22,7 @@ std::string text_of(cluster_fact const& f) {
   out << f.spec.name << " tasks=" << f.spec.size() << " next=" << (f.next ? f.next->size() : 0)
       << " generation=" << f.generation << "/" << raw(f.incarnation)
       << " started=" << f.started.time_since_epoch().count()
-      << " ended=" << f.ended.time_since_epoch().count() << " failed=" << f.failed
+      << " ended=" << f.ended.time_since_epoch().count() << " failed=" << f.failed << f.refuses
       << " cause=" << (f.cause ? f.cause->message : "") << "@" << f.cause_task << " victims";
   for (auto const t : f.victims) out << " " << t;
   out << " told=" << text_of(f.broadcast);

@@ -83,6 +83,13 @@ status scene::renew(cluster_spec spec) {
   return done;
 }
 
+status scene::fail(muster::code c, std::string message, bool refuses) {
+  auto& fx = all.step(now_, fail_cluster{id, c, std::move(message), refuses});
+  auto const done = fx.declared;
+  take(fx);
+  return done;
+}
+
 result<cluster_id> scene::create(cluster_spec spec) {
   auto& fx = all.step(now_, create_cluster{std::move(spec)});
   if (!fx.declared.ok()) return fx.declared;

@@ -77,6 +77,7 @@ class scene {
   void restart();
   status redeclare(cluster_spec spec);
   status renew(cluster_spec spec);
+  status fail(muster::code c, std::string message, bool refuses = false);
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 

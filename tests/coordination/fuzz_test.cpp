@@ -23,6 +23,7 @@ class madness {
       if (s_.parked(call)) parked_.push_back(call);
       if (dice_.chance(5)) look();
       if (dice_.chance(2)) redeclare();
+      if (dice_.chance(1)) (void)s_.fail(code::aborted, text(), dice_.chance(50));
     }
     s_.stop();
     EXPECT_EQ(s_.current().parked_calls(), 0u);

@@ -76,11 +76,14 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
     int status;
     char const* why;
   } const all[] = {
-      {{"clusters", "destroy"}, 2, "none of list, create, show, delete"},
+      {{"clusters", "destroy"}, 2, "none of list, create, show, fail, delete"},
       {{"clusters", "create"}, 2, "NAME is missing"},
       {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
       {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
       {{"clusters", "delete", "default"}, 1, "main port"},
+      {{"clusters", "fail", "default"}, 2, "--reason TEXT"},
+      {{"clusters", "fail", "default", "--reason", "x"}, 1, "has nobody who could be told"},
+      {{"clusters", "fail", "default", "--reason", "x", "--code", "OK"}, 1, "such as ABORTED"},
       {{"barriers", "show"}, 2, "ID is missing"},
       {{"barriers", "show", "nope"}, 1, "has no barrier 'nope'"},
       {{"barriers", "--cluster", "nope"}, 1, "there is no cluster 'nope'"},
@@ -139,6 +142,24 @@ TEST(clusters, who_is_missing_at_a_barrier_is_named) {
   auto const again = c.run({"barriers", "cancel", "step/1"});
   EXPECT_EQ(again.status, 1);
   EXPECT_CONTAINS(again.err, "has ended already");
+}
+
+TEST(clusters, a_run_that_is_given_up_ends_for_everybody_with_the_reason) {
+  cluster c;
+  c.serve({"--cluster", "train:worker=2"});
+  agent zero(c.grpc(), 0), one(c.grpc(), 1);
+  ASSERT_TRUE(await([&] { return c.run({"barriers"}).out.find("step/1") != std::string::npos; }));
+  auto const failed = c.run({"clusters", "fail", "train", "--reason", "the storage is gone"});
+  EXPECT_EQ(failed.status, 0) << failed.err;
+  EXPECT_CONTAINS(failed.out, "train: run 1 has failed, all tasks are told");
+  EXPECT_CONTAINS(c.run({"barriers", "show", "step/1"}).out, "the storage is gone");
+  auto const shown = c.run({"clusters", "show", "train"});
+  EXPECT_CONTAINS(shown.out, "FAILED");
+  EXPECT_CONTAINS(shown.out, "no single task");
+  EXPECT_CONTAINS(c.run({"events"}).out, "the storage is gone");
+  auto const twice = c.run({"clusters", "fail", "train", "--reason", "again"});
+  EXPECT_EQ(twice.status, 1);
+  EXPECT_CONTAINS(twice.err, "has ended already");
 }
 
 }  // namespace

@@ -182,6 +182,40 @@ TEST_F(barriers, an_operator_may_cancel_a_running_one) {
   EXPECT_NE(text_at(again, "/detail").find("ended already"), std::string::npos);
 }
 
+TEST_F(agent_tasks, a_run_fails_with_a_reason_that_reaches_all) {
+  agents a(core_engine());
+  a.join(4);
+  auto const barrier = a.enter(0, "b"), key = a.wait_for_key(1, "k");
+  std::string const fail = "/api/v1/clusters/default/fail";
+  auto const shown =
+      post_json(fail, R"({"message":"the storage is gone","code":"INTERNAL","refuse_calls":true})");
+  EXPECT_EQ(text_at(shown, "/generation/state"), "FAILED");
+  EXPECT_EQ(text_at(shown, "/generation/cause/message"), "the storage is gone");
+  for (auto const& waits : {barrier, key, a.wait_for_key(2, "k")})
+    EXPECT_EQ(core_engine().run([&](engine_services&) { return (*waits->fault)->code; }),
+              muster::code::internal);
+  EXPECT_EQ(text_at(post_json(fail, R"({"message":"again"})", 409), "/code"),
+            "FAILED_PRECONDITION");
+}
+
+TEST_F(agent_tasks, why_a_run_cannot_fail_names_the_field) {
+  std::string const fail = "/api/v1/clusters/default/fail";
+  std::string const long_reason(2'001, 'x');
+  struct {
+    std::string body;
+    char const* field;
+  } const all[] = {{"{}", "message"},
+                   {R"({"message":""})", "message"},
+                   {R"({"message":")" + long_reason + R"("})", "message"},
+                   {R"({"message":"x","code":"OK"})", "code"},
+                   {R"({"message":"x","code":"DATA_LOSS"})", "code"},
+                   {R"({"message":"x","why":1})", "why"}};
+  for (auto const& one : all)
+    EXPECT_EQ(text_at(post_json(fail, one.body, 400), "/field"), one.field) << one.body;
+  EXPECT_EQ(text_at(post_json(fail, R"({"message":"x"})", 409), "/code"), "FAILED_PRECONDITION");
+  post_json("/api/v1/clusters/nope/fail", R"({"message":"x"})", 404);
+}
+
 TEST_F(barriers, unknown_ones_are_not_found) {
   EXPECT_EQ(get(path + "/nope").status, 404u);
   EXPECT_EQ(post(path + "/nope/cancel").status, 404u);

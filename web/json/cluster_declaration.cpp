@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
 constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core sees to it
+constexpr std::size_t reason_bytes_max = 2'000;                       // of why one has failed
 constexpr std::int64_t tasks_max = 100'000;                           // of a job, and of all
 constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
@@ -112,7 +113,50 @@ json_object<declaration> const& table() {
   return all;
 }
 
+// Names of gRPC statuses, but for OK: the least that an error has is a code.
+json_kind<muster::code> an_error_code() {
+  static std::vector<std::string_view> const names = [] {
+    std::vector<std::string_view> all;
+    for (int n = 1; n <= static_cast<int>(code::unauthenticated); ++n)
+      if (auto const text = name(static_cast<code>(n)); n == 2 || text != name(code::unknown))
+        all.push_back(text);
+    return all;
+  }();
+  auto read = [](json_check& check, json_ref const& at) {
+    auto const word = check.text(at, 1'024);
+    for (int n = 1; n <= static_cast<int>(code::unauthenticated); ++n)
+      if (name(static_cast<code>(n)) == word) return static_cast<code>(n);
+    check.fail(at, "expected the name of a gRPC status that is an error, such as ABORTED, got '" +
+                       word + "'");
+    return code::unknown;
+  };
+  return {schema::one_of(names), read};
+}
+
+json_object<coordination::fail_cluster> const& failure_table() {
+  using e = coordination::fail_cluster;
+  auto reason = a_text(reason_bytes_max);
+  reason.schema = schema::text(1, reason_bytes_max);
+  reason.missing = "required, why the run has failed";
+  static json_object<e> const all({required("message", &e::message, reason),
+                                   field("code", &e::code, an_error_code()),
+                                   field("refuse_calls", &e::refuses, a_flag())});
+  return all;
+}
+
 }  // namespace
+
+schema::named cluster_failure_schema() {
+  return {"ClusterFailure", failure_table().schema()};
+}
+
+coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body) {
+  coordination::fail_cluster e;
+  failure_table().read(check, body, e);
+  if (e.message.empty() && !check.failed())
+    check.fail(invalid("message", "empty: everybody is told why the run has failed"));
+  return e;
+}
 
 schema::named cluster_schema() {
   return {"Cluster", table().schema()};

@@ -2,6 +2,7 @@
 // JSON. Pure functions.
 #pragma once
 
+#include "server/core/coordination/api/events.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/history/barriers/stragglers.hpp"
 #include "server/hub/event_log.hpp"
@@ -16,6 +17,11 @@ namespace coordination = core::coordination;
 schema::named cluster_schema();
 /// The body of POST /api/v1/clusters. What the core checks is not checked here.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
+
+/// What read_cluster_failure takes.
+schema::named cluster_failure_schema();
+/// The body of POST /api/v1/clusters/{cluster}/fail; the cluster is the caller's to fill in.
+coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body);
 
 template <>
 inline constexpr std::string_view schema_name<coordination::generation_view> = "Generation";

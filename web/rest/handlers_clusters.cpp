@@ -1,4 +1,4 @@
-// Clusters: declared, looked at, forgotten.
+// Clusters: declared, looked at, failed, forgotten.
 #include <numeric>
 
 #include "base/text.hpp"
@@ -137,6 +137,29 @@ muster::status forget(engine_services& services, coordination::cluster_id c, boo
   return {};
 }
 
+coro::task<response> fail_cluster(web_context& context, exchange& ex) {
+  json_check check;
+  json_ref const body(ex.req.body);
+  auto failure = read_cluster_failure(check, body);
+  if (check.failed()) co_return problem_response(check.failure());
+  auto work = [failure = std::move(failure)](
+                  engine_services& services, coordination::cluster_id c,
+                  answer_handle<muster::result<cluster_facts>> const& slot) {
+    auto e = failure;
+    e.cluster = c;
+    if (auto const done = services.coordination.fail(std::move(e)); !done.ok())
+      return slot->send(done);
+    services.coordination.when_durable(
+        [slot, facts = facts_of(services, c)](muster::status const& lost) {
+          lost.ok() ? slot->send(facts) : slot->send(lost);
+        });
+  };
+  auto asked = asking_cluster<cluster_facts>(ex, std::move(work));
+  auto const c = co_await context.engine.call<muster::result<cluster_facts>>(std::move(asked));
+  if (!c) co_return problem_response(to_problem(c.error()));
+  co_return cluster_response(*c);
+}
+
 coro::task<response> delete_cluster(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto work = in_cluster(
@@ -167,6 +190,12 @@ void add_cluster_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
                    "One cluster with its generations")
                    .tells("ClusterView"));
+  to.push_back(post("/api/v1/clusters/{cluster}/fail", fail_cluster, "failCluster",
+                    "Fail the run of a cluster with a reason that reaches every task")
+                   .takes(body_kind::json, "ClusterFailure")
+                   .tells("ClusterView")
+                   .also(409, "Nobody is there, or the run has ended")
+                   .also(422, "The reason has more bytes than tasks can be told"));
   to.push_back(remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
                       "Forget a cluster; whoever waits in it is answered")
                    .with({{"force", query_kind::flag,

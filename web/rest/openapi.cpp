@@ -198,7 +198,7 @@ constexpr std::string_view schema_names[] = {
     "BlobView",        "Attention",     "FunctionView",   "FunctionPage",  "Text",
     "OpenApi",         "TokenRequest",  "SignIn",         "TokenView",     "NewToken",
     "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
-    "RankList",        "AttemptList",   "RankLog"};
+    "RankList",        "AttemptList",   "RankLog",        "ClusterFailure"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
@@ -214,7 +214,7 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};
   for (auto const& some : {submission_schemas(),
-                           {cluster_schema(), program_schema()},
+                           {cluster_schema(), cluster_failure_schema(), program_schema()},
                            argument_schemas(),
                            token_schemas()})
     for (auto const& s : some) all.emplace(s.name, s.schema);

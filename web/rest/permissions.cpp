@@ -27,6 +27,7 @@ std::map<std::string_view, core::permission> const special = {
     {"deleteKey", coordinate},
     {"waitAtBarrier", coordinate},
     {"cancelBarrier", administer},
+    {"failCluster", coordinate},
     {"createCluster", administer},
     {"deleteCluster", administer},
     {"drainTask", administer},

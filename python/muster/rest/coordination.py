@@ -118,6 +118,13 @@ class CoordinationClient:
 
     # Tasks.
 
+    def fail(self, message: str, code: str = "ABORTED", refuse_calls: bool = False) -> None:
+        """The run of the cluster has failed, for this reason: every task is told, and every call that
+        waits is answered with it. `refuse_calls`: so are later calls about keys and barriers, until the
+        next run. Raises ServerError (409): nobody is there, or the run has ended."""
+        self._http.json("POST", self._at + "/fail",
+                        {"message": message, "code": code, "refuse_calls": refuse_calls})
+
     def tasks(self) -> List[dict[str, Any]]:
         """With their states, devices and errors."""
         page: List[dict[str, Any]] = self._http.json("GET", self._at + "/tasks", limit=1000)["tasks"]

@@ -186,6 +186,15 @@ void cluster::end_generation(time_point now, cluster_spec spec, effects& fx) {
   close(now, fx);
 }
 
+status cluster::give_up(time_point now, fail_cluster const& e, effects& fx) {
+  auto const which =
+      "generation " + std::to_string(generation_.number) + " of cluster '" + spec_.name + "' ";
+  if (closed_ || over()) return {code::failed_precondition, which + "has ended already"};
+  if (untouched()) return {code::failed_precondition, which + "has nobody who could be told"};
+  current_->give_up(now, task_fault(no_task, e.code, e.message), e.refuses, fx);
+  return {};
+}
+
 time_point cluster::next_deadline(time_point now) const {
   if (closed_) return now + duration(1);
   return outdated() ? now : current_->next_deadline();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "server/core/coordination/api/events.hpp"
 #include "server/core/coordination/service.hpp"
 
 namespace muster::core::coordination {
@@ -70,6 +71,8 @@ class cluster {
   bool redeclare(cluster_spec spec, effects& fx);
   /// See renew_cluster. REQUIRES: as redeclare.
   void end_generation(time_point now, cluster_spec spec, effects& fx);
+  /// See fail_cluster.
+  status give_up(time_point now, fail_cluster const& e, effects& fx);
   /// Answers every parked call; requests are refused from then on.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;

@@ -86,6 +86,13 @@ void clusters::on(time_point now, renew_cluster const& e) {
   say_facts(c.what);
 }
 
+void clusters::on(time_point now, fail_cluster const& e) {
+  auto& c = entry_of(e.cluster);
+  fx_.declared = c.what.give_up(now, e, fx_);
+  reschedule(e.cluster, c, c.what.next_deadline(now));
+  say_facts(c.what);
+}
+
 void clusters::on(time_point now, remove_cluster const& e) {
   auto const id = find(e.name);
   if (!id) {

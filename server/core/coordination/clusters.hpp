@@ -57,6 +57,7 @@ class clusters {
   void on(time_point now, create_cluster const& e);
   void on(time_point now, redeclare_cluster const& e);
   void on(time_point now, renew_cluster const& e);
+  void on(time_point now, fail_cluster const& e);
   void on(time_point now, restore_cluster const& e);
   void on(time_point now, remove_cluster const& e);
   void on(time_point now, cluster_call& e);

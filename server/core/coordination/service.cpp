@@ -48,6 +48,7 @@ void service::perform(time_point now, request& r, effects& fx) {
       if (refused(q.from)) return;
       if constexpr (requires { q.task; })
         if (q.task.index != no_task) detector_.heard(q.task.index);
+      if (refused_as_given_up(q)) return;
     }
     on(q);
   };
@@ -67,6 +68,40 @@ bool service::refused(caller const& from) {
   step_.answer(from.call,
                std::make_shared<fault const>(wrong_service(*from.service, incarnation())));
   return true;
+}
+
+// By these tasks come, beat, hear of errors and leave: people see what became of each.
+template <class Request>
+bool service::refused_as_given_up(Request const& r) {
+  using type = std::decay_t<Request>;
+  constexpr bool goes_on =
+      std::is_same_v<type, register_task> || std::is_same_v<type, heartbeat> ||
+      std::is_same_v<type, shutdown_task> || std::is_same_v<type, reset_task> ||
+      std::is_same_v<type, poll_for_error> || std::is_same_v<type, get_task_state> ||
+      std::is_same_v<type, watch_tasks>;
+  if (goes_on || !record_.refuses()) return false;
+  step_.answer(r.from.call, record_.failures().broadcast());
+  return true;
+}
+
+// Everybody is told before what they wait for ends, so that each hears of the cause first.
+void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx) {
+  begin(now, fx);
+  propagation_.give_up(f, refuses);
+  end_waits(f);
+  note_changes();
+}
+
+// But for polls, which tell of the error by themselves, and those who watch what becomes of tasks.
+void service::end_waits(fault_ptr const& f) {
+  std::vector<call_id> waiting;
+  for (auto const& [call, w] : step_.calls.all())
+    if (w.kind == wait_kind::key || w.kind == wait_kind::alive) waiting.push_back(call);
+  std::sort(waiting.begin(), waiting.end());
+  for (auto const call : waiting) {
+    withdraw(call, step_.calls.take(call));
+    step_.answer(call, f);
+  }
 }
 
 // A poll ends without an error: the agent then stops polling and lives on until the service is

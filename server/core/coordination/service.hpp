@@ -35,6 +35,8 @@ class service {
   void call_gone(time_point now, call_id call, effects& fx);
   /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);
+  /// See fail_cluster. REQUIRES: it has neither failed nor ended.
+  void give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx);
   /// Something is due: silent tasks, deadlines, watchers.
   void tick(time_point now, effects& fx);
   /// Answers every parked call; afterwards every request is refused.
@@ -104,6 +106,9 @@ class service {
   void begin(time_point now, effects& fx);
   void note_changes();
   bool refused(caller const& from);
+  template <class Request>
+  bool refused_as_given_up(Request const& r);
+  void end_waits(fault_ptr const& f);
   void refuse_stopped(request const& r);
   void withdraw(call_id call, waiting_call const& w);
   std::string early_text(waiting_call const& w);

@@ -62,7 +62,8 @@ enum class generation_why : std::uint8_t {
   task_failed,
   registration_failed,
   shutdown_failed,
-  stopped,  ///< with the server or the cluster, or to make room for the next
+  given_up,  ///< somebody who is none of its tasks said so
+  stopped,   ///< with the server or the cluster, or to make room for the next
 };
 
 /// All that its course is.
@@ -70,6 +71,7 @@ struct generation_changed {
   time_point started{};
   time_point ended{};
   bool failed = false;
+  bool refuses = false;  ///< see fail_cluster
   generation_why why{};
 };
 
@@ -117,6 +119,7 @@ enum class failed_why : std::uint8_t {
   generation_failed,    ///< and nobody could be told
   registration_failed,  ///< everybody's
   shutdown_failed,      ///< everybody's
+  given_up,             ///< everybody's: somebody who is none of the tasks said so
 };
 
 struct task_failed {
@@ -215,6 +218,7 @@ enum class barrier_outcome : std::uint8_t {
   unknown_participant,  ///< a call names one that the cluster does not have
   other_participants,   ///< than it began with, in a call
   no_participant,       ///< called
+  given_up,             ///< with the generation
   cancelled,
   stopped,
   undone,  ///< only visitors came, and have gone: it is as if the use had not begun

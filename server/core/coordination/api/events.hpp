@@ -35,6 +35,17 @@ struct renew_cluster {
   cluster_spec spec;
 };
 
+/// The generation of now fails with this error, which is no task's: everybody is told, and whoever
+/// waits is answered with it. `refuses`: so is each later call, but for those by which tasks come,
+/// beat, hear of errors and leave, until the next generation. Errors in `declared`:
+/// FAILED_PRECONDITION: nobody is there, or it has ended. REQUIRES: a code that is no success.
+struct fail_cluster {
+  cluster_id cluster{};
+  muster::code code = muster::code::aborted;
+  std::string message;
+  bool refuses = false;
+};
+
 /// A cluster of an earlier process, with all that is known of it. Errors as for create.
 struct restore_cluster {
   restored_cluster what;
@@ -71,7 +82,8 @@ struct tick {};
 /// Answers everything; requests are refused from then on.
 struct stop {};
 
-using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, restore_cluster,
-                           remove_cluster, cluster_call, call_gone, connection_closed, tick, stop>;
+using event =
+    std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster, restore_cluster,
+                 remove_cluster, cluster_call, call_gone, connection_closed, tick, stop>;
 
 }  // namespace muster::core::coordination

@@ -32,6 +32,7 @@ struct cluster_fact {
   time_point started{};
   time_point ended{};
   bool failed = false;
+  bool refuses = false;  ///< see fail_cluster
   std::optional<first_cause> cause{};
   task_index cause_task = no_task;
   std::vector<task_index> victims{};

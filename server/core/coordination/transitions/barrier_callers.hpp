@@ -38,6 +38,12 @@ class barrier_callers {
     return {barriers_.running().begin(), barriers_.running().end()};
   }
 
+  /// None: it does not run any more.
+  std::optional<barrier_instance> running(barrier_number n) const {
+    auto const* b = barriers_.find(n);
+    return b && b->running ? std::optional(b->instance()) : std::nullopt;
+  }
+
   /// The call waits at the instance, instead of one that the task waits with already. `i`: of a
   /// registration. True: everybody has come. REQUIRES: the instance runs, and the arrival fits.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);

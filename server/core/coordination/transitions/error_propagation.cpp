@@ -29,6 +29,17 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
         failed_why::generation_failed);
 }
 
+void error_propagation::give_up(fault_ptr const& f, bool refuses) {
+  record_.blame(no_task, f->message);
+  if (refuses) record_.refuse();
+  record_.fail(f, generation_why::given_up);
+  polls_.broadcast(f);
+  for (auto const n : callers_.running())
+    if (auto const b = callers_.running(n))  // the end of another may have been its own
+      end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, f->code, f->message)});
+  if (!polls_.told_one_by_one()) fail_everybody(f->message, failed_why::given_up);
+}
+
 // One fault for all of them: ten thousand copies of a long text would be for nothing.
 void error_propagation::fail_everybody(std::string const& message, failed_why why) {
   auto const f = task_fault(record_.failures().cause_task(), code::internal, message);

@@ -63,6 +63,7 @@ cluster_fact generation_record::facts() const {
   f.started = started_;
   f.ended = ended_;
   f.failed = failures_.failed();
+  f.refuses = refuses_;
   f.cause = failures_.cause();
   f.cause_task = failures_.cause_task();
   f.victims.assign(failures_.victims().begin(), failures_.victims().end());
@@ -73,6 +74,7 @@ cluster_fact generation_record::facts() const {
 void generation_record::restore(cluster_fact const& f) {
   started_ = f.started;
   ended_ = f.ended;
+  refuses_ = f.refuses;
   if (f.cause) failures_.blame(f.cause_task, *f.cause);
   for (auto const t : f.victims) failures_.add_victim(t);
   if (f.failed) failures_.fail();
@@ -81,7 +83,8 @@ void generation_record::restore(cluster_fact const& f) {
 }
 
 void generation_record::say_whole(change_log const& log) const {
-  log.note(generation_changed{started_, ended_, failures_.failed(), generation_why::known});
+  log.note(
+      generation_changed{started_, ended_, failures_.failed(), refuses_, generation_why::known});
   if (auto const& cause = failures_.cause()) log.note(cause_found{*cause, failures_.cause_task()});
   for (auto const t : failures_.victims()) log.note(victim_found{t});
   if (failures_.broadcast()) log.note(error_told{failures_.broadcast()});

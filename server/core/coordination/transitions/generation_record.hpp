@@ -37,6 +37,9 @@ class generation_record {
     step_.changes.note(error_told{f});
     return true;
   }
+  /// Calls are refused from now on, with what everybody is told; see fail_cluster. Before `fail`.
+  void refuse() { refuses_ = true; }
+  bool refuses() const { return refuses_; }
   /// Once; the fault says what people and tasks are told of it.
   void fail(fault_ptr const& f, generation_why why);
   /// Tasks have left. It ends when everybody was there and nobody is any more.
@@ -59,7 +62,7 @@ class generation_record {
     say(why);
   }
   void say(generation_why why) const {
-    step_.changes.note(generation_changed{started_, ended_, failures_.failed(), why});
+    step_.changes.note(generation_changed{started_, ended_, failures_.failed(), refuses_, why});
   }
 
   step_frame& step_;
@@ -68,6 +71,7 @@ class generation_record {
   failure_record failures_;
   time_point started_{};
   time_point ended_{};
+  bool refuses_ = false;
 };
 
 }  // namespace muster::core::coordination
