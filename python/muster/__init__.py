@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from muster.rest.coordination import CoordinationClient
     from muster.rest.http import NoServer, ServerError
     from muster.rest.programs import Program, ProgramFailedError, get_program, launch, programs
+    from muster.variables.handle import RemoteVariable
+    from muster.variables.partitioners import (FixedShardsPartitioner, MaxSizePartitioner,
+                                               MinSizePartitioner)
+    from muster.variables.sharded import ShardedVariable
     from muster.worker.context import Context, context
     from muster.worker.functions import function
     from muster.worker.options import WorkerOptions
@@ -49,6 +53,10 @@ _HOMES = {
     "muster.rest.coordination": "CoordinationClient",
     "muster.rest.http": "NoServer ServerError",
     "muster.rest.programs": "Program ProgramFailedError get_program launch programs",
+    "muster.variables.handle": "RemoteVariable",
+    "muster.variables.partitioners": ("FixedShardsPartitioner MaxSizePartitioner "
+                                      "MinSizePartitioner"),
+    "muster.variables.sharded": "ShardedVariable",
     "muster.worker.context": "Context context",
     "muster.worker.functions": "function",
     "muster.worker.options": "WorkerOptions",
@@ -58,10 +66,10 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [  # written out: type checkers read it
     "AbortedError", "Cancelled", "CancelledError", "Client", "ClosureError", "ClosureOptions",
     "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions", "DependencyLost",
-    "Executor", "FailureKind", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
-    "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
+    "Executor", "FailureKind", "FixedShardsPartitioner", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
+    "MaxSizePartitioner", "MinSizePartitioner", "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
     "PerWorkerValues", "Program", "ProgramFailedError", "RemoteObject", "RemoteValue",
-    "RemoteValueStatus", "ServerError", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
+    "RemoteValueStatus", "RemoteVariable", "ServerError", "ShardedVariable", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
     "as_completed", "context", "function", "get_program", "handle_parameter_server_failure", "launch", "programs",
 ]
 __version__ = "0.1.0"

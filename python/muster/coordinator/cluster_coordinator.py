@@ -42,6 +42,8 @@ from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
 from muster.objects.handle import RemoteObject
+from muster.variables.making import task_of
+from muster.variables.state import State
 from muster.worker.context import current, waiting
 
 if TYPE_CHECKING:
@@ -261,7 +263,7 @@ NESTED_WEIGHT = 100
 as well, or they would all begin and none end."""
 
 
-class ClusterCoordinator(Scheduling):
+class ClusterCoordinator(Scheduling, State):
     """See the module. `server` is "host:port", or several, tried in turn. Starts connecting; use it
     in a ``with`` block, or `close` it, or let it be collected: it lives as long as it, its options or one of
     its values is held. `upload`: for all that is scheduled
@@ -372,23 +374,16 @@ class ClusterCoordinator(Scheduling):
         of its methods as `concurrency` says run at one time, each call's in the order of its caller.
         `name`: others find it by :meth:`get_object`; needed where it is detached. Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
-        job, _, index = task.rpartition(":")
-        if not job or not index.isdigit():
-            raise ValueError(f"task: {task!r} is not as 'ps:0'")
+        job, index = task_of(task)
         function = self._callables.pickled(cls).data
         arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
         if self._uploads:
             install = [InstallUpload(u.digest, u.data) for u in self._uploads]
             function = self._callables.pickled(WithUploads(install, function, b"".join(arguments))).data
             arguments = calls.dump_inline((), {})
-        words = {"job": job, "index": int(index), "name": name, "detached": detached,
+        words = {"job": job, "index": index, "name": name, "detached": detached,
                  "concurrency": concurrency, "class_name": names.shown(calls.name_of(cls))}
         return self._session.objects_known().create(words, function, arguments)
-
-    def get_object(self, name: str) -> RemoteObject:
-        """The handle of an object that was made with this name, by whomever: what its methods return may
-        be unpickled here. Raises NotServedError (there is none), InputError (another token's)."""
-        return self._session.objects_known().find(name)
 
     def cancel(self) -> None:
         """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until

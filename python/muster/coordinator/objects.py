@@ -56,14 +56,17 @@ class SessionObjects(Calls):
         if len(args) > handle.ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{handle.ARGUMENT_BYTES_MAX}")
-        found = self._ask(NewObject(function=packing.FUNCTION, args=args, encoding=BYTES, **words))
-        return self._handle(found, words["class_name"])
+        return self.handle_of(self.make(words, packing.FUNCTION, args, BYTES), words["class_name"])
 
-    def find(self, name: str) -> RemoteObject:
-        found = self._ask(FindObject(name=name))
-        return self._handle(found, found.class_name)
+    def make(self, words: dict[str, Any], function: str, args: bytes, encoding: int) -> Any:
+        """The same of a function of workers that has a name. An ObjectFound."""
+        return self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
 
-    def _handle(self, found: Any, class_name: str) -> RemoteObject:
+    def look_for(self, name: str) -> Any:
+        """An ObjectFound. Raises NotServedError: there is none."""
+        return self._ask(FindObject(name=name))
+
+    def handle_of(self, found: Any, class_name: str) -> RemoteObject:
         return RemoteObject(found.object, found.task, class_name, self.ticket, self, self.owner())
 
     def _ask(self, message: Any) -> Any:

@@ -15,6 +15,7 @@ from muster._pickled import buffers, values
 from muster._wire.failures import from_wire
 from muster._wire.messages import JSON
 from muster.errors import ClosureError, FailureKind, UnavailableError, WaitTimeout
+from muster.variables import arrays
 from muster.worker.context import waiting
 
 CALLS_MAX = 8192
@@ -63,13 +64,14 @@ class Calls:
         self._told = False
         self._over: Optional[str] = None
 
-    def add(self, object: int, method: str, args: bytes, ticket: bytes) -> Call:
-        """Waits while there is no room. Raises UnavailableError: it is over."""
+    def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True) -> Call:
+        """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
+        UnavailableError: it is over."""
         while True:
             with self._lock:
                 if self._over is not None:
                     raise unavailable(self._over)
-                if self._has_room(args):
+                if not waits or self._has_room(args):
                     call = self._add(object, method, args, ticket)
                     told, self._told = self._told, True
                     break
@@ -241,11 +243,17 @@ class Calls:
         if call.error is not None:
             raise call.error.again()
         if call.encoding >= 0:
-            value = values.decode(call.raw) if call.encoding == JSON else buffers.load(call.raw)
+            value = _decoded(call)
             with self._lock:
                 if call.encoding >= 0:
                     call.value, call.raw, call.encoding = value, b"", -1
         return call.value
+
+
+def _decoded(call: Call) -> Any:
+    if call.encoding == JSON:
+        return values.decode(call.raw)
+    return arrays.answer_of(call.raw) if arrays.is_arrays(call.raw) else buffers.load(call.raw)
 
 
 def unavailable(reason: str) -> UnavailableError:

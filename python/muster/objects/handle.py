@@ -154,9 +154,14 @@ def register(ticket: bytes, calls: Calls) -> None:
 
 def restored(id: int, task: str, class_name: str, ticket: bytes) -> RemoteObject:
     """Called while a handle is unpickled."""
-    calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
-    if calls is None:
-        raise TypeError(f"a handle of {class_name} on {task} is of use where its session is, and in what "
-                        "that runs on workers")
+    calls = calls_of(ticket, f"{class_name} on {task}")
     owner = getattr(calls, "owner", lambda: None)()
     return RemoteObject(id, task, class_name, ticket, calls, owner)
+
+
+def calls_of(ticket: bytes, what: str) -> Calls:
+    """By which a handle that is unpickled here is called. Raises TypeError: none."""
+    calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
+    if calls is None:
+        raise TypeError(f"a handle of {what} is of use where its session is, and in what that runs on workers")
+    return calls

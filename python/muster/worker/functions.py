@@ -13,6 +13,7 @@ from muster._pickled import calls, values
 from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
+from muster.variables import variable
 from muster.worker import uploads
 from muster.worker.blobs import BlobError, Blobs
 from muster.worker.context import current
@@ -244,7 +245,7 @@ def json_output(value: Any, name: str) -> Output:
 
 
 class FunctionTable:
-    """What a worker serves: its registered functions, and pickled ones of this Python."""
+    """What a worker serves: its registered functions, pickled ones of this Python, and variables."""
 
     def __init__(self, functions: dict[str, Callable[..., Any]], pickled: bool = True) -> None:
         self.names = list(functions)
@@ -253,6 +254,8 @@ class FunctionTable:
         if pickled:
             self.names.append(calls.FUNCTION)
             self._functions.append(None)
+        self.names.append(variable.NAME)
+        self._functions.append(variable.make)
 
     def use_blobs(self, blobs: Blobs) -> None:
         """Before the first call."""

@@ -12,9 +12,11 @@ import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from muster._pickled import buffers, values
-from muster._wire.messages import JSON, WorkerMessage
+from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import FailureKind
 from muster.objects import handle
+from muster.variables import arrays
+from muster.variables.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused
 from muster.worker.object_calls import Name, ObjectCalls, within
@@ -193,9 +195,9 @@ class Objects:
     def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
         within.call = order.name
         try:
-            args, kwargs = buffers.load(order.args)
-            method = getattr(hosted.instance, order.method)
-            value, encoding = values.encode(method(*args, **kwargs), True)
+            args, kwargs = _arguments(order.args)
+            found = getattr(hosted.instance, order.method)(*args, **kwargs)
+            value, encoding = (found.data, BYTES) if type(found) is Encoded else values.encode(found, True)
             if len(value) > RESULT_BYTES_MAX:
                 raise Refused(f"the result has {len(value)} bytes, the limit is {RESULT_BYTES_MAX}",
                               "muster.ResultTooLarge", FailureKind.USER)
@@ -261,6 +263,10 @@ class Objects:
             self._send(m.SerializeToString())
         except OSError:
             pass  # the worker is gone, and this process is about to be
+
+
+def _arguments(data: bytes) -> Any:
+    return (arrays.decode(data), {}) if arrays.is_arrays(data) else buffers.load(data)
 
 
 def _failure(error: Any) -> Any:

@@ -1,0 +1,158 @@
+"""Arrays on the wire of objects, which every language reads: no pickle, and each length is checked before
+anything is made of it. All little endian::
+
+    8 bytes  b"\\x93ARRAYS\\x01"
+    u32      count
+    count x  u8 and the name of the dtype, u8 dimensions (0 to 8), u64 each, u64 bytes of data
+    count x  data in C order, from a multiple of 16 on
+
+Text is of dtype "utf8" with one dimension, None of "none" without data.
+"""
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple, Sequence
+
+MAGIC = b"\x93ARRAYS\x01"
+ALIGNMENT = 16
+COUNT_MAX = 1024
+DIMENSIONS_MAX = 8
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+          "float32", "float64", "complex64", "complex128")
+_U32 = struct.Struct("<I")
+_U64 = struct.Struct("<Q")
+
+
+class Encoded(NamedTuple):
+    """A method's result that is on the wire's form already, from the moment of the call."""
+
+    data: bytes
+
+
+def numpy() -> Any:
+    """Raises ImportError that says what for."""
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError("variables need numpy, which this process does not have: pip install numpy") from error
+    return numpy
+
+
+def is_arrays(data: Any) -> bool:
+    return bytes(data[:len(MAGIC)]) == MAGIC
+
+
+def encode(values: Sequence[Any]) -> bytes:
+    """Arrays, scalars, texts and None. Raises TypeError: one is of a dtype that the wire has not."""
+    head = [MAGIC, _U32.pack(len(values))]
+    parts: list[Any] = []
+    for value in values:
+        name, shape, data = _described(value)
+        head.append(bytes((len(name),)) + name.encode() + bytes((len(shape),)) +
+                    b"".join(map(_U64.pack, shape)) + _U64.pack(_size(data)))
+        parts.append(data)
+    at = sum(map(len, head))
+    for data in parts:
+        padding = -at % ALIGNMENT
+        head += (bytes(padding), data)
+        at += padding + _size(data)
+    return b"".join(head)
+
+
+def _size(data: Any) -> int:
+    return data.nbytes if isinstance(data, memoryview) else len(data)
+
+
+def _described(value: Any) -> tuple[str, tuple[int, ...], Any]:
+    if value is None:
+        return "none", (), b""
+    if isinstance(value, str):
+        text = value.encode()
+        return "utf8", (len(text),), text
+    np = numpy()
+    array = np.asarray(value)
+    if array.dtype.name not in DTYPES:
+        raise TypeError(f"an array of dtype {array.dtype} cannot be sent: {', '.join(DTYPES)} can")
+    if array.ndim > DIMENSIONS_MAX:
+        raise TypeError(f"an array of {array.ndim} dimensions cannot be sent: {DIMENSIONS_MAX} are the limit")
+    shape = array.shape  # ascontiguousarray makes one dimension of none
+    array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    return array.dtype.name, shape, memoryview(array.reshape(-1).view(np.uint8)) if array.size else b""
+
+
+class _Reader:
+    def __init__(self, data: Any) -> None:
+        self.view = memoryview(data)
+        self.at = 0
+
+    def take(self, size: int, field: str) -> memoryview:
+        if size > len(self.view) - self.at:
+            raise ValueError(f"arrays: {field}: {size} bytes at {self.at}, there are {len(self.view)}")
+        self.at += size
+        return self.view[self.at - size:self.at]
+
+    def u8(self, field: str) -> int:
+        return self.take(1, field)[0]
+
+    def u64(self, field: str) -> int:
+        return int(_U64.unpack(self.take(8, field))[0])
+
+
+def decode(data: Any, copies: bool = False) -> list[Any]:
+    """Arrays (read-only views of `data`, or `copies` that may be written to), texts and None. Raises ValueError
+    that names the field."""
+    r = _Reader(data)
+    if bytes(r.take(len(MAGIC), "magic")) != MAGIC:
+        raise ValueError("arrays: magic: these bytes are no arrays")
+    count = int(_U32.unpack(r.take(4, "count"))[0])
+    if count > COUNT_MAX:
+        raise ValueError(f"arrays: count: {count}, the limit is {COUNT_MAX}")
+    heads = [_head(r, f"array {i}") for i in range(count)]
+    return [_value(r, f"array {i}", *head, copies) for i, head in enumerate(heads)]
+
+
+def _head(r: _Reader, field: str) -> tuple[str, tuple[int, ...], int]:
+    raw = bytes(r.take(r.u8(f"{field}: dtype"), f"{field}: dtype"))
+    name = raw.decode("ascii", "replace")
+    if name not in DTYPES and name not in ("utf8", "none"):
+        raise ValueError(f"arrays: {field}: dtype: there is no {name!r}")
+    dimensions = r.u8(f"{field}: dimensions")
+    if dimensions > DIMENSIONS_MAX:
+        raise ValueError(f"arrays: {field}: dimensions: {dimensions}, the limit is {DIMENSIONS_MAX}")
+    shape = tuple(r.u64(f"{field}: shape") for _ in range(dimensions))
+    return name, shape, r.u64(f"{field}: bytes")
+
+
+def _value(r: _Reader, field: str, name: str, shape: tuple[int, ...], size: int, copies: bool) -> Any:
+    count = 1
+    for n in shape:
+        count *= n  # of any size: it is compared, not allocated
+    if name in ("utf8", "none"):
+        good = size == count and len(shape) == 1 if name == "utf8" else size == 0
+        np = dtype = None
+    else:
+        np = numpy()
+        dtype = np.dtype(name).newbyteorder("<")
+        good = size == count * dtype.itemsize
+    if not good:
+        raise ValueError(f"arrays: {field}: bytes: {size} are not a {name} of shape {shape}")
+    if size:
+        r.take(-r.at % ALIGNMENT, f"{field}: padding")
+    raw = r.take(size, f"{field}: data")
+    if np is None:
+        return str(raw, "utf-8") if name == "utf8" else None
+    if not count and max(shape) > 1 << 40:
+        raise ValueError(f"arrays: {field}: shape: {shape}")
+    array = np.frombuffer(raw, np.uint8 if name == "bool" else dtype)
+    if name == "bool":
+        if array.size and array.max() > 1:
+            raise ValueError(f"arrays: {field}: data: a bool is 0 or 1")
+        array = array.view(np.bool_)
+    array = array.reshape(shape)
+    return array.copy() if copies else array
+
+
+def answer_of(data: Any) -> Any:
+    """What a method has returned: an array, or several as a list."""
+    values = decode(data, copies=True)
+    return values[0] if len(values) == 1 else values

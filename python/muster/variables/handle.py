@@ -1,0 +1,230 @@
+"""Handles of variables. Values that are more than one call may carry go in pieces by rows."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Optional, Sequence
+
+from muster.coordinator.remote_value import RemoteValue
+from muster.objects.calls import Calls
+from muster.objects.handle import CallValue, RemoteObject, calls_of
+from muster.variables import arrays
+from muster.variables.values import JoinedValue, Request, in_window
+from muster.variables.variable import CLASS_NAME
+
+WHOLE_MAX = 24 << 20
+"""Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
+PIECE = 8 << 20
+
+ADAM = (0.9, 0.999, 1e-7)
+"""beta1, beta2, epsilon: Keras' defaults."""
+
+
+def given(value: Any, dtype: Any) -> Any:
+    """An array of what a caller has given: outputs are waited for, numbers and lists become the variable's."""
+    if isinstance(value, RemoteValue):
+        value = value.fetch()
+    np = arrays.numpy()
+    if isinstance(value, (bool, int, float, list, tuple)):
+        return np.asarray(value, dtype)
+    return np.asarray(value)
+
+
+def indices_of(value: Any) -> Any:
+    if isinstance(value, RemoteValue):
+        value = value.fetch()
+    np = arrays.numpy()
+    indices = np.asarray(value) if len(value) else np.zeros(0, "int64")
+    return indices.astype("int64") if indices.dtype.kind in "iu" and indices.ndim == 1 else indices
+
+
+class Ranged:
+    """What whole and sharded variables have in common. `_dtype` is numpy's name of it."""
+
+    __slots__ = ()
+    _shape: tuple[int, ...]
+    _dtype: str
+    _name: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        return arrays.numpy().dtype(self._dtype)
+
+    @property
+    def name(self) -> str:
+        """By which others find it; or empty."""
+        return self._name
+
+    @property
+    def _row_bytes(self) -> int:
+        size = int(self.dtype.itemsize)
+        for n in self._shape[1:]:
+            size *= n
+        return size
+
+    @property
+    def _bytes(self) -> int:
+        return self._row_bytes * self._shape[0] if self._shape else self._row_bytes
+
+    def __repr__(self) -> str:
+        return f"<muster.{type(self).__name__} {self._name!r} of {self._shape} {self._dtype}>"
+
+
+class RemoteVariable(Ranged, RemoteObject):
+    """A handle of a variable on a task: ``v.assign_add(delta)`` calls it there and returns a RemoteValue at
+    once. An argument of functions at any depth. What has more than 24 MiB goes in pieces of rows: each piece
+    is atomic then, the whole is not."""
+
+    __slots__ = ("_shape", "_dtype", "_name")
+
+    def __init__(self, id: int, task: str, ticket: bytes, calls: Calls, owner: Any, shape: Sequence[int],
+                 dtype: str, name: str) -> None:
+        RemoteObject.__init__(self, id, task, CLASS_NAME, ticket, calls, owner)
+        self._shape = tuple(int(n) for n in shape)
+        self._dtype = dtype
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a variable has no {name!r}")
+
+    @property
+    def task(self) -> str:
+        return self._task
+
+    def read(self) -> RemoteValue[Any]:
+        """The array."""
+        if self._bytes <= WHOLE_MAX:
+            return self._call("read")
+        return self.read_rows(0, self._shape[0])
+
+    def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
+        if (end - begin) * self._row_bytes <= WHOLE_MAX:
+            return self._call("read_rows", begin, end)
+        ranges = list(self._pieces(begin, end))
+        return self._in_window([("read_rows", arrays.encode(r)) for r in ranges],
+                               lambda parts: arrays.numpy().concatenate(parts))
+
+    def assign(self, value: Any) -> RemoteValue[None]:
+        array = self._given(value)
+        if not self._is_large(array):
+            return self._call("assign", array)
+        return self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b]))
+
+    def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
+        array = self._given(value)
+        if array.nbytes <= WHOLE_MAX:
+            return self._call("assign_rows", begin, array)
+        return self._all([self._call("assign_rows", a, array[a - begin:b - begin])
+                          for a, b in self._pieces(begin, begin + len(array))])
+
+    def assign_add(self, delta: Any) -> RemoteValue[None]:
+        return self._update("assign_add", "scatter_add", delta)
+
+    def assign_sub(self, delta: Any) -> RemoteValue[None]:
+        return self._update("assign_sub", "scatter_sub", delta)
+
+    def gather(self, indices: Any) -> RemoteValue[Any]:
+        """These rows."""
+        indices = indices_of(indices)
+        count = max(1, WHOLE_MAX // max(1, self._row_bytes))
+        if len(indices) <= count:
+            return self._call("gather", indices)
+        count = max(1, PIECE // max(1, self._row_bytes))
+        return self._in_window([("gather", arrays.encode([indices[a:a + count]]))
+                                for a in range(0, len(indices), count)],
+                               lambda parts: arrays.numpy().concatenate(parts))
+
+    def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        """Adds rows to these; those of equal indices add up."""
+        return self._scatter("scatter_add", indices, rows)
+
+    def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        return self._scatter("scatter_sub", indices, rows)
+
+    def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        return self._scatter("scatter_update", indices, rows)
+
+    def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
+        """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
+        if momentum is not None:
+            return self._step("sgd", gradient, learning_rate, momentum)
+        return self._update("sgd", "sgd_rows", gradient, learning_rate)
+
+    def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
+             epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        return self._step("adam", gradient, learning_rate, beta1, beta2, epsilon)
+
+    def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
+        """Of these rows alone, as of embeddings; equal indices are summed first."""
+        return self._scatter("sgd_rows", indices, rows, learning_rate)
+
+    def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
+                  beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        return self._call("adam_rows", indices_of(indices), self._given(rows), learning_rate, beta1, beta2,
+                          epsilon)
+
+    # How.
+
+    def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
+        data = arrays.encode(args)
+        if len(data) > 32 << 20:
+            raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is {32 << 20}: "
+                             "divide the variable among tasks by a partitioner")
+        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket), self._owner)
+
+    def _given(self, value: Any) -> Any:
+        return given(value, self._dtype)
+
+    def _is_large(self, array: Any) -> bool:
+        """Raises ValueError: it would go in pieces, and is of another shape."""
+        if array.nbytes <= WHOLE_MAX:
+            return False
+        if array.shape != self._shape:
+            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
+        return True
+
+    def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
+        array = self._given(value)
+        if not self._is_large(array):
+            return self._call(method, array, *more)
+        arange = arrays.numpy().arange
+        return self._in_pieces(lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
+
+    def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
+        """It cannot go in pieces: each would be a step."""
+        return self._call(method, self._given(gradient), *more)
+
+    def _scatter(self, method: str, indices: Any, rows: Any, *more: Any) -> RemoteValue[None]:
+        indices, rows = indices_of(indices), self._given(rows)
+        if rows.nbytes <= WHOLE_MAX or len(rows) != len(indices):
+            return self._call(method, indices, rows, *more)
+        count = max(1, PIECE // max(1, self._row_bytes))
+        return self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)
+                          for a in range(0, len(indices), count)])
+
+    def _in_pieces(self, call: Callable[[int, int], tuple[Any, ...]]) -> RemoteValue[None]:
+        return self._all([self._call(*call(a, b)) for a, b in self._pieces(0, self._shape[0])])
+
+    def _pieces(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        count = max(1, PIECE // max(1, self._row_bytes))
+        for a in range(begin, end, count):
+            yield a, min(end, a + count)
+
+    def _all(self, parts: list[RemoteValue[Any]]) -> RemoteValue[None]:
+        return JoinedValue(parts, lambda values: None, self._owner)
+
+    def _in_window(self, requests: list[Request], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
+        return in_window(self._calls, self._id, self._ticket, self._owner, requests, join)
+
+    def __reduce__(self) -> Any:
+        return restored, (self._id, self._task, self._ticket, self._shape, self._dtype, self._name)
+
+    __repr__ = Ranged.__repr__
+
+
+def restored(id: int, task: str, ticket: bytes, shape: Sequence[int], dtype: str, name: str) -> RemoteVariable:
+    """Called while a handle is unpickled."""
+    calls = calls_of(ticket, f"the variable {name!r} on {task}")
+    return RemoteVariable(id, task, ticket, calls, getattr(calls, "owner", lambda: None)(), shape, dtype, name)

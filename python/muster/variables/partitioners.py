@@ -1,0 +1,85 @@
+"""How many shards a variable is divided into, by TensorFlow's rules (tf.distribute.experimental.partitioners).
+
+A partitioner is called with a shape and a dtype and returns how many parts each dimension has; of more than one
+can only the first be.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Optional, Sequence
+
+from muster.variables.arrays import numpy
+
+Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
+
+
+class FixedShardsPartitioner:
+    """So many shards, or as many as there are rows."""
+
+    def __init__(self, num_shards: int) -> None:
+        self._num_shards = _positive("num_shards", num_shards)
+
+    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+        return _parts(shape, axis, min(self._num_shards, shape[axis]))
+
+
+class MinSizePartitioner:
+    """As many shards as `max_shards` allows, of at least `min_shard_bytes` each. `bytes_per_string` is taken
+    as TensorFlow has it; variables have no strings."""
+
+    def __init__(self, min_shard_bytes: int = 256 << 10, max_shards: int = 1, bytes_per_string: int = 16) -> None:
+        self._min_shard_bytes = _positive("min_shard_bytes", min_shard_bytes)
+        self._max_shards = _positive("max_shards", max_shards)
+        _positive("bytes_per_string", bytes_per_string)
+
+    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+        wanted = math.ceil(math.prod(shape) * _bytes_of(dtype) / self._min_shard_bytes)
+        return _parts(shape, axis, max(1, min(shape[axis], self._max_shards, wanted)))
+
+
+class MaxSizePartitioner:
+    """As few shards as keep each below `max_shard_bytes`; but `max_shards` at most."""
+
+    def __init__(self, max_shard_bytes: int, max_shards: Optional[int] = None, bytes_per_string: int = 16) -> None:
+        self._max_shard_bytes = _positive("max_shard_bytes", max_shard_bytes)
+        self._max_shards = None if max_shards is None else _positive("max_shards", max_shards)
+        _positive("bytes_per_string", bytes_per_string)
+
+    def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
+        row = math.prod(shape) / max(1, shape[axis]) * _bytes_of(dtype)
+        per_shard = max(1, math.floor(self._max_shard_bytes / row)) if row else max(1, shape[axis])
+        wanted = math.ceil(shape[axis] / per_shard)
+        return _parts(shape, axis, wanted if self._max_shards is None else min(self._max_shards, wanted))
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name}: {value}, must be positive")
+    return value
+
+
+def _bytes_of(dtype: Any) -> int:
+    return int(numpy().dtype(dtype).itemsize)
+
+
+def _parts(shape: Sequence[int], axis: int, count: int) -> list[int]:
+    parts = [1] * len(shape)
+    parts[axis] = count
+    return parts
+
+
+def bounds_of(partitioner: Optional[Partitioner], shape: Sequence[int], dtype: Any) -> list[int]:
+    """Where shards begin and, last, where the last one ends; the first ones have a row more where they cannot
+    be equal. Two: it is not divided. Raises ValueError for what a partitioner may not say."""
+    if partitioner is None or not shape:
+        return [0, shape[0] if shape else 0]
+    parts = list(partitioner(tuple(shape), dtype))
+    if len(parts) != len(shape) or parts[0] < 1 or any(n != 1 for n in parts[1:]):
+        raise ValueError(f"the partitioner says {parts} of shape {tuple(shape)}: a number for each dimension, "
+                         "and only the first may be above 1")
+    count = max(1, min(parts[0], shape[0]))
+    size, more = divmod(shape[0], count)
+    bounds = [0]
+    for i in range(count):
+        bounds.append(bounds[-1] + size + (i < more))
+    return bounds

@@ -1,0 +1,144 @@
+"""A variable in shards of rows, each on a task."""
+from __future__ import annotations
+
+from typing import Any, Callable, Optional, Sequence
+
+from muster.coordinator.remote_value import RemoteValue
+from muster.variables import arrays
+from muster.variables.handle import ADAM, Ranged, RemoteVariable, given, indices_of
+from muster.variables.values import JoinedValue
+
+
+class ShardedVariable(Ranged):
+    """As a :class:`RemoteVariable`, in shards: each call goes to all that it concerns at once, and is atomic
+    in each of them, not over all. `shards` are handles of the parts, `bounds` where they begin."""
+
+    def __init__(self, shards: Sequence[RemoteVariable], bounds: Sequence[int], shape: Sequence[int], dtype: str,
+                 name: str) -> None:
+        self.shards = list(shards)
+        self.bounds = [int(n) for n in bounds]
+        self._shape = tuple(int(n) for n in shape)
+        self._dtype = dtype
+        self._name = name
+
+    @property
+    def tasks(self) -> list[str]:
+        return [shard.task for shard in self.shards]
+
+    def read(self) -> RemoteValue[Any]:
+        return self._joined([shard.read() for shard in self.shards],
+                            lambda parts: arrays.numpy().concatenate(parts))
+
+    def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
+        size = self._shape[0]
+        if not 0 <= begin <= end <= size:
+            raise IndexError(f"rows {begin} to {end}: the variable has {size}")
+        parts = []
+        for shard, low, high in self._ranges():
+            a, b = max(begin, low), min(end, high)
+            if a < b or (begin == end and shard is self.shards[0]):
+                parts.append(shard.read_rows(a - low, b - low) if a < b else shard.read_rows(0, 0))
+        return self._joined(parts, lambda found: arrays.numpy().concatenate(found))
+
+    def assign(self, value: Any) -> RemoteValue[None]:
+        return self._each("assign", value)
+
+    def assign_add(self, delta: Any) -> RemoteValue[None]:
+        return self._each("assign_add", delta)
+
+    def assign_sub(self, delta: Any) -> RemoteValue[None]:
+        return self._each("assign_sub", delta)
+
+    def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
+        return self._each("sgd", gradient, learning_rate, momentum)
+
+    def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
+             epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        return self._each("adam", gradient, learning_rate, beta1, beta2, epsilon)
+
+    def gather(self, indices: Any) -> RemoteValue[Any]:
+        indices = self._checked(indices)
+        places = []
+        parts = []
+        for shard, low, high in self._ranges():
+            chosen = (indices >= low) & (indices < high)
+            if chosen.any():
+                places.append(chosen)
+                parts.append(shard.gather(indices[chosen] - low))
+
+        def join(found: list[Any]) -> Any:
+            rows = arrays.numpy().empty((len(indices), *self._shape[1:]), self.dtype)
+            for chosen, part in zip(places, found):
+                rows[chosen] = part
+            return rows
+
+        return self._joined(parts, join)
+
+    def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        return self._divided("scatter_add", indices, rows)
+
+    def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        return self._divided("scatter_sub", indices, rows)
+
+    def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
+        return self._divided("scatter_update", indices, rows)
+
+    def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
+        return self._divided("sgd_rows", indices, rows, learning_rate)
+
+    def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
+                  beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        """A step of all shards, also of those that no row is of: their counts of steps stay equal."""
+        return self._divided("adam_rows", indices, rows, learning_rate, beta1, beta2, epsilon, all_shards=True)
+
+    def delete(self) -> None:
+        for shard in self.shards:
+            shard.delete()
+
+    # How.
+
+    def _ranges(self) -> list[tuple[RemoteVariable, int, int]]:
+        return list(zip(self.shards, self.bounds, self.bounds[1:]))
+
+    def _each(self, method: str, value: Any, *more: Any) -> RemoteValue[None]:
+        """Checks before the first shard is touched: else some would have the update and others not."""
+        array = given(value, self._dtype)
+        if array.ndim and array.shape != self._shape:
+            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
+        self._check_dtype(array)
+        return self._all([getattr(shard, method)(array[low:high] if array.ndim else array, *more)
+                          for shard, low, high in self._ranges()])
+
+    def _divided(self, method: str, indices: Any, rows: Any, *more: Any, all_shards: bool = False
+                 ) -> RemoteValue[None]:
+        indices, rows = self._checked(indices), given(rows, self._dtype)
+        wanted = (len(indices), *self._shape[1:])
+        if rows.shape != wanted:
+            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
+        self._check_dtype(rows)
+        parts = []
+        for shard, low, high in self._ranges():
+            chosen = (indices >= low) & (indices < high)
+            if all_shards or chosen.any():
+                parts.append(getattr(shard, method)(indices[chosen] - low, rows[chosen], *more))
+        return self._all(parts)
+
+    def _check_dtype(self, array: Any) -> None:
+        if array.ndim and array.dtype != self.dtype:
+            raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
+
+    def _checked(self, indices: Any) -> Any:
+        indices = indices_of(indices)
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
+        size = self._shape[0]
+        wrong = indices[(indices < 0) | (indices >= size)]
+        if wrong.size:
+            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
+        return indices
+
+    def _joined(self, parts: list[RemoteValue[Any]], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
+        return JoinedValue(parts, join, self.shards[0]._owner)
+
+    def _all(self, parts: list[RemoteValue[Any]]) -> RemoteValue[None]:
+        return self._joined(parts, lambda values: None)

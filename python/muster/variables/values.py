@@ -1,0 +1,161 @@
+"""Several calls as one value."""
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Callable, Optional, Sequence
+
+from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
+from muster.errors import ClosureError, WaitTimeout
+from muster.objects.calls import Call, Calls
+from muster.objects.handle import CallValue
+
+WINDOW = 8
+"""Calls of one value that are under way."""
+Request = tuple[str, bytes]
+"""A method, and its arguments."""
+
+
+class JoinedValue(CallValue):
+    """What `join` makes of the values of `parts`, once all are there."""
+
+    __slots__ = ("_parts", "_join", "_joined", "_lock")
+
+    def __init__(self, parts: Sequence[RemoteValue[Any]], join: Callable[[list[Any]], Any],
+                 owner: Any) -> None:
+        self._owner = owner
+        self._parts = list(parts)
+        self._join = join
+        self._lock = threading.Lock()  # protects _joined
+        self._joined: Optional[list[Any]] = None
+
+    def fetch(self, timeout: Optional[float] = None) -> Any:
+        end = None if timeout is None else time.monotonic() + timeout
+        for part in self._parts:
+            part.fetch(None if end is None else max(0.0, end - time.monotonic()))
+        with self._lock:
+            if self._joined is None:
+                self._joined = [self._join([part.fetch() for part in self._parts])]
+                self._parts = []
+            return self._joined[0]
+
+    get = fetch
+
+    def done(self) -> bool:
+        return all(part.done() for part in self._parts)
+
+    @property
+    def status(self) -> RemoteValueStatus:
+        found = {part.status for part in self._parts}
+        for status in (RemoteValueStatus.NOT_READY, RemoteValueStatus.ABORTED):
+            if status in found:
+                return status
+        return RemoteValueStatus.READY
+
+    def add_done_callback(self, f: Callable[[], None]) -> None:
+        parts = list(self._parts)
+        lock = threading.Lock()
+        left = len(parts)
+
+        def ended() -> None:
+            nonlocal left
+            with lock:
+                left -= 1
+                last = left == 0
+            if last:
+                f()
+
+        if not parts:
+            f()
+        for part in parts:
+            part.add_done_callback(ended)
+
+    def __repr__(self) -> str:
+        return f"<muster.RemoteValue of {len(self._parts)} calls {self.status.value}>"
+
+
+class Later(CallValue):
+    """A call that is made when one before it has been answered."""
+
+    __slots__ = ("_made", "_error", "_lock", "_waiters")
+
+    def __init__(self, calls: Calls, owner: Any) -> None:
+        self._owner = owner
+        self._calls = calls
+        self._made = threading.Event()
+        self._error: Optional[ClosureError] = None
+        self._lock = threading.Lock()  # protects _waiters
+        self._waiters: list[Callable[[], None]] = []
+
+    def made(self, call: Optional[Call], error: Optional[ClosureError]) -> None:
+        if call is not None:
+            self._call = call
+        self._error = error
+        with self._lock:
+            self._made.set()
+            waiters, self._waiters = self._waiters, []
+        for f in waiters:
+            self.add_done_callback(f)
+
+    def fetch(self, timeout: Optional[float] = None) -> Any:
+        if not self._made.wait(timeout):
+            raise WaitTimeout("a part of the value has not come in time")
+        if self._error is not None:
+            raise self._error.again()
+        return super().fetch(timeout)
+
+    get = fetch
+
+    def done(self) -> bool:
+        return self._made.is_set() and (self._error is not None or super().done())
+
+    @property
+    def status(self) -> RemoteValueStatus:
+        if not self._made.is_set():
+            return RemoteValueStatus.NOT_READY
+        return super().status if self._error is None else RemoteValueStatus.ABORTED
+
+    def add_done_callback(self, f: Callable[[], None]) -> None:
+        with self._lock:
+            if not self._made.is_set():
+                self._waiters.append(f)
+                return
+        if self._error is None:
+            super().add_done_callback(f)
+        else:
+            f()
+
+
+class _Window:
+    def __init__(self, calls: Calls, object: int, ticket: bytes, owner: Any,
+                 requests: Sequence[Request]) -> None:
+        self._calls = calls
+        self._object = object
+        self._ticket = ticket
+        self.values = [Later(calls, owner) for _ in requests]
+        self._left = iter(list(zip(requests, self.values)))
+        self._lock = threading.Lock()  # protects _left; calls are made under it, in order
+        for _ in range(WINDOW):
+            self._make_one()
+
+    def _make_one(self) -> None:
+        call: Optional[Call] = None
+        while call is None:
+            with self._lock:
+                found = next(self._left, None)
+                if found is None:
+                    return
+                (method, args), value = found
+                error: Optional[ClosureError] = None
+                try:
+                    call = self._calls.add(self._object, method, args, self._ticket, waits=False)
+                except ClosureError as e:
+                    error = e
+            value.made(call, error)
+        self._calls.when_answered(call, self._make_one)
+
+
+def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, requests: Sequence[Request],
+              join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
+    """Makes the calls, never more than some at a time, so that answers do not heap up at the server."""
+    return JoinedValue(_Window(calls, object, ticket, owner, requests).values, join, owner)

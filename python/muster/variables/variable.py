@@ -1,0 +1,272 @@
+"""The class behind "muster.variable", in the worker. Each method is atomic. Never imports grpc."""
+from __future__ import annotations
+
+import threading
+from typing import Any, Optional
+
+from muster.variables.arrays import Encoded, decode, encode, numpy
+
+NAME = "muster.variable"
+CLASS_NAME = "muster.Variable"
+DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
+ONLY_ASSIGNED = ("uint8", "bool")
+"""They cannot be added to."""
+FILLS = {"zeros": 0, "ones": 1}
+
+
+def make(args: bytes) -> Variable:
+    """Of [array], or [shape, dtype, initializer]. Raises ValueError, TypeError."""
+    given = decode(args)
+    if len(given) == 3 and isinstance(given[1], str):
+        shape, dtype, fill = given
+        if dtype not in DTYPES:
+            raise TypeError(f"a variable has no dtype {dtype}: {', '.join(DTYPES)}")
+        if fill not in FILLS:
+            raise ValueError(f"a variable has no initializer {fill!r}: {', '.join(FILLS)}")
+        np = numpy()
+        sizes = [int(n) for n in np.asarray(shape).reshape(-1)]
+        return Variable(np.zeros(sizes, dtype) if fill == "zeros" else np.ones(sizes, dtype))
+    if len(given) != 1:
+        raise TypeError("a variable is made of an array, or of shape, dtype and initializer")
+    return Variable(numpy().array(given[0]))
+
+
+class Variable:
+    """`array` is its own."""
+
+    def __init__(self, array: Any) -> None:
+        if array.dtype.name not in DTYPES:
+            raise TypeError(f"a variable has no dtype {array.dtype}: {', '.join(DTYPES)}")
+        self._lock = threading.Lock()  # protects all below
+        self._array = array
+        self._slots: dict[str, Any] = {}
+        self._version = 0
+        self._cut: Optional[tuple[Any, dict[str, Any], int]] = None
+
+    def read(self) -> Encoded:
+        with self._lock:
+            return Encoded(encode([self._array]))
+
+    def read_rows(self, begin: Any, end: Any) -> Encoded:
+        with self._lock:
+            return Encoded(encode([self._array[self._rows(begin, end)]]))
+
+    def info(self) -> Encoded:
+        with self._lock:
+            shape = numpy().asarray(self._array.shape, "int64")
+            return Encoded(encode([shape, self._array.dtype.name, self._version]))
+
+    def assign(self, array: Any) -> None:
+        with self._lock:
+            self._array[...] = self._same(array, adds=False)
+            self._version += 1
+
+    def assign_add(self, array: Any) -> None:
+        with self._lock:
+            self._array += self._same(array)
+            self._version += 1
+
+    def assign_sub(self, array: Any) -> None:
+        with self._lock:
+            self._array -= self._same(array)
+            self._version += 1
+
+    def assign_rows(self, begin: Any, array: Any) -> None:
+        with self._lock:
+            begin = int(begin)
+            rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
+            self._array[rows] = self._same_rows(array, rows.stop - rows.start, adds=False)
+            self._version += 1
+
+    def gather(self, indices: Any) -> Encoded:
+        with self._lock:
+            return Encoded(encode([self._array[self._indices(indices)]]))
+
+    def scatter_add(self, indices: Any, rows: Any) -> None:
+        self._scatter(numpy().add, indices, rows)
+
+    def scatter_sub(self, indices: Any, rows: Any) -> None:
+        self._scatter(numpy().subtract, indices, rows)
+
+    def scatter_update(self, indices: Any, rows: Any) -> None:
+        with self._lock:
+            indices = self._indices(indices)
+            self._array[indices] = self._same_rows(rows, len(indices), adds=False)
+            self._version += 1
+
+    def _scatter(self, update: Any, indices: Any, rows: Any) -> None:
+        with self._lock:
+            indices = self._indices(indices)
+            rows = self._same_rows(rows, len(indices))
+            if (indices[1:] > indices[:-1]).all():  # none twice, and much faster so
+                self._array[indices] = update(self._array[indices], rows)
+            else:
+                update.at(self._array, indices, rows)
+            self._version += 1
+
+    # Optimizers.
+
+    def sgd(self, gradient: Any, learning_rate: Any, momentum: Any = None) -> None:
+        with self._lock:
+            step = self._same(gradient)
+            if momentum is not None:
+                slot = self._slot("momentum")
+                slot *= self._number(momentum)
+                slot += step
+                step = slot
+            self._array -= self._number(learning_rate) * step
+            self._version += 1
+
+    def sgd_rows(self, indices: Any, rows: Any, learning_rate: Any) -> None:
+        with self._lock:
+            indices, rows = self._summed(indices, rows)
+            self._array[indices] -= self._number(learning_rate) * rows
+            self._version += 1
+
+    def adam(self, gradient: Any, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
+        with self._lock:
+            self._adam(..., self._same(gradient), learning_rate, beta1, beta2, epsilon)
+
+    def adam_rows(self, indices: Any, rows: Any, learning_rate: Any, beta1: Any, beta2: Any,
+                  epsilon: Any) -> None:
+        """Moments of other rows stay as they are."""
+        with self._lock:
+            indices, rows = self._summed(indices, rows)
+            self._adam(indices, rows, learning_rate, beta1, beta2, epsilon)
+
+    def _adam(self, where: Any, g: Any, rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
+        np = numpy()
+        m, v = self._slot("m"), self._slot("v")
+        step = self._slots.setdefault("step", np.zeros((), "int64"))
+        step += 1
+        b1, b2 = float(beta1), float(beta2)
+        m[where] = self._number(b1) * m[where] + self._number(1 - b1) * g
+        v[where] = self._number(b2) * v[where] + self._number(1 - b2) * (g * g)
+        root = (1 - b2 ** int(step)) ** 0.5  # of the correction, taken out of the paper's root of v
+        rate = float(rate) * root / (1 - b1 ** int(step))
+        epsilon = self._number(float(epsilon) * root)
+        self._array[where] -= self._number(rate) * m[where] / (np.sqrt(v[where]) + epsilon)
+        self._version += 1
+
+    # Checkpoints.
+
+    def save(self) -> Encoded:
+        with self._lock:
+            return Encoded(_saved(self._array, self._slots, self._version))
+
+    def load(self, array: Any, *more: Any) -> None:
+        """Slots that are not named go."""
+        with self._lock:
+            slots = self._given_slots(more)
+            self._array[...] = self._same(array, adds=False, scalar=False)
+            self._slots = {name: numpy().array(slot) for name, slot in slots.items()}
+            self._version = int(more[-1])
+
+    def begin_cut(self) -> None:
+        """Copies what save would give, for `cut_rows`, until `end_cut`. There is one at a time."""
+        with self._lock:
+            self._cut = (self._array.copy(), {k: s.copy() for k, s in self._slots.items()}, self._version)
+
+    def cut_rows(self, begin: Any, end: Any) -> Encoded:
+        """These rows as `save` gives all; slots of another shape whole."""
+        with self._lock:
+            if self._cut is None:
+                raise ValueError("there is no cut of this variable: another one has ended it")
+            array, slots, version = self._cut
+            rows = self._rows(begin, end)
+            return Encoded(_saved(array[rows], {k: s[rows] if s.shape == array.shape else s
+                                                for k, s in slots.items()}, version))
+
+    def end_cut(self) -> None:
+        with self._lock:
+            self._cut = None
+
+    def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
+        """`load` of some rows. Of the first rows: slots that are not named go."""
+        with self._lock:
+            begin = int(begin)
+            rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
+            array = self._same_rows(array, rows.stop - rows.start, adds=False)
+            if begin == 0:
+                self._slots = {}
+            for name, slot in self._given_slots(more).items():
+                if slot.shape == array.shape:
+                    self._slot(name)[rows] = slot
+                else:
+                    self._slots[name] = numpy().array(slot)
+            self._array[rows] = array
+            self._version = int(more[-1])
+
+    # What is given. All under the lock.
+
+    def _given_slots(self, more: tuple[Any, ...]) -> dict[str, Any]:
+        names, slots = more[:-1:2], more[1::2]
+        if len(more) % 2 == 0 or not all(isinstance(n, str) for n in names) or isinstance(more[-1], str):
+            raise TypeError("a variable is loaded from an array, names and slots in turns, and its version")
+        return dict(zip(names, slots))
+
+    def _slot(self, name: str) -> Any:
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = numpy().zeros(self._array.shape, self._array.dtype)
+        return slot
+
+    def _number(self, value: Any) -> Any:
+        return self._array.dtype.type(value)
+
+    def _typed(self, array: Any, adds: bool) -> Any:
+        own = self._array.dtype
+        if adds and own.name in ONLY_ASSIGNED:
+            raise TypeError(f"a variable of {own} can be assigned, read and gathered only")
+        if array.dtype == own:
+            return array
+        if array.ndim == 0 and numpy().can_cast(array.dtype, own, "same_kind"):
+            return array.astype(own)
+        raise TypeError(f"dtype: the variable has {own}, what is given {array.dtype}")
+
+    def _same(self, array: Any, adds: bool = True, scalar: bool = True) -> Any:
+        if array.shape != self._array.shape and not (scalar and array.ndim == 0):
+            raise ValueError(f"shape: the variable has {self._array.shape}, what is given {array.shape}")
+        return self._typed(array, adds)
+
+    def _same_rows(self, rows: Any, count: int, adds: bool = True) -> Any:
+        wanted = (count, *self._array.shape[1:])
+        if rows.shape != wanted and rows.ndim:
+            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
+        return self._typed(rows, adds)
+
+    def _rows(self, begin: Any, end: Any) -> slice:
+        size = self._size()
+        if not 0 <= int(begin) <= int(end) <= size:
+            raise IndexError(f"rows {int(begin)} to {int(end)}: the variable has {size}")
+        return slice(int(begin), int(end))
+
+    def _size(self) -> int:
+        if not self._array.ndim:
+            raise ValueError("a scalar variable has no rows")
+        return len(self._array)
+
+    def _indices(self, indices: Any) -> Any:
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
+        size = self._size()
+        wrong = indices[(indices < 0) | (indices >= size)]
+        if wrong.size:
+            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
+        return indices
+
+    def _summed(self, indices: Any, rows: Any) -> tuple[Any, Any]:
+        np = numpy()
+        indices = self._indices(indices)
+        rows = self._same_rows(rows, len(indices))
+        if (indices[1:] > indices[:-1]).all():
+            return indices, rows
+        found, places = np.unique(indices, return_inverse=True)
+        summed = np.zeros((len(found), *self._array.shape[1:]), self._array.dtype)
+        np.add.at(summed, places.reshape(-1), rows)
+        return found, summed
+
+
+def _saved(array: Any, slots: dict[str, Any], version: int) -> bytes:
+    named = [part for name in sorted(slots) for part in (name, slots[name])]
+    return encode([array, *named, version])

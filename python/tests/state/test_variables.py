@@ -1,0 +1,201 @@
+"""Variables on tasks: real servers, real workers."""
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster
+from muster.variables import handle
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def cluster_of_two(make_cluster: Callable[..., Cluster]) -> Cluster:
+    cluster = make_cluster()
+    for i in (0, 1):
+        cluster.add("--job", "ps", "--index", str(i), "--processes", "1")
+    cluster.add("--index", "0", "--processes", "2")
+    return cluster
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of this program alone: workers go by what they are told."""
+    monkeypatch.setattr(handle, "WHOLE_MAX", 4096)
+    monkeypatch.setattr(handle, "PIECE", 1000)
+    monkeypatch.setattr("muster.variables.making.WHOLE_MAX", 4096)
+
+
+def test_a_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    v = c.variable(np.zeros((3, 2), "float32"), name="w", task="ps:1")
+    assert isinstance(v, muster.RemoteVariable)
+    assert (v.shape, v.dtype, v.name, v.task) == ((3, 2), np.float32, "w", "ps:1")
+    assert isinstance(v.read(), muster.RemoteValue)
+    v.assign(np.ones((3, 2), "float32"))
+    v.assign_add([[1, 1], [1, 1], [1, 1]])
+    v.assign_sub(0.5)
+    v.scatter_add([2, 2], np.ones((2, 2), "float32"))
+    assert v.read().fetch(20).tolist() == [[1.5, 1.5], [1.5, 1.5], [3.5, 3.5]]
+    assert v.gather([2, 0]).fetch(20)[:, 0].tolist() == [3.5, 1.5]
+    v.sgd(np.ones((3, 2), "float32"), 0.5)
+    v.adam(np.zeros((3, 2), "float32"))
+    assert c.fetch({"a": v.read_rows(0, 1)}, 20)["a"].tolist() == [[1.0, 1.0]]
+    assert v.assign_add(0).fetch(20) is None
+    found = v.read().fetch(20)
+    found[0, 0] = 7  # may be written to
+
+
+def test_what_is_wrong_is_raised_by_its_value(cluster_of_two: Cluster) -> None:
+    v = cluster_of_two.coordinator().variable(np.zeros(3, "float32"))
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+        v.assign([1, 2]).fetch(20)
+    with pytest.raises(TypeError, match="float32.*float64"):
+        v.assign_add(np.zeros(3)).fetch(20)
+    with pytest.raises(IndexError, match="index 3: the variable has 3 rows"):
+        v.gather([0, 3]).fetch(20)
+    with pytest.raises(AttributeError, match="no 'multiply'"):
+        v.multiply(2)  # type: ignore[union-attr]
+    with pytest.raises(TypeError, match="uint16"):
+        cluster_of_two.coordinator().variable(np.zeros(1, "uint16")).read().fetch(20)
+
+
+def test_functions_on_workers_use_it_and_no_update_is_lost(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    whole = c.variable(np.zeros(4), name="whole")
+    parts = c.variable(np.zeros((5, 2)), name="parts", partitioner=muster.FixedShardsPartitioner(2),
+                       tasks=["ps:0", "ps:1"])
+
+    def work(given: dict[str, Any], n: int) -> float:
+        for _ in range(n):
+            given["deep"][0].assign_add(1)
+            given["parts"].scatter_add([0, 4, 4], np.ones((3, 2)))
+        return float(given["parts"].gather([4]).fetch(20)[0, 0])
+
+    c.fetch([c.schedule(work, ({"deep": [whole], "parts": parts}, 50)) for _ in range(8)], 60)
+    assert whole.read().fetch(20).tolist() == [400] * 4
+    assert parts.read().fetch(20)[:, 0].tolist() == [400, 0, 0, 0, 800]
+    assert c.submit(lambda: whole.read().fetch(20).sum()).fetch(20) == 1600, "captured, not an argument"
+
+
+def test_outputs_are_arguments_both_ways(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    v = c.variable(np.zeros(2))
+    v.assign_add(c.submit(np.ones, 2))
+    assert c.submit(np.sum, v.read()).fetch(20) == 2
+    v.scatter_add(c.submit(list, [0]), c.submit(np.ones, 1))
+    assert v.read().fetch(20).tolist() == [2, 1]
+
+
+def test_large_values_go_in_pieces(cluster_of_two: Cluster, small_pieces: None) -> None:
+    c = cluster_of_two.coordinator()
+    array = np.arange(12000, dtype="float32").reshape(3000, 4)
+    v = c.variable(array)
+    assert (v.read().fetch(20) == array).all()
+    v.assign_add(array)
+    v.assign_sub(array)
+    v.sgd(array, 1.0)
+    assert not v.read().fetch(20).any()
+    v.assign(array)
+    v.scatter_add(np.arange(3000)[::-1], array[::-1])
+    indices = np.arange(2999, -1, -1)
+    assert (v.gather(indices).fetch(20) == 2 * array[::-1]).all()
+    with pytest.raises(ValueError, match="shape"):
+        v.assign(np.zeros((5000, 4), "float32"))
+    done: list[int] = []
+    value = v.read()
+    value.add_done_callback(lambda: done.append(1))
+    value.fetch(20)
+    assert value.done() and value.future().result(20).shape == (3000, 4) and done == [1]
+
+
+def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    array = np.random.default_rng(1).random((9, 1 << 20))  # 72 MiB
+    v = c.variable(array)
+    assert (v.read().fetch(60) == array).all()
+    with pytest.raises(ValueError, match="partitioner"):
+        v.adam(array)
+
+
+def test_a_shape_needs_no_array(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    assert c.variable(shape=(2, 2), dtype="int32", initializer="ones").read().fetch(20).tolist() == [[1, 1]] * 2
+    sharded = c.variable(shape=(5,), partitioner=muster.FixedShardsPartitioner(2))
+    assert sharded.read().fetch(20).tolist() == [0] * 5
+
+
+def test_others_find_it_by_name_whole_or_in_shards(cluster_of_two: Cluster) -> None:
+    c, other = cluster_of_two.coordinator(), cluster_of_two.coordinator()
+    c.variable(np.arange(3), name="whole")
+    made = c.variable(np.arange(10).reshape(5, 2), name="parts", partitioner=muster.FixedShardsPartitioner(3),
+                      tasks=["ps:0", "ps:1"])
+    assert isinstance(made, muster.ShardedVariable)
+    assert [s.name for s in made.shards] == ["parts/part_0", "parts/part_1", "parts/part_2"]
+    assert made.tasks == ["ps:0", "ps:1", "ps:0"] and made.bounds == [0, 2, 4, 5]
+    for find in (other.get_variable, other.get_object):
+        whole, parts = find("whole"), find("parts")
+        assert (whole.shape, whole.dtype) == ((3,), np.int64)
+        assert (parts.shape, parts.dtype, parts.bounds) == ((5, 2), np.int64, [0, 2, 4, 5])
+    parts.assign_add(1)
+    assert made.read().fetch(20).tolist() == (np.arange(10).reshape(5, 2) + 1).tolist()
+    with pytest.raises(muster.NotServedError, match="'nobody'"):
+        other.get_variable("nobody")
+    c.create(dict, task="ps:0", name="a dict")
+    with pytest.raises(TypeError, match="no variable"):
+        other.get_variable("a dict")
+
+
+def test_shards_give_what_the_whole_gives(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    dice = np.random.default_rng(3)
+    start = dice.normal(size=(7, 3))
+    whole = c.variable(start)
+    parts = c.variable(start, partitioner=muster.FixedShardsPartitioner(3), tasks=["ps:0", "ps:1"])
+    g, few = dice.normal(size=(7, 3)), dice.normal(size=(3, 3))
+    for v in (whole, parts):
+        v.adam(g, 0.1)
+        v.adam_rows([0, 6, 0], few, 0.1)
+        v.sgd(g, 0.1, momentum=0.9)
+        v.sgd(g, 0.1, momentum=0.9)
+        v.sgd_rows([5, 5, 1], few, 0.1)
+        v.scatter_update([2], np.ones((1, 3)))
+        v.scatter_sub([1, 1, 6], few)
+    np.testing.assert_allclose(parts.read().fetch(20), whole.read().fetch(20))
+    assert parts.gather([]).fetch(20).shape == (0, 3)
+    order = [6, 0, 3, 3, 6]
+    np.testing.assert_allclose(parts.gather(order).fetch(20), whole.gather(order).fetch(20))
+    np.testing.assert_allclose(parts.read_rows(2, 6).fetch(20), whole.read_rows(2, 6).fetch(20))
+    assert parts.read_rows(3, 3).fetch(20).shape == (0, 3)
+    before = parts.read().fetch(20)
+    for wrong, said in ((lambda: parts.assign_add(np.zeros((7, 2))), "shape"),
+                        (lambda: parts.scatter_add([7], few[:1]), "index 7"),
+                        (lambda: parts.assign(np.zeros((7, 3), "int64")), "dtype")):
+        with pytest.raises((ValueError, IndexError, TypeError), match=said):
+            wrong()
+    assert (parts.read().fetch(20) == before).all()
+
+
+def test_a_lost_task_takes_its_shards(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    v = c.variable(np.zeros(4), name="v", partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:0", "ps:1"])
+    v.read().fetch(20)
+    os.kill(c.options(task="ps:1").submit(os.getpid).fetch(20), signal.SIGKILL)
+    with pytest.raises(muster.UnavailableError, match="ps:1"):
+        while True:
+            v.read().fetch(20)
+
+
+def test_names_and_tasks_are_checked(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    with pytest.raises(ValueError, match="'ps'"):
+        c.variable(np.zeros(1), task="ps")
+    with pytest.raises(ValueError, match="not both"):
+        c.variable(np.zeros(1), task="ps:0", tasks=["ps:1"])
+    with pytest.raises(ValueError, match="only the first may be above 1"):
+        c.variable(np.zeros((4, 4)), partitioner=lambda shape, dtype: [2, 2])
