@@ -234,6 +234,15 @@ def test_what_waits_for_a_deleted_object_is_cancelled(with_ps: Cluster) -> None:
         value.fetch(20)
 
 
+def test_a_name_is_free_for_what_is_made_after_its_object_was_deleted(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    for i in range(50):
+        many = [c.create(Counter, task="ps:0", name=f"c{n}") for n in range(4)]
+        assert [h.add(i).fetch(20) for h in many] == [i] * 4
+        for h in many:
+            h.delete()
+
+
 def test_it_is_made_when_its_task_comes(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()

@@ -41,6 +41,8 @@ class SessionObjects(Calls):
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
         self._owner: Optional[weakref.ref[Any]] = None
+        self.dropped: Callable[[int], None] = lambda object: None
+        """Is told of objects that are deleted."""
         handle.register(self.ticket, self)
 
     def owned_by(self, owner: Any) -> None:
@@ -84,6 +86,7 @@ class SessionObjects(Calls):
         return asked.found
 
     def drop(self, object: int) -> None:
+        self.dropped(object)
         with self._lock:
             self._drops.append(object)
             self._out.append(object)
@@ -92,7 +95,9 @@ class SessionObjects(Calls):
     def _fill_more(self, m: Any) -> bool:
         room = ASKED_BYTES_MAX if m.number else None
         said = False
-        while self._asks:
+        # What was deleted goes before what is made: that may have its name.
+        may = bool(self._asks) and not m.drop and not any(isinstance(one, int) for one in self._out)
+        while may and self._asks:
             message = self._asks[0].message
             size = message.ByteSize()
             if room is not None and size > room:

@@ -129,14 +129,14 @@ class Calls:
             while out and len(batch) < PER_MESSAGE and size < BYTES_PER_MESSAGE:
                 call = out[0]
                 if isinstance(call, int):
-                    m.drop.append(call)
-                    out.popleft()
                     break
                 if batch and call.ticket != batch[0].ticket:
                     break
                 out.popleft()
                 size += len(call.args)
                 batch.append(call)
+            while out and isinstance(out[0], int) and len(m.drop) < PER_MESSAGE:
+                m.drop.append(out.popleft())
             if batch:
                 m.number.extend([c.number for c in batch])
                 m.object.extend([c.object for c in batch])
