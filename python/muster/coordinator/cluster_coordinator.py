@@ -42,6 +42,7 @@ from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
 from muster.objects.handle import RemoteObject
+from muster.variables.known import Known
 from muster.variables.making import task_of
 from muster.variables.state import State
 from muster.worker.context import current, waiting
@@ -291,6 +292,8 @@ class ClusterCoordinator(Scheduling, State):
         session.link = Link(session, servers)
         owner = Owner(session, session.link)
         session.objects.owned_by(owner)
+        self._known = Known()
+        session.objects.dropped = self._known.forget
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: Optional[float] = None) -> None:
@@ -383,7 +386,10 @@ class ClusterCoordinator(Scheduling, State):
             arguments = calls.dump_inline((), {})
         words = {"job": job, "index": index, "name": name, "detached": detached,
                  "concurrency": concurrency, "class_name": names.shown(calls.name_of(cls))}
-        return self._session.objects_known().create(words, function, arguments)
+        made = self._session.objects_known().create(words, function, arguments)
+        if hasattr(cls, "save_state"):
+            self._known.add(made, name)
+        return made
 
     def cancel(self) -> None:
         """Cancels what is queued and asks what runs to stop. What is scheduled after it waits until

@@ -64,6 +64,8 @@ class SessionState:
         self.closing = False
         self._ended = False
         self._reason = ""
+        self._held = 0  # how many want nothing more to be scheduled
+        self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
         self._signalled = False
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
         self._drops_told = False
@@ -83,11 +85,12 @@ class SessionState:
     def _may_schedule(self) -> bool:
         if self._ended or self.closing:
             return True
-        return self._generation.settled and (self._generation.failed or not self._full())
+        return self._generation.settled and (self._generation.failed or not (self._held or self._full()))
 
     def _may_submit(self) -> bool:
         """What has errors of its own waits for no drain but that of a cancel, which would take it."""
-        return self._ended or self.closing or not (self._generation.cancelling or self._full())
+        return self._ended or self.closing or not (self._generation.cancelling or self._held or
+                                                   self._full())
 
     def _full(self) -> bool:
         o, out = self.options, self._out
@@ -102,6 +105,9 @@ class SessionState:
 
     def _raise_pending(self) -> None:
         self._generation.raise_error()
+        if self._told is not None:
+            told, self._told = self._told, None
+            raise told
         self._throw_if_over()
 
     # Handles.

@@ -4,10 +4,11 @@ server is gone.
 """
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-from typing import Callable, Optional, Sequence
+from typing import Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.records import Record
 from muster.coordinator.session_state import Cut
@@ -55,6 +56,29 @@ class SessionWaits(SessionStreams):
                     self._raise_pending()
         finally:
             self.leave(cut)
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[bool]:
+        """Within it nothing that was scheduled runs, and who schedules waits. False: an error has cancelled it,
+        which is yet to be raised."""
+        with self._lock:
+            self._held += 1
+        cut = self.cut()
+        try:
+            with self._lock, waiting():
+                self._changed.wait_for(lambda: self._joined(cut))
+                good = not self._generation.failed
+            yield good
+        finally:
+            self.leave(cut)
+            with self._lock:
+                self._held -= 1
+                self._changed.notify_all()
+
+    def tell(self, error: BaseException) -> None:
+        """The next schedule, join or done raises it."""
+        with self._lock:
+            self._told = error
 
     def _joined(self, cut: Cut) -> bool:
         if self._ended or cut not in self._cuts:

@@ -40,10 +40,11 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     named = [f"{name}/part_{i}" if name else "" for i in range(shards)]
     parts = [_make_one(objects, initial, low, high, part, tasks[i % len(tasks)], detached)
              for i, (low, high, part) in enumerate(zip(bounds, bounds[1:], named))]
+    index = None
     if name:  # last: who finds it finds all
-        _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name + BOUNDS,
-                  tasks[0], detached)
-    return ShardedVariable(parts, bounds, initial.shape, initial.dtype, name)
+        index = _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name + BOUNDS,
+                          tasks[0], detached)
+    return ShardedVariable(parts, bounds, initial.shape, initial.dtype, name, index)
 
 
 class Initial:
@@ -104,12 +105,13 @@ def find(objects: SessionObjects, name: str) -> AnyVariable:
 
 def find_shards(objects: SessionObjects, name: str) -> Optional[ShardedVariable]:
     try:
-        bounds = [int(n) for n in _found(objects, name + BOUNDS).read().fetch()]
+        index = _found(objects, name + BOUNDS)
     except NotServedError:
         return None
+    bounds = [int(n) for n in index.read().fetch()]
     parts = [_found(objects, f"{name}/part_{i}") for i in range(len(bounds) - 1)]
     shape = (bounds[-1], *parts[0].shape[1:])
-    return ShardedVariable(parts, bounds, shape, str(parts[0].dtype.name), name)
+    return ShardedVariable(parts, bounds, shape, str(parts[0].dtype.name), name, index)
 
 
 def _found(objects: SessionObjects, name: str) -> RemoteVariable:

@@ -14,12 +14,13 @@ class ShardedVariable(Ranged):
     in each of them, not over all. `shards` are handles of the parts, `bounds` where they begin."""
 
     def __init__(self, shards: Sequence[RemoteVariable], bounds: Sequence[int], shape: Sequence[int], dtype: str,
-                 name: str) -> None:
+                 name: str, index: Optional[RemoteVariable] = None) -> None:
         self.shards = list(shards)
         self.bounds = [int(n) for n in bounds]
         self._shape = tuple(int(n) for n in shape)
         self._dtype = dtype
         self._name = name
+        self._index = index  # by which others find them
 
     @property
     def tasks(self) -> list[str]:
@@ -92,8 +93,8 @@ class ShardedVariable(Ranged):
         return self._divided("adam_rows", indices, rows, learning_rate, beta1, beta2, epsilon, all_shards=True)
 
     def delete(self) -> None:
-        for shard in self.shards:
-            shard.delete()
+        for one in (*self.shards, *([self._index] if self._index else [])):
+            one.delete()
 
     # How.
 

@@ -1,12 +1,16 @@
 """What a coordinator has to say of variables and of objects with names."""
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Optional, Sequence
 
 from muster.errors import NotServedError
 from muster.variables import making
+from muster.variables.checkpoint import Path
+from muster.variables.known import Known
 from muster.variables.making import AnyVariable, Initial
 from muster.variables.partitioners import Partitioner
+from muster.variables.periodic import Checkpoints
 from muster.variables.variable import CLASS_NAME
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ class State:
     """A part of ClusterCoordinator."""
 
     _session: Session
+    _known: Known
 
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
                  partitioner: Optional[Partitioner] = None, tasks: Sequence[str] = (),
@@ -30,13 +35,17 @@ class State:
             raise ValueError("task, or tasks of shards, not both")
         if array is None:
             array = Initial(shape, dtype, initializer)
-        return making.make(self._session.objects_known(), array, name, list(tasks) or [task or "ps:0"],
+        made = making.make(self._session.objects_known(), array, name, list(tasks) or [task or "ps:0"],
                            partitioner, detached)
+        self._known.add(made, name)
+        return made
 
     def get_variable(self, name: str) -> AnyVariable:
         """The handle of a variable that was made with this name, by whomever, whole or in shards. Waits for it to
         say its shape. Raises NotServedError (there is none), TypeError (it is no variable)."""
-        return making.find(self._session.objects_known(), name)
+        found = making.find(self._session.objects_known(), name)
+        self._known.add(found, name)
+        return found
 
     def get_object(self, name: str) -> Any:
         """The handle of an object that was made with this name, by whomever: what its methods return may
@@ -49,7 +58,35 @@ class State:
             shards = making.find_shards(objects, name)
             if shards is None:
                 raise
+            self._known.add(shards, name)
             return shards
-        if found.class_name == CLASS_NAME:
-            return making.handle_of(objects, found, name)
-        return objects.handle_of(found, found.class_name)
+        if found.class_name != CLASS_NAME:
+            return objects.handle_of(found, found.class_name)
+        variable = making.handle_of(objects, found, name)
+        self._known.add(variable, name)
+        return variable
+
+    def save(self, path: Path, *, keep: Optional[int] = None, quiesce: bool = False) -> int:
+        """Writes a checkpoint below the directory `path`, which only this program needs to see: all variables
+        that it has made or found, and all objects that it has made whose class has ``save_state(self)``, which
+        returns what can be pickled. Each shard is saved between two of its calls. `quiesce`: waits until
+        nothing that was scheduled runs, and holds back what others schedule meanwhile, so that all is of one
+        moment. `keep`: the newest so many stay. Returns its number once it is on the disk. Raises ValueError
+        (one has no name), OSError, what calls raise, and with `quiesce` the pending error."""
+        with self._session.quiet() if quiesce else contextlib.nullcontext(True) as good:
+            if not good:
+                self._session.join(None)  # raises why
+            return self._known.save(path, keep)
+
+    def restore(self, path: Path) -> Optional[int]:
+        """Loads the newest whole checkpoint below `path` into what this coordinator has made or found, by name,
+        also into other numbers of shards and tasks; objects by ``load_state(self, state)``. Make them first.
+        Returns its number, None: there is none. Raises ValueError (none is whole; it has not all of them, or
+        of other shapes: then nothing was loaded). A checkpoint is code to who loads it, as any pickle is."""
+        return self._known.restore(path)
+
+    def checkpoints(self, path: Path, *, every: float = 60.0, keep: Optional[int] = 3,
+                    quiesce: bool = False) -> Checkpoints:
+        """Saves every so many seconds, on a thread of its own. What goes wrong is raised by the next schedule,
+        join or done; a lost task is told as ever, and after it nothing is saved until `restore` was called."""
+        return Checkpoints(self._known, self._session, path, every, keep, quiesce)

@@ -1,0 +1,204 @@
+"""A checkpoint on disk: ``PATH/checkpoint-7`` with a file ``data`` and, written last, ``manifest.json``, which has
+what lies where and the SHA-256 of both. It is made as ``checkpoint-7.tmp``, brought to the disk, and then renamed:
+whatever dies on the way leaves the ones before. Knows nothing of clusters.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+from typing import Any, Optional, Sequence, Union
+
+from muster.variables import arrays
+
+FORMAT = 1
+_NAME = re.compile(r"checkpoint-(\d+)(\.tmp)?$")
+Path = Union[str, "os.PathLike[str]"]
+Saved = tuple[str, Any]
+"""The name of a slot, or "" of the variable itself, and its array."""
+
+
+class Torn(Exception):
+    """It is not whole; why."""
+
+
+def numbers(path: Path, unfinished: bool = False) -> list[int]:
+    """Of those that are there, whole or not; or of those that were not finished. Oldest first."""
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return []
+    found = [m for m in map(_NAME.match, names) if m]
+    return sorted(int(m[1]) for m in found if bool(m[2]) == unfinished)
+
+
+class Writer:
+    """Of the next checkpoint, until `finish`; `abandon` leaves nothing. One thread, and one program at a time
+    for a path. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = pathlib.Path(path)
+        self._path.mkdir(parents=True, exist_ok=True)
+        self.number = max(numbers(path) + numbers(path, unfinished=True), default=0) + 1
+        self._folder = self._path / f"checkpoint-{self.number}.tmp"
+        self._folder.mkdir()
+        self._data = (self._folder / "data").open("wb")
+        self._hash = hashlib.sha256()
+        self._at = 0
+        self._variables: dict[str, Any] = {}
+        self._objects: dict[str, Any] = {}
+
+    def variable(self, name: str, shape: Sequence[int], dtype: str) -> None:
+        self._variables[name] = {"shape": list(shape), "dtype": dtype, "parts": []}
+
+    def rows(self, name: str, begin: int, saved: Sequence[Saved], version: int) -> None:
+        """A part of a variable, from row `begin` on, with what of its slots belongs to it."""
+        kept = []
+        for slot, array in saved:
+            place = self._put(memoryview(arrays.numpy().ascontiguousarray(array).reshape(-1).view("uint8"))
+                              if array.size else b"")
+            kept.append({"slot": slot, "shape": list(array.shape), "dtype": array.dtype.name, **place})
+        self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
+
+    def object(self, name: str, state: bytes) -> None:
+        self._objects[name] = self._put(state)
+
+    def _put(self, data: Any) -> dict[str, int]:
+        self._data.write(data)
+        self._hash.update(data)
+        size = len(data)
+        self._at += size
+        return {"offset": self._at - size, "bytes": size}
+
+    def finish(self) -> int:
+        """Its number, once it is there for good."""
+        self._data.flush()
+        os.fsync(self._data.fileno())
+        self._data.close()
+        manifest = {"format": FORMAT, "bytes": self._at, "sha256": self._hash.hexdigest(),
+                    "variables": self._variables, "objects": self._objects}
+        manifest["manifest_sha256"] = _hash_of(manifest)
+        with (self._folder / "manifest.json").open("w") as out:
+            out.write(json.dumps(manifest, sort_keys=True))
+            out.flush()
+            os.fsync(out.fileno())
+        _sync(self._folder)
+        os.rename(self._folder, self._path / f"checkpoint-{self.number}")
+        _sync(self._path)
+        return self.number
+
+    def abandon(self) -> None:
+        self._data.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def tidy(path: Path, newest: int, keep: Optional[int]) -> None:
+    """Removes what was never finished before `newest`, and all whole ones but `keep`."""
+    whole = numbers(path)
+    old = [] if keep is None else whole[:max(0, len(whole) - keep)]
+    for number in old:
+        folder = pathlib.Path(path) / f"checkpoint-{number}"
+        os.rename(folder, f"{folder}.tmp")  # a half of it is never taken for a whole one
+    for number in numbers(path, unfinished=True):
+        if number < newest:
+            shutil.rmtree(pathlib.Path(path) / f"checkpoint-{number}.tmp", ignore_errors=True)
+
+
+class Reader:
+    """Of one that is whole: all of it is read once to know. Raises Torn, OSError."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        folder = pathlib.Path(path) / f"checkpoint-{number}"
+        self.number = number
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text())
+            said = manifest.pop("manifest_sha256")
+        except FileNotFoundError:
+            raise Torn(f"{folder} has no manifest.json") from None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise Torn(f"{folder}/manifest.json is cut off") from None
+        if said != _hash_of(manifest):
+            raise Torn(f"{folder}/manifest.json is not as it was written")
+        if manifest["format"] != FORMAT:
+            raise Torn(f"{folder} is of format {manifest['format']}, this is {FORMAT}")
+        self.variables: dict[str, Any] = manifest["variables"]
+        self.objects: dict[str, Any] = manifest["objects"]
+        try:
+            self._data = (folder / "data").open("rb")
+        except FileNotFoundError:
+            raise Torn(f"{folder} has no data") from None
+        digest, size = hashlib.sha256(), 0
+        while piece := self._data.read(1 << 20):
+            digest.update(piece)
+            size += len(piece)
+        if (size, digest.hexdigest()) != (manifest["bytes"], manifest["sha256"]):
+            self.close()
+            raise Torn(f"{folder}/data is not as it was written: {size} bytes of {manifest['bytes']}")
+
+    def rows(self, name: str, begin: int, end: int) -> tuple[list[Saved], int]:
+        """Rows of a variable with their slots, and its version, however it was divided when it was saved."""
+        v = self.variables[name]
+        np = arrays.numpy()
+        shape = (end - begin, *v["shape"][1:]) if v["shape"] else ()
+        found: dict[str, Any] = {"": np.zeros(shape, v["dtype"])}
+        version = 0
+        for part in v["parts"]:
+            size = part["arrays"][0]["shape"][0] if v["shape"] else 1
+            low, high = max(begin, part["begin"]), min(end, part["begin"] + size)
+            if v["shape"] and low >= high:
+                continue
+            version = max(version, part["version"])
+            for kept in part["arrays"]:
+                if kept["shape"] != part["arrays"][0]["shape"]:
+                    found.setdefault(kept["slot"], self._array(kept, None, None))
+                    continue
+                slot = found.setdefault(kept["slot"], np.zeros(shape, kept["dtype"]))
+                if v["shape"]:
+                    slot[low - begin:high - begin] = self._array(kept, low - part["begin"], high - part["begin"])
+                else:
+                    slot[...] = self._array(kept, None, None)
+        return list(found.items()), version
+
+    def _array(self, kept: dict[str, Any], low: Optional[int], high: Optional[int]) -> Any:
+        np = arrays.numpy()
+        dtype, shape = np.dtype(kept["dtype"]), list(kept["shape"])
+        at, size = kept["offset"], kept["bytes"]
+        if low is not None and high is not None:
+            row = size // max(1, shape[0])
+            at, size, shape[0] = at + low * row, (high - low) * row, high - low
+        self._data.seek(at)
+        return np.frombuffer(self._data.read(size), dtype).reshape(shape)
+
+    def object(self, name: str) -> bytes:
+        place = self.objects[name]
+        self._data.seek(place["offset"])
+        return self._data.read(place["bytes"])
+
+    def close(self) -> None:
+        self._data.close()
+
+
+def newest(path: Path) -> tuple[Optional[Reader], list[str]]:
+    """The newest that is whole, if there is one; and what is wrong with newer ones."""
+    wrong: list[str] = []
+    for number in reversed(numbers(path)):
+        try:
+            return Reader(path, number), wrong
+        except Torn as error:
+            wrong.append(str(error))
+    return None, wrong
+
+
+def _hash_of(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _sync(folder: pathlib.Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,221 @@
+"""What of a coordinator is saved, and how: its variables, and its objects that have save_state."""
+from __future__ import annotations
+
+import collections
+import logging
+import os
+import pickle
+import threading
+from typing import Any, Iterator, Optional, Union
+
+from muster.errors import ClosureError, UnavailableError
+from muster.objects.handle import RemoteObject
+from muster.variables import checkpoint
+from muster.variables.checkpoint import Path, Reader, Saved, Writer
+from muster.variables.handle import PIECE, WHOLE_MAX, RemoteVariable
+from muster.variables.sharded import ShardedVariable
+
+log = logging.getLogger("muster")
+
+WITH_SLOTS = 4
+"""A variable with its slots has so many times its bytes at most."""
+AHEAD_BYTES = 32 << 20
+"""Of what is asked for while something else is written."""
+Handle = Union[RemoteVariable, ShardedVariable, RemoteObject]
+
+
+class Known:
+    """Any thread. One that saves or loads at a time."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()  # of who saves or loads
+        self._lock = threading.Lock()  # protects all below
+        self._named: dict[str, Handle] = {}
+        self._unnamed: dict[int, str] = {}
+        self._restarted = False
+        """Something is lost, or was made again: what is there now may not take the place of what was saved."""
+        self._continued: set[str] = set()
+        """Paths from which it was restored, or to which it was saved."""
+
+    def add(self, handle: Handle, name: str) -> None:
+        with self._lock:
+            if not name:
+                self._unnamed[_ids(handle)[0]] = repr(handle)
+                return
+            before = self._named.get(name)
+            self._restarted |= before is not None and _ids(before) != _ids(handle)
+            self._named[name] = handle
+
+    def forget(self, id: int) -> None:
+        """It was deleted."""
+        with self._lock:
+            self._unnamed.pop(id, None)
+            for name in [n for n, h in self._named.items() if id in _ids(h)]:
+                del self._named[name]
+
+    def _listed(self) -> dict[str, Handle]:
+        with self._lock:
+            if self._unnamed:
+                raise ValueError(f"{next(iter(self._unnamed.values()))} has no name, by which it would be saved "
+                                 "and found again: make it with name=, or delete it before")
+            return dict(self._named)
+
+    def save(self, path: Path, keep: Optional[int] = None) -> int:
+        with self._turn:
+            self._continued.add(os.path.abspath(path))
+            return self._save(path, keep)
+
+    def save_unless_restarted(self, path: Path, keep: Optional[int]) -> Optional[int]:
+        """None: it would put what was just made in the place of what is to be restored."""
+        with self._turn:
+            try:
+                if self._restarted or (checkpoint.numbers(path) and
+                                       os.path.abspath(path) not in self._continued):
+                    return None
+                self._continued.add(os.path.abspath(path))
+                return self._save(path, keep)
+            except UnavailableError:
+                self._restarted = True
+                raise
+
+    def _save(self, path: Path, keep: Optional[int]) -> int:
+        handles = self._listed()
+        if keep is not None and keep < 1:
+            raise ValueError(f"keep: {keep}, must be at least 1")
+        out = Writer(path)
+        try:
+            shards = []
+            for name, handle in handles.items():
+                if isinstance(handle, RemoteObject) and not isinstance(handle, RemoteVariable):
+                    out.object(name, pickle.dumps(handle.save_state().fetch()))
+                    continue
+                out.variable(name, handle.shape, str(handle.dtype.name))
+                shards += [(name, shard, low) for shard, low in _shards(handle)]
+            _save_shards(out, shards)
+            number = out.finish()
+        except BaseException:
+            out.abandon()
+            raise
+        checkpoint.tidy(path, number, keep)
+        return number
+
+    def restore(self, path: Path) -> Optional[int]:
+        with self._turn:
+            reader, wrong = checkpoint.newest(path)
+            for why in wrong:
+                log.warning("a checkpoint is passed over: %s", why)
+            if reader is None:
+                if wrong:
+                    raise ValueError(f"no checkpoint in {path} is whole: {wrong[0]}")
+                self._may_go_on(path)
+                return None
+            try:
+                self._load(reader)
+            finally:
+                reader.close()
+            self._may_go_on(path)
+            return reader.number
+
+    def _may_go_on(self, path: Path) -> None:
+        self._restarted = False
+        self._continued.add(os.path.abspath(path))
+
+    def _load(self, reader: Reader) -> None:
+        handles = self._listed()
+        for name, handle in handles.items():
+            _check(reader, name, handle)
+        pending: list[Any] = []
+        for name, handle in handles.items():
+            if isinstance(handle, RemoteObject) and not isinstance(handle, RemoteVariable):
+                pending.append(handle.load_state(pickle.loads(reader.object(name))))
+                continue
+            for shard, low in _shards(handle):
+                _load_shard(reader, name, shard, low)
+        for value in pending:
+            value.fetch()
+
+
+def _ids(handle: Handle) -> list[int]:
+    return [s._id for s in handle.shards] if isinstance(handle, ShardedVariable) else [handle._id]
+
+
+def _shards(handle: Union[RemoteVariable, ShardedVariable]) -> list[tuple[RemoteVariable, int]]:
+    """With the row where each begins."""
+    if isinstance(handle, ShardedVariable):
+        return list(zip(handle.shards, handle.bounds))
+    return [(handle, 0)]
+
+
+def _check(reader: Reader, name: str, handle: Handle) -> None:
+    if isinstance(handle, RemoteObject) and not isinstance(handle, RemoteVariable):
+        if name not in reader.objects:
+            raise ValueError(f"checkpoint {reader.number} has no object {name!r}")
+        return
+    saved = reader.variables.get(name)
+    if saved is None:
+        raise ValueError(f"checkpoint {reader.number} has no variable {name!r}")
+    if (tuple(saved["shape"]), saved["dtype"]) != (handle.shape, handle.dtype.name):
+        raise ValueError(f"the variable {name!r} has {handle.shape} {handle.dtype.name}, in checkpoint "
+                         f"{reader.number} {tuple(saved['shape'])} {saved['dtype']}")
+
+
+def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> None:
+    """Some are asked for ahead. Calls of a shard that are under way are executed before it is cut."""
+    ahead: collections.deque[tuple[str, int, Any, int]] = collections.deque()
+
+    def write_one() -> int:
+        name, low, value, size = ahead.popleft()
+        _write(out, name, low, value.fetch())
+        return size
+
+    asked = 0
+    for name, shard, low in shards:
+        size = shard._bytes * WITH_SLOTS
+        if size > WHOLE_MAX:
+            _save_large(out, name, shard, low)
+            continue
+        while ahead and asked + size > AHEAD_BYTES:
+            asked -= write_one()
+        ahead.append((name, low, shard._call("save"), size))
+        asked += size
+    while ahead:
+        write_one()
+
+
+def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None:
+    try:
+        shard._call("begin_cut").fetch()
+    except UnavailableError:
+        raise
+    except ClosureError:  # a worker of another language, which gives it whole
+        _write(out, name, low, shard._call("save").fetch())
+        return
+    for begin, end in _row_ranges(shard):
+        _write(out, name, low + begin, shard._call("cut_rows", begin, end).fetch())
+    shard._call("end_cut").fetch()
+
+
+def _row_ranges(shard: RemoteVariable) -> Iterator[tuple[int, int]]:
+    count = max(1, PIECE // 2 // max(1, shard._row_bytes))
+    for begin in range(0, shard.shape[0], count):
+        yield begin, min(shard.shape[0], begin + count)
+
+
+def _write(out: Writer, name: str, begin: int, saved: list[Any]) -> None:
+    array, *slots, version = saved
+    out.rows(name, begin, [("", array), *zip(slots[::2], slots[1::2])], int(version))
+
+
+def _load_shard(reader: Reader, name: str, shard: RemoteVariable, low: int) -> None:
+    if shard._bytes * WITH_SLOTS <= WHOLE_MAX:
+        saved, version = reader.rows(name, low, low + (shard.shape[0] if shard.shape else 1))
+        shard._call("load", *_loaded(saved), version).fetch()
+        return
+    for begin, end in _row_ranges(shard):
+        saved, version = reader.rows(name, low + begin, low + end)
+        shard._call("load_rows", begin, *_loaded(saved), version).fetch()
+
+
+def _loaded(saved: list[Saved]) -> list[Any]:
+    (_, array), *slots = saved
+    return [array, *(part for slot in slots for part in slot)]

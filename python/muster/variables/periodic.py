@@ -1,0 +1,67 @@
+"""Checkpoints that a thread makes from time to time."""
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Optional
+
+from muster.errors import UnavailableError
+from muster.variables.checkpoint import Path
+from muster.variables.known import Known
+
+if TYPE_CHECKING:
+    from muster.coordinator.session import Session
+
+log = logging.getLogger("muster")
+
+
+class Checkpoints:
+    """Of :meth:`ClusterCoordinator.checkpoints`, until `stop`, the end of a ``with`` block, or that of the
+    coordinator. `last` is the number of the newest that it has made, or None."""
+
+    def __init__(self, known: Known, session: Session, path: Path, every: float, keep: Optional[int],
+                 quiesce: bool) -> None:
+        if every <= 0:
+            raise ValueError(f"every: {every}, must be positive")
+        self.last: Optional[int] = None
+        self._known = known
+        self._session = session
+        self._path = path
+        self._every = every
+        self._keep = keep
+        self._quiesce = quiesce
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Returns when none is being made any more."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every) and not self._session.closing:
+            try:
+                self._save()
+            except UnavailableError as error:  # the session tells it by itself
+                log.warning("no checkpoint was made: %s", error)
+            except Exception as error:
+                self._session.tell(error)
+
+    def _save(self) -> None:
+        with self._session.quiet() if self._quiesce else contextlib.nullcontext(True) as good:
+            if not good:
+                return  # an error has cancelled what was scheduled, and is yet to be raised
+            made = self._known.save_unless_restarted(self._path, self._keep)
+        if made is None:
+            log.warning("no checkpoint is made until restore() was called: what was lost, or made again, would "
+                        "take the place of what was saved")
+        else:
+            self.last = made
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.stop()

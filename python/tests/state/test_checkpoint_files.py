@@ -1,0 +1,143 @@
+"""Checkpoints on disk: whatever dies while one is written, a whole one is found."""
+from __future__ import annotations
+
+import builtins
+import os
+import pathlib
+import shutil
+from typing import Any
+
+import pytest
+
+from muster.variables import checkpoint
+from muster.variables.checkpoint import Reader, Writer
+
+np = pytest.importorskip("numpy")
+
+
+def write(path: pathlib.Path, value: int, keep: Any = None) -> int:
+    out = Writer(path)
+    out.variable("w", (5, 2), "int64")
+    for begin, end in ((0, 3), (3, 5)):
+        rows = np.full((end - begin, 2), value)
+        out.rows("w", begin, [("", rows), ("m", rows / 2), ("step", np.asarray(value))], value)
+    out.variable("s", (), "float32")
+    out.rows("s", 0, [("", np.float32(value))], 1)
+    out.object("o", b"state %d" % value)
+    number = out.finish()
+    checkpoint.tidy(path, number, keep)
+    return number
+
+
+def found(path: pathlib.Path) -> Any:
+    """The value that is in all of it."""
+    reader, _ = checkpoint.newest(path)
+    if reader is None:
+        return None
+    value = int(reader.object("o").split()[1])
+    for begin, end in ((0, 5), (2, 4), (4, 5), (0, 1)):
+        saved, version = reader.rows("w", begin, end)
+        parts = dict(saved)
+        assert parts[""].shape == parts["m"].shape == (end - begin, 2)
+        assert (parts[""] == value).all() and (parts["m"] == value / 2).all()
+        assert (int(parts["step"]), version) == (value, value)
+    assert float(reader.rows("s", 0, 1)[0][0][1]) == value
+    reader.close()
+    return value
+
+
+def test_the_newest_is_found_and_so_many_are_kept(tmp_path: pathlib.Path) -> None:
+    assert found(tmp_path / "nowhere") is None
+    assert [write(tmp_path / "new", v, keep=2) for v in (10, 20, 30)] == [1, 2, 3]
+    assert found(tmp_path / "new") == 30
+    assert sorted(os.listdir(tmp_path / "new")) == ["checkpoint-2", "checkpoint-3"]
+
+
+def test_what_dies_at_any_step_leaves_a_whole_one(tmp_path: pathlib.Path) -> None:
+    """Each file that is opened or written to, each sync, each directory and each name is a step."""
+    write(tmp_path / "start", 1)
+    steps = 0
+    while True:
+        path = tmp_path / f"at-{steps}"
+        shutil.copytree(tmp_path / "start", path)
+        pid = os.fork()
+        if pid == 0:
+            die_at(steps)
+            try:
+                write(path, 2, keep=1)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        assert status in (0, 9), "it died, or it was done"
+        value = found(path)
+        assert value in ((2,) if status == 0 else (1, 2))
+        assert write(path, 3, keep=1) and found(path) == 3, "and the next goes on from there"
+        assert [n for n in os.listdir(path) if n.endswith(".tmp")] == []
+        if status == 0:
+            break
+        steps += 1
+    assert steps > 20
+
+
+def die_at(step: int) -> None:
+    left = step
+
+    def counted(f: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                os._exit(9)
+            left -= 1
+            return f(*args, **kwargs)
+
+        return call
+
+    class Unbuffered:
+        """So that each write is a step that may be the last."""
+
+        def __init__(self, file: Any) -> None:
+            self._file = file
+            self.write = counted(lambda data: (file.write(data), file.flush())[0])
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._file, name)
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *error: Any) -> None:
+            self._file.close()
+
+    opened = pathlib.Path.open
+    pathlib.Path.open = lambda self, *a: Unbuffered(opened(self, *a))  # type: ignore[assignment,method-assign]
+    for name in ("fsync", "rename", "mkdir", "unlink", "rmdir", "open"):
+        setattr(os, name, counted(getattr(os, name)))
+    assert builtins.open
+
+
+@pytest.mark.parametrize("harm", [
+    lambda folder: (folder / "manifest.json").unlink(),
+    lambda folder: (folder / "data").unlink(),
+    lambda folder: os.truncate(folder / "data", 17),
+    lambda folder: os.truncate(folder / "manifest.json", 100),
+    lambda folder: (folder / "manifest.json").write_text("[]"),
+    lambda folder: (folder / "data").write_bytes(b"x" + (folder / "data").read_bytes()[1:]),
+    lambda folder: (folder / "manifest.json").write_text(
+        (folder / "manifest.json").read_text().replace('"begin": 3', '"begin": 2'))])
+def test_a_torn_one_is_passed_over(tmp_path: pathlib.Path, harm: Any) -> None:
+    write(tmp_path, 1)
+    write(tmp_path, 2)
+    harm(tmp_path / "checkpoint-2")
+    reader, wrong = checkpoint.newest(tmp_path)
+    assert reader and reader.number == 1 and "checkpoint-2" in wrong[0]
+    assert found(tmp_path) == 1
+    with pytest.raises(checkpoint.Torn):
+        Reader(tmp_path, 2)
+
+
+def test_what_is_given_up_leaves_nothing(tmp_path: pathlib.Path) -> None:
+    out = Writer(tmp_path)
+    out.object("o", b"state")
+    out.abandon()
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,256 @@
+"""Checkpoints of what is on tasks: real servers, real workers."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import threading
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+from muster.variables import checkpoint
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def with_two(make_cluster: Callable[..., Cluster]) -> Cluster:
+    cluster = make_cluster()
+    for i in (0, 1):
+        cluster.add("--job", "ps", "--index", str(i), "--processes", "1")
+    cluster.add("--index", "0", "--processes", "1")
+    return cluster
+
+
+class Steps:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, n: int = 1) -> int:
+        self.count += n
+        return self.count
+
+    def save_state(self) -> Any:
+        return {"count": self.count}
+
+    def load_state(self, state: Any) -> None:
+        self.count = state["count"]
+
+
+def model(c: muster.ClusterCoordinator, shards: int) -> tuple[Any, Any, Any]:
+    parts = c.variable(np.zeros((7, 2), "float32"), name="parts", tasks=["ps:0", "ps:1"],
+                       partitioner=muster.FixedShardsPartitioner(shards))
+    return c.variable(np.zeros(3), name="whole", task="ps:1"), parts, c.create(Steps, task="ps:0", name="steps")
+
+
+def killed(c: muster.ClusterCoordinator, task: str) -> None:
+    os.kill(c.options(task=task).submit(os.getpid).fetch(20), signal.SIGKILL)
+
+
+def test_what_is_saved_is_restored_also_into_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    whole, parts, steps = model(c, 2)
+    assert c.restore(tmp_path / "none") is None
+    g = np.arange(14, dtype="float32").reshape(7, 2)
+    parts.adam(g, 0.1)
+    whole.assign([1, 2, 3])
+    steps.add(5)
+    assert c.save(tmp_path) == 1
+    parts.adam(g, 0.1)
+    going_on = parts.read().fetch(20)
+    for again in (whole, steps):
+        again.assign(0) if again is whole else again.add(7)
+    assert c.save(tmp_path, keep=2) == 2 and c.save(tmp_path, keep=2) == 3
+    assert checkpoint.numbers(tmp_path) == [2, 3]
+    c.close()
+    for shards in (1, 3):
+        other = with_two.coordinator()
+        made = model(other, shards)
+        assert other.restore(tmp_path) == 3
+        np.testing.assert_array_equal(made[1].read().fetch(20), going_on)
+        assert made[0].read().fetch(20).tolist() == [0, 0, 0] and made[2].add(0).fetch(20) == 12
+        other.close()
+    for number in (2, 3):
+        (tmp_path / f"checkpoint-{number}" / "data").unlink()
+    fresh = with_two.coordinator()
+    model(fresh, 2)
+    with pytest.raises(ValueError, match="no checkpoint in .* is whole: .*checkpoint-3 has no data"):
+        fresh.restore(tmp_path)
+
+
+def test_slots_go_on_in_other_shards(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    _, parts, _ = model(c, 2)
+    g = np.arange(14, dtype="float32").reshape(7, 2)
+    parts.adam(g, 0.1)
+    parts.sgd(g, 0.1, momentum=0.5)
+    c.save(tmp_path)
+    parts.adam(g, 0.1)
+    parts.sgd(g, 0.1, momentum=0.5)
+    expected = parts.read().fetch(20)
+    c.close()
+    other = with_two.coordinator()
+    _, made, _ = model(other, 3)
+    other.restore(tmp_path)
+    made.adam(g, 0.1)
+    made.sgd(g, 0.1, momentum=0.5)
+    np.testing.assert_array_equal(made.read().fetch(20), expected)
+
+
+def test_large_shards_are_cut_whole_while_they_are_updated(with_two: Cluster, tmp_path: pathlib.Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.variables.known.WHOLE_MAX", 4096)
+    monkeypatch.setattr("muster.variables.known.PIECE", 2000)
+    c, other = with_two.coordinator(), with_two.coordinator()
+    v = c.variable(np.zeros((1000, 4)), name="v")
+    v.sgd(np.zeros((1000, 4)), 0.1, momentum=0.5)
+    theirs = other.get_variable("v")
+    stop = threading.Event()
+
+    def update() -> None:
+        while not stop.is_set():
+            theirs.assign_add(1).fetch(20)
+
+    thread = threading.Thread(target=update)
+    thread.start()
+    try:
+        for _ in range(5):
+            number = c.save(tmp_path)
+            reader = checkpoint.Reader(tmp_path, number)
+            saved, version = reader.rows("v", 0, 1000)
+            array = dict(saved)[""]
+            assert (array == array[0, 0]).all(), "of one moment"
+            assert len(reader.variables["v"]["parts"]) > 10
+    finally:
+        stop.set()
+        thread.join()
+    v.assign(0)
+    c.restore(tmp_path)
+    assert (v.read().fetch(20) == array[0, 0]).all()
+    assert int(v._call("info").fetch()[2]) == version
+
+
+def test_quiesce_is_one_moment_for_all(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    vs = [c.variable(np.zeros(1), name=f"v{i}", task=f"ps:{i}") for i in (0, 1)]
+
+    def both(given: Any) -> None:
+        for v in given:
+            v.assign_add(1).fetch(20)
+
+    stop = threading.Event()
+
+    def schedule() -> None:
+        while not stop.is_set():
+            c.fetch([c.schedule(both, (vs,)) for _ in range(5)])
+
+    thread = threading.Thread(target=schedule)
+    thread.start()
+    try:
+        for _ in range(3):
+            reader = checkpoint.Reader(tmp_path, c.save(tmp_path, quiesce=True))
+            a, b = (float(reader.rows(f"v{i}", 0, 1)[0][0][1][0]) for i in (0, 1))
+            assert a == b
+            before = a
+            until(lambda: float(vs[0].read().fetch(20)[0]) > before, "others go on")
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_what_does_not_fit_is_said_before_anything_is_loaded(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    c.variable(np.ones(3), name="a")
+    c.save(tmp_path)
+    c.close()
+    other = with_two.coordinator()
+    a = other.variable(np.zeros(3), name="a")
+    other.variable(np.zeros(3), name="b").delete()
+    other.restore(tmp_path)
+    a.assign(0)
+    other.variable(np.zeros(3), name="c")
+    with pytest.raises(ValueError, match="checkpoint 1 has no variable 'c'"):
+        other.restore(tmp_path)
+    assert not a.read().fetch(20).any()
+    third = with_two.coordinator()
+    third.variable(np.zeros(4), name="a2")
+    third.create(Steps, task="ps:0")
+    with pytest.raises(ValueError, match="Steps on ps:0> has no name"):
+        third.save(tmp_path)
+    fourth = with_two.coordinator()
+    other.close()
+    until(lambda: not _is_there(fourth, "a"), "it goes with its session")
+    fourth.variable(np.zeros(4), name="a")
+    with pytest.raises(ValueError, match=r"'a' has \(4,\) float64, in checkpoint 1 \(3,\) float64"):
+        fourth.restore(tmp_path)
+
+
+def _is_there(c: muster.ClusterCoordinator, name: str) -> bool:
+    try:
+        c.get_variable(name)
+        return True
+    except muster.NotServedError:
+        return False
+
+
+WAITS = "no checkpoint is made until restore"
+
+
+def test_a_lost_task_is_made_again_from_the_newest(with_two: Cluster, tmp_path: pathlib.Path,
+                                                   caplog: pytest.LogCaptureFixture) -> None:
+    c = with_two.coordinator()
+    whole, parts, steps = model(c, 2)
+    with c.checkpoints(tmp_path, every=0.02, keep=2) as made:
+        whole.assign([1, 2, 3])
+        parts.assign_add(1)
+        steps.add(3).fetch(20)
+        last = made.last or 0
+        until(lambda: (made.last or 0) > last + 1, "one was begun after it")
+        killed(c, "ps:1")
+        with pytest.raises(muster.UnavailableError):
+            while True:
+                whole.read().fetch(20)
+        with pytest.raises(muster.UnavailableError):
+            until(lambda: c.join(20))
+        for one in (whole, parts, steps):
+            one.delete()
+        whole, parts, steps = model(c, 3)
+        whole.read().fetch(20)
+        kept = checkpoint.numbers(tmp_path)
+        caplog.clear()
+        until(lambda: WAITS in caplog.text, "its time comes")
+        assert checkpoint.numbers(tmp_path) == kept, "nothing takes the place of what is to be restored"
+        assert c.restore(tmp_path) == kept[-1]
+        assert (whole.read().fetch(20).tolist(), steps.add(0).fetch(20)) == ([1, 2, 3], 3)
+        assert (parts.read().fetch(20) == 1).all()
+        until(lambda: (made.last or 0) > kept[-1], "it goes on")
+
+
+def test_a_coordinator_that_comes_back_goes_on(with_two: Cluster, tmp_path: pathlib.Path,
+                                               caplog: pytest.LogCaptureFixture) -> None:
+    c = with_two.coordinator()
+    whole, _, _ = model(c, 2)
+    whole.assign(4).fetch(20)
+    c.save(tmp_path)
+    c.close()
+    again = with_two.coordinator()
+    whole, _, steps = model(again, 2)
+    with again.checkpoints(tmp_path, every=0.02):
+        until(lambda: WAITS in caplog.text, "its time comes")
+        assert checkpoint.numbers(tmp_path) == [1], "not before it was restored"
+        assert again.restore(tmp_path) == 1
+        until(lambda: len(checkpoint.numbers(tmp_path)) > 1, "it goes on")
+    assert whole.read().fetch(20).tolist() == [4, 4, 4]
+
+
+def test_an_error_in_the_background_is_raised_by_the_next(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    c.variable(np.zeros(1), name="v")
+    (tmp_path / "file").write_text("no directory")
+    with c.checkpoints(tmp_path / "file", every=0.01):
+        with pytest.raises(OSError, match="file"):
+            until(lambda: c.join(20))
+    assert c.schedule(pow, (2, 2)).fetch(20) == 4
