@@ -90,6 +90,12 @@ class Slow:
         return self.most
 
 
+class Starts:
+    def one(self, address: str) -> int:
+        with muster.ClusterCoordinator(address) as c:
+            return int(c.options(task="worker:0").submit(pow, 2, 2).fetch(20))
+
+
 @pytest.fixture
 def with_ps(make_cluster: Callable[..., Cluster]) -> Cluster:
     cluster = make_cluster()
@@ -184,6 +190,18 @@ def test_concurrency_lets_calls_run_beside_each_other(with_ps: Cluster) -> None:
     one, four = (c.create(Slow, task="ps:0", concurrency=n) for n in (1, 4))
     assert max(v.fetch(20) for v in [one.rest(0.02) for _ in range(8)]) == 1
     assert 1 < max(v.fetch(20) for v in [four.rest(0.05) for _ in range(16)]) <= 4
+
+
+def test_who_waits_for_a_call_keeps_its_slot_until_it_takes_long(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    slow = c.create(Slow, task="ps:0", concurrency=64)
+
+    def work() -> int:
+        return max(slow.rest(0.04).fetch(20) for _ in range(5))
+
+    assert max(c.fetch([c.schedule(work) for _ in range(8)], 60)) == 1, "a slot, a function, a call"
+    address, starts = with_ps.server.grpc, c.create(Starts, task="ps:0")
+    assert c.schedule(lambda: starts.one(address).fetch(20)).fetch(20) == 4, "that runs in its slot"
 
 
 def test_an_answer_does_not_wait_for_the_long_call_behind_it(with_ps: Cluster) -> None:

@@ -23,6 +23,10 @@ BYTES_MAX = 64 << 20
 """Of calls that are not answered. More: who calls waits."""
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
+SLOT_KEPT = 1.0
+"""Seconds that a function waits for a call with its slot. Objects have threads of their own, so slots are for
+nothing then, and functions that others begin beside train on weights that are older by all of these. After
+it the object may be waiting for a function that needs the slot."""
 TAKEN_MAX = 256
 TAKEN_BYTES_MAX = 64 << 10
 """Answers that the server may keep for no reason, and bytes of them."""
@@ -231,8 +235,10 @@ class Calls:
         if answered.is_set():
             return
         self._begin_wait(call)
+        if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):
+            return
         with waiting():
-            if not answered.wait(timeout):
+            if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
                 raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
 
     def _begin_wait(self, call: Call) -> None:
