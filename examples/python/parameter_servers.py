@@ -1,0 +1,123 @@
+"""Trains a classifier of the handwritten digits that scikit-learn brings, asynchronously: parameter servers
+hold the weights, workers read them, compute gradients of small batches and send these back, none waits for
+another.
+
+    parameter_servers.py CHECKPOINTS
+
+goes on from the newest checkpoint in that directory, and does so by itself when a parameter server is lost.
+Workers may come and go. MUSTER_SERVER names a server with tasks ps:0 and ps:1 and some workers, else all of it
+is started on this machine.
+"""
+import contextlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+import muster
+
+STEPS = 1000
+PER_CLOSURE = 20
+BATCH = 64
+RATE = 0.2
+PS = ["ps:0", "ps:1"]
+
+
+def data():
+    """Of each worker: images as brightnesses of 0 to 1, and their digits; the last 397 are to test with."""
+    from sklearn.datasets import load_digits
+
+    images, digits = load_digits(return_X_y=True)
+    return (images / 16).astype("float32"), digits
+
+
+def make(c):
+    """The weights of two layers: in two shards each, one on each parameter server. And how many steps were made."""
+    dice = np.random.default_rng(0)
+    halves = muster.FixedShardsPartitioner(2)
+
+    def variable(name, array):
+        return c.variable(array.astype("float32"), name=name, partitioner=halves, tasks=PS)
+
+    model = {"w1": variable("w1", dice.normal(size=(64, 32)) / 8), "b1": variable("b1", np.zeros(32)),
+             "w2": variable("w2", dice.normal(size=(32, 10)) / 6), "b2": variable("b2", np.zeros(10))}
+    return model, c.variable(np.zeros((), "int64"), name="steps", task="ps:0")
+
+
+def read(model):
+    values = {name: v.read() for name, v in model.items()}  # all at once
+    return {name: value.fetch() for name, value in values.items()}
+
+
+def forward(w, images):
+    hidden = np.maximum(images @ w["w1"] + w["b1"], 0)
+    scores = hidden @ w["w2"] + w["b2"]
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return hidden, chances / chances.sum(axis=1, keepdims=True)
+
+
+def train(held, model, steps, seed):
+    """Some steps, on a worker. They are at least once: after a loss of the worker some are made again."""
+    images, digits = held
+    dice = np.random.default_rng(seed)
+    for _ in range(PER_CLOSURE):
+        chosen = dice.integers(0, 1400, BATCH)
+        w = read(model)
+        hidden, error = forward(w, images[chosen])
+        error[np.arange(BATCH), digits[chosen]] -= 1
+        back = error @ w["w2"].T * (hidden > 0)
+        gradients = {"w1": images[chosen].T @ back, "b1": back.sum(axis=0), "w2": hidden.T @ error,
+                     "b2": error.sum(axis=0)}
+        for name, gradient in gradients.items():
+            model[name].sgd(gradient / BATCH, RATE)
+        steps.assign_add(1).fetch()
+
+
+def accuracy(model, images, digits):
+    _, chances = forward(read(model), images[1400:])
+    return float((chances.argmax(axis=1) == digits[1400:]).mean())
+
+
+def run(c, checkpoints):
+    model, steps = make(c)
+    number = c.restore(checkpoints)
+    print(f"from checkpoint {number}" if number else "from the beginning", flush=True)
+    held, own = c.create_per_worker_value(data), data()
+    seed = 0
+    with c.checkpoints(checkpoints, every=0.5, keep=2):
+        while (done := int(steps.read().fetch())) < STEPS:
+            for _ in range(9):
+                c.schedule(train, (held, model, steps, (done, seed)))
+                seed += 1
+            c.join()
+            print(f"step {int(steps.read().fetch())}: accuracy {accuracy(model, *own):.3f}", flush=True)
+    c.save(checkpoints)
+
+
+@contextlib.contextmanager
+def here():
+    """A server, three workers and two parameter servers."""
+    with muster.LocalCluster(workers=3) as cluster:
+        ps = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--job", "ps", "--index", "0",
+                               "--processes", "2", "--server", cluster.address])
+        try:
+            yield cluster.address
+        finally:
+            ps.terminate()
+            ps.wait()
+
+
+def main():
+    with contextlib.ExitStack() as stack:
+        server = os.environ.get("MUSTER_SERVER") or stack.enter_context(here())
+        while True:
+            try:
+                with muster.ClusterCoordinator(server, name="digits") as c:
+                    return run(c, sys.argv[1])
+            except muster.UnavailableError as lost:
+                print(f"once more: {lost}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
