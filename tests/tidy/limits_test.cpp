@@ -1,4 +1,4 @@
-// docs/limits.md names a test for each limit, and there is one of that name.
+// docs/limits.md names a test for each limit, and there is one of that name, in C++ or, as file.test, in Python.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,6 +27,16 @@ std::set<std::string> declared_tests() {
       std::smatch m;
       if (line.starts_with("TEST") && std::regex_search(line, m, declared))
         tests.insert(m[1].str() + "." + m[2].str());
+    });
+  }
+  std::regex const in_python("^def (test_\\w+)\\(");
+  for (auto const& entry :
+       fs::recursive_directory_iterator(fs::path(MUSTER_SOURCE_DIR) / "python/tests")) {
+    if (entry.path().extension() != ".py") continue;
+    each_line(entry.path(), [&](std::string const& line) {
+      std::smatch m;
+      if (std::regex_search(line, m, in_python))
+        tests.insert(entry.path().stem().string() + "." + m[1].str());
     });
   }
   return tests;
