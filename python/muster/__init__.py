@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muster.agent.agent import Agent, TaskState
+    from muster.agent.errors import AgentError, BarrierError, CoordinationError
     from muster.coordinator.cluster_coordinator import ClusterCoordinator
     from muster.coordinator.log_lines import LogLine, Logs
     from muster.coordinator.options import ClosureOptions, CoordinatorOptions
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from muster.worker.worker import Worker
 
 _HOMES = {
+    "muster.agent.agent": "Agent TaskState",
+    "muster.agent.errors": "AgentError BarrierError CoordinationError",
     "muster.coordinator.cluster_coordinator": "ClusterCoordinator",
     "muster.coordinator.log_lines": "LogLine Logs",
     "muster.coordinator.options": "ClosureOptions CoordinatorOptions",
@@ -64,12 +68,15 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [  # written out: type checkers read it
-    "AbortedError", "Cancelled", "CancelledError", "Client", "ClosureError", "ClosureOptions",
-    "ClusterCoordinator", "Context", "CoordinationClient", "CoordinatorOptions", "DependencyLost",
-    "Executor", "FailureKind", "FixedShardsPartitioner", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
-    "MaxSizePartitioner", "MinSizePartitioner", "MusterError", "NoServer", "NotServedError", "PerWorkerDataset", "PerWorkerIterator",
-    "PerWorkerValues", "Program", "ProgramFailedError", "RemoteObject", "RemoteValue",
-    "RemoteValueStatus", "RemoteVariable", "ServerError", "ShardedVariable", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker", "WorkerOptions",
+    "AbortedError", "Agent", "AgentError", "BarrierError", "Cancelled", "CancelledError", "Client",
+    "ClosureError", "ClosureOptions", "ClusterCoordinator", "Context", "CoordinationClient",
+    "CoordinationError", "CoordinatorOptions", "DependencyLost", "Executor", "FailureKind",
+    "FixedShardsPartitioner", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
+    "MaxSizePartitioner", "MinSizePartitioner", "MusterError", "NoServer", "NotServedError",
+    "PerWorkerDataset", "PerWorkerIterator", "PerWorkerValues", "Program", "ProgramFailedError",
+    "RemoteObject", "RemoteValue", "RemoteValueStatus", "RemoteVariable", "ServerError",
+    "ShardedVariable", "TaskState", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker",
+    "WorkerOptions",
     "as_completed", "context", "function", "get_program", "handle_parameter_server_failure", "launch", "programs",
 ]
 __version__ = "0.1.0"

@@ -26,13 +26,14 @@ def test_the_packaged_descriptors_are_those_of_the_protocol(tmp_path: pathlib.Pa
     protoc = shutil.which("protoc")
     assert protoc, "protoc is needed to compare"
     out = tmp_path / "descriptors.bin"
-    words = ["--include_imports", f"--descriptor_set_out={out}", "muster/v1/worker.proto",
-             "muster/v1/coordinator.proto", "muster/v1/blobs.proto"]
-    subprocess.run([protoc, f"-I{PROTO}", *words], check=True)
+    files = ["muster/v1/worker.proto", "muster/v1/coordinator.proto", "muster/v1/blobs.proto",
+             "xla/coordination/coordination_service.proto", "tensorflow/coordination_service.proto",
+             "tensorflow/distributed_runtime_payloads.proto"]
+    subprocess.run([protoc, f"-I{PROTO}", "--include_imports", f"--descriptor_set_out={out}", *files],
+                   check=True)
     assert parsed(out.read_bytes()) == parsed(messages.DESCRIPTORS.read_bytes()), (
         "make them again: protoc -Iproto --include_imports "
-        "--descriptor_set_out=python/muster/_wire/descriptors.bin muster/v1/worker.proto "
-        "muster/v1/coordinator.proto muster/v1/blobs.proto")
+        "--descriptor_set_out=python/muster/_wire/descriptors.bin " + " ".join(files))
 
 
 def test_one_wheel_holds_everything(tmp_path: pathlib.Path) -> None:

@@ -40,6 +40,12 @@ def main() -> int:
     with muster.Executor("127.0.0.1:8476", name="typed") as executor:
         number += executor.submit(square, 3).result()
         total: int = sum(executor.map(square, range(3)))
+    with muster.Agent("127.0.0.1:8476", task="worker:0", heartbeat_timeout=5) as agent:
+        agent.set("address/0", "10.0.0.1:99")
+        use: int = agent.barrier("ready", timeout=60, tasks=["worker:0", ("ps", 1), 3])
+        found: dict[str, bytes] = agent.list("address")
+        states: list[str] = [s.state for s in agent.get_task_states()]
+        print(use, found, states, agent.error and agent.error.task)
     p: muster.Program = muster.launch(["train"], tasks={"worker": 8}, resources={"gpu": 1}, grace=5)
     first: str = next(p.logs(0, follow=True)) + p.logs(0)[0] + p.wait(timeout=5).state
     try:
@@ -85,6 +91,7 @@ def test_a_program_of_a_user_is_clean(tmp_path: pathlib.Path) -> None:
     ("c.options(num_cpus=1)", 'Unexpected keyword argument "num_cpus"'),
     ("c.options(retries='2')", 'Argument "retries"'),
     ("muster.ClusterCoordinator(wieght=2)", 'Unexpected keyword argument "wieght"'),
+    ("muster.Agent(task=3, timeout=1)", 'Unexpected keyword argument "timeout"'),
     ("muster.launch(['x'], task=3)", 'Unexpected keyword argument "task"'),
     ("muster.Executor('h:1').submit(len, 1)", 'Argument 2 to "submit"'),
 ])

@@ -25,12 +25,17 @@ def _pool() -> Any:
 _messages = _pool()
 
 
-def _class(name: str) -> Any:
-    described = _messages.FindMessageTypeByName("muster.v1." + name)
+def named(name: str) -> Any:
+    """The class of a message, by its full name."""
+    described = _messages.FindMessageTypeByName(name)
     try:
         return message_factory.GetMessageClass(described)
     except AttributeError:  # before protobuf 4.22, such as Debian 12's
         return message_factory.MessageFactory(_messages).GetPrototype(described)
+
+
+def _class(name: str) -> Any:
+    return named("muster.v1." + name)
 
 
 Failure = _class("Failure")

@@ -1,0 +1,73 @@
+"""What is said to the coordination service: messages of XLA's dialect, in which a task is a number
+counted through the cluster, and of TensorFlow's the few that know what XLA's has no word for."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional, Tuple
+
+from muster._wire.messages import named
+
+XLA = "xla.coordination."
+TENSORFLOW = "tensorflow."
+_CALLS = {XLA: ("RegisterTask Heartbeat ShutdownTask WatchTasks InsertKeyValue GetKeyValue TryGetKeyValue "
+                "IncrementKeyValue GetKeyValueDir DeleteKeyValue Barrier CancelBarrier GetAliveTasks "
+                "PollForError ReportErrorToService"),
+          TENSORFLOW: "WaitForAllTasks ResetTask GetTaskState"}
+
+CONNECTED = 3
+STATES = {2: "DISCONNECTED", CONNECTED: "CONNECTED", 4: "ERROR"}
+
+
+class Method(NamedTuple):
+    path: str
+    request: Any
+    response: Any
+
+
+METHODS = {name: Method(f"/{package}CoordinationService/{name}", named(f"{package}{name}Request"),
+                        named(f"{package}{name}Response"))
+           for package, names in _CALLS.items() for name in names.split()}
+
+_Payloads = named("tensorflow.distributed_runtime.GrpcPayloadContainer")
+_Error = named(XLA + "CoordinationServiceError")
+_BarrierError = named(XLA + "BarrierError")
+# The keys have this prefix in both dialects.
+_KEY = "type.googleapis.com/tensorflow."
+
+
+class Refusal(NamedTuple):
+    """Why a call was not answered with what it asked for."""
+
+    code: str
+    message: str
+    answered: bool = False
+    """By the service; else something between here and there has failed."""
+    task: Optional[int] = None
+    reported: bool = False
+    barrier: Optional[Tuple[str, int]] = None
+    """Its id, and which use of it."""
+    other_service: bool = False
+    """It is not the one that was registered at."""
+
+    @property
+    def passes(self) -> bool:
+        """A connection that broke, or a server that is not there (yet)."""
+        return not self.answered and self.code in ("UNAVAILABLE", "CANCELLED", "INTERNAL", "UNKNOWN")
+
+
+def refusal(call: Any) -> Refusal:
+    """Of a call that has ended without an answer."""
+    code, message = call.code().name, call.details() or ""
+    details = {k: v for k, v in call.trailing_metadata() or () if k == "grpc-status-details-bin"}
+    try:
+        payloads = _Payloads.FromString(details.get("grpc-status-details-bin", b"")).payloads
+        said = payloads.get(_KEY + "CoordinationServiceError")
+        if said is None:
+            return Refusal(code, message)
+        error = _Error.FromString(said)
+        barrier = payloads.get(_KEY + "BarrierError")
+        of = None if barrier is None else _BarrierError.FromString(barrier)
+    except Exception:  # of protobuf, whose class differs by version; it is no answer of the service
+        return Refusal(code, message)
+    return Refusal(code, message, True, error.source_task_id if said else None,
+                   error.is_reported_error, (of.barrier_id, of.counter) if of is not None else None,
+                   _KEY + "ServiceMismatchError" in payloads)

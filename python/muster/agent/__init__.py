@@ -1,0 +1,1 @@
+"""Being a task of a cluster: see muster.Agent. Private but for its names in `muster`."""

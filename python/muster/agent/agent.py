@@ -1,0 +1,263 @@
+"""One task of a cluster, beside agents of JAX, TensorFlow and C++ in the same cluster."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from types import TracebackType
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Type
+
+from muster._tls import Tls
+from muster._wire.coordination import STATES
+from muster.agent.connection import Connection
+from muster.agent.errors import CODES, AgentError, BarrierError, CoordinationError
+from muster.agent.keys import Keys
+from muster.agent.names import Names, Task
+from muster.agent.service import Service
+
+BARRIER_MARGIN = 5.0
+"""Seconds: the service ends a barrier by itself, and its word comes before the call's own deadline."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskState:
+    """A task as the service sees it."""
+
+    task: str
+    state: str
+    """CONNECTED, DISCONNECTED or ERROR."""
+    incarnation: int
+    """0: it has never registered."""
+    error: Optional[AgentError] = None
+
+
+class Agent(Keys):
+    """Registers as a task of a cluster, beats, hears of errors, and meets the others::
+
+        with muster.Agent("127.0.0.1:8476", task="worker:0") as a:
+            a.set("address/0", "10.0.0.1:99")
+            a.barrier("ready", timeout=60)
+
+    The block begins with ``connect`` and ends with ``shutdown``, or, where it raises, with
+    ``report_error``, so that the others hear why. All times are seconds. Any thread; not in a process
+    that was forked after it was made.
+
+    address         ``"host:port"`` of the cluster: MUSTER_COORDINATOR unless given, else 127.0.0.1:8476
+    cluster         by its name: the address is asked for at `url` (MUSTER_URL), over REST
+    task            ``"worker:3"``, ``("worker", 3)``, or its number, counted through the cluster's jobs;
+                    MUSTER_TASK_TYPE and MUSTER_TASK_INDEX unless given, which `muster run` sets
+    token, ca, cert, key  as those of :class:`muster.Client`
+    devices         what ``wait_for_all_tasks`` tells the others
+    heartbeat_timeout     beats twice as often; when nothing was heard of the service for so long, the agent
+                    has failed. Not longer than the cluster's own
+    on_error        hears, on the agent's thread, of the error that ends a run
+    incarnation     tells this process from others that were the task before, in the first run; 0: random
+    """
+
+    def __init__(self, address: Optional[str] = None, *, cluster: Optional[str] = None, url: Optional[str] = None,
+                 task: Optional[Task] = None, token: str = "", ca: Optional[str] = None,
+                 cert: Optional[str] = None, key: Optional[str] = None, devices: Sequence[str] = (),
+                 heartbeat_timeout: float = 100.0, connect_timeout: float = 300.0,
+                 shutdown_timeout: float = 300.0, call_timeout: float = 10.0, incarnation: int = 0,
+                 on_error: Optional[Callable[[AgentError], None]] = None) -> None:
+        for name, seconds in (("heartbeat_timeout", heartbeat_timeout), ("connect_timeout", connect_timeout),
+                              ("shutdown_timeout", shutdown_timeout), ("call_timeout", call_timeout)):
+            if seconds <= 0:
+                raise ValueError(f"{name}: {seconds} is not positive")
+        self.connect_timeout, self.shutdown_timeout = connect_timeout, shutdown_timeout
+        self.call_timeout = call_timeout
+        self._devices = list(devices)
+        self._given_incarnation = incarnation
+        where, hint = _address(address, cluster, url, token, ca, cert, key)
+        service = Service(where, Tls.of(ca, cert, key), token, hint)
+        self._names = Names(service, _own_task() if task is None else task)
+        self._at = Connection(service, self._names, heartbeat_timeout, on_error)
+
+    def __repr__(self) -> str:
+        return f"<muster.Agent {self.task} at {self.address}, {self.state}>"
+
+    @property
+    def address(self) -> str:
+        return self._at.service.address
+
+    @property
+    def task(self) -> str:
+        return self._names.own
+
+    @property
+    def state(self) -> str:
+        """idle, connecting, connected, failed, shut_down or closed."""
+        return self._at.state
+
+    @property
+    def incarnation(self) -> int:
+        """Of this process; 0 before the first connect()."""
+        return self._at.run.incarnation if self._at.run else 0
+
+    @property
+    def service_incarnation(self) -> int:
+        """Of the run that it registered for; 0 before."""
+        return self._at.run.service if self._at.run else 0
+
+    def connect(self, timeout: Optional[float] = None) -> None:
+        """Registers: waits until the service is up and, where the cluster begins together, until all tasks
+        have come. After an error or a shutdown: begins anew, as another incarnation. Raises
+        CoordinationError: a WaitTimeout, which names who is missing; INVALID_ARGUMENT, the cluster has no
+        such task; FAILED_PRECONDITION, it is connected."""
+        given, self._given_incarnation = self._given_incarnation, 0
+        self._at.connect(self.connect_timeout if timeout is None else timeout, given)
+
+    def shutdown(self, timeout: Optional[float] = None) -> None:
+        """Leaves, with all others where the cluster leaves together. Raises AgentError if somebody did not
+        come to leave."""
+        self._at.shutdown(self.shutdown_timeout if timeout is None else timeout)
+
+    def reset(self) -> None:
+        """After an error: the service forgets it, and this task may connect again without a new run of the
+        others. Raises CoordinationError (FAILED_PRECONDITION: it has not failed)."""
+        self._at.reset(self.call_timeout)
+
+    def close(self) -> None:
+        """Stops beating. Without shutdown() before, that is a death to the others."""
+        self._at.close()
+
+    def __enter__(self) -> Agent:
+        try:
+            self.connect()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        try:
+            if self.state != "connected":
+                return
+            if error is None or isinstance(error, SystemExit) and not error.code:
+                self.shutdown()
+            else:
+                try:
+                    self.report_error("UNKNOWN", f"{type(error).__name__}: {error}")
+                except CoordinationError:  # that of the block is raised
+                    pass
+        finally:
+            self.close()
+
+    # The others.
+
+    def wait_for_all_tasks(self, devices: Optional[Sequence[str]] = None, timeout: Optional[float] = None
+                           ) -> List[str]:
+        """Waits until all tasks have called it; what each says of its devices is given to all, in order of
+        jobs by name, then tasks. Counts once for a run: later calls answer with what was said then."""
+        told = self._devices if devices is None else devices
+        answer = self._at.ask("WaitForAllTasks", self.connect_timeout if timeout is None else timeout,
+                              what="not all tasks have come",
+                              source_task={"task_id": self._at.current().task},
+                              device_info={"device": [{"value": d.encode("utf-8", "surrogateescape")} for d in told]})
+        return [d.value.decode("utf-8", "surrogateescape") for d in answer.device_info.device]
+
+    def barrier(self, id: str, timeout: float, *, tasks: Optional[Iterable[Task]] = None) -> int:
+        """Waits until all of `tasks` have come (None: all of the cluster); gives which use of the id it was.
+        `timeout` counts from the first who comes, and ends it for all. The same id may be used again; all
+        must agree on the tasks. Raises BarrierError; CoordinationError (FAILED_PRECONDITION: this agent
+        waits there already)."""
+        run = self._at.current()
+        named = [] if tasks is None else self._names.numbers(tasks, self.call_timeout)
+        with run.at_barrier(id) as (waiter, use):
+            try:
+                answer = self._at.ask("Barrier", timeout + BARRIER_MARGIN, waiter=waiter, barrier_id=id,
+                                      barrier_timeout_in_ms=int(timeout * 1000), counter=use, task_ids=named)
+            except BarrierError as error:
+                run.note_use(id, error.use)
+                if error.code == "INTERNAL":  # somebody has failed
+                    with run.waiting(waiter):
+                        self._at.whether_over(waiter)
+                raise
+            run.note_use(id, answer.counter)
+            return int(answer.counter)
+
+    def cancel_barrier(self, id: str) -> None:
+        """Ends it for all who wait. Raises CoordinationError (FAILED_PRECONDITION: nobody waits for its
+        next use)."""
+        use = self._at.current().next_use(id)
+        try:
+            self._ask("CancelBarrier", again=False, barrier_id=id, counter=use)
+        except BarrierError as error:
+            if error.use == use:
+                raise
+            # Which use of it runs, only its participants know; the refusal says it to others.
+            self._ask("CancelBarrier", again=False, barrier_id=id, counter=error.use)
+
+    def leave_barrier(self, id: str) -> bool:
+        """Takes this agent's own call back; the barrier goes on waiting for it. False: it does not wait there."""
+        return self._at.current().leave_barrier(id)
+
+    def get_task_states(self) -> List[TaskState]:
+        return self._read(self._ask("WatchTasks", version_number=-1))
+
+    def live_tasks(self, tasks: Optional[Iterable[Task]] = None, *, timeout: float) -> dict[str, int]:
+        """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
+        all of them the same answer: incarnations by task. REQUIRES: this task is among them."""
+        among = ([s.task_id for s in self._ask("WatchTasks", version_number=-1).task_state] if tasks is None
+                 else self._names.numbers(tasks, self.call_timeout))
+        answer = self._at.ask("GetAliveTasks", timeout, what="not all tasks have asked", task_ids=among)
+        return dict(zip(self._names.all(list(answer.alive_task_ids), self.call_timeout), answer.incarnations))
+
+    def _read(self, answer: Any) -> List[TaskState]:
+        names = self._names.all([s.task_id for s in answer.task_state], self.call_timeout)
+        return [TaskState(name, STATES.get(s.state, "UNKNOWN"), s.incarnation,
+                          AgentError(CODES[s.error_code], s.error_message, name)
+                          if 0 < s.error_code < len(CODES) else None)
+                for name, s in zip(names, answer.task_state)]
+
+    # Errors.
+
+    @property
+    def error(self) -> Optional[AgentError]:
+        """That ended the run, if one has."""
+        run = self._at.run
+        return run.error if run else None
+
+    def wait_for_error(self, timeout: float) -> Optional[AgentError]:
+        """None: not within `timeout`, or the agent was shut down."""
+        run = self._at.current()
+        run.over.wait(timeout)
+        return run.error
+
+    def report_error(self, code: str, message: str) -> None:
+        """Tells all tasks that this one has failed: for itself it has, too. `code` as ``"DATA_LOSS"``."""
+        if code not in CODES[1:]:
+            raise ValueError(f"code: {code!r} is none of {', '.join(CODES[1:])}")
+        run = self._at.current()
+        try:
+            self._ask("ReportErrorToService", again=False, error_code=CODES.index(code), error_message=message)
+        except AgentError:
+            if run.error is None or not run.error.reported:
+                raise
+        self._at.end(run, AgentError(code, message, self._names.of(run.task), True), "failed")
+
+
+def _own_task() -> Task:
+    job, index = os.environ.get("MUSTER_TASK_TYPE"), os.environ.get("MUSTER_TASK_INDEX")
+    if not job or not index:
+        raise ValueError("task: not given, and MUSTER_TASK_TYPE and MUSTER_TASK_INDEX are not set; is this program "
+                         "started by 'muster run'?")
+    return f"{job}:{index}"
+
+
+def _address(address: Optional[str], cluster: Optional[str], url: Optional[str], *how: Any) -> tuple[str, str]:
+    """The address, and what may be wrong where nobody answers."""
+    if cluster is None:
+        if url is not None:
+            raise ValueError("url: of no use without a cluster")
+        named = os.environ.get("MUSTER_COORDINATOR")
+        if address is None and named:
+            return named, " (MUSTER_COORDINATOR; 'muster run' has a service there with --server or --declare only)"
+        return address or "127.0.0.1:8476", ""
+    if address is not None:
+        raise ValueError("address, cluster: each cluster has an address of its own; give one of the two")
+    from muster.rest.http import Http, segment
+
+    token, ca, cert, key = how
+    found: str = Http(url, ca, cert, key, token).json("GET", f"/api/v1/clusters/{segment(cluster)}")["address"]
+    return found, ""

@@ -1,0 +1,172 @@
+"""What stands behind a muster.Agent: how it registers, asks, fails and leaves."""
+from __future__ import annotations
+
+import os
+import random
+import threading
+from typing import Any, Callable, Optional
+
+from muster._wire.coordination import METHODS, Refusal
+from muster.agent.errors import AgentError, CoordinationError
+from muster.agent.names import Names
+from muster.agent.run import POLL_FIRST, Heart, Run
+from muster.agent.service import Retry, Service, Waiter, error_of
+
+LEAVE_MARGIN = 5.0
+"""Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
+
+
+class Connection:
+    """Any thread. One run at a time; a call is of the run that there is when it begins."""
+
+    def __init__(self, service: Service, names: Names, heartbeat_timeout: float,
+                 on_error: Optional[Callable[[AgentError], None]]) -> None:
+        self.service, self.names = service, names
+        self._heartbeat_timeout, self._on_error = heartbeat_timeout, on_error
+        self._process = os.getpid()
+        self._lock = threading.Lock()  # protects the following
+        self.state = "idle"
+        self.run: Optional[Run] = None
+        self._heart: Optional[Heart] = None
+
+    def check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError("this agent is of the process that this one was forked from; make another one here")
+
+    def connect(self, seconds: float, incarnation: int) -> None:
+        self.check_process()
+        with self._lock:
+            if self.state in ("connected", "connecting"):
+                raise CoordinationError("FAILED_PRECONDITION", "the agent is connected, or connecting")
+            if self.state == "closed":
+                raise CoordinationError("FAILED_PRECONDITION", "the agent was closed")
+            self.state = "connecting"
+        try:
+            retry = Retry(seconds, 0.02)
+            run = Run(self.names.resolve(seconds), incarnation or random.SystemRandom().getrandbits(64) or 1)
+            with self._lock:
+                self.run = run
+            self._register(run, seconds, retry)
+            self.names.own_is(run.task)
+        except BaseException:
+            self._become("idle", "connecting")
+            raise
+        with self._lock:
+            if self.state != "connecting":  # it was closed meanwhile
+                raise CoordinationError("CANCELLED", "the agent was closed")
+            self.state = "connected"
+            self._heart = Heart(run, self.service, self._heartbeat_timeout, self.fail, self._on_error)
+
+    def _register(self, run: Run, seconds: float, retry: Retry) -> None:
+        """Asks again as long as the answer may become another: the server is not there yet, or still has
+        the run before this one."""
+        with run.waiting() as waiter:
+            while True:
+                waiter.check()
+                answer, refused = waiter.perform(
+                    self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
+                if refused is None:
+                    run.service = answer.service_incarnation
+                    return
+                if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
+                    raise self.service.no_answer(seconds)
+                passes = refused.passes or (refused.answered and
+                                            refused.code in ("ABORTED", "INTERNAL", "UNAVAILABLE"))
+                if not passes or not retry.may_wait():
+                    raise error_of(refused)
+                retry.wait(waiter)
+
+    def current(self) -> Run:
+        self.check_process()
+        with self._lock:
+            if self.run is None or self.state in ("idle", "connecting"):
+                raise CoordinationError("FAILED_PRECONDITION", "the agent is not connected")
+            return self.run
+
+    def ask(self, name: str, seconds: float, *, again: bool = True, what: str = "",
+            waiter: Optional[Waiter] = None, **fields: Any) -> Any:
+        """The answer. `again`: a call that broke midway is made again. `what` is said when the time is up.
+        Raises CoordinationError."""
+        run = self.current()
+        retry = Retry(seconds, 0.05)
+        with run.waiting(waiter) as waiter:
+            request = run.sign(name, **fields)
+            while True:
+                answer, refused = waiter.perform(self.service.begin(name, request, retry.left()))
+                waiter.check()
+                if refused is None:
+                    return answer
+                if refused.other_service:
+                    self.fail(run, refused)
+                    waiter.check()
+                if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
+                    raise (CoordinationError(refused.code, f"{what} within {seconds:g} s") if what
+                           else self.service.no_answer(seconds))
+                if not (refused.passes and again and retry.may_wait()):
+                    raise error_of(refused)
+                retry.wait(waiter)
+                waiter.check()
+
+    def whether_over(self, waiter: Waiter) -> None:
+        """After a refusal that the end of the run explains: waits for the word of that, and raises it."""
+        with self._lock:
+            heart = self._heart
+        if heart is not None:
+            heart.beat_now()
+        waiter.pause(POLL_FIRST + 0.5)
+        waiter.check()
+
+    def fail(self, run: Run, refused: Refusal) -> None:
+        """Ends the run by an error."""
+        why = ("the service is another than the one registered at: it, or the run, began anew. "
+               if refused.other_service else "")
+        task = None if refused.task is None else self.names.of(refused.task)
+        self.end(run, AgentError(refused.code, why + refused.message, task, refused.reported), "failed")
+
+    def end(self, run: Run, why: CoordinationError, state: str, but: Optional[Waiter] = None) -> None:
+        if run.end(why, but):
+            with self._lock:
+                if self.run is run and self.state == "connected":
+                    self.state = state
+                heart = self._heart
+            if heart is not None:
+                heart.wake()
+
+    def shutdown(self, seconds: float) -> None:
+        run = self.current()
+        waiter = Waiter()
+        try:
+            self.ask("ShutdownTask", seconds + LEAVE_MARGIN, waiter=waiter)
+        except AgentError:
+            raise
+        except CoordinationError as error:
+            self.end(run, AgentError(error.code, error.message), "failed")
+            raise AgentError(error.code, error.message) from None
+        self.end(run, CoordinationError("CANCELLED", "the agent was shut down"), "shut_down", waiter)
+
+    def reset(self, seconds: float) -> None:
+        self.check_process()
+        with self._lock:
+            run, state = self.run, self.state
+        if run is None or state != "failed":
+            raise CoordinationError("FAILED_PRECONDITION", f"the agent is {state}, not failed")
+        request = METHODS["ResetTask"].request()
+        request.source_task.task_id = run.task
+        _, refused = Waiter().perform(self.service.begin("ResetTask", request, seconds))
+        if refused is not None:
+            raise error_of(refused)
+        self._become("idle", "failed")
+
+    def close(self) -> None:
+        with self._lock:
+            run, before, self.state = self.run, self.state, "closed"
+        if before == "closed" or os.getpid() != self._process:
+            return
+        if run is not None:
+            self.end(run, CoordinationError("CANCELLED", "the agent was closed"), "closed")
+        self.service.close()
+
+    def _become(self, state: str, before: str) -> None:
+        with self._lock:
+            if self.state == before:
+                self.state = state

@@ -1,0 +1,112 @@
+"""How the calls of a muster.Agent fail."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from muster.errors import (AbortedError, CancelledError, ClosureError, FailureKind, MusterError, UnavailableError,
+                           WaitTimeout)
+
+CODES = ("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED "
+         "RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE "
+         "DATA_LOSS UNAUTHENTICATED").split()
+"""Names of gRPC's codes, by their numbers."""
+
+_ALSO: dict[str, tuple[type, FailureKind]] = {
+    "UNAVAILABLE": (UnavailableError, FailureKind.DEPENDENCY_LOST),
+    "ABORTED": (AbortedError, FailureKind.WORKER_LOST),
+    "CANCELLED": (CancelledError, FailureKind.CANCELLED),
+    "DEADLINE_EXCEEDED": (WaitTimeout, FailureKind.TIMEOUT),
+}
+_made: dict[tuple[type, str], type] = {}
+
+
+def _class_of(base: type, code: str) -> type:
+    if code not in _ALSO or issubclass(base, _ALSO[code][0]):
+        return base
+    if (base, code) not in _made:
+        _made[base, code] = type(base.__name__, (base, _ALSO[code][0]), {"__module__": base.__module__})
+    return _made[base, code]
+
+
+class CoordinationError(MusterError):
+    """The coordination service refused a call, or was not reached.
+
+    Attributes: ``code``, the name of a gRPC status, as ``"NOT_FOUND"``; ``message``. By its code it is
+    one of the errors of functions, too: ``UNAVAILABLE`` an UnavailableError, ``ABORTED`` an
+    AbortedError, ``CANCELLED`` a CancelledError, ``DEADLINE_EXCEEDED`` a WaitTimeout.
+    """
+
+    _plain: type
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "_plain" not in cls.__dict__ and not issubclass(cls, (ClosureError, WaitTimeout)):
+            cls._plain = cls
+
+    def __new__(cls, code: str, message: str, *rest: Any) -> CoordinationError:
+        chosen = _class_of(cls, code)
+        # That of OSError, for a WaitTimeout.
+        made: CoordinationError = super(CoordinationError, chosen).__new__(chosen, message)  # type: ignore[misc]
+        return made
+
+    def __init__(self, code: str, message: str, *rest: Any) -> None:
+        if isinstance(self, ClosureError):
+            ClosureError.__init__(self, _ALSO[code][1], "muster." + type(self).__name__, message)
+        Exception.__init__(self, code, message, *rest)
+
+    @property
+    def code(self) -> str:
+        return str(self.args[0])
+
+    @property
+    def message(self) -> str:
+        return str(self.args[1])
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+    def again(self) -> Any:
+        """To raise anew, as the same error may be raised in several places."""
+        return self._plain(*self.args)
+
+    def __reduce__(self) -> Any:
+        return self._plain, self.args
+
+
+CoordinationError._plain = CoordinationError
+
+
+class BarrierError(CoordinationError):
+    """A barrier ended without everybody: it timed out, was cancelled, or somebody will not come.
+
+    Attributes: ``barrier``, its id; ``use``, which use of the id, from 0."""
+
+    def __init__(self, code: str, message: str, barrier: str, use: int) -> None:
+        super().__init__(code, message, barrier, use)
+
+    @property
+    def barrier(self) -> str:
+        return str(self.args[2])
+
+    @property
+    def use(self) -> int:
+        return int(self.args[3])
+
+
+class AgentError(CoordinationError):
+    """The agent or the whole run has failed; the agent must connect again.
+
+    Attributes: ``task``, the task that it began with, as ``"worker:1"``, or None where the service does
+    not know; ``reported``, whether that task said so itself, by ``report_error``."""
+
+    def __init__(self, code: str, message: str, task: Optional[str] = None, reported: bool = False) -> None:
+        super().__init__(code, message, task, reported)
+
+    @property
+    def task(self) -> Optional[str]:
+        found: Optional[str] = self.args[2]
+        return found
+
+    @property
+    def reported(self) -> bool:
+        return bool(self.args[3])

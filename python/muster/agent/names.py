@@ -1,0 +1,97 @@
+"""Tasks by name and by number: people and TensorFlow say "worker:3", the protocol counts through the
+cluster. The service knows both, and answers in the words of the first task that it is asked for."""
+from __future__ import annotations
+
+import time
+from typing import Any, Iterable, Optional, Tuple, Union
+
+from muster._wire.coordination import METHODS, Refusal
+from muster.agent.errors import CoordinationError
+from muster.agent.service import Retry, Service, Waiter, error_of
+
+Task = Union[int, str, Tuple[str, int]]
+"""3, "worker:3" or ("worker", 3)."""
+ASK_LIMIT = 2.0
+"""Seconds for the name of a task in an error."""
+
+
+def parsed(task: Task) -> Union[int, Tuple[str, int]]:
+    """Raises ValueError."""
+    if isinstance(task, int):
+        if task < 0:
+            raise ValueError(f"task: {task} is negative")
+        return task
+    job, index = task.rpartition(":")[::2] if isinstance(task, str) else task
+    try:
+        return (job, int(index)) if job else int(index)
+    except ValueError:
+        raise ValueError(f"task: {task!r}; write it as 'worker:3', ('worker', 3) or 3") from None
+
+
+class Names:
+    """Any thread."""
+
+    def __init__(self, service: Service, own: Task) -> None:
+        self._service = service
+        self._own = parsed(own)
+        self._numbers: dict[Tuple[str, int], int] = {}
+        self._names: dict[int, str] = {}
+
+    @property
+    def own(self) -> str:
+        if isinstance(self._own, int):
+            return self._names.get(self._own, f"task:{self._own}")
+        return "%s:%d" % self._own
+
+    def own_is(self, number: int) -> None:
+        if isinstance(self._own, int):
+            self.of(number)
+        else:
+            self._names[number] = self.own
+
+    def resolve(self, seconds: float) -> int:
+        """The own number. Raises CoordinationError."""
+        return self.numbers([self._own], seconds)[0]
+
+    def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
+        """Raises CoordinationError (INVALID_ARGUMENT: the cluster has no such task), ValueError."""
+        named = [parsed(t) for t in tasks]
+        new = list({t for t in named if not isinstance(t, int) and t not in self._numbers})
+        if new:
+            answer, refused = self._ask([0, *new], seconds)  # the first one counts, so do the answers
+            if refused is not None:
+                raise error_of(refused)
+            self._numbers.update(zip(new, (s.task.task_id for s in answer.task_state[1:])))
+        return [t if isinstance(t, int) else self._numbers[t] for t in named]
+
+    def of(self, number: int, seconds: float = ASK_LIMIT) -> str:
+        """As "worker:3", or "task:3" where the service does not say."""
+        return self.all([number], seconds)[0]
+
+    def all(self, numbers: list[int], seconds: float) -> list[str]:
+        new = [n for n in numbers if n not in self._names]
+        if new:
+            for known in ([self._own] if not isinstance(self._own, int) else [("worker", 0), ("chief", 0)]):
+                try:
+                    answer, refused = self._ask([known, *new], seconds)
+                except CoordinationError:  # numbers will do
+                    break
+                if refused is None:
+                    self._names.update(zip(new, (f"{s.task.job_name}:{s.task.task_id}"
+                                                 for s in answer.task_state[1:])))
+                    break
+        return [self._names.get(n, f"task:{n}") for n in numbers]
+
+    def _ask(self, tasks: list[Any], seconds: float) -> tuple[Any, Optional[Refusal]]:
+        request = METHODS["GetTaskState"].request()
+        for task in tasks:
+            job, index = ("", task) if isinstance(task, int) else task
+            request.source_task.add(job_name=job, task_id=index)
+        retry, waiter = Retry(seconds, 0.05), Waiter()
+        while True:
+            answer, refused = waiter.perform(self._service.begin("GetTaskState", request, retry.left()))
+            if refused is None or not refused.passes or not retry.may_wait():
+                if refused is not None and not refused.answered and refused.code == "DEADLINE_EXCEEDED":
+                    raise self._service.no_answer(seconds)
+                return answer, refused
+            retry.wait(waiter)

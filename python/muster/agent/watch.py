@@ -1,0 +1,57 @@
+"""Tells of every key below a folder. The protocol has no call that waits for a change there, so it is
+listed again and again; of several changes in between only the last is told."""
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Callable, Optional
+
+from muster.agent.connection import Connection
+from muster.agent.errors import CoordinationError
+
+OnChange = Callable[[str, Optional[bytes]], None]
+
+
+class KeyWatch:
+    """On a thread of its own, until stop() or the end of the agent's run."""
+
+    def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
+        self._at, self._folder, self._on_change = at, folder, on_change
+        self._interval, self._timeout = interval, timeout
+        self._run = at.current()
+        with self._run.waiting():  # raises where the run is over
+            pass
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="muster-key-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No call of the handler begins afterwards. Inside the handler it is only asked for."""
+        self._stopped.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        known: dict[str, bytes] = {}
+        while not self._run.over.is_set() and not self._stopped.is_set():
+            try:
+                answer = self._at.ask("GetKeyValueDir", self._timeout, directory_key=self._folder)
+            except CoordinationError:  # whether the service is gone, heartbeats judge
+                pass
+            else:
+                now = {kv.key: bytes(kv.value) for kv in answer.kv}
+                for key in [k for k in known if k not in now]:
+                    self._tell(key, None)
+                for key, value in now.items():
+                    if known.get(key) != value:
+                        self._tell(key, value)
+                known = now
+            self._stopped.wait(self._interval)
+
+    def _tell(self, key: str, value: Optional[bytes]) -> None:
+        if self._stopped.is_set() or self._run.over.is_set():
+            return
+        try:
+            self._on_change(key, value)
+        except Exception:
+            logging.getLogger("muster").exception("on_change of a watch of keys has failed")

@@ -1,0 +1,290 @@
+"""How agents live through errors, broken connections, restarts and farewells."""
+from __future__ import annotations
+
+import os
+import pathlib
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Iterator
+
+import pytest
+
+import muster
+from agents import Wire, beside, connected, parked, serving
+from conftest import DEADLINE, HERE, Server, until
+
+TWO = ["worker:0", "worker:1"]
+PROGRAM = """
+import muster, sys
+a = muster.Agent(sys.argv[1], task=int(sys.argv[2]), heartbeat_timeout=2)
+a.connect()
+print("connected", flush=True)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: pathlib.Path) -> Iterator[Server]:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;heartbeat_timeout=20s;connection_grace=300ms") as made:
+        yield made
+
+
+def program(server: Server, task: int, more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", PROGRAM + more, server.grpc, str(task)], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            env={**os.environ, "PYTHONPATH": str(HERE.parent)})
+
+
+def test_the_death_of_one_is_told_to_the_other_by_name(server: Server) -> None:
+    told: queue.Queue[muster.AgentError] = queue.Queue()
+    other = program(server, 1, "import time; time.sleep(60)")
+    with connected(server.grpc, ["worker:0"], on_error=told.put) as (a,):
+        assert a.error is None and a.wait_for_error(0.01) is None
+        polling, waiting = beside(a.wait_for_error, DEADLINE), beside(a.barrier, "b", DEADLINE)
+        getting = beside(a.get, "never", DEADLINE)
+        until(lambda: len(server.get("/api/v1/clusters/train/tasks")["tasks"][0]["waiting_for"]) == 2)
+        other.kill()
+        error = told.get(timeout=DEADLINE)
+        assert (error.code, error.task, error.reported) == ("UNAVAILABLE", "worker:1", False)
+        assert isinstance(error, muster.UnavailableError) and "/job:worker/task:1" in error.message
+        for call in (waiting, getting):
+            with pytest.raises(muster.AgentError) as raised:
+                call.result(DEADLINE)
+            assert raised.value.task == "worker:1"
+        found = polling.result(DEADLINE)
+        assert found is not None and found.task == "worker:1"
+        assert a.state == "failed"
+        with pytest.raises(muster.AgentError):
+            a.try_get("k")
+    other.communicate()
+
+
+def test_the_death_of_one_is_told_by_heartbeat(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;error_delivery=heartbeat;connection_grace=300ms"
+                 ) as server:
+        other = program(server, 1, "import time; time.sleep(60)")
+        with connected(server.grpc, ["worker:0"], heartbeat_timeout=0.5) as (a,):
+            other.kill()
+            error = a.wait_for_error(DEADLINE)
+            assert error is not None and error.task == "worker:1" and "were closed" in error.message
+    other.communicate()
+
+
+def test_an_error_is_reported_to_all_and_a_new_run_begins(server: Server) -> None:
+    with connected(server.grpc, TWO) as both:
+        other = beside(both[1].barrier, "b", DEADLINE)
+        both[0].barrier("b", DEADLINE)
+        other.result(DEADLINE)
+        before, run = both[1].incarnation, both[1].service_incarnation
+        waiting = beside(both[1].barrier, "c", DEADLINE)
+        until(lambda: parked(server, 1))
+        with pytest.raises(ValueError, match="code: 'BAD' is none of"):
+            both[0].report_error("BAD", "x")
+        both[0].report_error("DATA_LOSS", "a bad disk")
+        with pytest.raises(muster.AgentError, match="a bad disk") as raised:
+            waiting.result(DEADLINE)
+        assert (raised.value.code, raised.value.task, raised.value.reported) == ("DATA_LOSS", "worker:0", True)
+        assert both[0].state == "failed"
+        with pytest.raises(muster.AgentError, match="a bad disk"):
+            both[0].try_get("k")
+
+        connecting = beside(both[1].connect)
+        both[0].connect()
+        connecting.result(DEADLINE)
+        assert both[1].incarnation != before and both[1].service_incarnation != run
+        assert both[1].error is None
+        again = beside(both[1].barrier, "b", DEADLINE)
+        assert both[0].barrier("b", DEADLINE) == again.result(DEADLINE) == 0
+
+
+def test_a_task_that_has_failed_is_reset(server: Server) -> None:
+    with connected(server.grpc, TWO) as both:
+        with pytest.raises(muster.CoordinationError, match="not failed"):
+            both[0].reset()
+        both[0].report_error("INTERNAL", "x")
+        assert both[1].wait_for_error(DEADLINE)
+        both[0].reset()
+        assert both[0].state == "idle"
+        with pytest.raises(muster.CoordinationError, match="not connected"):
+            both[0].try_get("k")
+
+
+def test_the_handler_of_errors_may_connect_again(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        done = threading.Event()
+
+        def again(error: muster.AgentError) -> None:
+            a.connect()
+            done.set()
+            raise RuntimeError("of a handler")
+
+        with connected(server.grpc, [0], on_error=again) as (a,):
+            a.report_error("UNKNOWN", "x")
+            assert done.wait(DEADLINE) and a.state == "connected"
+            a.set("k", "v")
+
+
+def test_a_broken_connection_is_no_error(server: Server) -> None:
+    wire = Wire(server.grpc)
+    with connected(wire.address, TWO) as both:
+        meeting, getting = beside(both[0].barrier, "b", DEADLINE), beside(both[0].get, "k", DEADLINE)
+        until(lambda: len(server.get("/api/v1/clusters/train/tasks")["tasks"][0]["waiting_for"]) == 2)
+        wire.reset()
+        both[1].set("k", "v")
+        assert getting.result(DEADLINE) == b"v"
+        assert both[1].barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0
+        assert [a.state for a in both] == ["connected"] * 2
+
+
+def test_silence_for_the_whole_timeout_is_one(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        wire = Wire(server.grpc)
+        with connected(wire.address, [0], heartbeat_timeout=0.4) as (a,):
+            wire.cut()
+            error = a.wait_for_error(DEADLINE)
+            assert error is not None and (error.code, error.task) == ("UNAVAILABLE", None)
+            assert "nothing was heard" in error.message
+
+
+def test_connects_before_there_is_a_server_and_again_after_it_was_restarted(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1;shutdown_timeout=0s") as server:
+        server.stop()
+        a = muster.Agent(server.grpc, task="worker:0", incarnation=77)
+        connecting = beside(a.connect)
+        server.start(server.grpc, "127.0.0.1:0")
+        connecting.result(DEADLINE)
+        assert a.incarnation == 77
+        waiting = beside(a.get, "k", DEADLINE)
+        until(lambda: parked(server, 1))
+        server.kill()
+        server.start(server.grpc, "127.0.0.1:0")
+        with pytest.raises(muster.AgentError, match="began anew"):
+            waiting.result(DEADLINE)
+        a.connect()
+        assert a.incarnation != 77
+        a.set("k", "v")
+        assert a.get("k", DEADLINE) == b"v"
+        a.shutdown()
+        a.close()
+
+
+def test_a_server_that_remembers_may_be_killed(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s", "--data-dir", str(tmp_path / "data")) as server:
+        with connected(server.grpc, TWO, heartbeat_timeout=2.0) as both:
+            both[0].set("k", "v")
+            meeting = beside(both[0].barrier, "b", DEADLINE)
+            until(lambda: parked(server, 1))
+            server.kill()
+            server.start(server.grpc, "127.0.0.1:0")
+            assert both[1].get("k", DEADLINE) == b"v"
+            assert both[1].barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0
+            assert both[0].wait_for_error(2.5) is None, "heartbeats go on"
+
+
+def test_another_process_in_its_place_ends_the_first(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server, connected(server.grpc, [0]) as (first,):
+        with connected(server.grpc, [0]) as (second,):
+            error = first.wait_for_error(DEADLINE)
+            assert error is not None and isinstance(error, muster.AbortedError)
+            assert "different incarnation" in error.message
+            assert second.state == "connected"
+
+
+def test_all_leave_together_or_hear_who_did_not_come(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=500ms") as server:
+        with connected(server.grpc, TWO) as both:
+            leaving = beside(both[1].shutdown)
+            both[0].shutdown()
+            leaving.result(DEADLINE)
+            assert both[0].state == "shut_down"
+            with pytest.raises(muster.CoordinationError, match="was shut down"):
+                both[0].try_get("k")
+            connecting = beside(both[1].connect)
+            both[0].connect()
+            connecting.result(DEADLINE)
+            with pytest.raises(muster.AgentError, match="Shutdown barrier has failed"):
+                both[0].shutdown()
+
+
+def test_a_block_leaves_in_order_or_says_why_it_ended(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2") as server:
+        def ends(error: Any) -> None:
+            with muster.Agent(server.grpc, task="worker:1") as a:
+                a.barrier("b", DEADLINE)
+                if error:
+                    raise error
+
+        for error in (None, ValueError("the shard is empty")):
+            other = beside(ends, error)
+            a = muster.Agent(server.grpc, task="worker:0")
+            with a if not error else pytest.raises(muster.AgentError, match="ValueError: the shard is empty"):
+                if error:
+                    a.connect()
+                a.barrier("b", DEADLINE)
+                if error:
+                    a.get("never", DEADLINE)
+            assert isinstance(other.exception(DEADLINE), type(error))
+            a.close()
+
+
+def test_a_program_may_end_without_a_word(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        ended = program(server, 0, "import threading; threading.Thread(target=a.wait_for_error, args=(60,), "
+                                   "daemon=True).start()")
+        said, errors = ended.communicate(timeout=DEADLINE)
+        assert (said, errors, ended.returncode) == ("connected\n", "", 0)
+
+
+def test_ctrl_c_ends_a_wait_and_takes_the_call_back(server: Server) -> None:
+    waits = program(server, 1, """
+try:
+    a.barrier("b", 60)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    a.barrier("b", 60)
+    a.shutdown()
+""")
+    with connected(server.grpc, ["worker:0"]) as (a,):
+        until(lambda: parked(server, 1))
+        waits.send_signal(signal.SIGINT)
+        assert waits.stdout is not None
+        assert [waits.stdout.readline(), waits.stdout.readline()] == ["connected\n", "interrupted\n"]
+        assert a.barrier("b", DEADLINE) == 0
+        a.shutdown()
+    said, errors = waits.communicate(timeout=DEADLINE)
+    assert (said, errors, waits.returncode) == ("", "", 0)
+
+
+def test_it_is_of_the_process_that_made_it(server: Server) -> None:
+    ran = program(server, 1, """
+import os
+if os.fork() == 0:
+    try:
+        a.try_get("k")
+    except RuntimeError as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.wait()
+""")
+    with connected(server.grpc, ["worker:0"]):
+        said, errors = ran.communicate(timeout=DEADLINE)
+    assert "make another one here" in said, errors
+
+
+def test_closed_calls_are_over(server: Server) -> None:
+    with connected(server.grpc, TWO) as both:
+        waiting = beside(both[0].get, "never", DEADLINE)
+        until(lambda: parked(server, 1))
+        both[0].close()
+        both[0].close()
+        with pytest.raises(muster.CancelledError, match="was closed"):
+            waiting.result(DEADLINE)
+        with pytest.raises(muster.CoordinationError, match="was closed"):
+            both[0].connect()
+    end = time.monotonic() + DEADLINE
+    while any(t.name == "muster-agent" for t in threading.enumerate()):
+        assert time.monotonic() < end, "its threads have ended"
+        time.sleep(0.01)
