@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator,
                                                  PerWorkerValues, RemoteValue, RemoteValueStatus)
     from muster.coordinator.structure import as_completed
+    from muster.distribute.context import WorkerContext, get_current_worker_context
+    from muster.distribute.coordinator import run_distribute_coordinator
     from muster.errors import (AbortedError, Cancelled, CancelledError, ClosureError,
                                DependencyLost, FailureKind, InputError, MusterError,
                                NotServedError, TimedOutError, UnavailableError, WaitTimeout)
@@ -46,6 +48,8 @@ _HOMES = {
     "muster.coordinator.remote_value": ("PerWorkerDataset PerWorkerIterator PerWorkerValues "
                                         "RemoteValue RemoteValueStatus"),
     "muster.coordinator.structure": "as_completed",
+    "muster.distribute.context": "WorkerContext get_current_worker_context",
+    "muster.distribute.coordinator": "run_distribute_coordinator",
     "muster.errors": ("AbortedError Cancelled CancelledError ClosureError DependencyLost "
                       "FailureKind InputError MusterError NotServedError TimedOutError "
                       "UnavailableError WaitTimeout"),
@@ -76,14 +80,15 @@ __all__ = [  # written out: type checkers read it
     "PerWorkerDataset", "PerWorkerIterator", "PerWorkerValues", "Program", "ProgramFailedError",
     "RemoteObject", "RemoteValue", "RemoteValueStatus", "RemoteVariable", "ServerError",
     "ShardedVariable", "TaskState", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker",
-    "WorkerOptions",
-    "as_completed", "context", "function", "get_program", "handle_parameter_server_failure", "launch", "programs",
+    "WorkerContext", "WorkerOptions", "as_completed", "context", "function",
+    "get_current_worker_context", "get_program", "handle_parameter_server_failure", "launch",
+    "programs", "run_distribute_coordinator",
 ]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("jax", "tensorflow"):
+    if name in ("distribute", "jax", "tensorflow"):
         return importlib.import_module("muster." + name)
     if name not in _HOME:
         raise AttributeError(f"module 'muster' has no attribute {name!r}")

@@ -21,6 +21,7 @@ import asyncio
 from typing import Any
 
 import muster
+import muster.distribute
 
 
 def square(x: int) -> int:
@@ -46,6 +47,11 @@ def main() -> int:
         found: dict[str, bytes] = agent.list("address")
         states: list[str] = [s.state for s in agent.get_task_states()]
         print(use, found, states, agent.error and agent.error.task)
+    def train(strategy: muster.distribute.Strategy) -> bool:
+        here = muster.get_current_worker_context()
+        return here is not None and here.is_chief and here.should_checkpoint
+
+    muster.run_distribute_coordinator(train, mode="independent_worker", agent=agent)
     p: muster.Program = muster.launch(["train"], tasks={"worker": 8}, resources={"gpu": 1}, grace=5)
     first: str = next(p.logs(0, follow=True)) + p.logs(0)[0] + p.wait(timeout=5).state
     try:

@@ -1,0 +1,108 @@
+"""Which tasks a cluster has, what TF_CONFIG says of it, and which clusters and tasks are allowed."""
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Dict, Mapping, Optional
+
+Cluster = Dict[str, Dict[int, str]]
+"""Addresses by job and index; empty: the program is alone."""
+JOBS = ("chief", "worker", "ps", "evaluator")
+
+
+def cluster_of(given: Any, where: str = "cluster_spec") -> Cluster:
+    """Of {"worker": ["host:port", …]}, {"ps": {"3": "host:port"}} or TensorFlow's ClusterSpec. Raises
+    ValueError."""
+    given = given.as_dict() if hasattr(given, "as_dict") else given
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{where}: it is {given!r}, not an object such as {{\"worker\": [\"host:port\"]}}")
+    made: Cluster = {}
+    for job, tasks in given.items():
+        try:
+            if isinstance(tasks, str):
+                raise TypeError
+            pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
+            made[str(job)] = {int(i): str(address) for i, address in pairs}
+        except (TypeError, ValueError):
+            raise ValueError(f"{where}: job {job!r} is {tasks!r}, not a list of addresses") from None
+    return {job: dict(sorted(tasks.items())) for job, tasks in sorted(made.items()) if tasks}
+
+
+@dataclasses.dataclass(frozen=True)
+class TfConfig:
+    cluster: Cluster = dataclasses.field(default_factory=dict)
+    has_task: bool = False
+    task_type: Optional[str] = None
+    task_id: Optional[int] = None
+    rpc_layer: Optional[str] = None
+    environment: str = ""
+
+
+def tf_config(environment: Mapping[str, str]) -> TfConfig:
+    """Raises ValueError, which names the field."""
+    text = environment.get("TF_CONFIG")
+    if text is None:
+        return TfConfig()
+    try:
+        all = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"TF_CONFIG: no JSON: {error}") from None
+    task = all.get("task") if isinstance(all, dict) else None
+    if not isinstance(all, dict) or not isinstance(task, (dict, type(None))):
+        raise ValueError("TF_CONFIG: not an object such as {\"cluster\": {…}, \"task\": {\"type\": …, \"index\": …}}")
+    kind, index = (task or {}).get("type"), (task or {}).get("index")
+    try:
+        number = None if index is None else int(index)
+    except (TypeError, ValueError):
+        raise ValueError(f"TF_CONFIG: task.index is {index!r}; write a whole number from 0") from None
+    return TfConfig(cluster_of(all.get("cluster"), "TF_CONFIG: cluster"), bool(task),
+                    None if kind is None else str(kind), number, all.get("rpc_layer"), all.get("environment") or "")
+
+
+def check(cluster: Cluster, task_type: Optional[str] = None, task_id: Optional[int] = None) -> None:
+    """Raises ValueError: not these jobs together, or no such task. An evaluator need not be there."""
+    for job in cluster:
+        if job not in JOBS:
+            raise ValueError(f"job {job!r} is not allowed in the cluster; allowed are {', '.join(JOBS)}")
+    for job in ("chief", "evaluator"):
+        if len(cluster.get(job, ())) > 1:
+            raise ValueError(f"job {job} has {len(cluster[job])} tasks; at most one is allowed")
+    if task_type is not None and task_type not in JOBS:
+        raise ValueError(f"task type {task_type!r} is not known; known are {', '.join(JOBS)}")
+    if task_id is not None and task_id < 0:
+        raise ValueError(f"task id is {task_id}; write a number from 0")
+    if task_type is None or not cluster:
+        return
+    if task_type not in cluster:
+        if task_type == "evaluator":
+            return
+        raise ValueError(f"task type {task_type!r} is not a job of the cluster (there are {', '.join(cluster)})")
+    if task_id is not None and task_id not in cluster[task_type]:
+        raise ValueError(f"task id is {task_id}, but job {task_type!r} has "
+                         f"{', '.join(map(str, cluster[task_type]))}")
+
+
+def master(cluster: Cluster, task_type: str, task_id: int, rpc_layer: str) -> str:
+    """ "grpc://host:port". Raises ValueError: there is no such task."""
+    check(cluster, task_type, task_id)
+    address = cluster.get(task_type, {}).get(task_id, "")
+    return f"{rpc_layer}://{address}" if rpc_layer and address else address
+
+
+def trainers(cluster: Cluster) -> list[tuple[str, int]]:
+    """Chief and workers, in the order of their ranks."""
+    return [(job, i) for job in ("chief", "worker") for i in cluster.get(job, ())]
+
+
+def is_chief(cluster: Cluster, task_type: Optional[str], task_id: Optional[int]) -> bool:
+    """The chief, an evaluator (it is its own), the first worker where there is no chief, or alone."""
+    if not cluster or task_type in (None, "chief", "evaluator"):
+        return True
+    return task_type == "worker" and "chief" not in cluster and (task_id or 0) == 0
+
+
+def seen_by(cluster: Cluster, task_type: str) -> Cluster:
+    """An evaluator's server knows of evaluators alone, all others of everything else."""
+    return {job: tasks for job, tasks in cluster.items() if (job == "evaluator") == (task_type == "evaluator")}

@@ -1,0 +1,111 @@
+"""What a worker function may ask about the task it runs for."""
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from typing import Any, Callable, Dict, Optional
+
+from muster.distribute.cluster import Cluster, is_chief, master, trainers
+
+_current = threading.local()
+
+
+class WorkerContext:
+    """One for each call of a worker function, on the thread of that call. ``wait_for_other_workers`` and
+    ``stop_requested`` may be called from any thread as long as the call lasts."""
+
+    def __init__(self, strategy: Any, cluster: Cluster, task_type: Optional[str], task_id: Optional[int], *,
+                 session_config: Optional[Dict[str, Any]] = None, rpc_layer: str = "grpc",
+                 barrier: Optional[Callable[[], None]] = None, stop: Optional[threading.Event] = None) -> None:
+        """Raises ValueError: the cluster has no such task; for the whole cluster, neither chief nor
+        worker."""
+        self._strategy = strategy
+        self.cluster_spec = cluster
+        self.task_type = task_type
+        """None: alone, or for the whole cluster."""
+        self.task_id = task_id
+        self.session_config = dict(session_config or {})
+        self.num_workers = len(trainers(cluster))
+        """Chief and workers; 0 when alone."""
+        self.is_chief = is_chief(cluster, task_type, task_id)
+        self.master_target = self._master(rpc_layer)
+        """"grpc://host:port" of the own task; for the whole cluster, of the chief or else worker 0; empty
+        when alone and for an evaluator."""
+        self._barrier, self._stop = barrier, stop
+        self._warned = False
+
+    def _master(self, rpc_layer: str) -> str:
+        if not self.cluster_spec or self.task_type == "evaluator":
+            return ""
+        if self.task_type is not None:
+            return master(self.cluster_spec, self.task_type, self.task_id or 0, rpc_layer)
+        job = "chief" if "chief" in self.cluster_spec else "worker"
+        if job not in self.cluster_spec:
+            raise ValueError("a worker function for the whole cluster needs a chief or a worker, and there is none: "
+                             + json.dumps(self.cluster_spec))
+        return master(self.cluster_spec, job, 0, rpc_layer)
+
+    @property
+    def distributed_mode(self) -> bool:
+        """In a cluster, and no evaluator."""
+        return bool(self.cluster_spec) and self.task_type != "evaluator"
+
+    @property
+    def has_barrier(self) -> bool:
+        return self._barrier is not None
+
+    def wait_for_other_workers(self) -> None:
+        """Until all chiefs and workers have come. Without a barrier, where each task is a process of its own
+        and has no agent, it returns at once, as TensorFlow's does, and the log says so once. Raises
+        threading.BrokenBarrierError where another one has failed or has returned; of an agent, what
+        ``muster.Agent.barrier`` raises."""
+        if self._barrier is not None:
+            self._barrier()
+        elif self.num_workers > 1 and self.distributed_mode and not self._warned:
+            self._warned = True
+            logging.getLogger("muster.distribute").warning(
+                "wait_for_other_workers() waits for nobody: %s is a process of its own, without a barrier; "
+                "run_distribute_coordinator(agent=muster.Agent(…)) gives it one", self)
+
+    @property
+    def stop_requested(self) -> bool:
+        """Another task has failed: it is time to return."""
+        return self._stop is not None and self._stop.is_set()
+
+    # Of the strategy; False without one.
+
+    @property
+    def should_init(self) -> bool:
+        return self._strategy is not None and bool(self._strategy.should_init)
+
+    @property
+    def should_checkpoint(self) -> bool:
+        return self._strategy is not None and bool(self._strategy.should_checkpoint)
+
+    @property
+    def should_save_summary(self) -> bool:
+        return self._strategy is not None and bool(self._strategy.should_save_summary)
+
+    def __str__(self) -> str:
+        if not self.cluster_spec:
+            return "[local]"
+        return (f"[cluster_spec: {json.dumps(self.cluster_spec)}, task_type: {self.task_type}, "
+                f"task_id: {self.task_id}]")
+
+    def __enter__(self) -> WorkerContext:
+        """Makes it the current one. Raises RuntimeError: this thread is in a worker function already."""
+        outer = get_current_worker_context()
+        if outer is not None:
+            raise RuntimeError(f"cannot run distribute coordinator in a worker function {outer}")
+        _current.context = self
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _current.context = None
+
+
+def get_current_worker_context() -> Optional[WorkerContext]:
+    """Of the worker function that this thread runs; None outside of one."""
+    found: Optional[WorkerContext] = getattr(_current, "context", None)
+    return found

@@ -1,0 +1,175 @@
+"""The modes: who runs the worker function, as which task, on which thread, beside which server."""
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
+
+from muster.distribute.cluster import cluster_of, is_chief, trainers
+from muster.distribute.context import WorkerContext, get_current_worker_context
+from muster.distribute.inputs import CoordinatorMode, Job, Part, Task, announce, complete, name_of
+from muster.distribute.servers import Factory, ServerConfig, StandardServer, server_of_this_thread, worker_servers
+from muster.distribute.strategy import Strategy
+from muster.distribute.threads import Barrier, Threads
+
+if TYPE_CHECKING:
+    from muster.agent.agent import Agent
+
+MEETING = "muster/wait_for_other_workers"
+"""The barrier at which agents of worker functions meet."""
+
+
+def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = None, *,
+                               eval_fn: Optional[Callable[[Any], Any]] = None, eval_strategy: Any = None,
+                               mode: Union[CoordinatorMode, str] = CoordinatorMode.STANDALONE_CLIENT,
+                               cluster_spec: Any = None, task_type: Optional[str] = None,
+                               task_id: Optional[int] = None, session_config: Optional[Mapping[str, Any]] = None,
+                               rpc_layer: str = "grpc", servers: Optional[Factory] = None,
+                               agent: Optional[Agent] = None, barrier_timeout: float = 3600.0,
+                               stop_grace: float = 120.0, environment: Optional[Mapping[str, str]] = None) -> Any:
+    """Runs ``worker_fn(strategy)`` as the tasks of a cluster.
+
+    Which cluster and task comes from the arguments, from TF_CONFIG (`muster run` and `muster launch` set
+    it) or from the strategy's resolver. The modes are in docs/run.md; within the function
+    ``get_current_worker_context()`` says who it is. Returns what the function returned where it ran once on
+    the calling thread in a cluster, else None; for a task that only serves, once its server has ended. The
+    first error is raised here, and stops the others.
+
+    strategy        a ``muster.distribute.Strategy``, or what looks like one; without it one that runs the
+                    function once for each chief and worker
+    eval_fn, eval_strategy  for an evaluator, which runs `worker_fn` otherwise, and may do without a strategy
+    servers         makes the servers of tasks. None: those that only serve are workers of the server in
+                    MUSTER_COORDINATOR, and those that run the function have none
+    agent           a connected ``muster.Agent`` of this task: independent workers meet by it in
+                    ``wait_for_other_workers``
+    barrier_timeout, stop_grace  seconds that one waits for the others there, and that the others may take
+                    to return once one has failed
+
+    Raises ValueError for what is wrong with the cluster or the task, before anything is started."""
+    outer = get_current_worker_context()
+    if outer is not None:
+        raise RuntimeError(f"cannot run distribute coordinator in a worker function {outer}")
+    mode = CoordinatorMode(mode)
+    strategy = Strategy() if strategy is None else strategy
+    job = Job((worker_fn, strategy), (eval_fn or worker_fn, eval_strategy), cluster_of(cluster_spec),
+               (task_type, task_id), dict(session_config or {}), rpc_layer, "", servers, agent, barrier_timeout,
+               stop_grace)
+    complete(job, mode, os.environ if environment is None else environment)
+    announce(job, mode, eval_fn is not None)
+    if not job.cluster:  # the mode does not matter
+        _prepared(job, job.work, (None, None))()
+        if eval_fn is not None:
+            _prepared(job, job.evaluation, (None, None))()
+        return None
+    return _run_standalone(job) if mode is CoordinatorMode.STANDALONE_CLIENT else _run_independent(job)
+
+
+def _configured(strategy: Any, job: Job, task: Task, config: Dict[str, Any]) -> Any:
+    """Its own copy; a strategy may be missing for evaluations only."""
+    if strategy is None:
+        return None
+    own = strategy.copy()
+    alone = not job.cluster or task[0] == "evaluator"
+    own.configure(config, None if alone else job.cluster, *((None, None) if alone else task))
+    return own
+
+
+def _prepared(job: Job, part: Part, task: Task, *,
+              stop: Optional[threading.Event] = None, barrier: Optional[Callable[[], None]] = None,
+              after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
+    """One call of a part; its strategy is configured here and now."""
+    config = dict(job.session_config)
+    f, own = part[0], _configured(part[1], job, task, config)
+    context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,
+                            stop=stop)
+
+    def run() -> Any:
+        with context:
+            result = f(own)
+        after()
+        return result
+
+    return run
+
+
+def _start_evaluator(job: Job, threads: Threads) -> None:
+    for index in job.cluster.get("evaluator", ()):
+        task = ("evaluator", index)
+        threads.start(name_of(task), _prepared(job, job.evaluation, task, stop=threads.stop))
+
+
+def _run_standalone(job: Job) -> Any:
+    if not job.is_client:
+        server = _server_of(job, _server_config(job), worker_servers())
+        assert server
+        return server.join()
+    return _run_between_graph(job) if job.between_graph else _run_in_graph(job)
+
+
+def _run_between_graph(job: Job) -> None:
+    tasks = trainers(job.cluster)
+    barrier = Barrier([name_of(t) for t in tasks])
+    threads = Threads(job.stop_grace, lambda: barrier.abort("another task has ended badly"))
+    bodies = [_prepared(job, job.work, task, stop=threads.stop,  # all are configured before the first runs
+                        barrier=lambda i=i: barrier.wait(i, job.barrier_timeout),  # type: ignore[misc]
+                        after=lambda i=i: barrier.leave(i))  # type: ignore[misc]
+              for i, task in enumerate(tasks)]
+    _start_evaluator(job, threads)
+    for task, body in zip(tasks, bodies):
+        threads.start(name_of(task), body)
+    threads.join()
+
+
+def _run_in_graph(job: Job) -> Any:
+    threads = Threads(job.stop_grace)
+    body = _prepared(job, job.work, (None, None), stop=threads.stop)
+    _start_evaluator(job, threads)
+    result = threads.run("the function", body)
+    threads.join()
+    return result
+
+
+def _server_config(job: Job) -> ServerConfig:
+    """Without device filters, since a server serves any strategy."""
+    config = dict(job.session_config)
+    kind, index = job.task[0] or "", job.task[1] or 0
+    _configured((job.evaluation if kind == "evaluator" else job.work)[1], job, (kind, index), config)
+    config.pop("device_filters", None)
+    return ServerConfig(job.cluster, kind, index, config, job.rpc_layer, job.environment)
+
+
+def _server_of(job: Job, config: ServerConfig, otherwise: Optional[Factory]) -> Optional[StandardServer]:
+    """One that the strategy has started is not started again."""
+    running: Optional[StandardServer] = job.work[1].running_server()
+    make = job.servers or otherwise
+    if running is not None or make is None:
+        return running
+    return server_of_this_thread(config, make)
+
+
+def _run_independent(job: Job) -> Any:
+    task = (job.task[0], job.task[1] or 0)
+    config = _server_config(job)
+    job.session_config = dict(config.session_config)  # what the strategy set for the server holds for sessions, too
+    if task[0] == "evaluator":
+        return _prepared(job, job.evaluation, task)()
+    runs = task[0] != "ps" and (job.between_graph or is_chief(job.cluster, *task))
+    server = _server_of(job, config, None if runs else worker_servers())
+    if not runs:
+        assert server
+        return server.join()
+    if not job.between_graph:
+        return _prepared(job, job.work, (None, None))()
+    return _prepared(job, job.work, task, barrier=_meeting(job))()
+
+
+def _meeting(job: Job) -> Optional[Callable[[], None]]:
+    agent = job.agent
+    if agent is None:
+        return None
+    all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
+
+    def meet() -> None:
+        agent.barrier(MEETING, job.barrier_timeout, tasks=all)
+
+    return meet

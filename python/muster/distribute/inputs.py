@@ -1,0 +1,99 @@
+"""What run_distribute_coordinator works with: the arguments, TF_CONFIG and the strategy's resolver, asked in
+this order and checked."""
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Tuple
+
+from muster.distribute.cluster import Cluster, check, cluster_of, tf_config
+from muster.distribute.servers import Factory
+
+if TYPE_CHECKING:
+    from muster.agent.agent import Agent
+
+log = logging.getLogger("muster.distribute")
+CLUSTER_TEXT_MAX = 2000
+
+Task = Tuple[Optional[str], Optional[int]]
+Part = Tuple[Callable[[Any], Any], Any]
+"""A function and its strategy."""
+
+
+class CoordinatorMode(str, enum.Enum):
+    STANDALONE_CLIENT = "standalone_client"
+    """One process drives all tasks; the others run standard servers."""
+    INDEPENDENT_WORKER = "independent_worker"
+    """Every task runs this."""
+
+
+@dataclasses.dataclass
+class Job:
+    work: Part
+    evaluation: Part
+    cluster: Cluster
+    task: Task
+    session_config: Dict[str, Any]
+    rpc_layer: str
+    environment: str
+    servers: Optional[Factory]
+    agent: Optional[Agent]
+    barrier_timeout: float
+    stop_grace: float
+
+    @property
+    def is_client(self) -> bool:
+        return self.task[0] in (None, "client")
+
+    @property
+    def between_graph(self) -> bool:
+        return bool(self.work[1].between_graph)
+
+
+def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) -> None:
+    config = tf_config(environment)
+    job.rpc_layer = job.rpc_layer if config.rpc_layer is None else config.rpc_layer
+    job.environment = config.environment
+    kind, index = job.task
+    if not job.cluster:
+        job.cluster = config.cluster
+        if config.has_task:
+            kind = kind if config.task_type is None else config.task_type
+            index = index if config.task_id is None else config.task_id
+            if index is None and kind not in (None, "client"):
+                raise ValueError("TF_CONFIG: task.index is missing; write a number from 0, or pass a task id")
+    resolver = None if job.cluster else job.work[1].resolver()
+    if resolver is not None:
+        job.cluster = cluster_of(resolver.cluster_spec(), "resolver")
+        kind, index = resolver.task_type, resolver.task_id
+        job.rpc_layer, job.environment = resolver.rpc_layer or job.rpc_layer, resolver.environment or ""
+    job.task = (kind or None, index)
+    if not job.cluster:
+        return
+    if mode is CoordinatorMode.INDEPENDENT_WORKER and job.is_client:
+        raise ValueError(f"task_type is {kind!r}: an independent worker is a chief, worker, ps or evaluator")
+    check(job.cluster, *((None, None) if job.is_client else job.task))
+
+
+def announce(job: Job, mode: CoordinatorMode, has_eval_fn: bool) -> None:
+    if not job.cluster:
+        log.info("distribute coordinator: local, there is no cluster")
+        if not has_eval_fn:
+            log.info("no evaluation: there is no eval_fn")
+        return
+    text = json.dumps(job.cluster)
+    if len(text) > CLUSTER_TEXT_MAX:
+        text = f"{sum(map(len, job.cluster.values()))} tasks of {len(job.cluster)} jobs"
+    log.info("distribute coordinator: mode %s, cluster %s, task %s, rpc layer %s, environment %s", mode.value, text,
+             name_of(job.task), job.rpc_layer or "none", job.environment or "none")
+    if "evaluator" in job.cluster or job.task[0] == "evaluator":
+        if not has_eval_fn:
+            log.warning("there is no eval_fn: evaluators run the worker function")
+        if job.evaluation[1] is None:
+            log.warning("there is no eval_strategy: evaluation runs without a strategy")
+
+
+def name_of(task: Task) -> str:
+    return "the whole cluster" if task[0] is None else f"{task[0]}:{task[1] or 0}"

@@ -1,0 +1,147 @@
+"""The server that a task runs for the others. In Muster that is a worker: it attaches to a Muster server
+under the task's type and index. Nothing listens at the task's own address."""
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+
+from muster.distribute.cluster import Cluster, master, seen_by
+
+if TYPE_CHECKING:
+    from muster.worker.worker import Worker
+
+log = logging.getLogger("muster.distribute")
+
+
+class StandardServer:
+    """To be derived from."""
+
+    def start(self) -> None:
+        """Once is enough; again does nothing."""
+        raise NotImplementedError
+
+    def join(self) -> None:
+        """Starts it if need be, and waits until it has ended. Raises RuntimeError: not in order."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Finishes what runs, then ends."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerConfig:
+    cluster: Cluster
+    """Without evaluators, or for an evaluator nothing but them."""
+    task_type: str
+    task_id: int
+    session_config: Dict[str, Any] = dataclasses.field(default_factory=dict)
+    """For factories that know what to do with it; workers do not look at it."""
+    rpc_layer: str = ""
+    environment: str = ""
+    """``"google"``: the task's server is there already."""
+
+    @property
+    def target(self) -> str:
+        return master(self.cluster, self.task_type, self.task_id, self.rpc_layer)
+
+
+Factory = Callable[[ServerConfig], StandardServer]
+
+
+def worker_servers(server: Optional[str] = None, functions: Optional[Callable[[Worker], None]] = None,
+                   **options: Any) -> Factory:
+    """Servers that are workers of the Muster server `server` (MUSTER_COORDINATOR unless given).
+    `functions` adds to the worker what this task runs; `options` are those of muster.Worker. In the
+    environment "google" they start nothing and wait for stop()."""
+
+    def make(c: ServerConfig) -> StandardServer:
+        if c.environment == "google":
+            return _Waiting(c.target)
+        named = server or os.environ.get("MUSTER_COORDINATOR")
+        if not named:
+            raise ValueError(f"the server of {c.task_type}:{c.task_id} has no Muster server to attach to: set "
+                             "MUSTER_COORDINATOR=host:port")
+        from muster.worker.worker import Worker
+
+        address = c.cluster[c.task_type][c.task_id]
+        worker = Worker(named, job=c.task_type, index=c.task_id, labels={"address": address}, **options)
+        if functions is not None:
+            functions(worker)
+        return _WorkerServer(f"{c.task_type}:{c.task_id}", worker)
+
+    return make
+
+
+class _WorkerServer(StandardServer):
+    def __init__(self, name: str, worker: Worker) -> None:
+        self._name, self._worker = name, worker
+        self._lock = threading.Lock()  # protects the thread
+        self._thread: Optional[threading.Thread] = None
+        self._status = 1
+
+    def start(self) -> None:
+        def run() -> None:
+            self._status = self._worker.run()
+
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=run, name="muster-standard-server", daemon=True)
+                self._thread.start()
+
+    def join(self) -> None:
+        self.start()
+        assert self._thread
+        self._thread.join()
+        if self._status:
+            raise RuntimeError(f"the server of {self._name} has ended; its log says why")
+
+    def stop(self) -> None:
+        self._worker.stop()
+
+
+class _Waiting(StandardServer):
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        log.info("standard server %s: the environment is google, so the task's own server is used and none is "
+                 "started", self._target)
+
+    def join(self) -> None:
+        self._over.wait()
+
+    def stop(self) -> None:
+        self._over.set()
+
+
+_mine = threading.local()
+
+
+def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
+    """Started; it is made if there is none. `c.cluster` is the whole one. Raises ValueError: the one that
+    runs is another."""
+    kept = getattr(_mine, "kept", None)
+    if kept is not None:
+        if kept[0] != c:
+            raise ValueError(f"this thread runs the server of {kept[0].task_type}:{kept[0].task_id} already, which is "
+                             "configured otherwise; end_standard_server_of_this_thread() ends it")
+        found: StandardServer = kept[1]
+        return found
+    seen = dataclasses.replace(c, cluster=seen_by(c.cluster, c.task_type))
+    server = make(seen)
+    log.info("standard server %s starts, configuration %s", seen.target, seen.session_config)
+    server.start()
+    _mine.kept = (c, server)
+    return server
+
+
+def end_standard_server_of_this_thread() -> None:
+    kept = getattr(_mine, "kept", None)
+    _mine.kept = None
+    if kept is not None:
+        kept[1].stop()

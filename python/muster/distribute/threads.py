@@ -1,0 +1,121 @@
+"""Threads of which the first error stops the others, and a barrier for them."""
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any, Callable, Optional, Sequence
+
+log = logging.getLogger("muster.distribute")
+
+
+class EndOfData(Exception):
+    """Raised by a worker function that has come to the end of its data: the others are asked to stop, and
+    that is no error. Nothing else means that."""
+
+
+class Barrier:
+    """Rounds of arrivals; the first failure is the last word. Raises threading.BrokenBarrierError."""
+
+    def __init__(self, participants: Sequence[str]) -> None:
+        self._participants = list(participants)
+        self._changed = threading.Condition()  # protects the following
+        self._round = 0
+        self._arrived: set[int] = set()
+        self._left: set[int] = set()
+        self._failure = ""
+
+    def wait(self, participant: int, timeout: float) -> None:
+        with self._changed:
+            of = self._round
+            self._arrived.add(participant)
+            if not self._failure and self._left:
+                self._fail(f"{self._missing()} will not come any more")
+            if not self._failure and len(self._arrived) == len(self._participants):
+                self._round += 1
+                self._arrived.clear()
+                self._changed.notify_all()
+                return
+            if not self._changed.wait_for(lambda: self._round != of or self._failure, timeout):
+                self._fail(f"{len(self._arrived)} of {len(self._participants)} arrived within {timeout:g} s; "
+                           f"missing: {self._missing()}")
+            if self._round == of:
+                raise threading.BrokenBarrierError("barrier: " + self._failure)
+
+    def leave(self, participant: int) -> None:
+        """It will not come any more."""
+        with self._changed:
+            self._left.add(participant)
+            if self._arrived:
+                self._fail(f"{self._participants[participant]} will not come any more")
+
+    def abort(self, reason: str) -> None:
+        with self._changed:
+            self._fail(reason)
+
+    def _missing(self) -> str:
+        return ", ".join(name for i, name in enumerate(self._participants)
+                         if (i in self._left if self._left else i not in self._arrived))
+
+    def _fail(self, reason: str) -> None:
+        self._failure = self._failure or reason
+        self._changed.notify_all()
+
+
+class Threads:
+    """The stop that all share, and the first error, which asks for it."""
+
+    def __init__(self, grace: float, on_stop: Callable[[], None] = lambda: None) -> None:
+        self.stop = threading.Event()
+        self._grace, self._on_stop = grace, on_stop
+        self._changed = threading.Condition()  # protects the following
+        self._running: list[str] = []
+        self._error: Optional[BaseException] = None
+
+    def start(self, name: str, f: Callable[[], Any]) -> None:
+        with self._changed:
+            self._running.append(name)
+
+        def body() -> None:
+            self.run(name, f)
+            with self._changed:
+                self._running.remove(name)
+                self._changed.notify_all()
+
+        threading.Thread(target=body, name=name, daemon=True).start()
+
+    def run(self, name: str, f: Callable[[], Any]) -> Any:
+        """On this thread. What it raises stops the others, and is raised by join()."""
+        try:
+            return f()
+        except EndOfData:
+            log.info("%s has come to the end of the data; the others are asked to stop", name)
+            self._request_stop(None)
+        except BaseException as error:
+            self._request_stop(error)
+        return None
+
+    def _request_stop(self, error: Optional[BaseException]) -> None:
+        with self._changed:
+            if not self.stop.is_set():
+                self._error = error
+            self.stop.set()
+            self._changed.notify_all()
+        self._on_stop()
+
+    def join(self) -> None:
+        """Waits for all, or, once one has stopped them, for as long as they may take. Raises the first
+        error; RuntimeError: some run still."""
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: self.stop.is_set() or not self._running)
+        except KeyboardInterrupt as error:
+            self._request_stop(error)
+        end = time.monotonic() + self._grace
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, max(0.0, end - time.monotonic()))
+            behind = ", ".join(self._running)
+        if self._error is not None:
+            raise self._error
+        if behind:
+            raise RuntimeError("still running after they were asked to stop: " + behind)

@@ -1,0 +1,321 @@
+"""The distribute coordinator: errors, inputs, servers; processes that are tasks."""
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import muster
+from conftest import DEADLINE, HERE, Server as MusterServer, binary, until
+from muster import distribute
+from recorded import Server, Servers, on_a_thread
+
+TWO = {"worker": ["a:1", "b:1"]}
+
+
+def context() -> muster.WorkerContext:
+    found = muster.get_current_worker_context()
+    assert found
+    return found
+
+
+def run(f: Any, cluster: Any = None, strategy: Any = None, tf_config: Any = None, **more: Any) -> Any:
+    environment = {} if tf_config is None else {"TF_CONFIG": tf_config if isinstance(tf_config, str)
+                                                else json.dumps(tf_config)}
+    return on_a_thread(lambda: muster.run_distribute_coordinator(f, strategy, cluster_spec=cluster,
+                                                                 environment=environment, **more))
+
+
+def independent(f: Any, kind: Any, index: Any, cluster: Any = None, **more: Any) -> Any:
+    return run(f, cluster, mode="independent_worker", task_type=kind, task_id=index, **more)
+
+
+def never(strategy: Any) -> None:
+    raise AssertionError("it runs")
+
+
+class InGraph(distribute.Strategy):
+    between_graph = False
+
+
+def test_an_error_of_the_one_function_is_raised() -> None:
+    def fails(strategy: Any) -> None:
+        raise RuntimeError("no cake")
+
+    with pytest.raises(RuntimeError, match="no cake"):
+        run(fails, TWO, InGraph())
+
+
+def test_the_first_error_stops_the_others_and_is_raised() -> None:
+    freed: list[bool] = []
+
+    def f(strategy: Any) -> None:
+        if context().is_chief:
+            raise KeyError("no cake")
+        try:
+            context().wait_for_other_workers()
+        except threading.BrokenBarrierError:
+            freed.append(context().stop_requested)
+            raise
+
+    start = time.monotonic()
+    with pytest.raises(KeyError, match="no cake"):
+        run(f, {"chief": ["c:1"], **TWO})
+    assert freed == [True, True]
+    assert time.monotonic() - start < DEADLINE
+
+
+def test_the_end_of_the_data_stops_the_others_and_is_no_error() -> None:
+    def f(strategy: Any) -> None:
+        if context().task_id:
+            raise distribute.EndOfData
+        until(lambda: context().stop_requested)
+
+    assert run(f, TWO) is None
+
+
+def test_who_does_not_stop_is_named() -> None:
+    over = threading.Event()
+
+    def f(strategy: Any) -> None:
+        if context().task_id:
+            raise distribute.EndOfData
+        over.wait(DEADLINE)
+
+    with pytest.raises(RuntimeError, match="still running after they were asked to stop: worker:0"):
+        run(f, TWO, stop_grace=0.1)
+    over.set()
+
+
+def test_nobody_waits_for_who_has_returned_or_does_not_come() -> None:
+    def f(strategy: Any) -> None:
+        if not context().is_chief:
+            context().wait_for_other_workers()
+
+    with pytest.raises(threading.BrokenBarrierError, match="worker:0 will not come any more"):
+        run(f, TWO)
+    over = threading.Event()
+
+    def late(strategy: Any) -> None:
+        try:
+            over.wait(DEADLINE) if context().is_chief else context().wait_for_other_workers()
+        finally:
+            over.set()
+
+    with pytest.raises(threading.BrokenBarrierError, match="1 of 2 arrived within 0.1 s; missing: worker:0"):
+        run(late, TWO, barrier_timeout=0.1)
+
+
+def test_it_does_not_run_inside_of_itself() -> None:
+    with pytest.raises(RuntimeError, match=r"in a worker function \[local\]"):
+        run(lambda s: muster.run_distribute_coordinator(never))
+    assert muster.get_current_worker_context() is None
+
+
+def test_a_server_of_the_strategy_is_joined_and_none_is_made() -> None:
+    class Running(InGraph):
+        def running_server(self) -> Server:
+            return running
+
+    running, made = Server(distribute.ServerConfig({}, "worker", 0)), Servers()
+    independent(never, "worker", 1, TWO, strategy=Running(), servers=made)
+    independent(never, "ps", 0, {**TWO, "ps": ["p:1"]}, strategy=Running(), servers=made)
+    assert (running.joins, made.all) == (2, {})
+
+
+@pytest.mark.parametrize("kind, index, said", [("cake", 0, "cake"), ("client", 0, "client"), ("worker", 2, "worker"),
+                                               ("ps", 0, "ps"), ("worker", -1, "from 0"), (None, None, "None")])
+def test_what_is_wrong_with_a_task_is_said_before_a_server_starts(kind: Any, index: Any, said: str) -> None:
+    made = Servers()
+    with pytest.raises(ValueError, match=said):
+        independent(never, kind, index, TWO, servers=made)
+    assert made.all == {}
+
+
+@pytest.mark.parametrize("cluster, said", [
+    ({"cake": ["a:1"]}, "'cake' is not allowed"), ({"chief": ["a:1", "b:1"]}, "at most one"),
+    ({"worker": "a:1"}, "not a list"), ({"worker": {"x": "a:1"}}, "not a list"), ("a:1", "not an object")])
+def test_what_is_wrong_with_a_cluster_is_said(cluster: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        run(never, cluster)
+
+
+def test_alone_an_evaluation_needs_no_strategy() -> None:
+    seen: list[Any] = []
+    assert run(lambda s: seen.append(s), eval_fn=lambda s: seen.append(s)) is None
+    assert isinstance(seen[0], distribute.Strategy) and seen[1] is None
+
+
+def test_a_worker_function_for_nobody_is_an_error() -> None:
+    with pytest.raises(ValueError, match="chief or a worker"):
+        run(never, {"ps": ["p:1"]}, InGraph())
+
+
+def test_tf_config_counts_unless_a_cluster_is_given() -> None:
+    config = {"cluster": {"worker": ["t:1", "t:2"]}, "rpc_layer": "cake", "environment": "here",
+              "task": {"type": "worker", "index": "1"}}
+    made = Servers()
+    master = lambda s: context().master_target  # noqa: E731
+    assert independent(master, None, None, tf_config=config, servers=made) == "cake://t:2"
+    assert made.all["worker:1"].config.environment == "here"
+    assert made.all["worker:1"].config.target == "cake://t:2"
+    assert independent(master, "worker", 0, TWO, tf_config=config) == "cake://a:1", "the layer is TF_CONFIG's"
+
+
+def test_an_index_must_come_from_somewhere() -> None:
+    config = {"cluster": {"worker": ["t:1"]}, "task": {"type": "worker"}}
+    with pytest.raises(ValueError, match="task.index"):
+        independent(never, None, None, tf_config=config)
+    assert independent(lambda s: 1, None, 0, tf_config=config) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"task": 3}', '{"task": {"type": "worker", "index": "x"}}',
+                                  '{"cluster": {"worker": 3}}'])
+def test_what_is_wrong_with_tf_config_is_said(text: str) -> None:
+    with pytest.raises(ValueError, match="TF_CONFIG"):
+        run(never, tf_config=text)
+
+
+def test_the_strategy_s_resolver_is_the_last_to_be_asked() -> None:
+    class Resolver:
+        task_type, task_id, rpc_layer, environment = "worker", 1, "", ""
+
+        def cluster_spec(self) -> Any:
+            return TWO
+
+    class Resolved(distribute.Strategy):
+        def resolver(self) -> Any:
+            return Resolver()
+
+    assert independent(lambda s: context().master_target, None, None, strategy=Resolved()) == "grpc://b:1"
+
+
+def test_a_thread_has_one_server_and_the_same_call_gives_it_again() -> None:
+    made = Servers()
+
+    def go(index: int) -> None:
+        muster.run_distribute_coordinator(lambda s: None, mode="independent_worker", cluster_spec=TWO,
+                                          task_type="worker", task_id=index, environment={}, servers=made)
+
+    def all() -> None:
+        go(0)
+        go(0)
+        assert made.all["worker:0"].starts == 1
+        with pytest.raises(ValueError, match="worker:0 already"):
+            go(1)
+        distribute.end_standard_server_of_this_thread()
+        assert made.all["worker:0"].stops == 1
+        go(1)
+        assert len(made.all) == 2
+
+    on_a_thread(all)
+
+
+def test_a_server_without_a_muster_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MUSTER_COORDINATOR", raising=False)
+    with pytest.raises(ValueError, match="MUSTER_COORDINATOR"):
+        independent(never, "ps", 0, {**TWO, "ps": ["p:1"]})
+    assert independent(lambda s: 1, "worker", 0, TWO) == 1, "who runs the function needs none"
+    with pytest.raises(ValueError, match="MUSTER_COORDINATOR"):
+        independent(never, "worker", 0, TWO, servers=distribute.worker_servers())
+
+
+def test_in_the_google_environment_somebody_else_s_server_is_waited_for() -> None:
+    made: list[distribute.StandardServer] = []
+
+    def servers(c: distribute.ServerConfig) -> distribute.StandardServer:
+        made.append(distribute.worker_servers("127.0.0.1:1")(c))
+        threading.Timer(0.1, made[0].stop).start()
+        return made[0]
+
+    config = {"cluster": {"worker": ["w:1"], "ps": ["p:1"]}, "task": {"type": "ps", "index": 0}, "environment": "google"}
+    assert independent(never, None, None, tf_config=config, servers=servers) is None
+    assert len(made) == 1
+
+
+def test_clusters_are_lists_gaps_or_tensorflow_s() -> None:
+    class ClusterSpec:
+        def as_dict(self) -> Any:
+            return {"worker": {3: "a:1", 1: "b:1"}}
+
+    def f(strategy: Any) -> Any:
+        return context().cluster_spec, context().master_target
+
+    for spec in (ClusterSpec(), {"worker": {"3": "a:1", "1": "b:1"}}):
+        assert independent(f, "worker", 3, spec) == ({"worker": {1: "b:1", 3: "a:1"}}, "grpc://a:1")
+
+
+def test_modes_have_names() -> None:
+    with pytest.raises(ValueError, match="cake"):
+        run(never, TWO, mode="cake")
+
+
+def test_the_log_says_what_runs_and_who_waits_for_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "muster.distribute")
+
+    def f(strategy: Any) -> None:
+        context().wait_for_other_workers()
+        context().wait_for_other_workers()
+
+    independent(f, "worker", 0, TWO)
+    lines = [r.getMessage() for r in caplog.records]
+    assert lines[0] == ('distribute coordinator: mode independent_worker, cluster {"worker": {"0": "a:1", "1": "b:1"}}, '
+                        "task worker:0, rpc layer grpc, environment none")
+    assert lines[1].startswith("wait_for_other_workers() waits for nobody: [cluster_spec: ")
+    assert len(lines) == 2
+
+
+PROGRAM = """
+import os, sys, muster
+
+def train(strategy):
+    c = muster.get_current_worker_context()
+    a.increment("sum", c.task_id + 1)
+    c.wait_for_other_workers()
+    print(c.task_type, c.task_id, c.is_chief, c.num_workers, a.increment("sum", 0), flush=True)
+    c.wait_for_other_workers()
+    return c.task_id
+
+with muster.Agent() as a:
+    print("returned", muster.run_distribute_coordinator(train, mode="independent_worker", agent=a), flush=True)
+"""
+
+
+def test_independent_workers_meet_by_their_agents(tmp_path: pathlib.Path) -> None:
+    server = MusterServer(tmp_path)
+    try:
+        ran = subprocess.run([binary(), "run", "--url", server.http, "--declare", "train", "--nproc", "3", "--no-prefix",
+                              "--env", f"PYTHONPATH={HERE.parent}", "--", sys.executable, "-c", PROGRAM],
+                             capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        assert sorted(ran.stdout.splitlines()) == [
+            "returned 0", "returned 1", "returned 2",
+            "worker 0 True 3 6", "worker 1 False 3 6", "worker 2 False 3 6"]
+    finally:
+        server.stop()
+
+
+def test_a_standard_server_is_a_worker(tmp_path: pathlib.Path) -> None:
+    server = MusterServer(tmp_path)
+    code = ("import muster\nmuster.run_distribute_coordinator(print, mode='independent_worker', "
+            "servers=muster.distribute.worker_servers(threads=1))")
+    config = {"cluster": {"worker": ["a:1"], "ps": ["p:1"]}, "task": {"type": "ps", "index": 0}}
+    process = subprocess.Popen([sys.executable, "-c", code], env={
+        **os.environ, "PYTHONPATH": str(HERE.parent), "MUSTER_COORDINATOR": server.grpc, "TF_CONFIG": json.dumps(config)})
+    try:
+        (task,) = until(lambda: [t for t in server.tasks() if t["state"] == "CONNECTED"])
+        assert (task["job"], task["index"], task["labels"]["address"]) == ("ps", 0, "p:1")
+        with muster.ClusterCoordinator(server.grpc) as c:
+            assert c.options(task="ps:0").schedule(sum, args=([1, 2],)).fetch(DEADLINE) == 3
+    finally:
+        process.kill()
+        process.wait()
+        server.stop()
