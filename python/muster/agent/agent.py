@@ -30,6 +30,13 @@ class TaskState:
     error: Optional[AgentError] = None
 
 
+class TaskStates(List[TaskState]):
+    """All tasks of the cluster at one moment."""
+
+    version = 0
+    """Grows with every change."""
+
+
 class Agent(Keys):
     """Registers as a task of a cluster, beats, hears of errors, and meets the others::
 
@@ -192,8 +199,12 @@ class Agent(Keys):
         """Takes this agent's own call back; the barrier goes on waiting for it. False: it does not wait there."""
         return self._at.current().leave_barrier(id)
 
-    def get_task_states(self) -> List[TaskState]:
+    def get_task_states(self) -> TaskStates:
         return self._read(self._ask("WatchTasks", version_number=-1))
+
+    def wait_for_tasks(self, version: int, timeout: float) -> TaskStates:
+        """Waits until the list has another version than this one."""
+        return self._read(self._at.ask("WatchTasks", timeout, what="no task has changed", version_number=version))
 
     def live_tasks(self, tasks: Optional[Iterable[Task]] = None, *, timeout: float) -> dict[str, int]:
         """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
@@ -203,12 +214,14 @@ class Agent(Keys):
         answer = self._at.ask("GetAliveTasks", timeout, what="not all tasks have asked", task_ids=among)
         return dict(zip(self._names.all(list(answer.alive_task_ids), self.call_timeout), answer.incarnations))
 
-    def _read(self, answer: Any) -> List[TaskState]:
+    def _read(self, answer: Any) -> TaskStates:
         names = self._names.all([s.task_id for s in answer.task_state], self.call_timeout)
-        return [TaskState(name, STATES.get(s.state, "UNKNOWN"), s.incarnation,
-                          AgentError(CODES[s.error_code], s.error_message, name)
-                          if 0 < s.error_code < len(CODES) else None)
-                for name, s in zip(names, answer.task_state)]
+        made = TaskStates(TaskState(name, STATES.get(s.state, "UNKNOWN"), s.incarnation,
+                                    AgentError(CODES[s.error_code], s.error_message, name)
+                                    if 0 < s.error_code < len(CODES) else None)
+                          for name, s in zip(names, answer.task_state))
+        made.version = answer.version_number
+        return made
 
     # Errors.
 

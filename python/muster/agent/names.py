@@ -50,7 +50,10 @@ class Names:
             self._names[number] = self.own
 
     def resolve(self, seconds: float) -> int:
-        """The own number. Raises CoordinationError."""
+        """The own number. Between runs the cluster may have become another, so all is asked anew. Raises
+        CoordinationError."""
+        self._numbers.clear()
+        self._names.clear()
         return self.numbers([self._own], seconds)[0]
 
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:

@@ -138,7 +138,7 @@ class Heart:
     def _live(self) -> None:
         try:
             self._until_over()
-        except ValueError:  # the channel was closed
+        except CoordinationError:  # the channel was closed
             pass
         for call in (self._beat, self._poll):
             if call is not None:

@@ -31,16 +31,21 @@ class Service:
         self._metadata = [("authorization", "Bearer " + token)] if token else []
 
     def begin(self, name: str, request: Any, seconds: Optional[float]) -> Any:
-        """A call as a future, which waits for a connection; None: without end."""
+        """A call as a future, which waits for a connection; None: without end. Raises CoordinationError
+        (CANCELLED): it was closed."""
         m = METHODS[name]
-        call = self._channel.unary_unary(m.path, m.request.SerializeToString, m.response.FromString)
-        return call.future(request, timeout=seconds, metadata=self._metadata, wait_for_ready=True)
+        try:
+            call = self._channel.unary_unary(m.path, m.request.SerializeToString, m.response.FromString)
+            return call.future(request, timeout=seconds, metadata=self._metadata, wait_for_ready=True)
+        except ValueError as error:  # of a closed channel
+            raise CoordinationError("CANCELLED", "the agent was closed") from error
 
     def close(self) -> None:
         self._channel.close()
 
     def no_answer(self, seconds: float) -> CoordinationError:
-        return CoordinationError("DEADLINE_EXCEEDED", f"{self.address} has not answered within {seconds:g} s{self._hint}")
+        return CoordinationError("DEADLINE_EXCEEDED",
+                                 f"{self.address} has not answered within {seconds:g} s{self._hint}")
 
 
 class Waiter:

@@ -214,8 +214,11 @@ def test_tasks_are_listed_and_counted_alive(both: list[muster.Agent]) -> None:
     asking = beside(both[1].live_tasks, timeout=DEADLINE)
     alive = {a.task: a.incarnation for a in both}
     assert both[0].live_tasks(TWO, timeout=DEADLINE) == alive == asking.result(DEADLINE)
+    version = both[0].get_task_states().version
+    of_code("DEADLINE_EXCEEDED", both[0].wait_for_tasks, version, 0.1)
+    waiting = beside(both[0].wait_for_tasks, version, DEADLINE)
     both[1].shutdown()
-    assert [s.state for s in both[0].get_task_states()] == ["CONNECTED", "DISCONNECTED"]
+    assert [s.state for s in waiting.result(DEADLINE)] == ["CONNECTED", "DISCONNECTED"]
 
 
 def test_it_sends_its_token(tmp_path: pathlib.Path) -> None:

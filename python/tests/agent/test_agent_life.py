@@ -274,6 +274,17 @@ os.wait()
     assert "make another one here" in said, errors
 
 
+def test_closed_while_it_connects() -> None:
+    for task in (0, "worker:0"):
+        a = muster.Agent("127.0.0.1:1", task=task)
+        connecting = beside(a.connect)
+        until(lambda: a.state == "connecting")
+        a.close()
+        with pytest.raises(muster.CancelledError, match="was closed"):
+            connecting.result(DEADLINE)
+        assert a.state == "closed"
+
+
 def test_closed_calls_are_over(server: Server) -> None:
     with connected(server.grpc, TWO) as both:
         waiting = beside(both[0].get, "never", DEADLINE)
