@@ -51,7 +51,7 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
         raise ValueError(f"TF_CONFIG: no JSON: {error}") from None
     task = all.get("task") if isinstance(all, dict) else None
     if not isinstance(all, dict) or not isinstance(task, (dict, type(None))):
-        raise ValueError("TF_CONFIG: not an object such as {\"cluster\": {…}, \"task\": {\"type\": …, \"index\": …}}")
+        raise ValueError('TF_CONFIG: not an object such as {"cluster": {…}, "task": {"type": …, "index": …}}')
     kind, index = (task or {}).get("type"), (task or {}).get("index")
     try:
         number = None if index is None else int(index)

@@ -6,9 +6,9 @@ import dataclasses
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
-from muster.distribute.cluster import Cluster, master, seen_by
+from muster.distribute.cluster import Cluster, check, master, seen_by, tf_config
 
 if TYPE_CHECKING:
     from muster.worker.worker import Worker
@@ -138,6 +138,23 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     server.start()
     _mine.kept = (c, server)
     return server
+
+
+def run_standard_server(session_config: Optional[Mapping[str, Any]] = None, *, servers: Optional[Factory] = None,
+                        environment: Optional[Mapping[str, str]] = None) -> StandardServer:
+    """Starts the server of the task that TF_CONFIG names. Raises ValueError, which says what is missing."""
+    config = tf_config(os.environ if environment is None else environment)
+    leader = next((job for job in ("chief", "worker") if job in config.cluster), None)
+    for missing, said in ((not config.cluster, '"cluster" is not found'), (not config.has_task, '"task" is not found'),
+                          (config.task_type is None, '"type" is not found in "task"'),
+                          (leader is None, "the cluster must have chief or worker jobs")):
+        if missing:
+            raise ValueError("TF_CONFIG: " + said)
+    kind, index = config.task_type or "", config.task_id or 0
+    check(config.cluster, kind, index)
+    session = {**(session_config or {}), "collective_group_leader": f"/job:{leader}/replica:0/task:0"}
+    return server_of_this_thread(ServerConfig(config.cluster, kind, index, session, config.rpc_layer or "grpc",
+                                              config.environment), servers or worker_servers())
 
 
 def end_standard_server_of_this_thread() -> None:

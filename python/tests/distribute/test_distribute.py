@@ -253,6 +253,28 @@ def test_clusters_are_lists_gaps_or_tensorflow_s() -> None:
         assert independent(f, "worker", 3, spec) == ({"worker": {1: "b:1", 3: "a:1"}}, "grpc://a:1")
 
 
+@pytest.mark.parametrize("config, said", [
+    ({}, '"cluster" is not found'), ({"cluster": TWO}, '"task" is not found'),
+    ({"cluster": TWO, "task": {"index": 0}}, '"type" is not found'),
+    ({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps"}}, "must have chief or worker"),
+    ({"cluster": TWO, "task": {"type": "ps"}}, "not a job of the cluster")])
+def test_a_standard_server_says_what_tf_config_lacks(config: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        distribute.run_standard_server(servers=Servers(), environment={"TF_CONFIG": json.dumps(config)})
+
+
+def test_a_standard_server_of_tf_config() -> None:
+    made = Servers()
+    config = {"cluster": {"chief": ["a:1"], "ps": ["b:1"], "evaluator": ["e:1"]}, "task": {"type": "ps"},
+              "environment": "here"}
+    on_a_thread(lambda: distribute.run_standard_server({"k": 1}, servers=made,
+                                                       environment={"TF_CONFIG": json.dumps(config)}))
+    (server,) = made.all.values()
+    assert server.starts == 1 and "evaluator" not in server.config.cluster
+    assert server.config.session_config == {"k": 1, "collective_group_leader": "/job:chief/replica:0/task:0"}
+    assert (server.config.target, server.config.environment) == ("grpc://b:1", "here")
+
+
 def test_modes_have_names() -> None:
     with pytest.raises(ValueError, match="cake"):
         run(never, TWO, mode="cake")
