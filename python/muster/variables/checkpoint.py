@@ -138,6 +138,10 @@ class Reader:
             self.close()
             raise Torn(f"{folder}/data is not as it was written: {size} bytes of {manifest['bytes']}")
 
+    def arrays_of(self, name: str) -> int:
+        """How many a part of the variable has, its slots with it."""
+        return max((len(part["arrays"]) for part in self.variables[name]["parts"]), default=1)
+
     def rows(self, name: str, begin: int, end: int) -> tuple[list[Saved], int]:
         """Rows of a variable with their slots, and its version, however it was divided when it was saved."""
         v = self.variables[name]

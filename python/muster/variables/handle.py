@@ -8,7 +8,7 @@ from muster.objects.calls import Calls
 from muster.objects.handle import CallValue, RemoteObject, calls_of
 from muster.variables import arrays
 from muster.variables.values import JoinedValue, Request, in_window
-from muster.variables.variable import CLASS_NAME
+from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED
 
 WHOLE_MAX = 24 << 20
 """Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
@@ -26,14 +26,6 @@ def given(value: Any, dtype: Any) -> Any:
     if isinstance(value, (bool, int, float, list, tuple)):
         return np.asarray(value, dtype)
     return np.asarray(value)
-
-
-def indices_of(value: Any) -> Any:
-    if isinstance(value, RemoteValue):
-        value = value.fetch()
-    np = arrays.numpy()
-    indices = np.asarray(value) if len(value) else np.zeros(0, "int64")
-    return indices.astype("int64") if indices.dtype.kind in "iu" and indices.ndim == 1 else indices
 
 
 class Ranged:
@@ -68,6 +60,52 @@ class Ranged:
     def _bytes(self) -> int:
         return self._row_bytes * self._shape[0] if self._shape else self._row_bytes
 
+    # What is wrong is said where a call is made: who only updates waits for no answer that would tell it.
+
+    def _whole(self, value: Any, adds: bool = True) -> Any:
+        """An array of the variable's shape and dtype, or a scalar. Raises ValueError, TypeError."""
+        array = given(value, self._dtype)
+        if array.ndim and array.shape != self._shape:
+            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
+        return self._typed(array, adds)
+
+    def _some(self, indices: Any, rows: Any, adds: bool = True) -> tuple[Any, Any]:
+        """Indices, and a row for each. Raises ValueError, TypeError, IndexError."""
+        indices, rows = self._indices(indices), given(rows, self._dtype)
+        wanted = (len(indices), *self._shape[1:])
+        if rows.shape != wanted:
+            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
+        return indices, self._typed(rows, adds)
+
+    def _typed(self, array: Any, adds: bool) -> Any:
+        if adds and self._dtype in ONLY_ASSIGNED:
+            raise TypeError(f"a variable of {self._dtype} can be assigned, read and gathered only")
+        if array.ndim and array.dtype != self.dtype:
+            raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
+        return array
+
+    def _indices(self, value: Any) -> Any:
+        if isinstance(value, RemoteValue):
+            value = value.fetch()
+        np = arrays.numpy()
+        indices = np.asarray(value) if len(value) else np.zeros(0, "int64")
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
+        size = self._size()
+        wrong = indices[(indices < 0) | (indices >= size)]
+        if wrong.size:
+            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
+        return indices.astype("int64")
+
+    def _size(self) -> int:
+        if not self._shape:
+            raise ValueError("a scalar variable has no rows")
+        return self._shape[0]
+
+    def _checked_range(self, begin: int, end: int) -> None:
+        if not 0 <= begin <= end <= self._size():
+            raise IndexError(f"rows {begin} to {end}: the variable has {self._size()}")
+
     def __repr__(self) -> str:
         return f"<muster.{type(self).__name__} {self._name!r} of {self._shape} {self._dtype}>"
 
@@ -100,6 +138,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self.read_rows(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
+        self._checked_range(begin, end)
         if (end - begin) * self._row_bytes <= WHOLE_MAX:
             return self._call("read_rows", begin, end)
         ranges = list(self._pieces(begin, end))
@@ -107,13 +146,16 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        array = self._given(value)
-        if not self._is_large(array):
+        array = self._whole(value, adds=False)
+        if array.nbytes <= WHOLE_MAX:
             return self._call("assign", array)
         return self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b]))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        array = self._given(value)
+        array = self._typed(given(value, self._dtype), adds=False)
+        self._checked_range(begin, begin + len(array))
+        if array.shape[1:] != self._shape[1:]:
+            raise ValueError(f"shape: rows have {self._shape[1:]}, what is given {array.shape[1:]}")
         if array.nbytes <= WHOLE_MAX:
             return self._call("assign_rows", begin, array)
         return self._all([self._call("assign_rows", a, array[a - begin:b - begin])
@@ -127,7 +169,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def gather(self, indices: Any) -> RemoteValue[Any]:
         """These rows."""
-        indices = indices_of(indices)
+        indices = self._indices(indices)
         count = max(1, WHOLE_MAX // max(1, self._row_bytes))
         if len(indices) <= count:
             return self._call("gather", indices)
@@ -144,7 +186,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._scatter("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        return self._scatter("scatter_update", indices, rows)
+        return self._scatter("scatter_update", indices, rows, adds=False)
 
     def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
         """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
@@ -162,8 +204,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        return self._call("adam_rows", indices_of(indices), self._given(rows), learning_rate, beta1, beta2,
-                          epsilon)
+        return self._call("adam_rows", *self._some(indices, rows), learning_rate, beta1, beta2, epsilon)
 
     # How.
 
@@ -174,31 +215,21 @@ class RemoteVariable(Ranged, RemoteObject):
                              "divide the variable among tasks by a partitioner")
         return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket), self._owner)
 
-    def _given(self, value: Any) -> Any:
-        return given(value, self._dtype)
-
-    def _is_large(self, array: Any) -> bool:
-        """Raises ValueError: it would go in pieces, and is of another shape."""
-        if array.nbytes <= WHOLE_MAX:
-            return False
-        if array.shape != self._shape:
-            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
-        return True
-
     def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
-        array = self._given(value)
-        if not self._is_large(array):
+        array = self._whole(value)
+        if array.nbytes <= WHOLE_MAX:
             return self._call(method, array, *more)
         arange = arrays.numpy().arange
         return self._in_pieces(lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
         """It cannot go in pieces: each would be a step."""
-        return self._call(method, self._given(gradient), *more)
+        return self._call(method, self._whole(gradient), *more)
 
-    def _scatter(self, method: str, indices: Any, rows: Any, *more: Any) -> RemoteValue[None]:
-        indices, rows = indices_of(indices), self._given(rows)
-        if rows.nbytes <= WHOLE_MAX or len(rows) != len(indices):
+    def _scatter(self, method: str, indices: Any, rows: Any, *more: Any, adds: bool = True
+                 ) -> RemoteValue[None]:
+        indices, rows = self._some(indices, rows, adds)
+        if rows.nbytes <= WHOLE_MAX:
             return self._call(method, indices, rows, *more)
         count = max(1, PIECE // max(1, self._row_bytes))
         return self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)

@@ -190,9 +190,11 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
     except ClosureError:  # a worker of another language, which gives it whole
         _write(out, name, low, shard._call("save").fetch())
         return
-    for begin, end in _row_ranges(shard):
-        _write(out, name, low + begin, shard._call("cut_rows", begin, end).fetch())
-    shard._call("end_cut").fetch()
+    try:
+        for begin, end in _row_ranges(shard):
+            _write(out, name, low + begin, shard._call("cut_rows", begin, end).fetch())
+    finally:
+        shard._call("end_cut")
 
 
 def _row_ranges(shard: RemoteVariable) -> Iterator[tuple[int, int]]:
@@ -207,7 +209,7 @@ def _write(out: Writer, name: str, begin: int, saved: list[Any]) -> None:
 
 
 def _load_shard(reader: Reader, name: str, shard: RemoteVariable, low: int) -> None:
-    if shard._bytes * WITH_SLOTS <= WHOLE_MAX:
+    if shard._bytes * reader.arrays_of(name) <= WHOLE_MAX:
         saved, version = reader.rows(name, low, low + (shard.shape[0] if shard.shape else 1))
         shard._call("load", *_loaded(saved), version).fetch()
         return

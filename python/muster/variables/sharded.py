@@ -5,7 +5,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.variables import arrays
-from muster.variables.handle import ADAM, Ranged, RemoteVariable, given, indices_of
+from muster.variables.handle import ADAM, Ranged, RemoteVariable
 from muster.variables.values import JoinedValue
 
 
@@ -31,9 +31,7 @@ class ShardedVariable(Ranged):
                             lambda parts: arrays.numpy().concatenate(parts))
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
-        size = self._shape[0]
-        if not 0 <= begin <= end <= size:
-            raise IndexError(f"rows {begin} to {end}: the variable has {size}")
+        self._checked_range(begin, end)
         parts = []
         for shard, low, high in self._ranges():
             a, b = max(begin, low), min(end, high)
@@ -42,7 +40,7 @@ class ShardedVariable(Ranged):
         return self._joined(parts, lambda found: arrays.numpy().concatenate(found))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        return self._each("assign", value)
+        return self._each("assign", value, adds=False)
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
         return self._each("assign_add", delta)
@@ -58,7 +56,7 @@ class ShardedVariable(Ranged):
         return self._each("adam", gradient, learning_rate, beta1, beta2, epsilon)
 
     def gather(self, indices: Any) -> RemoteValue[Any]:
-        indices = self._checked(indices)
+        indices = self._indices(indices)
         places = []
         parts = []
         for shard, low, high in self._ranges():
@@ -82,7 +80,7 @@ class ShardedVariable(Ranged):
         return self._divided("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        return self._divided("scatter_update", indices, rows)
+        return self._divided("scatter_update", indices, rows, adds=False)
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
         return self._divided("sgd_rows", indices, rows, learning_rate)
@@ -101,42 +99,20 @@ class ShardedVariable(Ranged):
     def _ranges(self) -> list[tuple[RemoteVariable, int, int]]:
         return list(zip(self.shards, self.bounds, self.bounds[1:]))
 
-    def _each(self, method: str, value: Any, *more: Any) -> RemoteValue[None]:
-        """Checks before the first shard is touched: else some would have the update and others not."""
-        array = given(value, self._dtype)
-        if array.ndim and array.shape != self._shape:
-            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
-        self._check_dtype(array)
+    def _each(self, method: str, value: Any, *more: Any, adds: bool = True) -> RemoteValue[None]:
+        array = self._whole(value, adds)  # before the first shard is touched: some would have it, others not
         return self._all([getattr(shard, method)(array[low:high] if array.ndim else array, *more)
                           for shard, low, high in self._ranges()])
 
-    def _divided(self, method: str, indices: Any, rows: Any, *more: Any, all_shards: bool = False
-                 ) -> RemoteValue[None]:
-        indices, rows = self._checked(indices), given(rows, self._dtype)
-        wanted = (len(indices), *self._shape[1:])
-        if rows.shape != wanted:
-            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
-        self._check_dtype(rows)
+    def _divided(self, method: str, indices: Any, rows: Any, *more: Any, all_shards: bool = False,
+                 adds: bool = True) -> RemoteValue[None]:
+        indices, rows = self._some(indices, rows, adds)
         parts = []
         for shard, low, high in self._ranges():
             chosen = (indices >= low) & (indices < high)
             if all_shards or chosen.any():
                 parts.append(getattr(shard, method)(indices[chosen] - low, rows[chosen], *more))
         return self._all(parts)
-
-    def _check_dtype(self, array: Any) -> None:
-        if array.ndim and array.dtype != self.dtype:
-            raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
-
-    def _checked(self, indices: Any) -> Any:
-        indices = indices_of(indices)
-        if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
-        size = self._shape[0]
-        wrong = indices[(indices < 0) | (indices >= size)]
-        if wrong.size:
-            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
-        return indices
 
     def _joined(self, parts: list[RemoteValue[Any]], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
         return JoinedValue(parts, join, self.shards[0]._owner)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from muster.variables import checkpoint
+import muster
+from muster.variables import checkpoint, known
 from muster.variables.checkpoint import Reader, Writer
 
 np = pytest.importorskip("numpy")
@@ -134,6 +135,29 @@ def test_a_torn_one_is_passed_over(tmp_path: pathlib.Path, harm: Any) -> None:
     assert found(tmp_path) == 1
     with pytest.raises(checkpoint.Torn):
         Reader(tmp_path, 2)
+
+
+class Whole:
+    """A large variable of a worker that gives it whole or not at all."""
+
+    _bytes = 10 << 20
+    shape = (5, 2)
+
+    def _call(self, method: str, *args: Any) -> Any:
+        if method != "save":
+            raise muster.ClosureError(muster.FailureKind.USER, "no_method", f"there is no method {method}")
+        return self
+
+    def fetch(self) -> Any:
+        return [np.ones((5, 2)), "m", np.zeros((5, 2)), np.asarray(3)]
+
+
+def test_workers_that_cannot_cut_a_large_variable_give_it_whole(tmp_path: pathlib.Path) -> None:
+    out = Writer(tmp_path)
+    out.variable("w", (5, 2), "float64")
+    known._save_shards(out, [("w", Whole(), 0)])  # type: ignore[list-item]
+    saved, version = Reader(tmp_path, out.finish()).rows("w", 0, 5)
+    assert [name for name, _ in saved] == ["", "m"] and saved[0][1].all() and version == 3
 
 
 def test_what_is_given_up_leaves_nothing(tmp_path: pathlib.Path) -> None:

@@ -51,16 +51,33 @@ def test_a_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> No
     found[0, 0] = 7  # may be written to
 
 
-def test_what_is_wrong_is_raised_by_its_value(cluster_of_two: Cluster) -> None:
-    v = cluster_of_two.coordinator().variable(np.zeros(3, "float32"))
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
-        v.assign([1, 2]).fetch(20)
-    with pytest.raises(TypeError, match="float32.*float64"):
-        v.assign_add(np.zeros(3)).fetch(20)
-    with pytest.raises(IndexError, match="index 3: the variable has 3 rows"):
-        v.gather([0, 3]).fetch(20)
+def test_what_is_wrong_is_said_at_once(cluster_of_two: Cluster) -> None:
+    """And not by a value that nobody fetches."""
+    c = cluster_of_two.coordinator()
+    halves = muster.FixedShardsPartitioner(2)
+    for v in (c.variable(np.zeros(3, "float32")), c.variable(np.zeros(3, "float32"), partitioner=halves)):
+        rows = np.zeros(1, "float32")
+        for wrong, error, said in (
+                (lambda: v.assign([1, 2]), ValueError, r"\(3,\).*\(2,\)"),
+                (lambda: v.assign_add(np.zeros(3)), TypeError, "float32.*float64"),
+                (lambda: v.adam(np.zeros(3)), TypeError, "float32.*float64"),
+                (lambda: v.gather([0, 3]), IndexError, "index 3: the variable has 3 rows"),
+                (lambda: v.gather([0.5]), TypeError, "integers in one dimension"),
+                (lambda: v.scatter_add([-1], rows), IndexError, "index -1"),
+                (lambda: v.scatter_sub([0, 1], rows), ValueError, r"\(2,\).*\(1,\)"),
+                (lambda: v.read_rows(1, 4), IndexError, "rows 1 to 4: the variable has 3")):
+            with pytest.raises(error, match=said):
+                wrong()
+        assert v.read().fetch(20).tolist() == [0, 0, 0]
+    with pytest.raises(IndexError, match="rows 2 to 4"):
+        c.variable(np.zeros(3)).assign_rows(2, [1, 1])
+    with pytest.raises(ValueError, match="no rows"):
+        c.variable(0.0).gather([0])
+    with pytest.raises(TypeError, match="assigned, read and gathered"):
+        c.variable(np.zeros(1, "bool")).assign_add(np.ones(1, "bool"))
+    v = c.variable(np.zeros(3, "float32"))
     with pytest.raises(AttributeError, match="no 'multiply'"):
-        v.multiply(2)  # type: ignore[union-attr]
+        v.multiply(2)
     with pytest.raises(TypeError, match="uint16"):
         cluster_of_two.coordinator().variable(np.zeros(1, "uint16")).read().fetch(20)
 
