@@ -12,7 +12,7 @@ from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED
 
 WHOLE_MAX = 24 << 20
 """Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
-PIECE = 8 << 20
+PIECE = 2 << 20
 
 ADAM = (0.9, 0.999, 1e-7)
 """beta1, beta2, epsilon: Keras' defaults."""

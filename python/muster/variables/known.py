@@ -198,7 +198,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
 
 
 def _row_ranges(shard: RemoteVariable) -> Iterator[tuple[int, int]]:
-    count = max(1, PIECE // 2 // max(1, shard._row_bytes))
+    count = max(1, PIECE // max(1, shard._row_bytes))
     for begin in range(0, shard.shape[0], count):
         yield begin, min(shard.shape[0], begin + count)
 

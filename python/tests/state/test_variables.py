@@ -159,7 +159,7 @@ def test_others_find_it_by_name_whole_or_in_shards(cluster_of_two: Cluster) -> N
         whole, parts = find("whole"), find("parts")
         assert (whole.shape, whole.dtype) == ((3,), np.int64)
         assert (parts.shape, parts.dtype, parts.bounds) == ((5, 2), np.int64, [0, 2, 4, 5])
-    parts.assign_add(1)
+    parts.assign_add(1).fetch(20)
     assert made.read().fetch(20).tolist() == (np.arange(10).reshape(5, 2) + 1).tolist()
     with pytest.raises(muster.NotServedError, match="'nobody'"):
         other.get_variable("nobody")
