@@ -33,15 +33,18 @@ TAKEN_BYTES_MAX = 64 << 10
 
 
 class Call:
-    __slots__ = ("number", "object", "method", "args", "ticket", "answered", "raw", "encoding", "value",
-                 "error", "waiters")
+    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "answered", "raw", "encoding",
+                 "value", "error", "waiters")
 
-    def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes) -> None:
+    def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
+                 plain: bool) -> None:
         self.number = number
         self.object = object
         self.method = method
         self.args = args
         self.ticket = ticket
+        self.plain = plain
+        """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
         self.answered = False
         self.raw: bytes = b""
         self.encoding = -1
@@ -68,7 +71,8 @@ class Calls:
         self._told = False
         self._over: Optional[str] = None
 
-    def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True) -> Call:
+    def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
+            plain: bool = False) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
         UnavailableError: it is over."""
         while True:
@@ -76,7 +80,7 @@ class Calls:
                 if self._over is not None:
                     raise unavailable(self._over)
                 if not waits or self._has_room(args):
-                    call = self._add(object, method, args, ticket)
+                    call = self._add(object, method, args, ticket, plain)
                     told, self._told = self._told, True
                     break
                 oldest = next(iter(self._pending.values()))
@@ -89,9 +93,9 @@ class Calls:
         return not self._pending or (len(self._pending) < CALLS_MAX and
                                      self._bytes + len(args) <= BYTES_MAX)
 
-    def _add(self, object: int, method: str, args: bytes, ticket: bytes) -> Call:
+    def _add(self, object: int, method: str, args: bytes, ticket: bytes, plain: bool) -> Call:
         self._last = number = self._last + 1
-        call = Call(number, object, method, args, ticket)
+        call = Call(number, object, method, args, ticket, plain)
         self._pending[number] = call
         self._bytes += len(args)
         self._out.append(call)
@@ -185,7 +189,7 @@ class Calls:
                 self._bytes -= len(call.args)
                 call.args = b""
                 if failures is not None and i in failures:
-                    call.error = from_wire(failures[i], True)
+                    call.error = from_wire(failures[i], not call.plain)
                 else:
                     call.raw = raw
                     call.encoding = encoding
@@ -257,9 +261,11 @@ class Calls:
 
 
 def _decoded(call: Call) -> Any:
+    if call.plain:
+        return values.decode_json(call.raw) if call.encoding == JSON else arrays.answer_of(call.raw)
     if call.encoding == JSON:
         return values.decode(call.raw)
-    return arrays.answer_of(call.raw) if arrays.is_arrays(call.raw) else buffers.load(call.raw)
+    return buffers.load(call.raw)
 
 
 def unavailable(reason: str) -> UnavailableError:

@@ -213,7 +213,8 @@ class RemoteVariable(Ranged, RemoteObject):
         if len(data) > 32 << 20:
             raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is {32 << 20}: "
                              "divide the variable among tasks by a partitioner")
-        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket), self._owner)
+        call = self._calls.add(self._id, method, data, self._ticket, plain=True)
+        return CallValue(self._calls, call, self._owner)
 
     def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
         array = self._whole(value)

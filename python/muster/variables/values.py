@@ -148,7 +148,8 @@ class _Window:
                 (method, args), value = found
                 error: Optional[ClosureError] = None
                 try:
-                    call = self._calls.add(self._object, method, args, self._ticket, waits=False)
+                    call = self._calls.add(self._object, method, args, self._ticket, waits=False,
+                                           plain=True)
                 except ClosureError as e:
                     error = e
             value.made(call, error)

@@ -251,6 +251,8 @@ class FunctionTable:
         self.names = list(functions)
         self._functions: list[Optional[Callable[..., Any]]] = list(functions.values())
         self._callables = Callables()
+        self.pickled = pickled
+        """What clients send may be unpickled."""
         if pickled:
             self.names.append(calls.FUNCTION)
             self._functions.append(None)

@@ -195,7 +195,7 @@ class Objects:
     def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
         within.call = order.name
         try:
-            args, kwargs = _arguments(order.args)
+            args, kwargs = self._arguments(order.args)
             found = getattr(hosted.instance, order.method)(*args, **kwargs)
             value, encoding = (found.data, BYTES) if type(found) is Encoded else values.encode(found, True)
             if len(value) > RESULT_BYTES_MAX:
@@ -206,6 +206,13 @@ class Objects:
             return Answer(id, order.name, b"", JSON, _failure(error))
         finally:
             within.call = None
+
+    def _arguments(self, data: bytes) -> Any:
+        if arrays.is_arrays(data):
+            return arrays.decode(data), {}
+        if not self._table.pickled:
+            raise Refused("this worker reads no pickles: --no-pickled")
+        return buffers.load(data)
 
     # Answers.
 
@@ -263,10 +270,6 @@ class Objects:
             self._send(m.SerializeToString())
         except OSError:
             pass  # the worker is gone, and this process is about to be
-
-
-def _arguments(data: bytes) -> Any:
-    return (arrays.decode(data), {}) if arrays.is_arrays(data) else buffers.load(data)
 
 
 def _failure(error: Any) -> Any:

@@ -1,7 +1,9 @@
 """Variables on tasks: real servers, real workers."""
 from __future__ import annotations
 
+import asyncio
 import os
+import pickle
 import signal
 from typing import Any, Callable
 
@@ -9,6 +11,9 @@ import pytest
 
 import muster
 from conftest import Cluster
+from muster._pickled import values
+from muster._wire.messages import BYTES, JSON, Failure, SessionResponse
+from muster.objects import calls
 from muster.variables import handle
 
 np = pytest.importorskip("numpy")
@@ -216,3 +221,60 @@ def test_names_and_tasks_are_checked(cluster_of_two: Cluster) -> None:
         c.variable(np.zeros(1), task="ps:0", tasks=["ps:1"])
     with pytest.raises(ValueError, match="only the first may be above 1"):
         c.variable(np.zeros((4, 4)), partitioner=lambda shape, dtype: [2, 2])
+
+
+class Trap:
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("unpickled",)
+
+
+def test_a_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1", "--no-pickled")
+    v = cluster.coordinator().variable([1.0], name="v")
+    v.assign_add(1)
+    assert v.read().fetch(20).tolist() == [2]
+    by_pickle = handle.RemoteObject(v._id, v.task, "", v._ticket, v._calls)
+    with pytest.raises(muster.InputError, match="no pickles"):
+        by_pickle.assign(Trap()).fetch(20)
+
+
+def test_who_has_a_variable_cannot_make_its_reader_run_code() -> None:
+    made = calls.Calls(lambda: None)
+    for raw, encoding in ((pickle.dumps(Trap()), BYTES), (values.encode(Trap())[0], JSON)):
+        call = made.add(1, "read", b"", b"", plain=True)
+        failure = Failure(kind=int(muster.FailureKind.USER), type="ValueError", message="no",
+                          exception=pickle.dumps(Trap()))
+        call.raw, call.encoding, call.answered = raw, encoding, True
+        if encoding == BYTES:
+            with pytest.raises(ValueError, match="no arrays"):
+                made.value_of(call)
+        else:
+            assert "$pickle" in made.value_of(call)
+        failed = made.add(1, "read", b"", b"", plain=True)
+        failure.position = 0
+        answers = SessionResponse().objects
+        answers.number.append(failed.number)
+        answers.value.append(b"")
+        answers.encoding.append(JSON)
+        answers.failure.append(failure)
+        made.take(answers)
+        with pytest.raises(ValueError, match="no"):
+            made.value_of(failed)
+
+
+def test_values_are_awaited_and_taken_as_they_come(cluster_of_two: Cluster, small_pieces: None) -> None:
+    c = cluster_of_two.coordinator()
+    halves = muster.FixedShardsPartitioner(2)
+    several = [c.variable(np.full((2000, 2), i), partitioner=halves, tasks=["ps:0", "ps:1"]) for i in range(3)]
+
+    async def read() -> Any:
+        return await several[2].read()
+
+    assert (asyncio.run(read()) == 2).all()
+    found = muster.as_completed([v.read() for v in several], 20)
+    assert sorted(int(value.fetch()[0, 0]) for value in found) == [0, 1, 2]
+    with pytest.raises(muster.WaitTimeout):
+        c.variable(np.zeros((2000, 2)), task="ps:1").read().fetch(0)
+    with pytest.raises(muster.WaitTimeout):
+        c.variable(shape=(2000, 2), task="ps:7").read().fetch(0.1)
