@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Sequence
 
 MAGIC = b"\x93ARRAYS\x01"
 ALIGNMENT = 16
-COUNT_MAX = 1024
+COUNT_MAX = 1000
 DIMENSIONS_MAX = 8
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
           "float32", "float64", "complex64", "complex128")

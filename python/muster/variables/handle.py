@@ -5,7 +5,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.objects.calls import Calls
-from muster.objects.handle import CallValue, RemoteObject, calls_of
+from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
 from muster.variables import arrays
 from muster.variables.values import JoinedValue, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED
@@ -80,9 +80,11 @@ class Ranged:
     def _typed(self, array: Any, adds: bool) -> Any:
         if adds and self._dtype in ONLY_ASSIGNED:
             raise TypeError(f"a variable of {self._dtype} can be assigned, read and gathered only")
-        if array.ndim and array.dtype != self.dtype:
+        if array.dtype == self.dtype:
+            return array
+        if array.ndim or not arrays.numpy().can_cast(array.dtype, self.dtype, "same_kind"):
             raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
-        return array
+        return array.astype(self.dtype)
 
     def _indices(self, value: Any) -> Any:
         if isinstance(value, RemoteValue):
@@ -210,9 +212,9 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
         data = arrays.encode(args)
-        if len(data) > 32 << 20:
-            raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is {32 << 20}: "
-                             "divide the variable among tasks by a partitioner")
+        if len(data) > ARGUMENT_BYTES_MAX:
+            raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is "
+                             f"{ARGUMENT_BYTES_MAX}: divide the variable among tasks by a partitioner")
         call = self._calls.add(self._id, method, data, self._ticket, plain=True)
         return CallValue(self._calls, call, self._owner)
 

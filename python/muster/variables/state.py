@@ -28,15 +28,18 @@ class State:
                  shape: Sequence[int] = (), dtype: Any = "float32", initializer: str = "zeros",
                  detached: bool = False) -> AnyVariable:
         """Makes a variable of `array`, or of `shape`, `dtype` and `initializer` ("zeros", "ones"), on `task`
-        ("ps:0" unless it is said), or in shards of rows as `partitioner` says, on `tasks` in turns. `name` and
+        ("ps:0" unless it is said), or in shards of rows as `partitioner` says, on `tasks` in turns (of which one may
+        be enough). `name` and
         `detached` are as those of :meth:`create`. Where more than 24 MiB are to go to one task it waits until
         they are there. Raises what `create` does, ValueError, TypeError, ImportError (no numpy)."""
         if task and tasks:
             raise ValueError("task, or tasks of shards, not both")
         if array is None:
             array = Initial(shape, dtype, initializer)
-        made = making.make(self._session.objects_known(), array, name, list(tasks) or [task or "ps:0"],
-                           partitioner, detached)
+        placed = list(tasks) or [task or "ps:0"]
+        if partitioner is not None and not (task or tasks):
+            raise ValueError("tasks: shards are placed on tasks in turns, as tasks=['ps:0', 'ps:1']")
+        made = making.make(self._session.objects_known(), array, name, placed, partitioner, detached)
         self._known.add(made, name)
         return made
 

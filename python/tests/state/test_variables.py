@@ -44,7 +44,8 @@ def test_a_variable_is_read_assigned_and_added_to(cluster_of_two: Cluster) -> No
     assert isinstance(v.read(), muster.RemoteValue)
     v.assign(np.ones((3, 2), "float32"))
     v.assign_add([[1, 1], [1, 1], [1, 1]])
-    v.assign_sub(0.5)
+    v.assign_sub(np.float64(0.25))
+    v.assign_sub(np.asarray(0.25))
     v.scatter_add([2, 2], np.ones((2, 2), "float32"))
     assert v.read().fetch(20).tolist() == [[1.5, 1.5], [1.5, 1.5], [3.5, 3.5]]
     assert v.gather([2, 0]).fetch(20)[:, 0].tolist() == [3.5, 1.5]
@@ -60,7 +61,7 @@ def test_what_is_wrong_is_said_at_once(cluster_of_two: Cluster) -> None:
     """And not by a value that nobody fetches."""
     c = cluster_of_two.coordinator()
     halves = muster.FixedShardsPartitioner(2)
-    for v in (c.variable(np.zeros(3, "float32")), c.variable(np.zeros(3, "float32"), partitioner=halves)):
+    for v in (c.variable(np.zeros(3, "float32")), c.variable(np.zeros(3, "float32"), partitioner=halves, task="ps:0")):
         rows = np.zeros(1, "float32")
         for wrong, error, said in (
                 (lambda: v.assign([1, 2]), ValueError, r"\(3,\).*\(2,\)"),
@@ -148,7 +149,7 @@ def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluste
 def test_a_shape_needs_no_array(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     assert c.variable(shape=(2, 2), dtype="int32", initializer="ones").read().fetch(20).tolist() == [[1, 1]] * 2
-    sharded = c.variable(shape=(5,), partitioner=muster.FixedShardsPartitioner(2))
+    sharded = c.variable(shape=(5,), partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:1"])
     assert sharded.read().fetch(20).tolist() == [0] * 5
 
 
@@ -220,7 +221,9 @@ def test_names_and_tasks_are_checked(cluster_of_two: Cluster) -> None:
     with pytest.raises(ValueError, match="not both"):
         c.variable(np.zeros(1), task="ps:0", tasks=["ps:1"])
     with pytest.raises(ValueError, match="only the first may be above 1"):
-        c.variable(np.zeros((4, 4)), partitioner=lambda shape, dtype: [2, 2])
+        c.variable(np.zeros((4, 4)), partitioner=lambda shape, dtype: [2, 2], task="ps:0")
+    with pytest.raises(ValueError, match="tasks: shards"):
+        c.variable(np.zeros(4), partitioner=muster.FixedShardsPartitioner(2))
 
 
 class Trap:
