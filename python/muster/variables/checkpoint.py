@@ -40,8 +40,10 @@ class Writer:
     for a path. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
-        self._path = pathlib.Path(path)
-        self._path.mkdir(parents=True, exist_ok=True)
+        self._path = pathlib.Path(path).absolute()
+        if not self._path.is_dir():
+            self._path.mkdir(parents=True, exist_ok=True)
+            _sync(self._path.parent)
         self.number = max(numbers(path) + numbers(path, unfinished=True), default=0) + 1
         self._folder = self._path / f"checkpoint-{self.number}.tmp"
         self._folder.mkdir()
