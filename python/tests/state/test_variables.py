@@ -15,6 +15,7 @@ from muster._pickled import values
 from muster._wire.messages import BYTES, JSON, Failure, SessionResponse
 from muster.objects import calls
 from muster.variables import handle
+from muster.worker.failures import packed
 
 np = pytest.importorskip("numpy")
 
@@ -226,9 +227,17 @@ def test_names_and_tasks_are_checked(cluster_of_two: Cluster) -> None:
         c.variable(np.zeros(4), partitioner=muster.FixedShardsPartitioner(2))
 
 
+opened: list[str] = []
+
+
+def open_trap(who: str) -> str:
+    opened.append(who)
+    return who
+
+
 class Trap:
     def __reduce__(self) -> Any:
-        return pytest.fail, ("unpickled",)
+        return open_trap, ("unpickled",)
 
 
 def test_a_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[..., Cluster]) -> None:
@@ -244,10 +253,12 @@ def test_a_worker_that_reads_no_pickles_has_variables(make_cluster: Callable[...
 
 def test_who_has_a_variable_cannot_make_its_reader_run_code() -> None:
     made = calls.Calls(lambda: None)
+    error = ValueError("no")
+    error.trap = Trap()  # type: ignore[attr-defined]
     for raw, encoding in ((pickle.dumps(Trap()), BYTES), (values.encode(Trap())[0], JSON)):
         call = made.add(1, "read", b"", b"", plain=True)
         failure = Failure(kind=int(muster.FailureKind.USER), type="ValueError", message="no",
-                          exception=pickle.dumps(Trap()))
+                          exception=packed(error))
         call.raw, call.encoding, call.answered = raw, encoding, True
         if encoding == BYTES:
             with pytest.raises(ValueError, match="no arrays"):
@@ -264,6 +275,10 @@ def test_who_has_a_variable_cannot_make_its_reader_run_code() -> None:
         made.take(answers)
         with pytest.raises(ValueError, match="no"):
             made.value_of(failed)
+    assert not opened
+    by_pickle = made.add(1, "read", b"", b"")
+    by_pickle.raw, by_pickle.encoding, by_pickle.answered = pickle.dumps(Trap()), BYTES, True
+    assert made.value_of(by_pickle) == "unpickled" == opened.pop(), "else the rest says nothing"
 
 
 def test_values_are_awaited_and_taken_as_they_come(cluster_of_two: Cluster, small_pieces: None) -> None:
