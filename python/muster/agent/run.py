@@ -125,6 +125,7 @@ class Heart:
         self._beat_at = self._heard + timeout / 2
         self._poll_at = self._heard
         self._judged: Optional[tuple[float, Refusal]] = None
+        self._begin(self._heard)  # where there is a poll a closed connection tells of a death, so at once
         threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
 
     def wake(self, *_: Any) -> None:

@@ -22,6 +22,7 @@ PROGRAM = """
 import muster, sys
 a = muster.Agent(sys.argv[1], task=int(sys.argv[2]), heartbeat_timeout=2)
 a.connect()
+a.try_get("k")  # behind the poll, whose end tells of a death
 print("connected", flush=True)
 """
 
@@ -46,6 +47,7 @@ def test_the_death_of_one_is_told_to_the_other_by_name(server: Server) -> None:
         polling, waiting = beside(a.wait_for_error, DEADLINE), beside(a.barrier, "b", DEADLINE)
         getting = beside(a.get, "never", DEADLINE)
         until(lambda: len(server.get("/api/v1/clusters/train/tasks")["tasks"][0]["waiting_for"]) == 2)
+        assert other.stdout is not None and other.stdout.readline() == "connected\n"
         other.kill()
         error = told.get(timeout=DEADLINE)
         assert (error.code, error.task, error.reported) == ("UNAVAILABLE", "worker:1", False)
@@ -67,6 +69,7 @@ def test_the_death_of_one_is_told_by_heartbeat(tmp_path: pathlib.Path) -> None:
                  ) as server:
         other = program(server, 1, "import time; time.sleep(60)")
         with connected(server.grpc, ["worker:0"], heartbeat_timeout=0.5) as (a,):
+            assert other.stdout is not None and other.stdout.readline() == "connected\n"
             other.kill()
             error = a.wait_for_error(DEADLINE)
             assert error is not None and error.task == "worker:1" and "were closed" in error.message
