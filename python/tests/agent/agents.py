@@ -6,7 +6,7 @@ import contextlib
 import pathlib
 import socket
 import threading
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Callable, Iterator, Optional, TypeVar
 
 import muster
 from conftest import DEADLINE, Server
@@ -59,6 +59,9 @@ class Wire:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
         self._ends: list[socket.socket] = []
+        self.answers = threading.Event()
+        """What the other side says is passed on while it is set."""
+        self.answers.set()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -69,13 +72,15 @@ class Wire:
             except OSError:
                 return
             self._ends += [near, far]
-            for a, b in ((near, far), (far, near)):
-                threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
+            for a, b, may in ((near, far, None), (far, near, self.answers)):
+                threading.Thread(target=self._pass, args=(a, b, may), daemon=True).start()
 
     @staticmethod
-    def _pass(a: socket.socket, b: socket.socket) -> None:
+    def _pass(a: socket.socket, b: socket.socket, may: Optional[threading.Event]) -> None:
         with contextlib.suppress(OSError):
             while data := a.recv(65536):
+                if may is not None:
+                    may.wait()
                 b.sendall(data)
         for end in (a, b):
             with contextlib.suppress(OSError):

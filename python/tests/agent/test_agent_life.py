@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from typing import Any, Iterator
 
 import pytest
@@ -139,6 +140,23 @@ def test_a_broken_connection_is_no_error(server: Server) -> None:
         both[1].set("k", "v")
         assert getting.result(DEADLINE) == b"v"
         assert both[1].barrier("b", DEADLINE) == meeting.result(DEADLINE) == 0
+        assert [a.state for a in both] == ["connected"] * 2
+
+
+def test_what_may_have_been_performed_is_not_asked_again(server: Server) -> None:
+    wire = Wire(server.grpc)
+    with connected(wire.address, TWO) as both:
+        key = server.http + "/api/v1/clusters/train/kv/n"
+        both[0].set("n", "1")
+        wire.answers.clear()
+        adding, setting = beside(both[0].increment, "n"), beside(both[1].set, "k", "v")
+        until(lambda: urllib.request.urlopen(key, timeout=DEADLINE).read() == b"2", "it is performed")
+        wire.reset()
+        wire.answers.set()
+        with pytest.raises(muster.UnavailableError):
+            adding.result(DEADLINE)
+        setting.result(DEADLINE)  # twice is as once
+        assert both[1].get("n", DEADLINE) == b"2"
         assert [a.state for a in both] == ["connected"] * 2
 
 
