@@ -208,8 +208,10 @@ void add_clusters(CLI::App& app, choice& chosen) {
   add_value(*verb, "--reason", o->reason, "TEXT",
             "fail: why the run has failed; every task is told, and every call that waits")
       ->configurable(false);
-  add_value(*verb, "--code", o->code, "CODE",
-            "fail: the gRPC status of the error that tasks see (ABORTED)")
+  add_value(
+      *verb, "--code", o->code, "CODE",
+      "fail: the gRPC status of the error that tasks see: ABORTED, INTERNAL, UNAVAILABLE, UNKNOWN "
+      "or FAILED_PRECONDITION (ABORTED)")
       ->configurable(false);
   verb->add_flag("--refuse-calls", o->refuse_calls,
                  "fail: keys and barriers are refused with it, too, until the next run")

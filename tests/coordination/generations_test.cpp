@@ -120,6 +120,8 @@ TEST_F(generation_rules, calls_of_dialect_t_are_known_by_their_address) {
     EXPECT_NE(s.message_of(call).find("ECC error"), std::string::npos);
   }
   EXPECT_TRUE(s.parked(poll));
+  EXPECT_EQ(s.code_of(s.ask(get_task_state{{.peer = "10.0.0.1:4711"}, {s.ref(1)}})), code::ok)
+      << "it asks before it registers";
   s.peer_of_caller = "10.0.0.1:5000";
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
   s.peer_of_caller = "10.0.0.9:1";  // never seen: taken at its word

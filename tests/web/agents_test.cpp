@@ -208,7 +208,7 @@ TEST_F(agent_tasks, why_a_run_cannot_fail_names_the_field) {
                    {R"({"message":""})", "message"},
                    {R"({"message":")" + long_reason + R"("})", "message"},
                    {R"({"message":"x","code":"OK"})", "code"},
-                   {R"({"message":"x","code":"DATA_LOSS"})", "code"},
+                   {R"({"message":"x","code":"CANCELLED"})", "code"},
                    {R"({"message":"x","why":1})", "why"}};
   for (auto const& one : all)
     EXPECT_EQ(text_at(post_json(fail, one.body, 400), "/field"), one.field) << one.body;

@@ -113,24 +113,19 @@ json_object<declaration> const& table() {
   return all;
 }
 
-// Names of gRPC statuses, but for OK: the least that an error has is a code.
-json_kind<muster::code> an_error_code() {
-  static std::vector<std::string_view> const names = [] {
-    std::vector<std::string_view> all;
-    for (int n = 1; n <= static_cast<int>(code::unauthenticated); ++n)
-      if (auto const text = name(static_cast<code>(n)); n == 2 || text != name(code::unknown))
-        all.push_back(text);
-    return all;
-  }();
-  auto read = [](json_check& check, json_ref const& at) {
-    auto const word = check.text(at, 1'024);
-    for (int n = 1; n <= static_cast<int>(code::unauthenticated); ++n)
-      if (name(static_cast<code>(n)) == word) return static_cast<code>(n);
-    check.fail(at, "expected the name of a gRPC status that is an error, such as ABORTED, got '" +
-                       word + "'");
-    return code::unknown;
-  };
-  return {schema::one_of(names), read};
+// Errors that agents take for one of the run: they end a poll without a word for CANCELLED, repeat
+// it for RESOURCE_EXHAUSTED, and others are answers to calls about keys.
+std::optional<muster::code> failure_code_of(std::string_view word) {
+  for (auto const c :
+       {code::aborted, code::internal, code::unavailable, code::unknown, code::failed_precondition})
+    if (name(c) == word) return c;
+  return std::nullopt;
+}
+
+json_kind<muster::code> a_failure_code() {
+  return a_word<muster::code>(
+      {"ABORTED", "INTERNAL", "UNAVAILABLE", "UNKNOWN", "FAILED_PRECONDITION"},
+      "ABORTED, INTERNAL, UNAVAILABLE, UNKNOWN or FAILED_PRECONDITION", failure_code_of);
 }
 
 json_object<coordination::fail_cluster> const& failure_table() {
@@ -139,7 +134,7 @@ json_object<coordination::fail_cluster> const& failure_table() {
   reason.schema = schema::text(1, reason_bytes_max);
   reason.missing = "required, why the run has failed";
   static json_object<e> const all({required("message", &e::message, reason),
-                                   field("code", &e::code, an_error_code()),
+                                   field("code", &e::code, a_failure_code()),
                                    field("refuse_calls", &e::refuses, a_flag())});
   return all;
 }

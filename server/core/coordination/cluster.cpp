@@ -107,7 +107,10 @@ fault_ptr cluster::retired_fault(request const& request_of_any) const {
               f.message += ". The former is ";
               return told(old, std::move(f));
             }
-            if (!believed && !r.from.peer.empty() && !current_->knows_peer(r.from.peer) &&
+            // Who asks for states acts for nobody, and may be about to register.
+            constexpr bool only_asks = std::is_same_v<request_type, get_task_state>;
+            if (!only_asks && !believed && !r.from.peer.empty() &&
+                !current_->knows_peer(r.from.peer) &&
                 std::binary_search(old.peers.begin(), old.peers.end(), r.from.peer))
               return told(old, std::move(member));
           }

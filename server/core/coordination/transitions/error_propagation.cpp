@@ -34,9 +34,13 @@ void error_propagation::give_up(fault_ptr const& f, bool refuses) {
   if (refuses) record_.refuse();
   record_.fail(f, generation_why::given_up);
   polls_.broadcast(f);
-  for (auto const n : callers_.running())
-    if (auto const b = callers_.running(n))  // the end of another may have been its own
-      end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, f->code, f->message)});
+  for (auto const n : callers_.running()) {
+    auto const b = callers_.running(n);
+    if (!b) continue;  // the end of another was its own
+    // Agents repeat a registration that ends with most other codes, which would begin a new run.
+    auto const c = b->id == step_.own.registration ? code::failed_precondition : f->code;
+    end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, c, f->message)});
+  }
   if (!polls_.told_one_by_one()) fail_everybody(f->message, failed_why::given_up);
 }
 
