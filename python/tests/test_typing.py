@@ -36,6 +36,12 @@ def main() -> int:
         other: muster.RemoteValue[int] = c.options(retries=2, resources={"gpu": 1}).schedule(square, (value,))
         named: Any = c.schedule("text.count", args=("path",)).fetch()
         results: list[int] = list(c.map(square, range(3)))
+        w: muster.RemoteVariable = c.variable([1.0], name="w", task="ps:0")
+        e = c.variable(shape=(9, 2), name="e", partitioner=muster.FixedShardsPartitioner(2), tasks=["ps:0", "ps:1"])
+        update: muster.RemoteValue[None] = e.adam_rows([0], w.read(), 0.1)
+        with c.checkpoints("path", every=5) as made:
+            saved: int = (c.restore("path") or c.save("path", keep=2)) + (made.last or 0)
+        print(w.shape, e.dtype, update, saved)
         for done in muster.as_completed([value, other]):
             number += done.fetch()
     with muster.Executor("127.0.0.1:8476", name="typed") as executor:

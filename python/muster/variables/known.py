@@ -21,6 +21,8 @@ WITH_SLOTS = 4
 """A variable with its slots has so many times its bytes at most."""
 AHEAD_BYTES = 32 << 20
 """Of what is asked for while something else is written."""
+AHEAD = 4
+"""Pieces of a large shard, the same."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject]
 
 
@@ -190,9 +192,15 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
     except ClosureError:  # a worker of another language, which gives it whole
         _write(out, name, low, shard._call("save").fetch())
         return
+    ahead: collections.deque[tuple[int, Any]] = collections.deque()
     try:
         for begin, end in _row_ranges(shard):
-            _write(out, name, low + begin, shard._call("cut_rows", begin, end).fetch())
+            ahead.append((begin, shard._call("cut_rows", begin, end)))
+            if len(ahead) == AHEAD:
+                begin, value = ahead.popleft()
+                _write(out, name, low + begin, value.fetch())
+        for begin, value in ahead:
+            _write(out, name, low + begin, value.fetch())
     finally:
         shard._call("end_cut")
 
@@ -213,9 +221,12 @@ def _load_shard(reader: Reader, name: str, shard: RemoteVariable, low: int) -> N
         saved, version = reader.rows(name, low, low + (shard.shape[0] if shard.shape else 1))
         shard._call("load", *_loaded(saved), version).fetch()
         return
+    values = []
     for begin, end in _row_ranges(shard):
         saved, version = reader.rows(name, low + begin, low + end)
-        shard._call("load_rows", begin, *_loaded(saved), version).fetch()
+        values.append(shard._call("load_rows", begin, *_loaded(saved), version))
+    for value in values:
+        value.fetch()
 
 
 def _loaded(saved: list[Saved]) -> list[Any]:

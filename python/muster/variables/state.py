@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Sequence, overload
 
 from muster.errors import NotServedError
 from muster.variables import making
 from muster.variables.checkpoint import Path
+from muster.variables.handle import RemoteVariable
 from muster.variables.known import Known
 from muster.variables.making import AnyVariable, Initial
 from muster.variables.partitioners import Partitioner
@@ -22,6 +23,14 @@ class State:
 
     _session: Session
     _known: Known
+
+    @overload
+    def variable(self, array: Any = None, *, name: str = "", task: str = "", shape: Sequence[int] = (),
+                 dtype: Any = "float32", initializer: str = "zeros", detached: bool = False) -> RemoteVariable: ...
+    @overload
+    def variable(self, array: Any = None, *, name: str = "", task: str = "",
+                 partitioner: Optional[Partitioner], tasks: Sequence[str] = (), shape: Sequence[int] = (),
+                 dtype: Any = "float32", initializer: str = "zeros", detached: bool = False) -> AnyVariable: ...
 
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
                  partitioner: Optional[Partitioner] = None, tasks: Sequence[str] = (),
