@@ -36,7 +36,7 @@ def server(tmp_path: pathlib.Path) -> Iterator[Server]:
 
 def program(server: Server, task: int, more: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", PROGRAM + more, server.grpc, str(task)], text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env={**os.environ, "PYTHONPATH": str(HERE.parent)})
 
 
@@ -265,6 +265,7 @@ try:
     a.barrier("b", 60)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
+    input()
     a.barrier("b", 60)
     a.shutdown()
 """)
@@ -273,6 +274,10 @@ except KeyboardInterrupt:
         waits.send_signal(signal.SIGINT)
         assert waits.stdout is not None
         assert [waits.stdout.readline(), waits.stdout.readline()] == ["connected\n", "interrupted\n"]
+        until(lambda: not parked(server, 1), "its call was taken back")
+        assert waits.stdin is not None
+        waits.stdin.write("\n")
+        waits.stdin.flush()
         assert a.barrier("b", DEADLINE) == 0
         a.shutdown()
     said, errors = waits.communicate(timeout=DEADLINE)
