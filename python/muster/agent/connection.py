@@ -8,8 +8,9 @@ from typing import Any, Callable, Optional
 
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import AgentError, CoordinationError
+from muster.agent.heart import POLL_FIRST, Heart
 from muster.agent.names import Names
-from muster.agent.run import POLL_FIRST, Heart, Run
+from muster.agent.run import Run
 from muster.agent.service import Retry, Service, Waiter, error_of
 
 LEAVE_MARGIN = 5.0

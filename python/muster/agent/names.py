@@ -2,7 +2,6 @@
 cluster. The service knows both, and answers in the words of the first task that it is asked for."""
 from __future__ import annotations
 
-import time
 from typing import Any, Iterable, Optional, Tuple, Union
 
 from muster._wire.coordination import METHODS, Refusal
