@@ -241,6 +241,8 @@ class hub {
   history::history const& past() const { return past_; }
   object_hub& objects() { return objects_; }
   object_hub const& objects() const { return objects_; }
+  /// For the log and the event feed.
+  void pass_on(history::log_event const& e);
   /// What `objects` waits for has changed.
   void follow_deadlines();
   /// Null: the worker, or the client, is away.
@@ -335,7 +337,6 @@ class hub {
   void tell(to_sessions const& all, muster::status const& lost);
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason);
-  void pass_on(history::log_event const& e);
   /// The worker is gone: nobody waits for its answers about ranks.
   void forget_questions(core::stream_id stream) {
     rank_logs_.gone(stream);

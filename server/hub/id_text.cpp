@@ -40,5 +40,8 @@ std::optional<core::per_worker_id> parse_per_worker(std::string_view text) {
 std::optional<core::program_id> parse_program(std::string_view text) {
   return parse<core::program_id>(text, "prog_");
 }
+std::optional<core::object_id> parse_object(std::string_view text) {
+  return parse<core::object_id>(text, "obj_");
+}
 
 }  // namespace muster::server

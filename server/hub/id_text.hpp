@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/api/objects.hpp"
 
 namespace muster::server {
 
@@ -19,5 +20,6 @@ std::optional<core::closure_id> parse_closure(std::string_view text);
 std::optional<core::closure_id> parse_value(std::string_view text);
 std::optional<core::per_worker_id> parse_per_worker(std::string_view text);
 std::optional<core::program_id> parse_program(std::string_view text);
+std::optional<core::object_id> parse_object(std::string_view text);
 
 }  // namespace muster::server

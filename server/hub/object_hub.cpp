@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "server/history/log/incident_words.hpp"
 #include "server/hub/hub.hpp"
 
 namespace muster::server {
@@ -46,6 +47,11 @@ muster::status object_hub::drop(core::session_id s, core::object_id id) {
   return done;
 }
 
+void object_hub::remove(core::object_id id) {
+  table_.remove(id);
+  deliver();
+}
+
 void object_hub::call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
                       std::vector<std::uint64_t> const& taken) {
   auto const who = core::objects::caller_of(s);
@@ -74,7 +80,7 @@ void object_hub::attached(core::stream_id stream, std::pair<std::string, std::in
                           core::incarnation i, bool takes) {
   callers_[core::raw(i)] = stream;
   incarnations_[stream] = core::raw(i);
-  table_.attached(task, i, stream, takes);
+  table_.attached(hub_.now(), task, i, stream, takes);
   deliver();
 }
 
@@ -85,7 +91,7 @@ void object_hub::reports(core::stream_id stream, std::vector<report> answers) {
 
 void object_hub::built(core::stream_id stream, core::object_id id,
                        std::optional<core::failure> why) {
-  table_.built(stream, id, std::move(why));
+  table_.built(hub_.now(), stream, id, std::move(why));
   deliver();
 }
 
@@ -151,7 +157,9 @@ void object_hub::perform(core::objects::output const& said) {
   for (auto const& b : said.builds)
     if (auto* sink = hub_.sink_of(b.stream))
       if (auto const* o = table_.look(b.object))
-        is_slow(*sink) ? table_.built(b.stream, b.object, slow) : sink->on_build(b.object, o->spec);
+        is_slow(*sink)
+            ? table_.built(hub_.now(), b.stream, b.object, slow, core::objects::object_end::slow)
+            : sink->on_build(b.object, o->spec);
   for (auto const& c : said.calls)
     if (auto* sink = hub_.sink_of(c.stream))
       if (auto const* call = table_.look(c.name); call && !call->answered)
@@ -167,6 +175,7 @@ void object_hub::perform(core::objects::output const& said) {
   std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;  // a step for each
   for (auto const& u : said.uses)
     if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);
+  for (auto const& l : said.lost) hub_.pass_on(history::told(l));
   for (auto const& l : said.losses)
     if (!holds(l.job)) hub_.apply(l);
 }

@@ -37,6 +37,8 @@ class object_hub {
                                          core::objects::object_spec spec);
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
   muster::status drop(core::session_id s, core::object_id id);
+  /// The same, whoever asks. REQUIRES: it is there.
+  void remove(core::object_id id);
   /// Calls of a session, or of functions of a worker with a ticket, and answers that it has.
   void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);

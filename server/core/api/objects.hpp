@@ -2,7 +2,9 @@
 // see of them. Plain data.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,6 +109,23 @@ enum class object_state : std::uint8_t {
 };
 std::string_view name(object_state s);
 
+/// Why it failed, or is lost.
+enum class object_end : std::uint8_t {
+  none,       ///< it did not, and is not
+  raised,     ///< its class raised when it was made
+  unable,     ///< its worker cannot hold objects
+  slow,       ///< its worker did not take what was sent to it
+  task_left,  ///< its worker has ended
+  task_away,  ///< its task did not come back in time
+  replaced,   ///< another process has the place of its task
+};
+std::string_view name(object_end e);
+
+/// How calls end, as readers count them.
+enum class call_end : std::uint8_t { ok, failed, cancelled, lost };
+inline constexpr std::size_t call_ends = 4;
+std::string_view name(call_end e);
+
 /// How a call, or the making of an object, has ended.
 struct call_answer {
   call_name name{};
@@ -145,6 +164,17 @@ struct begin_order {
   bool operator==(begin_order const&) const = default;
 };
 
+/// A task was lost with objects.
+struct objects_lost {
+  std::string job{};
+  std::int64_t index = 0;
+  std::size_t count = 0;
+  std::vector<std::string> first{};  // names, or classes, of a few of them
+  std::string why{};
+
+  bool operator==(objects_lost const&) const = default;
+};
+
 /// What one event has led to. Begins come first, then builds, calls, drops; answers are for others.
 struct output {
   std::vector<begin_order> begins{};
@@ -154,10 +184,11 @@ struct output {
   std::vector<call_answer> answers{};
   std::vector<use_task> uses{};
   std::vector<task_state_lost> losses{};
+  std::vector<objects_lost> lost{};
 
   bool empty() const {
     return begins.empty() && builds.empty() && calls.empty() && drops.empty() && answers.empty() &&
-           uses.empty() && losses.empty();
+           uses.empty() && losses.empty() && lost.empty();
   }
 };
 
@@ -165,11 +196,32 @@ struct object_view {
   object_id id{};
   object_spec spec{};  // without arguments
   object_state state{};
+  object_end end{};
   session_id owner{};
-  time_point created{};
-  std::uint64_t calls = 0;    // answered
-  std::uint64_t waiting = 0;  // not answered
-  std::string error{};        // failed, lost
+  std::string submitter{};          // id of a token; empty: nobody was asked
+  core::incarnation incarnation{};  // of the process that has it or makes it; none: it is away
+  time_point created{}, since{};    // `since`: of the state
+  std::uint64_t waiting = 0;        // calls behind others, or for it
+  std::uint64_t executing = 0;      // as far as the server has heard
+  std::uint64_t answered = 0;
+  std::string error{};       // failed, lost
+  std::string last_error{};  // of the last call that its class has failed; its beginning
+};
+
+/// Which a reader wants.
+struct object_query {
+  std::string submitter{};  // those of this token, and of nobody; empty: all
+  std::string job{};        // empty: any
+  std::optional<std::int64_t> index{};
+  std::string class_name{};  // empty: any
+  session_id owner{};        // none: any
+  std::optional<object_state> state{};
+  std::string text{};  // in the name or the id, whatever the case; empty: any
+};
+
+struct object_counts {
+  std::array<std::size_t, 5> by_state{};
+  std::array<std::uint64_t, call_ends> calls{};  // by how they ended, ever
 };
 
 }  // namespace objects

@@ -22,6 +22,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   made.object = c.object;
   made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // a longer one is refused
   made.args = c.args;
+  ++open_[c.object];
   return verdict::fresh;
 }
 
@@ -43,6 +44,7 @@ call_answer const& call_table::answer(call_name const& n, call_answer a) {
           "callers have not taken too much, there is no room for the value", "", "", 0}};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
+  close(c->object);
   c->answered = c->told = true;
   c->waits_for.clear();
   c->answer = std::move(a);
@@ -64,8 +66,16 @@ void call_table::listens_anew(caller_id who) {
   for (auto& [number, c] : it->second.calls) c.told = false;
 }
 
+void call_table::close(object_id object) {
+  auto const it = open_.find(object);
+  if (--it->second == 0) open_.erase(it);
+}
+
 void call_table::drop_calls(caller& of) {
-  for (auto const& [number, c] : of.calls) bytes_ -= c.args.size() + c.answer.value.size();
+  for (auto const& [number, c] : of.calls) {
+    bytes_ -= c.args.size() + c.answer.value.size();
+    if (!c.answered) close(c.object);
+  }
   of.calls.clear();
 }
 

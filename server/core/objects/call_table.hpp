@@ -52,6 +52,11 @@ class call_table {
   /// As forget, but that its calls, should they come again, are known not to be new.
   void retire(caller_id who);
 
+  /// Calls of the object that are not answered.
+  std::size_t open(object_id object) const {
+    auto const it = open_.find(object);
+    return it == open_.end() ? 0 : it->second;
+  }
   std::size_t bytes() const { return bytes_; }
   std::size_t callers() const { return callers_.size(); }
 
@@ -63,8 +68,10 @@ class call_table {
 
   object_limits const& limits_;
   void drop_calls(caller& c);
+  void close(object_id object);
 
   std::map<caller_id, caller> callers_;
+  std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
   std::size_t bytes_ = 0;          // of arguments and answers
 };

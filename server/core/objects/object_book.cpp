@@ -19,6 +19,17 @@ std::string_view name(object_state s) {
   return named<object_state::lost>(names, s);
 }
 
+std::string_view name(object_end e) {
+  static constexpr std::string_view names[] = {"NONE",      "RAISED",    "UNABLE",  "SLOW",
+                                               "TASK_LEFT", "TASK_AWAY", "REPLACED"};
+  return named<object_end::replaced>(names, e);
+}
+
+std::string_view name(call_end e) {
+  static constexpr std::string_view names[] = {"OK", "FAILED", "CANCELLED", "LOST"};
+  return named<call_end::lost>(names, e);
+}
+
 std::string text(task_name const& t) {
   return t.first + ":" + std::to_string(t.second);
 }
@@ -109,11 +120,14 @@ void object_book::forget_args(object& o) {
   o.spec.args = {};
 }
 
-void object_book::lose(object_id id, failure why, object_state as) {
+void object_book::lose(time_point now, object_id id, failure why, object_end how) {
   auto& o = objects_.at(id);
   free_name(id, o);
   tasks_[{o.spec.job, o.spec.index}].has.erase(id);
-  o.state = as;
+  auto const before = how == object_end::raised || how == object_end::unable ||
+                      how == object_end::slow;  // it was there
+  o.become(now, before ? object_state::failed : object_state::lost);
+  o.end = how;
   o.why = std::move(why);
   forget_args(o);
   o.queue.clear();

@@ -23,13 +23,20 @@ struct object {
   object_spec spec{};
   session_id owner{};
   std::string submitter{};
-  time_point created{};
+  time_point created{}, since{};  // `since`: of the state
   object_state state = object_state::pending;
+  object_end end{};
   std::uint64_t answered = 0;
+  std::string last_error{};
   std::deque<call_name> queue{};  // not answered, oldest first; half of them may have been
   std::size_t passed = 0;         // at most so many of these have been
   std::set<session_id> users{};   // that have asked for it, or called it
   failure why{};                  // failed, lost
+
+  void become(time_point now, object_state next) {
+    if (state != next) since = now;
+    state = next;
+  }
 };
 
 using task_name = std::pair<std::string, std::int64_t>;
@@ -62,7 +69,7 @@ class object_book {
   /// It is made: what it was made with is not kept.
   void forget_args(object& o);
   /// It is remembered for a while, so that who calls it hears why; its name is free.
-  void lose(object_id id, failure why, object_state as);
+  void lose(time_point now, object_id id, failure why, object_end how);
 
   task& of(task_name const& t) { return tasks_[t]; }
   /// None: it is no task's.

@@ -35,7 +35,7 @@ void object_table::session_ended(session_id s) {
     o.users.erase(s);
     if (o.owner == s && !o.spec.detached) own.push_back(id);
   }
-  for (auto const id : own) drop(s, id);
+  for (auto const id : own) remove(id);
   tickets_.erase(it->second.of.ticket);
   sessions_.erase(it);
   calls_.forget(caller_of(s));
@@ -64,7 +64,7 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
   o.spec = std::move(spec);
   o.owner = s;
   o.submitter = it->second.of.submitter;
-  o.created = now;
+  o.created = o.since = now;
   auto const id = book_.add(std::move(o));
   auto& all = it->second.made;
   all.emplace(number, id);
@@ -74,12 +74,13 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
   auto const& at = book_.of({made.spec.job, made.spec.index});
   if (at.stream != stream_id{}) {
     if (!at.takes) {
-      built(at.stream, id,
+      built(now, at.stream, id,
             failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "",
-                    text(task_name{made.spec.job, made.spec.index}), 0});
+                    text(task_name{made.spec.job, made.spec.index}), 0},
+            object_end::unable);
       return id;
     }
-    made.state = object_state::starting;
+    made.become(now, object_state::starting);
     out_.builds.push_back({at.stream, id});
   }
   use(s, made);
@@ -138,22 +139,21 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
     case call_table::verdict::early:
       return;
     case call_table::verdict::past:
-      return out_.answers.push_back(
-          {name,
-           false,
-           {},
-           {failure_kind::dependency_lost, "",
-            "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
+      return say({name,
+                  false,
+                  {},
+                  {failure_kind::dependency_lost, "",
+                   "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
     case call_table::verdict::answered:
       if (auto& known = *calls_.find(name); !std::exchange(known.told, true))
         out_.answers.push_back(known.answer);
       return;
     case call_table::verdict::full:
-      return out_.answers.push_back({name,
-                                     false,
-                                     {},
-                                     {failure_kind::user, "muster.ResourceExhausted",
-                                      "too many calls wait, or too much of them", "", "", 0}});
+      return say({name,
+                  false,
+                  {},
+                  {failure_kind::user, "muster.ResourceExhausted",
+                   "too many calls wait, or too much of them", "", "", 0}});
     case call_table::verdict::fresh:
       break;
   }
@@ -173,27 +173,35 @@ status object_table::drop(session_id s, object_id id) {
   if (!o) return {code::not_found, text(id) + " is not there"};
   if (!may_use(s, o->submitter))
     return {code::permission_denied, shown(*o) + " is of '" + o->submitter + "'"};
-  fail_all(*o, {failure_kind::cancelled, "", shown(*o) + " was deleted", "", "", 0});
-  bool const there = o->state == object_state::starting || o->state == object_state::ready;
-  auto const stream = book_.of({o->spec.job, o->spec.index}).stream;
-  if (there && stream != stream_id{}) out_.drops.push_back({stream, id});
-  book_.erase(id);
+  remove(id);
   return {};
 }
 
+void object_table::remove(object_id id) {
+  auto& o = *book_.find(id);
+  fail_all(o, {failure_kind::cancelled, "", shown(o) + " was deleted", "", "", 0});
+  bool const there = o.state == object_state::starting || o.state == object_state::ready;
+  auto const stream = book_.of({o.spec.job, o.spec.index}).stream;
+  if (there && stream != stream_id{}) out_.drops.push_back({stream, id});
+  book_.erase(id);
+}
+
+void object_table::say(call_answer a) {
+  auto const how = a.ok                                          ? call_end::ok
+                   : a.why.kind == failure_kind::cancelled       ? call_end::cancelled
+                   : a.why.kind == failure_kind::dependency_lost ? call_end::lost
+                                                                 : call_end::failed;
+  ++ended_[static_cast<std::size_t>(how)];
+  out_.answers.push_back(std::move(a));
+}
+
 void object_table::fail(call_name const& n, failure why) {
-  out_.answers.push_back(calls_.answer(n, {n, false, {}, std::move(why)}));
+  say(calls_.answer(n, {n, false, {}, std::move(why)}));
 }
 
 void object_table::fail_all(object& o, failure const& why) {
   for (auto const& n : std::exchange(o.queue, {}))
     if (auto const* c = calls_.find(n); c && !c->answered) fail(n, why);
-}
-
-object_view object_table::view(object_id id, object const& o) const {
-  object_view v{id, o.spec, o.state, o.owner, o.created, o.answered, o.queue.size(), o.why.message};
-  v.spec.args = {};
-  return v;
 }
 
 }  // namespace muster::core::objects

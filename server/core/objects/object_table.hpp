@@ -60,13 +60,17 @@ class object_table {
   void waits(stream_id stream, call_name const& within, call_name const& inner);
   /// What has not been answered is CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
   status drop(session_id s, object_id id);
+  /// The same, whoever asks. REQUIRES: it is there.
+  void remove(object_id id);
 
   /// REQUIRES: the task's stream of before, if any, was told gone. `takes`: it can hold objects.
-  void attached(task_name const& t, core::incarnation i, stream_id stream, bool takes);
+  void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
+                bool takes);
   /// Its objects wait for its return, unless it is `final`.
   void gone(time_point now, stream_id stream, bool final, std::string const& why);
-  /// An object was made, or not.
-  void built(stream_id stream, object_id id, std::optional<failure> why);
+  /// An object was made, or not; `how`, where `why` is given.
+  void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
+             object_end how = object_end::raised);
   /// A worker's word; what it cannot speak for is passed over.
   void answered(stream_id stream, object_id id, call_answer a);
 
@@ -82,7 +86,13 @@ class object_table {
   object const* look(object_id id) const { return book_.find(id); }
   objects::call const* look(call_name const& n) const { return calls_.find(n); }
   object_view view(object_id id, object const& o) const;
-  std::map<object_id, object> const& all() const { return book_.all(); }
+  /// The newest of these that were made before `before` (none: of all), without what they were made
+  /// with.
+  std::vector<object_view> list(object_id before, std::size_t limit, object_query const& q) const;
+  /// None: nobody has the name.
+  object_id named(std::string_view name) const { return book_.named(name); }
+  /// Looks at all of them.
+  object_counts counts() const;
   /// Whether a session may use what `owner` has submitted.
   bool may_use(session_id s, std::string const& submitter) const;
   /// Empty when all is in order.
@@ -94,9 +104,10 @@ class object_table {
     std::map<std::uint64_t, object_id> made;  // by the session's number
   };
 
+  void say(call_answer a);
   void fail(call_name const& n, failure why);
   void fail_all(object& o, failure const& why);
-  void lose(task_name const& t, task& at, std::string const& why);
+  void lose(time_point now, task_name const& t, task& at, object_end how, std::string const& why);
   void trim(object& o);
   void find_due();
   bool can_end(call_name const& n) const;
@@ -109,6 +120,7 @@ class object_table {
   std::map<session_id, opened> sessions_;
   std::map<std::string, session_id, std::less<>> tickets_;
   time_point due_ = never;
+  std::array<std::uint64_t, call_ends> ended_{};  // calls, by how
   output out_;
 };
 

@@ -2,13 +2,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "server/core/objects/object_table.hpp"
 
 namespace muster::core::objects {
 
-void object_table::attached(task_name const& t, core::incarnation i, stream_id stream, bool takes) {
+namespace {
+
+constexpr std::size_t named_max = 3;             // of those that are lost
+constexpr std::size_t last_error_bytes = 1'000;  // that are kept
+
+}  // namespace
+
+void object_table::attached(time_point now, task_name const& t, core::incarnation i,
+                            stream_id stream, bool takes) {
   if (auto& old = book_.of(t); old.incarnation != i && old.incarnation != core::incarnation{})
-    lose(t, old, "another incarnation took its place");
+    lose(now, t, old, object_end::replaced, "another incarnation took its place");
   auto& at = book_.of(t);
   at.incarnation = i;
   book_.connect(at, t, stream);
@@ -18,9 +27,10 @@ void object_table::attached(task_name const& t, core::incarnation i, stream_id s
   auto const has = at.has;
   if (!takes) {
     for (auto const id : has)
-      built(stream, id,
-            failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "", text(t),
-                    0});
+      built(
+          now, stream, id,
+          failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "", text(t), 0},
+          object_end::unable);
     return;
   }
   begin_order begin{stream, {}};
@@ -28,7 +38,7 @@ void object_table::attached(task_name const& t, core::incarnation i, stream_id s
     auto& o = *book_.find(id);
     if (o.state != object_state::pending) begin.kept.push_back(id);
     if (o.state != object_state::ready) {
-      o.state = object_state::starting;
+      o.become(now, object_state::starting);
       out_.builds.push_back({stream, id});
     }
     for (auto const s : o.users) out_.uses.push_back({s, t.first, t.second});
@@ -44,16 +54,19 @@ void object_table::gone(time_point now, stream_id stream, bool final, std::strin
   if (!t) return;
   auto& at = book_.of(*t);
   book_.connect(at, *t, {});
-  if (final || limits_.grace == duration{}) return lose(*t, at, why);
+  if (final || limits_.grace == duration{})
+    return lose(now, *t, at, final ? object_end::task_left : object_end::task_away, why);
   at.lost_at = now + limits_.grace;
   due_ = std::min(due_, at.lost_at);
 }
 
 // Those that nobody has begun to make wait for whoever comes.
-void object_table::lose(task_name const& t, task& at, std::string const& why) {
+void object_table::lose(time_point now, task_name const& t, task& at, object_end how,
+                        std::string const& why) {
   calls_.retire(caller_of(std::exchange(at.incarnation, {})));
   at.lost_at = never;
   std::set<session_id> told;
+  objects_lost all{t.first, t.second, 0, {}, why};
   auto const has = at.has;
   for (auto const id : has) {
     auto& o = *book_.find(id);
@@ -70,24 +83,29 @@ void object_table::lose(task_name const& t, task& at, std::string const& why) {
     fail_all(o, lost);
     for (auto const s : o.users)
       if (told.insert(s).second) out_.losses.push_back({s, t.first, t.second, why});
-    book_.lose(id, lost, object_state::lost);
+    ++all.count;
+    if (all.first.size() < named_max)
+      all.first.push_back(o.spec.name.empty() ? o.spec.class_name : o.spec.name);
+    book_.lose(now, id, lost, how);
   }
+  if (all.count > 0) out_.lost.push_back(std::move(all));
   book_.tidy(t);
 }
 
-void object_table::built(stream_id stream, object_id id, std::optional<failure> why) {
+void object_table::built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
+                         object_end how) {
   auto* const o = book_.find(id);
   if (!o || o->state == object_state::lost || o->state == object_state::failed) return;
   task_name const t{o->spec.job, o->spec.index};
   if (book_.of(t).stream != stream || stream == stream_id{}) return;
   if (!why) {
-    o->state = object_state::ready;
+    o->become(now, object_state::ready);
     book_.forget_args(*o);
     return;
   }
   why->worker = text(t);
   fail_all(*o, *why);
-  book_.lose(id, std::move(*why), object_state::failed);
+  book_.lose(now, id, std::move(*why), how);
 }
 
 void object_table::answered(stream_id stream, object_id id, call_answer a) {
@@ -98,8 +116,11 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
   if (c && !c->answered && c->object == id) {
     ++o->answered;
     ++o->passed;
-    if (!a.ok) a.why.worker = text(task_name{o->spec.job, o->spec.index});
-    out_.answers.push_back(calls_.answer(name, std::move(a)));
+    if (!a.ok) {
+      a.why.worker = text(task_name{o->spec.job, o->spec.index});
+      o->last_error = a.why.message.substr(0, border_at(a.why.message, last_error_bytes));
+    }
+    say(calls_.answer(name, std::move(a)));
   }
   trim(*o);
 }
@@ -127,7 +148,8 @@ void object_table::tick(time_point now) {
     if (at.lost_at <= now) over.push_back(t);
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(limits_.grace);
   for (auto const& t : over)
-    lose(t, book_.of(t), "it was away for longer than " + std::to_string(ms.count()) + " ms");
+    lose(now, t, book_.of(t), object_end::task_away,
+         "it was away for longer than " + std::to_string(ms.count()) + " ms");
   find_due();
 }
 
@@ -141,6 +163,13 @@ std::string object_table::invalid() const {
     bool const over = o.state == object_state::lost || o.state == object_state::failed;
     if (over && !o.queue.empty()) return text(id) + " is over, and calls wait for it";
     if (over && o.why.message.empty()) return text(id) + " is over for no reason";
+    auto const unanswered = [this](call_name const& n) {
+      auto const* c = calls_.find(n);
+      return c && !c->answered;
+    };
+    auto const waits = std::count_if(o.queue.begin(), o.queue.end(), unanswered);
+    if (calls_.open(id) != static_cast<std::size_t>(waits))
+      return text(id) + " has other calls than are counted";
     if (!over && !o.spec.detached && !sessions_.contains(o.owner))
       return text(id) + " has outlived its session";
   }

@@ -114,6 +114,15 @@ log_event told(incident const& i, config const& c, time_point now) {
   return std::visit(words{c, now}, i);
 }
 
+log_event told(objects::objects_lost const& l) {
+  std::string names;
+  for (auto const& one : l.first) names += (names.empty() ? "" : ", ") + one;
+  if (l.count > l.first.size())
+    names += " and " + std::to_string(l.count - l.first.size()) + " more";
+  return {kind::objects_lost, l.job + ":" + std::to_string(l.index),
+          "objects on it are lost (" + names + "): " + l.why};
+}
+
 log_event told_dropped(closure_id value, release_reason why, config const& c) {
   return {kind::values_dropped, "values",
           released(value, why, {}, c) + "; more of them within the next minute go without a line"};

@@ -1,11 +1,13 @@
 // Incidents as log events: whom they are about, and the sentence. Pure.
 #pragma once
 
+#include "server/core/api/objects.hpp"
 #include "server/history/log/log_events.hpp"
 
 namespace muster::history {
 
 log_event told(incident const& i, config const& c, time_point now);
+log_event told(objects::objects_lost const& l);
 /// The first of them in a while.
 log_event told_dropped(closure_id value, release_reason why, config const& c);
 

@@ -34,6 +34,7 @@ enum class log_event_kind : std::uint8_t {
   job_failed,
   session_failed,
   program_failed,
+  objects_lost,  ///< with their task
 };
 
 std::string_view name(log_event_kind);  // "worker_away"

@@ -33,7 +33,7 @@ struct table_bench {
   }
   stream_id attach(std::int64_t index, std::uint64_t incarnation, std::uint64_t stream,
                    bool takes = true) {
-    table.attached({"ps", index}, core::incarnation{incarnation}, stream_id{stream}, takes);
+    table.attached(now, {"ps", index}, core::incarnation{incarnation}, stream_id{stream}, takes);
     return stream_id{stream};
   }
   static object_spec spec(std::string name = {}, std::int64_t index = 0) {
@@ -54,7 +54,7 @@ struct table_bench {
   /// An object that is there.
   object_id ready(session_id s, stream_id at, std::uint64_t number, object_spec of = spec()) {
     auto const id = make(s, number, std::move(of));
-    table.built(at, id, std::nullopt);
+    table.built(now, at, id, std::nullopt);
     said();
     return id;
   }

@@ -40,7 +40,7 @@ struct world : table_bench {
     if (p.incarnation == 0) p.incarnation = ++last_incarnation;
     if (streams.contains(index)) table.gone(now, streams[index], false, "cut");
     streams[index] = stream_id{++last_stream};
-    table.attached({"ps", index}, core::incarnation{p.incarnation}, streams[index], true);
+    table.attached(now, {"ps", index}, core::incarnation{p.incarnation}, streams[index], true);
   }
 
   process* at(stream_id stream, std::int64_t* index = nullptr) {
@@ -62,7 +62,7 @@ struct world : table_bench {
     for (auto const& b : said.builds)
       if (auto* p = at(b.stream)) {
         p->objects.insert(b.object);
-        table.built(b.stream, b.object, std::nullopt);
+        table.built(now, b.stream, b.object, std::nullopt);
       }
     for (auto const& o : said.calls) execute(o);
     for (auto const& d : said.drops)

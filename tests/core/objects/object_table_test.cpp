@@ -24,7 +24,7 @@ TEST(object_table, an_object_waits_for_its_task_and_its_calls_with_it) {
   EXPECT_TRUE(said.begins[0].kept.empty());
   EXPECT_EQ(said.builds, (std::vector<build_order>{{at, id}}));
   EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{2, 3}));
-  b.table.built(at, id, std::nullopt);
+  b.table.built(b.now, at, id, std::nullopt);
   EXPECT_EQ(b.table.look(id)->state, object_state::ready);
 }
 
@@ -135,7 +135,7 @@ TEST(object_table, an_object_that_cannot_be_made_fails_its_calls_with_the_reason
   auto const id = b.make(s, 1, b.spec("weights"));
   b.call(s, 2, id);
   b.said();
-  b.table.built(at, id, failure{failure_kind::user, "ValueError", "no", "", "", 0});
+  b.table.built(b.now, at, id, failure{failure_kind::user, "ValueError", "no", "", "", 0});
   b.call(s, 3, id);
   auto const said = b.said();
   ASSERT_EQ(said.answers.size(), 2u);
@@ -238,7 +238,7 @@ TEST(object_table, what_waits_has_a_limit_in_bytes) {
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().field, "args");
   auto const at = b.attach(0, 7, 70);
-  b.table.built(at, id, std::nullopt);
+  b.table.built(b.now, at, id, std::nullopt);
   b.make(s, 3, large);  // the first is made, its arguments are gone
   b.said();
   for (std::uint64_t n = 4; n < 7; ++n) b.call(s, n, id);
@@ -307,7 +307,7 @@ TEST(object_table, objects_have_a_limit_and_so_have_lost_ones) {
   EXPECT_EQ(more.error().code, code::resource_exhausted);
   b.table.gone(b.now, at, true, "left");
   b.said();
-  EXPECT_EQ(b.table.all().size(), 2u);
+  EXPECT_EQ(b.table.list({}, 10, {}).size(), 2u);
   EXPECT_FALSE(b.table.look(ids.front()));
   b.make(s, 5);
 }

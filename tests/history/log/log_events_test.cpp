@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/history/log/incident_words.hpp"
+
 namespace muster::history {
 namespace {
 
@@ -99,6 +101,17 @@ TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_
   log.fold({}, t0);
   EXPECT_TRUE(log.said().empty());
   EXPECT_EQ(log.invalid(), "");
+}
+
+TEST_F(log_events_cases, objects_that_are_lost) {
+  objects::objects_lost lost{"ps", 1, 2, {"weights", "Counter"}, "left"};
+  EXPECT_EQ(muster::history::told(lost),
+            (log_event{log_event_kind::objects_lost, "ps:1",
+                       "objects on it are lost (weights, Counter): left"}));
+  lost.count = 9;
+  EXPECT_EQ(muster::history::told(lost).text,
+            "objects on it are lost (weights, Counter and 7 more): left");
+  EXPECT_EQ(name(log_event_kind::objects_lost), "objects_lost");
 }
 
 TEST_F(log_events_cases, severities) {
