@@ -81,6 +81,18 @@ TEST(program_metrics, programs_by_state_and_their_ranks) {
   EXPECT_CONTAINS(text, "muster_program_restarts_total 9\n");
 }
 
+TEST(object_metrics, objects_by_state_and_calls_by_outcome) {
+  metric_text m;
+  write_object_metrics(m, {{1, 0, 7, 0, 2}, {40, 3, 0, 5}});
+  auto const text = m.take();
+  EXPECT_CONTAINS(text, "muster_objects{state=\"pending\"} 1\n");
+  EXPECT_CONTAINS(text, "muster_objects{state=\"ready\"} 7\n");
+  EXPECT_CONTAINS(text, "muster_objects{state=\"lost\"} 2\n");
+  EXPECT_CONTAINS(text, "muster_object_calls_total{outcome=\"ok\"} 40\n");
+  EXPECT_CONTAINS(text, "muster_object_calls_total{outcome=\"cancelled\"} 0\n");
+  EXPECT_CONTAINS(text, "muster_object_calls_total{outcome=\"lost\"} 5\n");
+}
+
 TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
   engine e;
   auto const c = e.run([](engine_services& s) {

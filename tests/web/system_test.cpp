@@ -152,6 +152,8 @@ TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
                            "muster_programs_finished_total",
                            "muster_program_attempts_total",
                            "muster_program_restarts_total",
+                           "muster_objects",
+                           "muster_object_calls_total",
                            "muster_remote_values_held_bytes",
                            "muster_values_spilled",
                            "muster_values_spilled_bytes",

@@ -101,6 +101,11 @@ void measure(server::hub& h, bool main, measured_closures& into) {
     into.programs.by_state[i] += programs.by_state[i];
   into.programs.ranks_alive += programs.ranks_alive;
   into.program_totals += h.past().programs();
+  auto const objects = h.objects().state().counts();
+  for (std::size_t i = 0; i < objects.by_state.size(); ++i)
+    into.objects.by_state[i] += objects.by_state[i];
+  for (std::size_t i = 0; i < core::objects::call_ends; ++i)
+    into.objects.calls[i] += objects.calls[i];
 }
 
 void write_pools(metric_text& m, measured_closures const& c) {

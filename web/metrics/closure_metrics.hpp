@@ -35,7 +35,8 @@ struct measured_closures {
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;
-  core::program_counts programs;           // of all clusters, as what follows
+  core::program_counts programs;  // of all clusters, as what follows
+  core::objects::object_counts objects;
   history::program_totals program_totals;  // since the start
 };
 
@@ -45,5 +46,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c);
 /// The families on programs.
 void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever);
+/// The families on objects and their calls.
+void write_object_metrics(metric_text& m, core::objects::object_counts const& c);
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// The families on programs and their ranks.
+// The families on programs and their ranks, and on objects.
 #include "base/text.hpp"
 #include "web/metrics/closure_metrics.hpp"
 
@@ -20,6 +20,15 @@ void write_program_metrics(metric_text& m, core::program_counts const& now,
     m.sample("end", lower(core::name(core::program_end(i))), ever.attempts[i]);
   m.counter("muster_program_restarts_total", "Attempts that began after another of their program.",
             ever.restarts);
+}
+
+void write_object_metrics(metric_text& m, core::objects::object_counts const& c) {
+  m.family("muster_objects", "gauge", "Objects on tasks, by state.");
+  for (std::size_t i = 0; i < c.by_state.size(); ++i)
+    m.sample("state", lower(name(core::objects::object_state(i))), c.by_state[i]);
+  m.family("muster_object_calls_total", "counter", "Calls of objects that ended, by how.");
+  for (std::size_t i = 0; i < c.calls.size(); ++i)
+    m.sample("outcome", lower(name(core::objects::call_end(i))), c.calls[i]);
 }
 
 }  // namespace muster::web

@@ -177,6 +177,7 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_program_metrics(m, closures.programs, closures.program_totals);
+  write_object_metrics(m, closures.objects);
   write_web(m, w);
   write_listeners(m, w.http_listener(), w.grpc_listener());
   if (w.certificate_expiry)
