@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -15,7 +16,7 @@ from typing import Any, Callable
 import pytest
 
 import muster
-from conftest import Cluster, WorkerProcess, until
+from conftest import Cluster, WorkerProcess, binary, until
 from muster.objects import calls
 
 
@@ -457,3 +458,48 @@ def test_large_objects_are_made_from_many_threads(with_ps: Cluster) -> None:
     assert [h.size().fetch(60) for h in made] == [25 << 20] * 4
     large = [h.content() for h in made]
     assert [len(v.fetch(60)) for v in large] == [25 << 20] * 4
+
+
+def objects(cluster: Cluster, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([binary(), "objects", *words, "--url", cluster.server.http], capture_output=True, text=True)
+
+
+def shown(cluster: Cluster, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(objects(cluster, "show", name, "--output", "json").stdout)
+    return found
+
+
+def test_the_command_line_lists_shows_and_deletes_them(with_ps: Cluster) -> None:
+    c = with_ps.coordinator()
+    h = c.create(Counter, task="ps:0", name="steps", concurrency=2)
+    assert h.add(2).fetch(20) == 2
+    with pytest.raises(LookupError):
+        h.fail().fetch(20)
+    listed = objects(with_ps, "list", "--task", "ps")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    titles, row = listed.stdout.splitlines()
+    assert titles.split() == ["ID", "NAME", "CLASS", "TASK", "STATE", "WAITING", "EXECUTING", "ANSWERED"]
+    assert row.split()[1:] == ["steps", "Counter", "ps:0", "READY", "0", "0", "2"]
+    seen = shown(with_ps, "steps")
+    assert seen["id"] == row.split()[0]
+    assert (seen["state"], seen["concurrency"], seen["detached"]) == ("READY", 2, False)
+    assert seen["last_error"].endswith("not here")
+    assert "READY" in objects(with_ps, "show", "steps").stdout
+    deleted = objects(with_ps, "delete", "steps")
+    assert (deleted.returncode, deleted.stdout) == (0, "steps is deleted\n")
+    with pytest.raises(muster.MusterError):
+        h.add().fetch(20)
+    assert objects(with_ps, "show", "steps").returncode == 1
+    assert objects(with_ps, "forget", "steps").returncode == 2
+
+
+def test_one_that_is_lost_says_why(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster("--reconnect-grace", "500ms")
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    h = cluster.coordinator().create(Counter, task="ps:0", name="steps")
+    pid = h.pid().fetch(20)
+    lost = shown(cluster, "steps")["id"]
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: shown(cluster, lost)["state"] == "LOST", "it is lost")
+    assert shown(cluster, lost)["reason"] in ("TASK_LEFT", "TASK_AWAY", "REPLACED")
+    assert "is lost with ps:0" in objects(cluster, "show", lost).stdout

@@ -273,6 +273,8 @@ schema::json schema_of_value() {
     return schema::id("prog_");
   } else if constexpr (std::is_same_v<V, core::per_worker_id>) {
     return schema::id("pw_");
+  } else if constexpr (std::is_same_v<V, core::object_id>) {
+    return schema::id("obj_");
   } else if constexpr (std::is_enum_v<V>) {
     return schema_of_names<V>();
   } else if constexpr (requires(V const& v, json_out& out) { v.write(out); }) {

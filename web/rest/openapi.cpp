@@ -198,7 +198,8 @@ constexpr std::string_view schema_names[] = {
     "BlobView",        "Attention",     "FunctionView",   "FunctionPage",  "Text",
     "OpenApi",         "TokenRequest",  "SignIn",         "TokenView",     "NewToken",
     "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
-    "RankList",        "AttemptList",   "RankLog",        "ClusterFailure"};
+    "RankList",        "AttemptList",   "RankLog",        "ObjectView",    "ObjectPage",
+    "ClusterFailure"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {

@@ -1,0 +1,140 @@
+// Objects on tasks: listed, looked at, deleted. Whose token made one, or an admin's, sees it.
+#include "base/text.hpp"
+#include "server/hub/id_text.hpp"
+#include "web/json/object_json.hpp"
+#include "web/rest/access.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using core::objects::object_query;
+using core::objects::object_view;
+
+constexpr std::string_view object_states[] = {"PENDING", "STARTING", "READY", "FAILED", "LOST"};
+constexpr query_parameter session_parameter{.name = "session",
+                                            .kind = query_kind::text,
+                                            .meaning = "only objects that this session has made",
+                                            .pattern = "^(job_[0-9a-f]{16})?$"};
+
+// Those of all tokens are for admins.
+std::string submitter_for(request const& req) {
+  return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
+}
+
+object_query query_of(query_check& query, request const& req) {
+  object_query q;
+  q.submitter = submitter_for(req);
+  q.job = query.text("task");
+  if (auto const colon = q.job.rfind(':'); colon != std::string::npos)
+    if (auto const index = parse_number(std::string_view(q.job).substr(colon + 1));
+        index && *index <= INT64_MAX) {
+      q.index = static_cast<std::int64_t>(*index);
+      q.job.resize(colon);
+    }
+  q.class_name = query.text("class");
+  q.text = query.text("q");
+  auto const of = query.text("session");
+  if (auto const session = server::parse_job(of))
+    q.owner = *session;
+  else if (!of.empty())
+    query.fail("session",
+               "expected a session such as job_00000000000000a1, got '" + std::string(of) + "'");
+  for (std::size_t i = 0; i < std::size(object_states); ++i)
+    if (equal_ignoring_case(query.text("state"), object_states[i]))
+      q.state = core::objects::object_state(i);
+  return q;
+}
+
+coro::task<response> list_objects(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const limit = query.limit();
+  auto const before = core::object_id{query.page_token('o')};
+  auto wanted = query_of(query, ex.req);
+  if (query.failed()) return refused(query.failure());
+  auto work = [before, limit, q = std::move(wanted)](server::hub& h) {
+    core::page<object_view, core::object_id> page;
+    page.items = h.objects().state().list(before, limit, q);
+    if (page.items.size() == limit) page.next = page.items.back().id;
+    return page;
+  };
+  return look(context, in_pool_named(ex, std::move(work)), as_page{"objects", 'o'});
+}
+
+struct wanted {
+  std::string name, submitter;  // its name or id; whose it has to be, empty: anybody's
+};
+
+muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
+  auto const& all = h.objects().state();
+  auto const id = server::parse_object(w.name).value_or(core::object_id{});
+  auto const found = all.look(id) ? id : all.named(w.name);
+  auto const* o = all.look(found);
+  if (!o) return muster::status{muster::code::not_found, "there is no object '" + w.name + "'"};
+  if (w.submitter.empty() || o->submitter.empty() || o->submitter == w.submitter) return found;
+  return muster::status{muster::code::permission_denied, "'" + w.name + "' is of '" + o->submitter +
+                                                             "', and token '" + w.submitter +
+                                                             "' is not an admin's"};
+}
+
+// `then(hub, id)` gives what is answered.
+template <class Then>
+auto with_object(exchange& ex, Then then) {
+  wanted w{std::string(ex.req.capture("id")), submitter_for(ex.req)};
+  return in_pool_named(ex, [w = std::move(w), then](server::hub& h) {
+    auto const id = find_object(h, w);
+    using value = decltype(then(h, *id));
+    return id ? then(h, *id) : value(id.error());
+  });
+}
+
+coro::task<response> get_object(web_context& context, exchange& ex) {
+  if (auto p = check_cluster(context, ex.req, ex.req.parameter("cluster")))
+    return refused(std::move(*p));
+  auto then = [](server::hub& h, core::object_id id) -> muster::result<object_view> {
+    auto const& all = h.objects().state();
+    return all.view(id, *all.look(id));
+  };
+  return look(context, with_object(ex, then));
+}
+
+coro::task<response> delete_object(web_context& context, exchange& ex) {
+  if (auto p = check_cluster(context, ex.req, ex.req.parameter("cluster")))
+    return refused(std::move(*p));
+  auto then = [](server::hub& h, core::object_id id) -> muster::status {
+    h.objects().remove(id);
+    return {};
+  };
+  auto work = [work = with_object(ex, then)](engine_services& services, auto const& slot) mutable {
+    slot->send(work(services));
+  };
+  return order(context, std::move(work));
+}
+
+}  // namespace
+
+void add_object_routes(std::vector<route>& to) {
+  to.push_back(get("/api/v1/objects", list_objects, "listObjects",
+                   "Objects on tasks, newest first; those of other tokens are for admins")
+                   .with({{"task", query_kind::text,
+                           "only objects of this task, or of all of a job: ps:0, ps"},
+                          {"class", query_kind::text, "only objects of this class"},
+                          session_parameter,
+                          choice_parameter("state", object_states, "only objects in this state"),
+                          {"q", query_kind::text, "in the name or the id, whatever the case"},
+                          cluster_parameter,
+                          limit_parameter,
+                          page_token_parameter("o")})
+                   .tells("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
+                   .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/objects/{id}", get_object, "getObject", "One object, by its id or name")
+                   .with({cluster_parameter})
+                   .tells("ObjectView", schema_of<object_view>));
+  to.push_back(remove("/api/v1/objects/{id}", delete_object, "deleteObject",
+                      "Delete an object, of any state; calls that are not answered fail CANCELLED")
+                   .with({cluster_parameter}));
+}
+
+}  // namespace muster::web
