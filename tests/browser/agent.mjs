@@ -1,5 +1,5 @@
 // An agent of a cluster, spoken by hand: as much of gRPC and of the coordination protocol as it takes
-// to register and to wait at a barrier.
+// to register and to wait at a barrier. And a session that makes objects and calls them.
 import { connect } from 'node:http2';
 
 const SERVICE = '/xla.coordination.CoordinationService';
@@ -67,5 +67,68 @@ export class Agent {
       });
       stream.end(Buffer.concat([head, message]));
     });
+  }
+}
+
+const framed = (...fields) => {
+  const message = Buffer.concat(fields);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+};
+const OBJECTS = 40; // of a SessionRequest and of a SessionResponse
+
+export class ObjectSession {
+  #seen = Buffer.alloc(0);
+  #news = [];
+  #last = 0n;
+
+  constructor(address) {
+    this.session = openSession(address);
+    const headers = { ':method': 'POST', ':path': '/muster.v1.CoordinatorService/Session', 'content-type': 'application/grpc', te: 'trailers' };
+    this.stream = this.session.request(headers);
+    this.stream.on('error', () => {});
+    this.stream.on('data', (piece) => {
+      this.#seen = Buffer.concat([this.#seen, piece]);
+      for (const tell of this.#news.splice(0)) tell();
+    });
+    this.stream.write(framed(bytes(1, Buffer.concat([bytes(2, Buffer.from('maker')), number(7, 1)]))));
+    this.#ask(bytes(1, Buffer.from('a ticket of this session')));
+  }
+
+  /** Resolves with its id, once the server has it. */
+  async create({ name, className, job, index, concurrency }) {
+    const n = fixed64(1, ++this.#last);
+    this.#ask(bytes(2, Buffer.concat([n, bytes(2, Buffer.from(name)), bytes(3, Buffer.from(className)), bytes(4, Buffer.from(job)), number(5, index), number(7, concurrency), bytes(8, Buffer.from('python:3.11'))])));
+    // ObjectFound begins with the number, behind it is the id.
+    const at = await this.#until(() => this.#seen.indexOf(Buffer.concat([n, varint(2 * 8 + 1)])));
+    return this.#seen.readBigUInt64LE(at + n.length + 1);
+  }
+
+  call(object, method) {
+    this.#ask(fixed64(4, ++this.#last), fixed64(5, object), bytes(6, Buffer.from(method)), bytes(7, Buffer.from('x')));
+  }
+
+  /** Resolves with what came when so many calls have failed by being deleted. */
+  async failed(count) {
+    const told = () => this.#seen.toString('latin1');
+    await this.#until(() => (told().split('was deleted').length > count ? 0 : -1));
+    return told();
+  }
+
+  end() {
+    this.session.destroy();
+  }
+
+  #ask(...fields) {
+    this.stream.write(framed(bytes(OBJECTS, Buffer.concat(fields))));
+  }
+
+  async #until(found) {
+    for (;;) {
+      const at = found();
+      if (at >= 0) return at;
+      await new Promise((resolve) => this.#news.push(resolve));
+    }
   }
 }

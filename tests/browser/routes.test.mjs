@@ -72,6 +72,7 @@ const ROUTES = {
   'ranks as a list': () => `/programs/${ids.broken}?ranks=list`,
   values: () => '/values',
   'per-worker': () => '/per-worker',
+  objects: () => '/objects',
   gangs: () => '/gangs',
   sessions: () => '/sessions',
   kv: () => `/kv?cluster=train&key=${encodeURIComponent(ids.key)}`,

@@ -27,11 +27,26 @@ TEST_F(assets, the_page_and_its_routes_are_served_with_strict_headers) {
   start();
   auto const index = fetch("/");
   EXPECT_EQ(index.status, 200u);
-  for (auto const* path :
-       {"/index.html", "/tasks", "/workers/worker:3", "/jobs/job_0000000000000001",
-        "/jobs/job_0000000000000001/graph", "/closures/cl_0000000000000001", "/values",
-        "/per-worker", "/programs", "/programs/prog_1", "/gangs", "/sessions", "/stream",
-        "/barriers", "/stragglers", "/kv", "/events", "/about", "/tasks/worker/3"})
+  for (auto const* path : {"/index.html",
+                           "/tasks",
+                           "/workers/worker:3",
+                           "/jobs/job_0000000000000001",
+                           "/jobs/job_0000000000000001/graph",
+                           "/closures/cl_0000000000000001",
+                           "/values",
+                           "/per-worker",
+                           "/objects",
+                           "/programs",
+                           "/programs/prog_1",
+                           "/gangs",
+                           "/sessions",
+                           "/stream",
+                           "/barriers",
+                           "/stragglers",
+                           "/kv",
+                           "/events",
+                           "/about",
+                           "/tasks/worker/3"})
     EXPECT_EQ(fetch(path).body, index.body) << path;
   EXPECT_EQ(index.header("Content-Security-Policy"), policy);
   EXPECT_EQ(index.header("X-Content-Type-Options"), "nosniff");

@@ -50,13 +50,28 @@ function programs(began) {
     id: `prog_${n.toString(16).padStart(16, '0')}`, cluster: 'llm-70b', name, state, attempt: 1, restarts: 0, ranks, started: ranks, alive: state === 'RUNNING' ? ranks : 0, created_ms: began,
     command: ['python', 'train.py', '--config', 'a b.yaml'], tasks: { worker: { min: ranks || 8, max: ranks || 8, resources: { gpu: 4 } } }, env: ['WANDB_API_KEY', 'XLA_FLAGS'], max_restarts: 3, grace_ms: 10_000, restart_grace_ms: 1000, submitted_by: 'ada', ...more,
   });
-  const cause = { kind: 'EXIT_STATUS', rank: 3, task: 'worker:3', host: 'rack07-node03', exit_status: 1, text: 'rank 3 (worker:3 on rack07-node03) ended with status 1', stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'] };
+  const cause = { kind: 'EXIT_STATUS', rank: 3, task: 'worker:3', host: 'rack07-node03', exit_status: 1, text: 'rank 3 (worker:3 on rack07-node03) ended with status 1', coordination: { code: 'UNAVAILABLE', task: 'worker:3', message: 'the connection to /job:worker/task:3 broke' }, stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'] };
   return [
     program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that take programs', created_ms: Date.now() - 95_000 }),
     program(3, 'train-70b', 'RUNNING', 1000, { coordination_cluster: 'llm-70b' }),
     program(2, 'finetune', 'RUNNING', 16, { attempt: 2, restarts: 1 }),
     program(5, 'pretrain', 'RUNNING', 64, { coordination_cluster: 'prog_0000000000000005' }),
     program(1, 'train-8b', 'FAILED', 8, { attempt: 2, restarts: 3, finished_ms: began + 900_000, cause }),
+  ];
+}
+
+// Objects: in each state, one whose task is away, and one with calls that wait.
+function objects(began) {
+  const object = (n, task, state, more = {}) => ({ id: `obj_${n.toString(16).padStart(16, '0')}`, class: 'Weights', task, state, detached: false, concurrency: 1, session: 'job_0000000000000005', calls: { waiting: 0, executing: 0, answered: n * 1217 }, ...(state === 'READY' && { incarnation: '00000000000000a7' }), created_ms: began, since_ms: Date.now() - n * 31_000, ...more });
+  const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' is lost with ps:2: it was away for longer than 10000 ms" };
+  return [
+    object(8, 'ps:3', 'PENDING', { name: 'weights.3', calls: { waiting: 4, executing: 0, answered: 0 } }),
+    object(7, 'ps:1', 'STARTING', { class: 'Tokenizer', calls: { waiting: 1, executing: 0, answered: 0 } }),
+    object(6, 'ps:2', 'LOST', { name: 'weights.2', ...lost }),
+    object(5, 'ps:0', 'READY', { name: 'weights.0', calls: { waiting: 211, executing: 4, answered: 48_211 }, concurrency: 4, detached: true, submitted_by: 'ada', last_error: 'ValueError: operands could not be broadcast together with shapes (1000,) (999,)' }),
+    object(4, 'ps:1', 'READY', { name: 'weights.1', incarnation: undefined }),
+    object(3, 'worker:7', 'FAILED', { name: 'reader', class: 'ShuffledReader', reason: 'RAISED', error: 'FileNotFoundError: /data/train/part-00017.tfrecord' }),
+    object(2, 'ps:0', 'READY', { name: 'metrics', class: 'MetricsAccumulatorOfAllTheWorkers' }),
   ];
 }
 
@@ -174,6 +189,7 @@ export class MockRest {
     if (is(/\/preview$/)) return { id: '', status: 'READY', bytes: 48, encoding: 'json', text: '{"loss":0.3121,"rows":256,"part":"s3://data/17"}', truncated: false };
     if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0, blob_bytes: j.streaming ? 12e6 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };
     if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
+    if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
     if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
     if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
     if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };

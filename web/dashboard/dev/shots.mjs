@@ -57,6 +57,8 @@ const SCENES = [
   { name: 'narrow-worker', mock: { scenario: 'full', tasks: 200 }, path: '/workers/worker:3', width: 390 },
   { name: 'values', mock: { scenario: 'full', tasks: 200 }, path: '/values' },
   { name: 'narrow-values', mock: { scenario: 'full', tasks: 200 }, path: '/values', width: 390 },
+  { name: 'objects', mock: { scenario: 'full', tasks: 200 }, path: '/objects?object=obj_0000000000000005' },
+  { name: 'narrow-objects', mock: { scenario: 'full', tasks: 200 }, path: '/objects?object=obj_0000000000000005', width: 390 },
   { name: 'per-worker', mock: { scenario: 'full', tasks: 200 }, path: '/per-worker' },
   { name: 'gangs', mock: { scenario: 'full', tasks: 200 }, path: '/gangs' },
   { name: 'sessions', mock: { scenario: 'full', tasks: 200 }, path: '/sessions' },

@@ -20,6 +20,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/stream': async () => (await import('./stream-page')).StreamPage,
   '/values': async () => (await import('./things/values-page')).ValuesPage,
   '/per-worker': async () => (await import('./things/per-worker-page')).PerWorkerPage,
+  '/objects': async () => (await import('./things/objects-page')).ObjectsPage,
   '/gangs': async () => (await import('./things/gangs-page')).GangsPage,
   '/sessions': async () => (await import('./things/sessions-page')).SessionsPage,
   '/barriers': async () => (await import('./barriers')).Barriers,

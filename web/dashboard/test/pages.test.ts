@@ -20,6 +20,7 @@ test('each path has its page', () => {
     ['/programs/prog_1', '/programs/*'],
     ['/programs/prog_1/x', '/programs/*'],
     ['/per-worker', '/per-worker'],
+    ['/objects', '/objects'],
     ['/nowhere', '/'],
   ] as const)
     assert.equal(pageOf(path).path, page, path);

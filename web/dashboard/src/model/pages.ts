@@ -32,6 +32,7 @@ export const PAGES = [
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
   { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },
+  { path: '/objects', title: 'Objects', rail: 'Objects', group: 'Work', key: 'a', find: 'Find an object by name or id', cluster: true, topics: always },
   { path: '/gangs', title: 'Gangs and unmet demand', rail: 'Gangs and demand', group: 'Work', key: 'n', cluster: true, topics: always },
   { path: '/sessions', title: 'Sessions', rail: 'Sessions', group: 'Work', key: 'i', find: 'Find a session by name or id', cluster: true, topics: [...always, 'jobs'] },
   { path: '/barriers', title: 'Barriers', rail: 'Barriers', group: 'Agreement', key: 'b', find: 'Find a barrier', cluster: true, topics: [...always, 'barriers'] },

@@ -171,5 +171,24 @@ export interface PerWorkerView {
   components: { task: string; status: ValueStatus; since_ms: number; error?: Failure }[];
 }
 
+export interface ObjectView {
+  id: string;
+  name?: string;
+  class: string;
+  task: string;
+  state: 'PENDING' | 'STARTING' | 'READY' | 'FAILED' | 'LOST';
+  reason?: string;
+  error?: string; // why it is FAILED or LOST
+  incarnation?: string; // of the process that has it; none: that is away
+  detached: boolean;
+  concurrency: number;
+  session: string;
+  submitted_by?: string;
+  calls: { waiting: number; executing: number; answered: number };
+  last_error?: string; // of a call
+  created_ms: number;
+  since_ms: number; // of the state
+}
+
 export const ENDED: readonly string[] = ['SUCCEEDED', 'FAILED', 'CANCELLED'];
 export const closureOf = (value: string): string => value.replace(/^rv_/, 'cl_');

@@ -1,0 +1,59 @@
+// Objects on the page: a session as Python's makes them, on a task that is not here; found, looked at, deleted.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+
+import { ObjectSession } from './agent.mjs';
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+let browser;
+let cluster;
+let maker;
+let visited = [];
+
+before(async () => {
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+});
+after(async () => {
+  maker?.end();
+  cluster?.end();
+  await browser?.close();
+});
+afterEach(async () => {
+  const faults = visited.flatMap((seen) => seen.faults);
+  for (const seen of visited) await seen.page.context().close();
+  visited = [];
+  assert.deepEqual(faults, []);
+});
+
+test('objects are listed as they are made, filtered, looked at, and deleted', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/objects`);
+  visited.push(seen);
+  await seen.page.locator('#objects', { hasText: 'There is no object.' }).waitFor();
+  maker = new ObjectSession(cluster.grpc);
+  const weights = await maker.create({ name: 'weights', className: 'Weights', job: 'ps', index: 0, concurrency: 2 });
+  await maker.create({ name: 'metrics', className: 'Metrics', job: 'ps', index: 1, concurrency: 1 });
+  maker.call(weights, 'add');
+  maker.call(weights, 'read');
+  const row = (more = '') => seen.at('objects-row', `[data-state="PENDING"]${more}`);
+  await row().nth(1).waitFor();
+  await seen.page.locator('[data-testid="objects-row"]', { hasText: /Waits for its task.*weights.*ps:0.*2/s }).waitFor();
+
+  await seen.at('state-LOST').click();
+  await seen.page.getByText('No object fits.').waitFor();
+  await seen.at('clear-filters').click();
+  await seen.at('filter-task').fill('ps:1');
+  await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).waitFor({ state: 'detached' });
+  await seen.at('clear-filters').click();
+
+  await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).click({ position: { x: 10, y: 10 } });
+  await seen.reads('object', /weights: .*Weights.*ps:0.*job_[0-9a-f]{16}.*2 wait, 0 of at most 2 are executed, 0 are answered/s);
+  await seen.at('delete-object').click();
+  await seen.page.getByText('2 just now').waitFor();
+  await seen.at('question-yes').click();
+  await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).waitFor({ state: 'detached' });
+  assert.match(await maker.failed(2), /was deleted/);
+  await row().first().waitFor(); // the other one stays
+});
