@@ -36,6 +36,18 @@ TEST(views, a_task_that_beats_but_keeps_others_waiting_is_late) {
   EXPECT_EQ(s.agent(2).health, agent_health::connected);
 }
 
+TEST(views, who_looks_is_told_sooner_for_whom_others_wait) {
+  scene s({.tasks = 3});
+  s.enlist_all();
+  s.barrier("step_12", 0, {.timeout = 10min});
+  s.advance(2s);
+  auto const seen = s.current().views().tasks(s.now(), 0, 3, 2s);
+  EXPECT_EQ(seen.at(0).health, agent_health::connected);
+  EXPECT_EQ(seen.at(1).late_for, "step_12");
+  EXPECT_EQ(seen.at(2).late_for, "step_12");
+  EXPECT_EQ(s.agent(2).health, agent_health::connected) << "for alarms it is too soon";
+}
+
 TEST(views, a_barrier_that_nobody_waits_at_makes_nobody_late) {
   scene s;
   s.enlist_all();

@@ -3,10 +3,12 @@
 
 #include <span>
 
+#include "server/core/programs/controller.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/event_log.hpp"
+#include "server/hub/id_text.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/live/heartbeat_ages.hpp"
 
@@ -34,6 +36,7 @@ struct named_barrier {
 struct copied {
   std::vector<coordination::cluster_view> clusters;
   std::vector<bool> worked;  // parallel: closure workers have come to it
+  std::vector<bool> ends;    // parallel
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
@@ -80,6 +83,7 @@ copied copy(engine_services& services, topics_asked asked, server::cluster_scope
       c.clusters.push_back(all.view(id, c.now));
       c.clusters.back().address = services.endpoints.address(id);
       c.worked.push_back(has_workers(services, id));
+      c.ends.push_back(ends(services.pools, c.clusters.back()));
     }
     if (asked.barriers) copy_barriers(services, id, c);
   }
@@ -116,7 +120,7 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
   return rows;
 }
 
-std::string cluster_row(coordination::cluster_view const& c, bool main, bool worked) {
+std::string cluster_row(coordination::cluster_view const& c, bool main, bool worked, bool ends) {
   auto const& g = c.generation;
   return object_text([&](member_list const& m) {
     m("name", c.spec.name);
@@ -125,6 +129,7 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
     m("tasks", c.spec.size());
     m("has_workers", worked);
     m("state", g.state);
+    m.some("ends", ends);
     m("generation", g.number);
     m("started", g.started);
     m.object("agents", [&g](member_list const& of) { agent_counts(of, g); });
@@ -206,8 +211,9 @@ cluster_rows to_rows(copied const& c) {
   r.clusters.more = c.more_clusters;
   r.barriers.more = c.more_barriers;
   for (std::size_t i = 0; i < c.clusters.size(); ++i)
-    r.clusters.rows.emplace_back(c.clusters[i].spec.name,
-                                 cluster_row(c.clusters[i], c.ids[i] == c.main, c.worked[i]));
+    r.clusters.rows.emplace_back(
+        c.clusters[i].spec.name,
+        cluster_row(c.clusters[i], c.ids[i] == c.main, c.worked[i], c.ends[i]));
   for (auto const& b : c.barriers)
     r.barriers.rows.emplace_back(b.cluster + "/" + b.view.id, barrier_row(b));
   for (auto const& e : c.events)
@@ -217,6 +223,13 @@ cluster_rows to_rows(copied const& c) {
 }
 
 }  // namespace
+
+bool ends(server::pools& all, coordination::cluster_view const& c) {
+  using enum coordination::generation_state;
+  auto const program = server::parse_program(c.spec.name);
+  return program && c.generation.state != failed && c.generation.state != finished &&
+         all.of(*program).state().programs().ends(*program);
+}
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,
                                                           server::shared_scope scope) {

@@ -38,6 +38,10 @@ inline constexpr std::size_t events_shown = 300;
 /// What comes and goes with each step of a training is not worth a row.
 inline constexpr core::duration wait_is_news = std::chrono::seconds(2);
 
+/// Engine thread: it goes on, and is of a program that ends, or has ended, so that its tasks do not
+/// come back.
+bool ends(server::pools& all, core::coordination::cluster_view const& c);
+
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,
                                                           server::shared_scope scope);
 

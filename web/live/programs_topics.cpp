@@ -55,7 +55,8 @@ void copy_cluster(engine_services& services, program_copy& p) {
   if (p.program.coordination_cluster.empty() || !id) return;
   auto const views = all.current(*id).views();
   auto const now = services.coordination.now();
-  p.agents = views.tasks(now, 0, p.ranks.size());
+  // Whoever looks wants to know at once for whom the others wait.
+  p.agents = views.tasks(now, 0, p.ranks.size(), wait_is_news);
   p.barriers = views.barriers_from(0, barriers_shown);
   std::erase_if(p.barriers, [now](auto const& b) {
     return b.state != coordination::barrier_state::running || b.started + wait_is_news > now;

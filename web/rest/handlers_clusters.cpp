@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/live/cluster_topics.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  bool main = false;
+  bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // once there were any, or jobs
   core::duration worker_timeout{};
 };
@@ -24,6 +25,7 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   f.view = services.coordination.state().view(id, services.coordination.now());
   f.view.address = services.endpoints.address(id);
   f.main = id == services.endpoints.main();
+  f.ends = ends(services.pools, f.view);
   auto* const h = services.pools.existing(id);
   if (!h) return f;
   f.workers = h->state().overview(h->now());
@@ -50,6 +52,7 @@ void members(member_list const& m, cluster_facts const& c, bool with_past = fals
   members(m, c.view.spec);
   job_sizes(m.when(c.view.next.has_value()), "next_jobs", c.view.next ? *c.view.next : c.view.spec);
   m("main", c.main);
+  m.some("ends", c.ends, "it is of a program that ends, or has ended, and goes on for now");
   m("address", c.view.address);
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);

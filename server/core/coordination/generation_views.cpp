@@ -12,12 +12,12 @@ constexpr std::size_t waiters_shown = 100;
 }  // namespace
 
 // Tasks that keep others waiting for too long, each with the barrier that waits longest.
-generation_views::late_for generation_views::late_tasks(time_point now) const {
+generation_views::late_for generation_views::late_tasks(time_point now, duration late_after) const {
   late_for late(registry.size());
   for (auto const n : barriers.running()) {
     auto const* b = barriers.find(n);
     if (b->purpose != barrier_purpose::user || b->arrived_count == 0 ||
-        b->waiting_since + spec.stuck_after > now)
+        b->waiting_since + late_after > now)
       continue;
     for (std::size_t i = 0; i < b->who->size(); ++i)
       if (auto& l = late[(*b->who)[i]];
@@ -64,10 +64,11 @@ agent_view generation_views::agent_of(task_index t, late_for const& late, time_p
 }
 
 std::vector<agent_view> generation_views::tasks(time_point now, std::size_t after,
-                                                std::size_t limit) const {
+                                                std::size_t limit,
+                                                std::optional<duration> late_after) const {
   std::vector<agent_view> views;
   if (after >= registry.size()) return views;
-  auto const late = late_tasks(now);
+  auto const late = late_tasks(now, late_after.value_or(spec.stuck_after));
   auto const end = after + std::min(limit, registry.size() - after);
   views.reserve(end - after);
   for (auto t = after; t < end; ++t)
@@ -184,7 +185,7 @@ std::vector<key_wait_view> generation_views::key_waits(std::string_view prefix,
 }
 
 void generation_views::count(time_point now, generation_view& into) const {
-  auto const late = late_tasks(now);
+  auto const late = late_tasks(now, spec.stuck_after);
   for (task_index t = 0; t < registry.size(); ++t) {
     auto const health = health_of(t, late, now);
     ++into.by_health[static_cast<std::size_t>(health)];

@@ -22,8 +22,10 @@ class generation_views {
   calls_of_generation const& calls;
   device_exchange const& devices;
 
-  /// By task; `after`: rows to skip. `now` tells ages and who is late.
-  std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit) const;
+  /// By task; `after`: rows to skip. `now` tells ages and who is late: who others wait for at a
+  /// barrier for longer than `late_after`, unless told as long as the cluster's declaration says.
+  std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
+                                std::optional<duration> late_after = {}) const;
   /// How many tasks look how, by agent_health, and of how many nothing was heard.
   void count(time_point now, generation_view& into) const;
   /// Running ones first (by start), then finished ones, newest first. No lists of tasks in it.
@@ -40,7 +42,7 @@ class generation_views {
  private:
   /// By task: the barrier it is late for, or null.
   using late_for = std::vector<coordination::barrier const*>;
-  late_for late_tasks(time_point now) const;
+  late_for late_tasks(time_point now, duration late_after) const;
   agent_health health_of(task_index t, late_for const& late, time_point now) const;
   agent_view agent_of(task_index t, late_for const& late, time_point now) const;
   void add_waits(std::vector<agent_view>& views, std::size_t after) const;

@@ -75,6 +75,8 @@ class controller {
   // Views; NOT_FOUND names the id. `cluster` is set by who asks.
   result<program_view> look(program_id id) const;
   result<std::vector<rank_view>> ranks(program_id id) const;
+  /// Its ranks are asked to end, or it has ended.
+  bool ends(program_id id) const;
   result<std::vector<program_attempt_view>> attempts_of(program_id id) const;
   /// The newest first, ids below `before` (0: from the newest), of a state or of all.
   /// `text`: in the name, whatever the case, or in the id; empty: all.

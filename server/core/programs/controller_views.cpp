@@ -74,6 +74,11 @@ result<program_view> controller::look(program_id id) const {
   return view_of(*p);
 }
 
+bool controller::ends(program_id id) const {
+  auto const* p = table_.find(id);
+  return p && (p->state == program_state::stopping || ended(p->state));
+}
+
 result<std::vector<rank_view>> controller::ranks(program_id id) const {
   auto const* p = table_.find(id);
   if (!p) return unknown(id);

@@ -153,5 +153,21 @@ TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
   EXPECT_EQ(get(path + "/logs?rank=0").status, 429u);
 }
 
+TEST_F(rest_programs, that_end_show_it_in_their_cluster) {
+  start_with_ranks();
+  // As if it had declared it itself.
+  post_json("/api/v1/clusters", R"({"jobs":{"worker":2},"name":")" + core::text(id) + "\"}", 201);
+  auto const ends = [this] {
+    auto const c = get_json("/api/v1/clusters/" + core::text(id));
+    return c.as_object().contains("ends");
+  };
+  EXPECT_FALSE(ends());
+  post_json(path + "/cancel", "", 200);
+  EXPECT_TRUE(ends()) << "its ranks are asked to";
+  report({}, {{.name = rank(0), .signal = 15, .stopped = true},
+              {.name = rank(1), .signal = 15, .stopped = true}});
+  EXPECT_TRUE(ends());
+}
+
 }  // namespace
 }  // namespace muster::web::test

@@ -29,7 +29,7 @@ export function Clusters() {
 function Row({ cluster: c }: { cluster: ClusterRow }) {
   const { late, error, registering, missing, disconnected, unheard = 0 } = c.agents;
   const connected = connectedOf(c.agents);
-  const shape = SHAPES[c.state];
+  const shape = c.ends ? 'restarting' : SHAPES[c.state];
   return (
     <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state}>
       <div class="progress-head">
@@ -52,7 +52,7 @@ function Row({ cluster: c }: { cluster: ClusterRow }) {
       />
       <div class="progress-foot">
         <span class={`chip text-${shape === 'waiting' ? 'disconnected' : shape}`}>
-          <Mark shape={shape} /> {c.state.toLowerCase()}
+          <Mark shape={shape} /> {c.ends ? 'ending' : c.state.toLowerCase()}
         </span>
         {late > 0 && <span class="text-late">{count(late)} late</span>}
         {error > 0 && <b class="text-error">{count(error)} in error</b>}

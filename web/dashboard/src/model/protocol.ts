@@ -89,6 +89,7 @@ export interface ClusterRow {
   tasks: number;
   has_workers: boolean; // closure workers have come to it
   state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
+  ends?: boolean; // it goes on for now, and its program ends, or has ended
   generation: number;
   started: number;
   agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // of the connected ones: not heard of since a restart

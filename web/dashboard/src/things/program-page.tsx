@@ -98,6 +98,12 @@ function Why({ cause }: { cause: Cause }) {
           </button>
         )}
       </p>
+      {cause.coordination && (
+        <p class="wrap" data-testid="cause-coordination">
+          Its coordination service had told before, {cause.coordination.task ? <>of <bdi>{cause.coordination.task}</bdi>, </> : ''}
+          {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
+        </p>
+      )}
       {cause.stderr && cause.stderr.length > 0 && (
         <pre class="log mono stderr" tabIndex={0} aria-label="The last lines on stderr" data-testid="cause-stderr">
           <Ansi text={cause.stderr.join('\n')} />

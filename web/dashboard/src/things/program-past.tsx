@@ -78,6 +78,7 @@ export function Spec({ p }: { p: ProgramView }) {
           ))}
           {!!p.per_worker && <Fact name="per worker at most">{p.per_worker}</Fact>}
           {!!p.priority && <Fact name="priority">{p.priority}</Fact>}
+          <Fact name="weight">{count(p.weight ?? 1)}</Fact>
           <Fact name="grace">{span(p.grace_ms)}</Fact>
           {p.working_dir && (
             <Fact name="working directory">

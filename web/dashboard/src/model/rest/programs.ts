@@ -16,6 +16,7 @@ export interface Cause {
   signal?: number;
   text: string;
   stderr?: string[];
+  coordination?: { code: string; task?: string; message: string }; // what its coordination service had told before
 }
 
 export interface ProgramTasks {
@@ -50,6 +51,7 @@ export interface ProgramView {
   restart_grace_ms: number;
   deadline_ms?: number;
   priority?: number;
+  weight?: number; // 1 unless told
   ends_with?: string[];
   metadata?: Record<string, unknown>;
   submitted_by?: string;
