@@ -109,7 +109,8 @@ class Agent(Keys):
         """Registers: waits until the service is up and, where the cluster begins together, until all tasks
         have come. After an error or a shutdown: begins anew, as another incarnation. Raises
         CoordinationError: a WaitTimeout, which names who is missing; INVALID_ARGUMENT, the cluster has no
-        such task; FAILED_PRECONDITION, it is connected."""
+        such task; FAILED_PRECONDITION, it is connected. AgentError (FAILED_PRECONDITION): the run was failed
+        while it registered, by CoordinationClient.fail."""
         given, self._given_incarnation = self._given_incarnation, 0
         self._at.connect(self.connect_timeout if timeout is None else timeout, given)
 
@@ -176,9 +177,6 @@ class Agent(Keys):
                                       barrier_timeout_in_ms=int(timeout * 1000), counter=use, task_ids=named)
             except BarrierError as error:
                 run.note_use(id, error.use)
-                if error.code == "INTERNAL":  # somebody has failed
-                    with run.waiting(waiter):
-                        self._at.whether_over(waiter)
                 raise
             run.note_use(id, answer.counter)
             return int(answer.counter)

@@ -9,12 +9,15 @@ from typing import Any, Callable, Optional
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import AgentError, CoordinationError
 from muster.agent.heart import POLL_FIRST, Heart
-from muster.agent.names import Names
+from muster.agent.names import ASK_LIMIT, Names
 from muster.agent.run import Run
 from muster.agent.service import Retry, Service, Waiter, error_of
 
 LEAVE_MARGIN = 5.0
 """Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
+_OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
+        ("IncrementKeyValue", "FAILED_PRECONDITION")}
+"""Refusals that the end of a run does not explain. Whoever leaves hears of that end by leaving."""
 
 
 class Connection:
@@ -73,6 +76,8 @@ class Connection:
                     raise self.service.no_answer(seconds)
                 passes = refused.passes or (refused.answered and
                                             refused.code in ("ABORTED", "INTERNAL", "UNAVAILABLE"))
+                if refused.barrier is not None and refused.code == "FAILED_PRECONDITION":
+                    raise self._agent_error(refused)  # the run was failed before it began
                 if not passes or not retry.may_wait():
                     raise error_of(refused)
                 retry.wait(waiter)
@@ -104,25 +109,31 @@ class Connection:
                     raise (CoordinationError(refused.code, f"{what} within {seconds:g} s") if what
                            else self.service.no_answer(seconds))
                 if not (refused.passes and again and retry.may_wait()):
+                    if refused.answered and name != "ShutdownTask" and (name, refused.code) not in _OWN:
+                        self._whether_over(waiter)
                     raise error_of(refused)
                 retry.wait(waiter)
                 waiter.check()
 
-    def whether_over(self, waiter: Waiter) -> None:
-        """After a refusal that the end of the run explains: waits for the word of that, and raises it."""
+    def _whether_over(self, waiter: Waiter) -> None:
+        """After a refusal that the end of the run may explain: waits for the word of that, and raises it, or
+        for a heartbeat that finds nothing wrong."""
         with self._lock:
             heart = self._heart
         if heart is not None:
-            heart.beat_now()
-        waiter.pause(POLL_FIRST + 0.5)
+            heart.beat_now(waiter.wake)
+            waiter.pause(POLL_FIRST + ASK_LIMIT + 1.0)  # for the word, the task's name, and the calls
         waiter.check()
 
     def fail(self, run: Run, refused: Refusal) -> None:
         """Ends the run by an error."""
+        self.end(run, self._agent_error(refused), "failed")
+
+    def _agent_error(self, refused: Refusal) -> AgentError:
         why = ("the service is another than the one registered at: it, or the run, began anew. "
                if refused.other_service else "")
         task = None if refused.task is None else self.names.of(refused.task)
-        self.end(run, AgentError(refused.code, why + refused.message, task, refused.reported), "failed")
+        return AgentError(refused.code, why + refused.message, task, refused.reported)
 
     def end(self, run: Run, why: CoordinationError, state: str, but: Optional[Waiter] = None) -> None:
         if run.end(why, but):

@@ -26,7 +26,11 @@ class Heart:
         self._run, self._service, self._timeout = run, service, timeout
         self._fail, self._on_error = fail, on_error
         self._wake = threading.Event()
-        self._hurry = threading.Event()
+        self._lock = threading.Lock()  # protects the following
+        self._asked: list[Callable[[], None]] = []
+        """Of those who want a heartbeat that begins now."""
+        self._asking: list[Callable[[], None]] = []
+        """Of those who wait for the one that runs."""
         self._beat: Any = None
         self._poll: Any = None
         self._heard = time.monotonic()
@@ -39,9 +43,11 @@ class Heart:
     def wake(self, *_: Any) -> None:
         self._wake.set()
 
-    def beat_now(self) -> None:
-        """So that an error that the service has is known at once. Any thread."""
-        self._hurry.set()
+    def beat_now(self, healthy: Callable[[], None]) -> None:
+        """So that an error that the service has is known at once; `healthy` is called, on the agent's thread,
+        when a heartbeat that began after this has found none. Any thread."""
+        with self._lock:
+            self._asked.append(healthy)
         self._wake.set()
 
     def _live(self) -> None:
@@ -64,9 +70,9 @@ class Heart:
             now = time.monotonic()
             self._look_at_poll(now)
             self._look_at_beat(now)
-            if self._hurry.is_set():
-                self._hurry.clear()
-                self._beat_at = min(self._beat_at, now)
+            with self._lock:
+                if self._asked and self._beat is None:
+                    self._beat_at = min(self._beat_at, now)
             if self._judged and self._judged[0] <= now:
                 self._fail(self._run, self._judged[1])
             self._begin(now)
@@ -77,6 +83,8 @@ class Heart:
 
     def _begin(self, now: float) -> None:
         if self._beat is None and self._beat_at <= now and not self._judged:
+            with self._lock:
+                self._asking, self._asked = self._asking + self._asked, []
             self._beat = self._start("Heartbeat", min(self._timeout / 2, 10.0))
         if self._poll is None and self._poll_at <= now:
             self._poll = self._start("PollForError", None)
@@ -106,6 +114,10 @@ class Heart:
         call, self._beat = self._beat, None
         if call.code().name == "OK":
             self._heard, self._beat_at = now, now + self._timeout / 2
+            with self._lock:
+                asking, self._asking = self._asking, []
+            for healthy in asking:
+                healthy()
             return
         refused = refusal(call)
         if refused.answered:

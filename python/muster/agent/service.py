@@ -55,14 +55,14 @@ class Waiter:
         self._lock = threading.Lock()  # protects the call
         self._call: Any = None
         self._error: Optional[CoordinationError] = None
-        self._cut = threading.Event()
+        self._woken = threading.Event()
 
     def cut(self, error: CoordinationError) -> None:
         """What waits raises `error`, and so does whatever comes later."""
         with self._lock:
             self._error = self._error or error
             call = self._call
-        self._cut.set()
+        self._woken.set()
         if call is not None:
             call.cancel()
 
@@ -71,7 +71,11 @@ class Waiter:
             raise self._error.again()
 
     def pause(self, seconds: float) -> None:
-        self._cut.wait(seconds)
+        self._woken.wait(seconds)
+
+    def wake(self) -> None:
+        """Its last pause ends early."""
+        self._woken.set()
 
     def perform(self, call: Any) -> tuple[Any, Optional[Refusal]]:
         """Waits for the call: its answer, or why there is none. Raises what it was cut short with."""
