@@ -84,6 +84,13 @@ def check(cluster: Cluster, task_type: Optional[str] = None, task_id: Optional[i
                          f"{', '.join(map(str, cluster[task_type]))}")
 
 
+def check_given(cluster: Cluster, task_type: str, task_id: Optional[int]) -> None:
+    """Raises ValueError: without an id it could be any of several tasks."""
+    count = len(cluster.get(task_type, ()))
+    if task_id is None and count > 1:
+        raise ValueError(f"task id is missing, and job {task_type!r} has {count} tasks; write a number from 0")
+
+
 def master(cluster: Cluster, task_type: str, task_id: int, rpc_layer: str) -> str:
     """ "grpc://host:port". Raises ValueError: there is no such task."""
     check(cluster, task_type, task_id)

@@ -8,7 +8,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Tuple
 
-from muster.distribute.cluster import Cluster, check, cluster_of, tf_config
+from muster.distribute.cluster import Cluster, check, check_given, cluster_of, tf_config
 from muster.distribute.servers import Factory
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
     if mode is CoordinatorMode.INDEPENDENT_WORKER and job.is_client:
         raise ValueError(f"task_type is {kind!r}: an independent worker is a chief, worker, ps or evaluator")
     check(job.cluster, *((None, None) if job.is_client else job.task))
+    if not job.is_client:
+        check_given(job.cluster, job.task[0] or "", index)
 
 
 def announce(job: Job, mode: CoordinatorMode, has_eval_fn: bool) -> None:

@@ -8,7 +8,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
-from muster.distribute.cluster import Cluster, check, master, seen_by, tf_config
+from muster.distribute.cluster import Cluster, check, check_given, master, seen_by, tf_config
 
 if TYPE_CHECKING:
     from muster.worker.worker import Worker
@@ -67,7 +67,10 @@ def worker_servers(server: Optional[str] = None, functions: Optional[Callable[[W
                              "MUSTER_COORDINATOR=host:port")
         from muster.worker.worker import Worker
 
-        address = c.cluster[c.task_type][c.task_id]
+        address = c.cluster.get(c.task_type, {}).get(c.task_id)
+        if address is None:
+            raise ValueError(f"the server of {c.task_type}:{c.task_id} has no address: the cluster does not name the "
+                             "task")
         worker = Worker(named, job=c.task_type, index=c.task_id, labels={"address": address}, **options)
         if functions is not None:
             functions(worker)
@@ -152,6 +155,7 @@ def run_standard_server(session_config: Optional[Mapping[str, Any]] = None, *, s
             raise ValueError("TF_CONFIG: " + said)
     kind, index = config.task_type or "", config.task_id or 0
     check(config.cluster, kind, index)
+    check_given(config.cluster, kind, config.task_id)
     session = {**(session_config or {}), "collective_group_leader": f"/job:{leader}/replica:0/task:0"}
     return server_of_this_thread(ServerConfig(config.cluster, kind, index, session, config.rpc_layer or "grpc",
                                               config.environment), servers or worker_servers())

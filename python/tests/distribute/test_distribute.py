@@ -228,6 +228,22 @@ def test_a_server_without_a_muster_server_is_refused(monkeypatch: pytest.MonkeyP
         independent(never, "worker", 0, TWO, servers=distribute.worker_servers())
 
 
+def test_a_server_whose_task_the_cluster_does_not_name_is_refused() -> None:
+    config = {"cluster": TWO, "task": {"type": "evaluator", "index": 0}}
+    with pytest.raises(ValueError, match="evaluator:0 has no address"):
+        distribute.run_standard_server(servers=distribute.worker_servers("127.0.0.1:1"),
+                                       environment={"TF_CONFIG": json.dumps(config)})
+
+
+def test_which_of_several_tasks_must_be_said() -> None:
+    with pytest.raises(ValueError, match="task id is missing, and job 'worker' has 2 tasks"):
+        independent(never, "worker", None, TWO)
+    config = {"cluster": TWO, "task": {"type": "worker"}}
+    with pytest.raises(ValueError, match="task id is missing"):
+        distribute.run_standard_server(servers=Servers(), environment={"TF_CONFIG": json.dumps(config)})
+    assert independent(lambda s: 1, "worker", None, {"worker": ["a:1"]}) == 1
+
+
 def test_in_the_google_environment_somebody_else_s_server_is_waited_for() -> None:
     made: list[distribute.StandardServer] = []
 
