@@ -52,7 +52,7 @@ class Waiter:
     """Calls of one operation, one after the other, until it is cut short. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects the call
+        self._lock = threading.Lock()  # protects the following
         self._call: Any = None
         self._error: Optional[CoordinationError] = None
         self._woken = threading.Event()
@@ -62,7 +62,7 @@ class Waiter:
         with self._lock:
             self._error = self._error or error
             call = self._call
-        self._woken.set()
+            self._woken.set()
         if call is not None:
             call.cancel()
 
@@ -72,9 +72,12 @@ class Waiter:
 
     def pause(self, seconds: float) -> None:
         self._woken.wait(seconds)
+        with self._lock:
+            if self._error is None:
+                self._woken.clear()
 
     def wake(self) -> None:
-        """Its last pause ends early."""
+        """A pause ends early."""
         self._woken.set()
 
     def perform(self, call: Any) -> tuple[Any, Optional[Refusal]]:

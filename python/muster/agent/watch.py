@@ -8,6 +8,7 @@ from typing import Callable, Optional
 
 from muster.agent.connection import Connection
 from muster.agent.errors import CoordinationError
+from muster.agent.service import Waiter
 
 OnChange = Callable[[str, Optional[bytes]], None]
 
@@ -17,17 +18,21 @@ class KeyWatch:
 
     def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
         self._at, self._folder, self._on_change = at, folder, on_change
+        if not interval > 0:
+            raise ValueError(f"interval: {interval} is not positive")
         self._interval, self._timeout = interval, timeout
         self._run = at.current()
         with self._run.waiting():  # raises where the run is over
             pass
         self._stopped = threading.Event()
+        self._waiter = Waiter()
         self._thread = threading.Thread(target=self._watch, name="muster-key-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """No call of the handler begins afterwards. Inside the handler it is only asked for."""
         self._stopped.set()
+        self._waiter.cut(CoordinationError("CANCELLED", "the watch was stopped"))
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -35,7 +40,7 @@ class KeyWatch:
         known: dict[str, bytes] = {}
         while not self._run.over.is_set() and not self._stopped.is_set():
             try:
-                answer = self._at.ask("GetKeyValueDir", self._timeout, directory_key=self._folder)
+                answer = self._at.ask("GetKeyValueDir", self._timeout, waiter=self._waiter, directory_key=self._folder)
             except CoordinationError:  # whether the service is gone, heartbeats judge
                 pass
             else:
