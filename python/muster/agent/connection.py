@@ -47,7 +47,7 @@ class Connection:
             self.state = "connecting"
         try:
             retry = Retry(seconds, 0.02)
-            run = Run(self.names.resolve(seconds), incarnation or random.SystemRandom().getrandbits(64) or 1)
+            run = Run(0, incarnation or random.SystemRandom().getrandbits(64) or 1)
             with self._lock:
                 self.run = run
             self._register(run, seconds, retry)
@@ -67,11 +67,14 @@ class Connection:
         with run.waiting() as waiter:
             while True:
                 waiter.check()
-                answer, refused = waiter.perform(
-                    self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
+                # Anew for each, as another run may be of another cluster, with other numbers.
+                run.task, refused = self.names.resolve(retry.left())
+                if refused is None:
+                    answer, refused = waiter.perform(
+                        self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
                 if refused is None:
                     run.service = answer.service_incarnation
-                    return
+                    return self._check_number(run)
                 if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
                     raise self.service.no_answer(seconds)
                 passes = refused.passes or (refused.answered and
@@ -81,6 +84,13 @@ class Connection:
                 if not passes or not retry.may_wait():
                     raise error_of(refused)
                 retry.wait(waiter)
+
+    def _check_number(self, run: Run) -> None:
+        """The cluster may have become another between the question and the registration."""
+        number, refused = self.names.resolve(ASK_LIMIT)
+        if refused is None and number != run.task:
+            raise CoordinationError("ABORTED", f"{self.names.own} was task {run.task} and is {number} now: the "
+                                               "cluster has become another while it registered")
 
     def current(self) -> Run:
         self.check_process()
@@ -146,12 +156,20 @@ class Connection:
 
     def shutdown(self, seconds: float) -> None:
         run = self.current()
+        if run.over.is_set():
+            if run.error is not None:
+                raise run.error.again()
+            return
         waiter = Waiter()
         try:
             self.ask("ShutdownTask", seconds + LEAVE_MARGIN, waiter=waiter)
         except AgentError:
             raise
         except CoordinationError as error:
+            if self.state == "shut_down":  # by another thread
+                return
+            if self.state == "closed":
+                raise
             self.end(run, AgentError(error.code, error.message), "failed")
             raise AgentError(error.code, error.message) from None
         self.end(run, CoordinationError("CANCELLED", "the agent was shut down"), "shut_down", waiter)

@@ -2,6 +2,7 @@
 cluster. The service knows both, and answers in the words of the first task that it is asked for."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Iterable, Optional, Tuple, Union
 
 from muster._wire.coordination import METHODS, Refusal
@@ -16,19 +17,24 @@ ASK_LIMIT = 2.0
 
 def parsed(task: Task) -> Union[int, Tuple[str, int]]:
     """Raises ValueError."""
-    if isinstance(task, int):
-        if task < 0:
-            raise ValueError(f"task: {task} is negative")
-        return task
-    job, index = task.rpartition(":")[::2] if isinstance(task, str) else task
+    job, index = "", task  # type: Any, Any
+    if isinstance(task, str):
+        job, _, index = task.rpartition(":")
+    elif isinstance(task, tuple) and len(task) == 2:
+        job, index = task
     try:
-        return (job, int(index)) if job else int(index)
-    except ValueError:
+        if isinstance(index, bool) or not isinstance(job, str):
+            raise TypeError
+        number = int(index) if isinstance(index, str) else operator.index(index)
+    except (TypeError, ValueError):
         raise ValueError(f"task: {task!r}; write it as 'worker:3', ('worker', 3) or 3") from None
+    if number < 0:
+        raise ValueError(f"task: {task!r} is negative")
+    return (job, number) if job else number
 
 
 class Names:
-    """Any thread."""
+    """Any thread: what is known is replaced, never changed."""
 
     def __init__(self, service: Service, own: Task) -> None:
         self._service = service
@@ -46,43 +52,57 @@ class Names:
         if isinstance(self._own, int):
             self.of(number)
         else:
-            self._names[number] = self.own
+            self._names = {**self._names, number: self.own}
 
-    def resolve(self, seconds: float) -> int:
-        """The own number. Between runs the cluster may have become another, so all is asked anew. Raises
-        CoordinationError."""
-        self._numbers.clear()
-        self._names.clear()
-        return self.numbers([self._own], seconds)[0]
+    def resolve(self, seconds: float) -> tuple[int, Optional[Refusal]]:
+        """The own number, or why it is not known. Between runs the cluster may have become another, so all is
+        asked anew. Raises CoordinationError (CANCELLED): the service was closed."""
+        self._numbers, self._names = {}, {}
+        if isinstance(self._own, int):
+            return self._own, None
+        answer, refused = self._ask([0, self._own], seconds)
+        if refused is not None:
+            return 0, refused
+        number: int = answer.task_state[1].task.task_id
+        self._numbers = {self._own: number}
+        return number, None
 
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
         """Raises CoordinationError (INVALID_ARGUMENT: the cluster has no such task), ValueError."""
         named = [parsed(t) for t in tasks]
-        new = list({t for t in named if not isinstance(t, int) and t not in self._numbers})
+        known = self._numbers
+        new = list({t for t in named if not isinstance(t, int) and t not in known})
         if new:
             answer, refused = self._ask([0, *new], seconds)  # the first one counts, so do the answers
             if refused is not None:
-                raise error_of(refused)
-            self._numbers.update(zip(new, (s.task.task_id for s in answer.task_state[1:])))
-        return [t if isinstance(t, int) else self._numbers[t] for t in named]
+                raise (error_of(refused) if refused.answered or refused.code != "DEADLINE_EXCEEDED"
+                       else self._service.no_answer(seconds))
+            before, known = known, {**known, **dict(zip(new, (s.task.task_id for s in answer.task_state[1:])))}
+            if self._numbers is before:
+                self._numbers = known
+        return [t if isinstance(t, int) else known[t] for t in named]
 
     def of(self, number: int, seconds: float = ASK_LIMIT) -> str:
         """As "worker:3", or "task:3" where the service does not say."""
         return self.all([number], seconds)[0]
 
     def all(self, numbers: list[int], seconds: float) -> list[str]:
-        new = [n for n in numbers if n not in self._names]
+        known = self._names
+        new = [n for n in numbers if n not in known]
         if new:
-            for known in ([self._own] if not isinstance(self._own, int) else [("worker", 0), ("chief", 0)]):
+            until = Retry(seconds, 0.05)
+            for asked in ([self._own] if not isinstance(self._own, int) else [("worker", 0), ("chief", 0)]):
                 try:
-                    answer, refused = self._ask([known, *new], seconds)
+                    answer, refused = self._ask([asked, *new], until.left())
                 except CoordinationError:  # numbers will do
                     break
                 if refused is None:
-                    self._names.update(zip(new, (f"{s.task.job_name}:{s.task.task_id}"
-                                                 for s in answer.task_state[1:])))
+                    before, known = known, {**known, **dict(zip(new, (f"{s.task.job_name}:{s.task.task_id}"
+                                                                      for s in answer.task_state[1:])))}
+                    if self._names is before:
+                        self._names = known
                     break
-        return [self._names.get(n, f"task:{n}") for n in numbers]
+        return [known.get(n, f"task:{n}") for n in numbers]
 
     def _ask(self, tasks: list[Any], seconds: float) -> tuple[Any, Optional[Refusal]]:
         request = METHODS["GetTaskState"].request()
@@ -93,7 +113,5 @@ class Names:
         while True:
             answer, refused = waiter.perform(self._service.begin("GetTaskState", request, retry.left()))
             if refused is None or not refused.passes or not retry.may_wait():
-                if refused is not None and not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-                    raise self._service.no_answer(seconds)
                 return answer, refused
             retry.wait(waiter)
