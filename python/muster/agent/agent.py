@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import urllib.parse
 from types import TracebackType
 from typing import Any, Callable, Iterable, List, Optional, Sequence, Type
 
@@ -16,6 +17,8 @@ from muster.agent.service import Service
 
 BARRIER_MARGIN = 5.0
 """Seconds: the service ends a barrier by itself, and its word comes before the call's own deadline."""
+_REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE_EXHAUSTED")]
+"""The other two tell agents that their poll is over, or not possible, and reach nobody as errors."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Agent(Keys):
             a.barrier("ready", timeout=60)
 
     The block begins with ``connect`` and ends with ``shutdown``, or, where it raises, with
-    ``report_error``, so that the others hear why. All times are seconds. Any thread; not in a process
+    ``report_error``, so that the others hear why; an error that has ended the run is raised at its end, if
+    the block itself raises nothing. All times are seconds. Any thread; not in a process
     that was forked after it was made.
 
     address         ``"host:port"`` of the cluster: MUSTER_COORDINATOR unless given, else 127.0.0.1:8476
@@ -116,7 +120,7 @@ class Agent(Keys):
 
     def shutdown(self, timeout: Optional[float] = None) -> None:
         """Leaves, with all others where the cluster leaves together. Raises AgentError if somebody did not
-        come to leave."""
+        come to leave, or what the run has failed with; does nothing where the run ended otherwise."""
         self._at.shutdown(self.shutdown_timeout if timeout is None else timeout)
 
     def reset(self) -> None:
@@ -139,6 +143,9 @@ class Agent(Keys):
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  traceback: Optional[TracebackType]) -> None:
         try:
+            failed = self.error if self.state == "failed" else None
+            if failed is not None and error is None:
+                raise failed.again()  # nobody else may have heard of it in the block
             if self.state != "connected":
                 return
             if error is None or isinstance(error, SystemExit) and not error.code:
@@ -146,7 +153,7 @@ class Agent(Keys):
             else:
                 try:
                     self.report_error("UNKNOWN", f"{type(error).__name__}: {error}")
-                except CoordinationError:  # that of the block is raised
+                except Exception:  # that of the block is raised
                     pass
         finally:
             self.close()
@@ -237,8 +244,9 @@ class Agent(Keys):
 
     def report_error(self, code: str, message: str) -> None:
         """Tells all tasks that this one has failed: for itself it has, too. `code` as ``"DATA_LOSS"``."""
-        if code not in CODES[1:]:
-            raise ValueError(f"code: {code!r} is none of {', '.join(CODES[1:])}")
+        if code not in _REPORTED:
+            raise ValueError(f"code: {code!r} is none of {', '.join(_REPORTED)}")
+        message = message.encode("utf-8", "replace").decode()
         run = self._at.current()
         try:
             self._ask("ReportErrorToService", again=False, error_code=CODES.index(code), error_message=message)
@@ -270,5 +278,14 @@ def _address(address: Optional[str], cluster: Optional[str], url: Optional[str],
     from muster.rest.http import Http, segment
 
     token, ca, cert, key = how
-    found: str = Http(url, ca, cert, key, token).json("GET", f"/api/v1/clusters/{segment(cluster)}")["address"]
-    return found, ""
+    http = Http(url, ca, cert, key, token)
+    return _reachable(http.json("GET", f"/api/v1/clusters/{segment(cluster)}")["address"], http.url), ""
+
+
+def _reachable(address: str, url: str) -> str:
+    """At the host of the url, where the service listens at all of them."""
+    host, _, port = address.rpartition(":")
+    if host not in ("0.0.0.0", "[::]", "::", ""):
+        return address
+    named = urllib.parse.urlsplit(url).hostname or "127.0.0.1"
+    return f"[{named}]:{port}" if ":" in named else f"{named}:{port}"

@@ -55,6 +55,8 @@ class Heart:
             self._until_over()
         except CoordinationError:  # the channel was closed
             pass
+        except Exception as error:  # nobody beats any more
+            self._fail(self._run, Refusal("INTERNAL", f"the agent's thread has failed: {type(error).__name__}: {error}"))
         for call in (self._beat, self._poll):
             if call is not None:
                 call.cancel()

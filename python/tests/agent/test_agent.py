@@ -11,6 +11,7 @@ import pytest
 import muster
 from agents import beside, connected, parked, serving
 from conftest import DEADLINE, Server, until
+from muster.agent.agent import _reachable
 from test_tls import SecureServer
 from test_tokens import token
 
@@ -88,7 +89,14 @@ def test_without_a_server_connecting_ends_with_its_time(monkeypatch: pytest.Monk
 
 def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MUSTER_TASK_TYPE", raising=False)
-    for wrong, said in [({"task": "worker"}, "worker:3"), ({"task": -1}, "negative"), ({}, "MUSTER_TASK_TYPE"),
+    wrong: Any
+    for task in ("worker", True, 3.0, ("worker", None), ("worker", 1.0), ("worker",), ("worker", 1, 2), (None, 1), ""):
+        with pytest.raises(ValueError, match="worker:3"):
+            muster.Agent("127.0.0.1:1", task=task)  # type: ignore[arg-type]
+    for task in (-1, "-3", "worker:-1", ("worker", -1)):
+        with pytest.raises(ValueError, match="negative"):
+            muster.Agent("127.0.0.1:1", task=task)  # type: ignore[arg-type]
+    for wrong, said in [({}, "MUSTER_TASK_TYPE"),
                         ({"task": 0, "address": "http://h:1"}, "gRPC's host:port"),
                         ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
                         ({"task": 0, "address": "h:1", "cluster": "train"}, "an address of its own"),
@@ -100,6 +108,12 @@ def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) 
 def test_nothing_is_asked_before_it_is_connected() -> None:
     with pytest.raises(muster.CoordinationError, match="not connected"):
         muster.Agent("127.0.0.1:1", task=0).try_get("k")
+
+
+def test_a_service_that_listens_everywhere_is_dialled_at_the_host_of_the_url() -> None:
+    for address, url, dialled in [("0.0.0.0:1", "http://h:8477", "h:1"), ("[::]:1", "https://[fd00::1]:8477", "[fd00::1]:1"),
+                                  (":1", "http://h", "h:1"), ("10.0.0.1:1", "http://h:8477", "10.0.0.1:1")]:
+        assert _reachable(address, url) == dialled
 
 
 def test_a_cluster_is_found_by_its_name(server: Server) -> None:
@@ -150,8 +164,12 @@ def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) 
     assert told.get(timeout=DEADLINE) == ("f/a", None)
     watch.stop()
     a.set("f/z", "5")
-    ended = a.watch("f", lambda *_: ended.stop())  # by itself
+    made: queue.Queue[Any] = queue.Queue()
+    ended = a.watch("f", lambda *_: made.get(timeout=DEADLINE).stop())  # by itself
+    made.put(ended)
     until(lambda: not ended._thread.is_alive())
+    with pytest.raises(ValueError, match="interval"):
+        a.watch("f", hears, interval=0)
     assert told.empty()
     left = a.watch("f", hears)
     a.shutdown()
@@ -207,6 +225,12 @@ def test_all_tell_all_of_their_devices(server: Server) -> None:
         assert server.get("/api/v1/clusters/train/tasks")["tasks"][0]["device_names"] == ["tpu:0"]
         for a in both:
             a.shutdown()
+
+
+def test_a_task_among_others_has_a_number_or_a_name(both: list[muster.Agent]) -> None:
+    for wrong in (None, 3.0, True, "worker"):
+        with pytest.raises(ValueError, match="worker:3"):
+            both[0].barrier("b", DEADLINE, tasks=[wrong])  # type: ignore[list-item]
 
 
 def test_tasks_are_listed_and_counted_alive(both: list[muster.Agent]) -> None:

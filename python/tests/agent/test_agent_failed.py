@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import pathlib
+import queue
 import time
+from typing import Any
 
 import pytest
 
 import muster
-from agents import beside, connected, serving
+from agents import Wire, beside, connected, serving
 from conftest import DEADLINE, until
+from muster._wire.coordination import Refusal
+from muster.agent.heart import Heart
 
 TWO = ["worker:0", "worker:1"]
 
@@ -55,3 +59,76 @@ def test_a_refusal_of_a_run_that_is_well_is_told_at_once(tmp_path: pathlib.Path)
                 a.barrier("b", DEADLINE, tasks=[9])
             assert not isinstance(raised.value, muster.AgentError)
         assert a.state == "connected" and time.monotonic() - begun < 10
+
+
+def test_a_block_whose_run_has_failed_raises_the_error_at_its_end(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        with pytest.raises(muster.AgentError, match="the disk is full"):
+            with muster.Agent(server.grpc, task=0) as a:
+                muster.CoordinationClient(server.http, cluster="train").fail("the disk is full")
+                assert a.wait_for_error(DEADLINE)
+        with pytest.raises(KeyError):
+            with muster.Agent(server.grpc, task=0) as a:
+                a.report_error("UNKNOWN", "x")
+                raise KeyError
+        assert a.state == "closed"
+
+
+def test_a_block_raises_its_own_exception_whatever_its_text(tmp_path: pathlib.Path) -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("of a text")
+
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s") as server:
+        for error in (OSError("no file a\udcff"), Unspeakable()):
+            with connected(server.grpc, TWO) as both:
+                with pytest.raises(type(error)):
+                    both[0].__exit__(type(error), error, None)
+                    raise error
+                if isinstance(error, OSError):
+                    found = both[1].wait_for_error(DEADLINE)
+                    assert found is not None and found.message == "OSError: no file a?"
+
+
+def test_an_agent_whose_thread_fails_has_failed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(self: Any, now: float) -> None:
+        raise ZeroDivisionError("of a bug")
+
+    with serving(tmp_path, "train:worker=1") as server, connected(server.grpc, [0]) as (a,):
+        monkeypatch.setattr(Heart, "_look_at_beat", breaks)
+        with pytest.raises(muster.CoordinationError):
+            a.barrier("b", DEADLINE, tasks=[9])  # asks the thread for a heartbeat
+        error = a.wait_for_error(DEADLINE)
+        assert error is not None and "ZeroDivisionError: of a bug" in error.message
+
+
+def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        wire = Wire(server.grpc)
+        with connected(wire.address, [0], call_timeout=DEADLINE) as (a,):
+            asked: queue.Queue[Any] = queue.Queue()
+            a.set("f/a", "1")
+            watch = a.watch("f", lambda *change: asked.put(change), interval=0.001)
+            asked.get(timeout=DEADLINE)
+            wire.answers.clear()
+            until(lambda: watch._waiter._call is not None)
+            begun = time.monotonic()
+            watch.stop()
+            assert time.monotonic() - begun < DEADLINE / 2
+            wire.answers.set()
+
+
+def test_the_number_is_asked_for_anew_with_each_registration(monkeypatch: pytest.MonkeyPatch,
+                                                             tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s") as server:
+        a = muster.Agent(server.grpc, task="worker:0")
+        said: list[Any] = [(0, Refusal("ABORTED", "between two runs", True)), (0, None), (1, None)]
+        monkeypatch.setattr(a._names, "resolve", lambda seconds: said.pop(0))
+        other = muster.Agent(server.grpc, task="worker:1")
+        connecting = beside(other.connect, DEADLINE)
+        with pytest.raises(muster.AbortedError, match="was task 0 and is 1 now"):
+            a.connect(DEADLINE)
+        connecting.result(DEADLINE)
+        other.close()
+        assert not said and a.state == "idle"
+        a.close()
