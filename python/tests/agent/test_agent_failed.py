@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import muster
-from agents import Wire, beside, connected, serving
+from agents import Wire, beside, connected, parked, serving
 from conftest import DEADLINE, until
 from muster._wire.coordination import Refusal
 from muster.agent.heart import Heart
@@ -132,3 +132,18 @@ def test_the_number_is_asked_for_anew_with_each_registration(monkeypatch: pytest
         other.close()
         assert not said and a.state == "idle"
         a.close()
+
+
+def test_a_task_that_is_recoverable_comes_back_into_the_same_run(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;recoverable=true") as server:
+        with connected(server.grpc, TWO) as (a, b):
+            meeting = beside(b.barrier, "b", DEADLINE)
+            until(lambda: parked(server, 1))
+            a.report_error("UNKNOWN", "x")
+            with pytest.raises(muster.BarrierError):
+                meeting.result(DEADLINE)
+            a.reset()
+            a.connect()
+            assert b.state == "connected" and a.service_incarnation == b.service_incarnation
+            b.set("k", "v")
+            assert a.get("k", DEADLINE) == b"v"
