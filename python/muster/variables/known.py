@@ -23,6 +23,8 @@ AHEAD_BYTES = 32 << 20
 """Of what is asked for while something else is written."""
 AHEAD = 4
 """Pieces of a large shard, the same."""
+DELETED_MAX = 10_000
+"""Names of what was deleted that are remembered."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject]
 
 
@@ -34,6 +36,8 @@ class Known:
         self._lock = threading.Lock()  # protects all below
         self._named: dict[str, Handle] = {}
         self._unnamed: dict[int, str] = {}
+        self._deleted: collections.OrderedDict[str, None] = collections.OrderedDict()
+        """Names that were there."""
         self._restarted = False
         """Something is lost, or was made again: what is there now may not take the place of what was saved."""
         self._continued: set[str] = set()
@@ -45,7 +49,7 @@ class Known:
                 self._unnamed[_ids(handle)[0]] = repr(handle)
                 return
             before = self._named.get(name)
-            self._restarted |= before is not None and _ids(before) != _ids(handle)
+            self._restarted |= name in self._deleted or (before is not None and _ids(before) != _ids(handle))
             self._named[name] = handle
 
     def forget(self, id: int) -> None:
@@ -54,34 +58,39 @@ class Known:
             self._unnamed.pop(id, None)
             for name in [n for n, h in self._named.items() if id in _ids(h)]:
                 del self._named[name]
+                self._deleted[name] = None
+                if len(self._deleted) > DELETED_MAX:
+                    self._deleted.popitem(last=False)
 
     def _listed(self) -> dict[str, Handle]:
-        with self._lock:
-            if self._unnamed:
-                raise ValueError(f"{next(iter(self._unnamed.values()))} has no name, by which it would be saved "
-                                 "and found again: make it with name=, or delete it before")
-            return dict(self._named)
+        """Under the lock."""
+        if self._unnamed:
+            raise ValueError(f"{next(iter(self._unnamed.values()))} has no name, by which it would be saved "
+                             "and found again: make it with name=, or delete it before")
+        return dict(self._named)
 
     def save(self, path: Path, keep: Optional[int] = None) -> int:
         with self._turn:
-            self._continued.add(os.path.abspath(path))
-            return self._save(path, keep)
+            with self._lock:
+                handles = self._listed()
+            return self._save(path, keep, handles)
 
     def save_unless_restarted(self, path: Path, keep: Optional[int]) -> Optional[int]:
         """None: it would put what was just made in the place of what is to be restored."""
         with self._turn:
             try:
-                if self._restarted or (checkpoint.numbers(path) and
-                                       os.path.abspath(path) not in self._continued):
-                    return None
-                self._continued.add(os.path.abspath(path))
-                return self._save(path, keep)
+                before = checkpoint.numbers(path)
+                with self._lock:  # what is made again from here on is not among these handles
+                    if self._restarted or (before and os.path.abspath(path) not in self._continued):
+                        return None
+                    handles = self._listed()
+                return self._save(path, keep, handles)
             except UnavailableError:
-                self._restarted = True
+                with self._lock:
+                    self._restarted = True
                 raise
 
-    def _save(self, path: Path, keep: Optional[int]) -> int:
-        handles = self._listed()
+    def _save(self, path: Path, keep: Optional[int], handles: dict[str, Handle]) -> int:
         if keep is not None and keep < 1:
             raise ValueError(f"keep: {keep}, must be at least 1")
         out = Writer(path)
@@ -98,6 +107,8 @@ class Known:
         except BaseException:
             out.abandon()
             raise
+        with self._lock:
+            self._continued.add(os.path.abspath(path))
         checkpoint.tidy(path, number, keep)
         return number
 
@@ -109,23 +120,32 @@ class Known:
             if reader is None:
                 if wrong:
                     raise ValueError(f"no checkpoint in {path} is whole: {wrong[0]}")
-                self._may_go_on(path)
+                with self._lock:
+                    self._may_go_on(path, dict(self._named))
                 return None
             try:
-                self._load(reader)
+                with self._lock:
+                    handles = self._listed()
+                for name, handle in handles.items():
+                    _check(reader, name, handle)
+                with self._lock:
+                    self._restarted = True  # it may fail half-way
+                self._load(reader, handles)
             finally:
                 reader.close()
-            self._may_go_on(path)
+            with self._lock:
+                self._may_go_on(path, handles)
             return reader.number
 
-    def _may_go_on(self, path: Path) -> None:
-        self._restarted = False
+    def _may_go_on(self, path: Path, loaded: dict[str, Handle]) -> None:
+        """Under the lock. What was made again meanwhile was not loaded."""
+        self._restarted = any(name in self._named and _ids(self._named[name]) != _ids(handle)
+                              for name, handle in loaded.items())
+        for name in [n for n in self._deleted if n not in loaded]:
+            del self._deleted[name]
         self._continued.add(os.path.abspath(path))
 
-    def _load(self, reader: Reader) -> None:
-        handles = self._listed()
-        for name, handle in handles.items():
-            _check(reader, name, handle)
+    def _load(self, reader: Reader, handles: dict[str, Handle]) -> None:
         pending: list[Any] = []
         for name, handle in handles.items():
             if isinstance(handle, RemoteObject) and not isinstance(handle, RemoteVariable):
@@ -186,23 +206,32 @@ def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> 
 
 def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None:
     try:
-        shard._call("begin_cut").fetch()
+        number = shard._call("begin_cut").fetch()
     except UnavailableError:
         raise
     except ClosureError:  # a worker of another language, which gives it whole
         _write(out, name, low, shard._call("save").fetch())
         return
     ahead: collections.deque[tuple[int, Any]] = collections.deque()
+    versions: set[int] = set()
+
+    def write_one() -> None:
+        begin, value = ahead.popleft()
+        saved = value.fetch()
+        versions.add(int(saved[-1]))
+        if len(versions) > 1:
+            raise ValueError(f"the pieces of {name!r} are of versions {sorted(versions)}, not of one moment")
+        _write(out, name, low + begin, saved)
+
     try:
         for begin, end in _row_ranges(shard):
-            ahead.append((begin, shard._call("cut_rows", begin, end)))
+            ahead.append((begin, shard._call("cut_rows", number, begin, end)))
             if len(ahead) == AHEAD:
-                begin, value = ahead.popleft()
-                _write(out, name, low + begin, value.fetch())
-        for begin, value in ahead:
-            _write(out, name, low + begin, value.fetch())
+                write_one()
+        while ahead:
+            write_one()
     finally:
-        shard._call("end_cut")
+        shard._call("end_cut", number)
 
 
 def _row_ranges(shard: RemoteVariable) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """The class behind "muster.variable", in the worker. Each method is atomic. Never imports grpc."""
 from __future__ import annotations
 
+import collections
 import threading
 from typing import Any, Optional
 
@@ -12,6 +13,10 @@ DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
 ONLY_ASSIGNED = ("uint8", "bool")
 """They cannot be added to."""
 FILLS = {"zeros": 0, "ones": 1}
+CUTS_MAX = 4
+"""Copies for checkpoints of several coordinators at once."""
+Cut = tuple[Any, dict[str, Any], int]
+"""An array, its slots, and their version."""
 
 
 def make(args: bytes) -> Variable:
@@ -41,7 +46,8 @@ class Variable:
         self._array = array
         self._slots: dict[str, Any] = {}
         self._version = 0
-        self._cut: Optional[tuple[Any, dict[str, Any], int]] = None
+        self._cuts: collections.OrderedDict[int, Cut] = collections.OrderedDict()
+        self._last_cut = 0
 
     def read(self) -> Encoded:
         with self._lock:
@@ -162,24 +168,31 @@ class Variable:
             self._slots = {name: numpy().array(slot) for name, slot in slots.items()}
             self._version = int(more[-1])
 
-    def begin_cut(self) -> None:
-        """Copies what save would give, for `cut_rows`, until `end_cut`. There is one at a time."""
+    def begin_cut(self) -> int:
+        """Copies what save would give, for `cut_rows`, until `end_cut`; its number. Of too many the oldest goes:
+        who began it may be gone, too."""
         with self._lock:
-            self._cut = (self._array.copy(), {k: s.copy() for k, s in self._slots.items()}, self._version)
+            while len(self._cuts) >= CUTS_MAX:
+                self._cuts.popitem(last=False)
+            self._last_cut += 1
+            self._cuts[self._last_cut] = (self._array.copy(), {k: s.copy() for k, s in self._slots.items()},
+                                          self._version)
+            return self._last_cut
 
-    def cut_rows(self, begin: Any, end: Any) -> Encoded:
+    def cut_rows(self, number: Any, begin: Any, end: Any) -> Encoded:
         """These rows as `save` gives all; slots of another shape whole."""
         with self._lock:
-            if self._cut is None:
-                raise ValueError("there is no cut of this variable: another one has ended it")
-            array, slots, version = self._cut
+            cut = self._cuts.get(int(number))
+            if cut is None:
+                raise ValueError(f"there is no cut {int(number)} of this variable: others have ended it")
+            array, slots, version = cut
             rows = self._rows(begin, end)
             return Encoded(_saved(array[rows], {k: s[rows] if s.shape == array.shape else s
                                                 for k, s in slots.items()}, version))
 
-    def end_cut(self) -> None:
+    def end_cut(self, number: Any) -> None:
         with self._lock:
-            self._cut = None
+            self._cuts.pop(int(number), None)
 
     def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
         """`load` of some rows. Of the first rows: slots that are not named go."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.variables import arrays
-from muster.variables.variable import Variable, make
+from muster.variables.variable import CUTS_MAX, Variable, make
 
 np = pytest.importorskip("numpy")
 
@@ -111,13 +111,33 @@ def test_what_is_saved_is_loaded_with_slots_and_version() -> None:
     assert [part for part in saved if isinstance(part, str)] == ["m", "step", "v"]
     whole, rows = (Variable(np.zeros((3, 2), "float32")) for _ in range(2))
     whole.load(*saved)
-    v.begin_cut()
+    cut = np.array(v.begin_cut())
     v.assign(f32([0, 0], [0, 0], [0, 0]))  # after the cut
     for begin, end in ((0, 2), (2, 3)):
-        rows.load_rows(np.array(begin), *arrays.decode(v.cut_rows(np.array(begin), np.array(end)).data))
-    v.end_cut()
+        rows.load_rows(np.array(begin), *arrays.decode(v.cut_rows(cut, np.array(begin), np.array(end)).data))
+    v.end_cut(cut)
     assert whole.save() == rows.save() and arrays.decode(whole.save().data)[0].tolist() == saved[0].tolist()
     with pytest.raises(ValueError, match="no cut"):
-        v.cut_rows(np.array(0), np.array(1))
+        v.cut_rows(cut, np.array(0), np.array(1))
     with pytest.raises(TypeError, match="in turns"):
         whole.load(saved[0], "m")
+
+
+def test_several_cuts_are_each_of_their_moment_and_the_oldest_of_too_many_goes() -> None:
+    v = Variable(f32([1], [1]))
+    cuts = []
+    for _ in range(CUTS_MAX + 1):
+        cuts.append(np.array(v.begin_cut()))
+        v.assign_add(f32([1], [1]))
+
+    def rows(cut: Any) -> Any:
+        return arrays.decode(v.cut_rows(cut, np.array(0), np.array(2)).data)
+
+    for i, cut in list(enumerate(cuts))[1:]:
+        array, version = rows(cut)
+        assert (array.tolist(), int(version)) == ([[1 + i]] * 2, i)
+    with pytest.raises(ValueError, match="no cut 1"):
+        rows(cuts[0])
+    v.end_cut(cuts[0])
+    v.end_cut(cuts[1])
+    assert rows(cuts[2])[0].tolist() == [[3]] * 2
