@@ -65,6 +65,7 @@ class SessionState:
         self._ended = False
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
+        self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
         self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
         self._signalled = False
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
@@ -76,6 +77,11 @@ class SessionState:
         """As REST shows it; empty: the server has not opened it yet."""
         return self._id
 
+    @property
+    def over(self) -> bool:
+        """Nothing is scheduled any more."""
+        return self.closing or self._ended
+
     def takes_inputs_beside(self, timeout: float) -> bool:
         """Whether arguments in bytes may have inputs; False while the server has not answered."""
         if not self._heard.is_set() and not self._waited:
@@ -85,12 +91,16 @@ class SessionState:
     def _may_schedule(self) -> bool:
         if self._ended or self.closing:
             return True
-        return self._generation.settled and (self._generation.failed or not (self._held or self._full()))
+        return self._generation.settled and (self._generation.failed or not (self._holds() or self._full()))
 
     def _may_submit(self) -> bool:
         """What has errors of its own waits for no drain but that of a cancel, which would take it."""
-        return self._ended or self.closing or not (self._generation.cancelling or self._held or
+        return self._ended or self.closing or not (self._generation.cancelling or self._holds() or
                                                    self._full())
+
+    def _holds(self) -> bool:
+        """Not what a callback schedules: on its thread comes the end of all that is waited for."""
+        return self._held > 0 and self._reading != threading.get_ident()
 
     def _full(self) -> bool:
         o, out = self.options, self._out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import threading
 import time
 from typing import Any, Callable, Iterator, Optional, Sequence
 
@@ -15,6 +16,7 @@ from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
 from muster.coordinator.session_state import SessionState, unavailable
 from muster.errors import CancelledError, ClosureError, FailureKind
+from muster.objects.calls import run_all
 
 log = logging.getLogger("muster.session")
 
@@ -97,6 +99,16 @@ class SessionStreams(SessionState):
 
     def take(self, m: Any, values: Sequence[Data]) -> None:
         """A SessionResponse, and its column of values."""
+        self._reading = threading.get_ident()
+        try:
+            self._take(m, values)
+        finally:
+            self._reading = None
+            if self._held:
+                with self._lock:
+                    self._changed.notify_all()
+
+    def _take(self, m: Any, values: Sequence[Data]) -> None:
         ready: list[Callable[[], None]] = []
         if self._printer is not None and (m.log or m.log_last):
             self._printer.take(m)
@@ -115,7 +127,7 @@ class SessionStreams(SessionState):
                 self._signal()
             if unsettled or cut_ended:
                 self._changed.notify_all()
-        _call(ready)
+        run_all(ready)
         for s in m.suspect:
             log.warning("%s (closure cl_%016x) has lost %d workers, the last was %s; it runs alone on its "
                         "worker from now on", s.function, s.closure, s.workers_lost, s.worker)
@@ -236,7 +248,7 @@ class SessionStreams(SessionState):
             self._renew_wake()
             self._changed.notify_all()
         self.objects.end(over)
-        _call(ready)
+        run_all(ready)
 
 
 def _cause(failure: Any, r: Record) -> Optional[ClosureError]:
@@ -249,11 +261,3 @@ def _cause(failure: Any, r: Record) -> Optional[ClosureError]:
     for error in sorted(ended, key=lambda e: (e.type, e.worker, e.attempt) != said)[:1]:
         return error._failure.cause or error
     return None
-
-
-def _call(ready: list[Callable[[], None]]) -> None:
-    for f in ready:
-        try:
-            f()
-        except BaseException:  # the user's, also sys.exit; the session goes on
-            log.exception("a callback of a RemoteValue has failed")

@@ -58,32 +58,52 @@ class SessionWaits(SessionStreams):
             self.leave(cut)
 
     @contextlib.contextmanager
-    def quiet(self) -> Iterator[bool]:
-        """Within it nothing that was scheduled runs, and who schedules waits. False: an error has cancelled it,
-        which is yet to be raised."""
+    def quiet(self, timeout: Optional[float] = None) -> Iterator[bool]:
+        """Within it nothing that was scheduled runs, and who schedules waits, but for callbacks, which are waited
+        for. False: an error has cancelled it, which is yet to be raised. Raises WaitTimeout."""
         with self._lock:
             self._held += 1
-        cut = self.cut()
         try:
-            with self._lock, waiting():
-                self._changed.wait_for(lambda: self._joined(cut))
+            def ended(wait: Optional[float]) -> bool:
+                with self._lock:
+                    return self._changed.wait_for(self._is_quiet, wait)
+
+            if not self._wait(ended, timeout, self._first_of_all):
+                raise WaitTimeout(f"{self._unfinished} closures have not finished within {timeout:g} s, which a "
+                                  "checkpoint waits for" + self._reason_of(timeout, self._first_of_all()))
+            with self._lock:
                 good = not self._generation.failed
             yield good
         finally:
-            self.leave(cut)
             with self._lock:
                 self._held -= 1
                 self._changed.notify_all()
+
+    def _is_quiet(self) -> bool:
+        if self._ended or not self._generation.settled:
+            return self._ended
+        return self._generation.failed or (self._unfinished == 0 and self._reading is None)
 
     def tell(self, error: BaseException) -> None:
         """The next schedule, join or done raises it."""
         with self._lock:
             self._told = error
 
+    def untell(self, error: BaseException) -> bool:
+        """Who asks raises it instead. False: it has been raised."""
+        with self._lock:
+            pending = self._told is error
+            if pending:
+                self._told = None
+            return pending
+
     def _joined(self, cut: Cut) -> bool:
         if self._ended or cut not in self._cuts:
             return True
         return self._generation.settled and (self._generation.failed or cut.left == 0)
+
+    def _first_of_all(self) -> list[Record]:
+        return self._first_unfinished(Cut(self._last_token, 0))
 
     def _first_unfinished(self, cut: Cut) -> list[Record]:
         found: list[Record] = []

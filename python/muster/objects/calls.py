@@ -8,6 +8,7 @@ Any thread. A caller waits when it has too many that are not answered.
 from __future__ import annotations
 
 import collections
+import logging
 import threading
 from typing import Any, Callable, Optional, Union
 
@@ -17,6 +18,8 @@ from muster._wire.messages import JSON
 from muster.errors import ClosureError, FailureKind, UnavailableError, WaitTimeout
 from muster.variables import arrays
 from muster.worker.context import waiting
+
+log = logging.getLogger("muster.session")
 
 CALLS_MAX = 8192
 BYTES_MAX = 64 << 20
@@ -202,8 +205,7 @@ class Calls:
             due = len(self._taken) >= TAKEN_MAX or self._taken_bytes >= TAKEN_BYTES_MAX
         if due:
             self._tell()
-        for f in ready:
-            f()
+        run_all(ready)
 
     def end(self, reason: str) -> None:
         """No answer will come any more."""
@@ -218,8 +220,7 @@ class Calls:
             self._pending.clear()
             self._out.clear()
             self._room.notify_all()
-        for f in ready:
-            f()
+        run_all(ready)
 
     # Who waits.
 
@@ -258,6 +259,15 @@ class Calls:
                 if call.encoding >= 0:
                     call.value, call.raw, call.encoding = value, b"", -1
         return call.value
+
+
+def run_all(callbacks: list[Callable[[], None]]) -> None:
+    """Where answers are read: whatever one raises, the others are called and the session goes on."""
+    for f in callbacks:
+        try:
+            f()
+        except BaseException:  # the user's, also sys.exit
+            log.exception("a callback of a RemoteValue has failed")
 
 
 def _decoded(call: Call) -> Any:

@@ -21,7 +21,7 @@ class Checkpoints:
     coordinator. `last` is the number of the newest that it has made, or None."""
 
     def __init__(self, known: Known, session: Session, path: Path, every: float, keep: Optional[int],
-                 quiesce: bool) -> None:
+                 quiesce: bool, timeout: Optional[float] = None) -> None:
         if every <= 0:
             raise ValueError(f"every: {every}, must be positive")
         self.last: Optional[int] = None
@@ -31,6 +31,8 @@ class Checkpoints:
         self._every = every
         self._keep = keep
         self._quiesce = quiesce
+        self._timeout = timeout
+        self._error: Optional[Exception] = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
         self._thread.start()
@@ -41,16 +43,18 @@ class Checkpoints:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._every) and not self._session.closing:
+        while not self._stop.wait(self._every) and not self._session.over:
             try:
                 self._save()
             except UnavailableError as error:  # the session tells it by itself
                 log.warning("no checkpoint was made: %s", error)
             except Exception as error:
+                log.warning("no checkpoint was made: %s", error)
+                self._error = error
                 self._session.tell(error)
 
     def _save(self) -> None:
-        with self._session.quiet() if self._quiesce else contextlib.nullcontext(True) as good:
+        with self._session.quiet(self._timeout) if self._quiesce else contextlib.nullcontext(True) as good:
             if not good:
                 return  # an error has cancelled what was scheduled, and is yet to be raised
             made = self._known.save_unless_restarted(self._path, self._keep)
@@ -65,3 +69,5 @@ class Checkpoints:
 
     def __exit__(self, *error: Any) -> None:
         self.stop()
+        if error[0] is None and self._error is not None and self._session.untell(self._error):
+            raise self._error

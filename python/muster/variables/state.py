@@ -78,14 +78,15 @@ class State:
         self._known.add(variable, name)
         return variable
 
-    def save(self, path: Path, *, keep: Optional[int] = None, quiesce: bool = False) -> int:
+    def save(self, path: Path, *, keep: Optional[int] = None, quiesce: bool = False,
+             timeout: Optional[float] = None) -> int:
         """Writes a checkpoint below the directory `path`, which only this program needs to see: all variables
         that it has made or found, and all objects that it has made whose class has ``save_state(self)``, which
         returns what can be pickled. Each shard is saved between two of its calls. `quiesce`: waits until
         nothing that was scheduled runs, and holds back what others schedule meanwhile, so that all is of one
-        moment. `keep`: the newest so many stay. Returns its number once it is on the disk. Raises ValueError
+        moment; for `timeout` seconds at most (WaitTimeout). `keep`: the newest so many stay. Returns its number once it is on the disk. Raises ValueError
         (one has no name), OSError, what calls raise, and with `quiesce` the pending error."""
-        with self._session.quiet() if quiesce else contextlib.nullcontext(True) as good:
+        with self._session.quiet(timeout) if quiesce else contextlib.nullcontext(True) as good:
             if not good:
                 self._session.join(None)  # raises why
             return self._known.save(path, keep)
@@ -98,7 +99,8 @@ class State:
         return self._known.restore(path)
 
     def checkpoints(self, path: Path, *, every: float = 60.0, keep: Optional[int] = 3,
-                    quiesce: bool = False) -> Checkpoints:
-        """Saves every so many seconds, on a thread of its own. What goes wrong is raised by the next schedule,
-        join or done; a lost task is told as ever, and after it nothing is saved until `restore` was called."""
-        return Checkpoints(self._known, self._session, path, every, keep, quiesce)
+                    quiesce: bool = False, timeout: Optional[float] = None) -> Checkpoints:
+        """Saves every so many seconds, on a thread of its own; `quiesce` and `timeout` are as those of `save`. What
+        goes wrong is in the log, and raised by the next schedule, join or done, or else by the end of a ``with``
+        block; a lost task is told as ever, and after it nothing is saved until `restore` was called."""
+        return Checkpoints(self._known, self._session, path, every, keep, quiesce, timeout)

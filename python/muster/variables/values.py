@@ -1,13 +1,14 @@
 """Several calls as one value."""
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import ClosureError, WaitTimeout
-from muster.objects.calls import Call, Calls
+from muster.objects.calls import Call, Calls, run_all
 from muster.objects.handle import CallValue
 
 WINDOW = 8
@@ -94,15 +95,15 @@ class Later(CallValue):
         with self._lock:
             self._made.set()
             waiters, self._waiters = self._waiters, []
-        for f in waiters:
-            self.add_done_callback(f)
+        run_all([functools.partial(self.add_done_callback, f) for f in waiters])
 
     def fetch(self, timeout: Optional[float] = None) -> Any:
+        end = None if timeout is None else time.monotonic() + timeout
         if not self._made.wait(timeout):
             raise WaitTimeout("a part of the value has not come in time")
         if self._error is not None:
             raise self._error.again()
-        return super().fetch(timeout)
+        return super().fetch(None if end is None else max(0.0, end - time.monotonic()))
 
     get = fetch
 

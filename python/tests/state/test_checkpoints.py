@@ -1,6 +1,7 @@
 """Checkpoints of what is on tasks: real servers, real workers."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -11,7 +12,7 @@ import pytest
 
 import muster
 from conftest import Cluster, until
-from muster.variables import checkpoint
+from muster.variables import checkpoint, known
 
 np = pytest.importorskip("numpy")
 
@@ -133,6 +134,30 @@ def test_large_shards_are_cut_whole_while_they_are_updated(with_two: Cluster, tm
     assert int(v._call("info").fetch()[2]) == version
 
 
+def test_two_coordinators_cut_one_shard_at_the_same_time(with_two: Cluster, tmp_path: pathlib.Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.variables.known.WHOLE_MAX", 4096)
+    monkeypatch.setattr("muster.variables.known.PIECE", 2000)
+    c, other = with_two.coordinator(), with_two.coordinator()
+    v = c.variable(np.zeros((1000, 4)), name="v")
+    theirs = other.get_variable("v")
+    written = known._write
+
+    def write(*args: Any) -> None:
+        """Of the first piece: the other one begins and ends a cut of its own, of another moment."""
+        monkeypatch.setattr(known, "_write", written)
+        theirs.assign_add(1).fetch(20)
+        other.save(tmp_path / "theirs")
+        written(*args)
+
+    monkeypatch.setattr(known, "_write", write)
+    number = c.save(tmp_path / "own")
+    for path, value in (("own", 0), ("theirs", 1)):
+        saved, _ = checkpoint.Reader(tmp_path / path, number).rows("v", 0, 1000)
+        assert (dict(saved)[""] == value).all()
+    assert v.read().fetch(20)[0, 0] == 1
+
+
 def test_quiesce_is_one_moment_for_all(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     vs = [c.variable(np.zeros(1), name=f"v{i}", task=f"ps:{i}") for i in (0, 1)]
@@ -246,11 +271,125 @@ def test_a_coordinator_that_comes_back_goes_on(with_two: Cluster, tmp_path: path
     assert whole.read().fetch(20).tolist() == [4, 4, 4]
 
 
+def test_what_is_deleted_and_made_again_waits_for_restore(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    v = c.variable(np.ones(3), name="v")
+    c.save(tmp_path)
+    v.delete()
+    assert c._known.save_unless_restarted(tmp_path, None) == 2, "nothing is in its place"
+    v = c.variable(np.zeros(3), name="v")
+    assert c._known.save_unless_restarted(tmp_path, None) is None
+    (tmp_path / "checkpoint-2" / "data").unlink()
+    (tmp_path / "checkpoint-2" / "manifest.json").unlink()
+    assert c.restore(tmp_path) == 1 and v.read().fetch(20).tolist() == [1, 1, 1]
+    assert c._known.save_unless_restarted(tmp_path, None) == 3
+
+
+def test_a_restore_that_fails_half_way_is_not_saved(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    v = c.variable(np.ones(3), name="v")
+    steps = c.create(Refuses, task="ps:0", name="steps")
+    c.save(tmp_path)
+    v.assign(0)
+    with pytest.raises(ValueError, match="not today"):
+        c.restore(tmp_path)
+    assert v.read().fetch(20).tolist() == [1, 1, 1], "it has the one and not the other"
+    assert c._known.save_unless_restarted(tmp_path, None) is None
+    steps.allow().fetch(20)
+    assert c.restore(tmp_path) == 1 and c._known.save_unless_restarted(tmp_path, None) == 2
+
+
+def test_a_save_that_fails_opens_no_path(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    first = with_two.coordinator()
+    first.variable(np.ones(3), name="v")
+    first.save(tmp_path)
+    first.close()
+    c = with_two.coordinator()
+    c.variable(np.zeros(3), name="w")
+    with pytest.raises(ValueError, match="keep"):
+        c.save(tmp_path, keep=0)
+    assert c._known.save_unless_restarted(tmp_path, None) is None
+    assert c.save(tmp_path) == 2 and c._known.save_unless_restarted(tmp_path, None) == 3
+
+
+class Refuses(Steps):
+    allowed = False
+
+    def allow(self) -> None:
+        self.allowed = True
+
+    def load_state(self, state: Any) -> None:
+        if not self.allowed:
+            raise ValueError("not today")
+
+
 def test_an_error_in_the_background_is_raised_by_the_next(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     c.variable(np.zeros(1), name="v")
     (tmp_path / "file").write_text("no directory")
-    with c.checkpoints(tmp_path / "file", every=0.01):
-        with pytest.raises(OSError, match="file"):
-            until(lambda: c.join(20))
+    made = c.checkpoints(tmp_path / "file", every=0.01)
+    with pytest.raises(OSError, match="file"):
+        until(lambda: c.join(20))
+    made.stop()
+    with contextlib.suppress(OSError):  # of one that was made since
+        c.join(20)
     assert c.schedule(pow, (2, 2)).fetch(20) == 4
+
+
+def test_an_error_in_the_background_is_raised_by_the_end_of_its_block(with_two: Cluster, tmp_path: pathlib.Path,
+                                                                      caplog: pytest.LogCaptureFixture) -> None:
+    c = with_two.coordinator()
+    c.variable(np.zeros(1), name="v")
+    (tmp_path / "file").write_text("no directory")
+    with pytest.raises(OSError, match="file"):
+        with c.checkpoints(tmp_path / "file", every=0.01):
+            until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
+    assert c.schedule(pow, (2, 2)).fetch(20) == 4, "once"
+
+
+def test_quiesce_waits_for_what_callbacks_schedule(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    v = c.variable(np.zeros(1), name="v")
+    gate = tmp_path / "gate"
+    values: list[Any] = []
+
+    def add(given: Any) -> None:
+        given.assign_add(1).fetch(20)
+
+    def first(path: str) -> None:
+        until(lambda: os.path.exists(path))
+
+    value = c.schedule(first, (str(gate),))
+    value.add_done_callback(lambda: values.append(c.schedule(add, (v,))))
+    with pytest.raises(muster.WaitTimeout, match="1 closures have not finished within 0.1 s"):
+        c.save(tmp_path / "saved", quiesce=True, timeout=0.1)
+    saved: list[int] = []
+    thread = threading.Thread(target=lambda: saved.append(c.save(tmp_path / "saved", quiesce=True, timeout=20)))
+    thread.start()
+    until(lambda: c._session._held, "it holds what others schedule")
+    gate.touch()
+    thread.join(30)
+    rows, _ = checkpoint.Reader(tmp_path / "saved", saved[0]).rows("v", 0, 1)
+    assert dict(rows)[""].tolist() == [1], "that of the callback, too"
+
+
+def test_a_callback_that_raises_leaves_the_session(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    v = c.variable(np.zeros(1), name="v")
+    called = threading.Event()
+
+    def raises() -> None:
+        called.set()
+        raise ValueError("the user's")
+
+    value = c.create(Gate, task="ps:0").wait(str(tmp_path / "gate"))
+    value.add_done_callback(raises)
+    (tmp_path / "gate").touch()
+    assert called.wait(20)
+    v.assign_add(1)
+    assert v.read().fetch(20).tolist() == [1] and c.schedule(pow, (2, 2)).fetch(20) == 4
+
+
+class Gate:
+    def wait(self, path: str) -> None:
+        until(lambda: os.path.exists(path))
