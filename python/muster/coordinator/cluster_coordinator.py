@@ -293,7 +293,7 @@ class ClusterCoordinator(Scheduling, State):
         owner = Owner(session, session.link)
         session.objects.owned_by(owner)
         self._known = Known()
-        session.objects.dropped = self._known.forget
+        session.objects.tell_drops(self._known.forget)
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: Optional[float] = None) -> None:

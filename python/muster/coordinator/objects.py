@@ -41,12 +41,15 @@ class SessionObjects(Calls):
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
         self._owner: Optional[weakref.ref[Any]] = None
-        self.dropped: Callable[[int], None] = lambda object: None
-        """Is told of objects that are deleted."""
+        self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
         handle.register(self.ticket, self)
 
     def owned_by(self, owner: Any) -> None:
         self._owner = weakref.ref(owner)
+
+    def tell_drops(self, to: Callable[[int], None]) -> None:
+        """A method, which is told of objects that are deleted as long as its own object is there."""
+        self._dropped = weakref.WeakMethod(to)
 
     def owner(self) -> Any:
         return None if self._owner is None else self._owner()
@@ -86,7 +89,9 @@ class SessionObjects(Calls):
         return asked.found
 
     def drop(self, object: int) -> None:
-        self.dropped(object)
+        told = self._dropped()
+        if told is not None:
+            told(object)
         with self._lock:
             self._drops.append(object)
             self._out.append(object)

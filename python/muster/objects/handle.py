@@ -109,6 +109,10 @@ class RemoteObject:
             raise AttributeError(f"an object on a task has no {name!r}")
         return Method(self, name)
 
+    def _unowned(self) -> RemoteObject:
+        """The same, which does not keep the session open."""
+        return RemoteObject(self._id, self._task, self._class_name, self._ticket, self._calls)
+
     def delete(self) -> None:
         """Of the coordinator that has the session: the object goes, calls that are not answered fail
         (CancelledError)."""

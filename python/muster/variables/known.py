@@ -50,7 +50,7 @@ class Known:
                 return
             before = self._named.get(name)
             self._restarted |= name in self._deleted or (before is not None and _ids(before) != _ids(handle))
-            self._named[name] = handle
+            self._named[name] = handle._unowned()  # the session ends when nobody else has it
 
     def forget(self, id: int) -> None:
         """It was deleted."""

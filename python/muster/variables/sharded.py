@@ -96,6 +96,11 @@ class ShardedVariable(Ranged):
 
     # How.
 
+    def _unowned(self) -> ShardedVariable:
+        """See RemoteObject."""
+        return ShardedVariable([shard._unowned() for shard in self.shards], self.bounds, self._shape, self._dtype,
+                               self._name, self._index and self._index._unowned())
+
     def _ranges(self) -> list[tuple[RemoteVariable, int, int]]:
         return list(zip(self.shards, self.bounds, self.bounds[1:]))
 
