@@ -8,7 +8,7 @@ from muster.objects.calls import Calls
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
 from muster.variables import arrays
 from muster.variables.values import JoinedValue, Request, in_window
-from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED
+from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED
 
 WHOLE_MAX = 24 << 20
 """Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
@@ -19,13 +19,17 @@ ADAM = (0.9, 0.999, 1e-7)
 
 
 def given(value: Any, dtype: Any) -> Any:
-    """An array of what a caller has given: outputs are waited for, numbers and lists become the variable's."""
+    """An array of what a caller has given: outputs are waited for, numbers and lists become the variable's.
+    Raises TypeError: they would be cut off."""
     if isinstance(value, RemoteValue):
         value = value.fetch()
     np = arrays.numpy()
-    if isinstance(value, (bool, int, float, list, tuple)):
-        return np.asarray(value, dtype)
-    return np.asarray(value)
+    if not isinstance(value, (bool, int, float, list, tuple)):
+        return np.asarray(value)
+    array = np.asarray(value)
+    if array.size and array.dtype.kind in "fc" and np.dtype(dtype).kind in "biu":
+        raise TypeError(f"dtype: the variable has {dtype}, what is given {array.dtype}")
+    return np.asarray(value, dtype)
 
 
 class Ranged:
@@ -57,6 +61,11 @@ class Ranged:
         return size
 
     @property
+    def _indexed_bytes(self) -> int:
+        """Of a row and its index."""
+        return self._row_bytes + 8
+
+    @property
     def _bytes(self) -> int:
         return self._row_bytes * self._shape[0] if self._shape else self._row_bytes
 
@@ -85,6 +94,10 @@ class Ranged:
         if array.ndim or not arrays.numpy().can_cast(array.dtype, self.dtype, "same_kind"):
             raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
         return array.astype(self.dtype)
+
+    def _check_steps(self) -> None:
+        if self._dtype not in STEPPED:
+            raise TypeError(f"a variable of {self._dtype} takes no steps of optimizers: they would be cut off")
 
     def _indices(self, value: Any) -> Any:
         if isinstance(value, RemoteValue):
@@ -172,10 +185,9 @@ class RemoteVariable(Ranged, RemoteObject):
     def gather(self, indices: Any) -> RemoteValue[Any]:
         """These rows."""
         indices = self._indices(indices)
-        count = max(1, WHOLE_MAX // max(1, self._row_bytes))
-        if len(indices) <= count:
+        if len(indices) <= max(1, WHOLE_MAX // self._indexed_bytes):
             return self._call("gather", indices)
-        count = max(1, PIECE // max(1, self._row_bytes))
+        count = max(1, PIECE // self._indexed_bytes)
         return self._in_window([("gather", arrays.encode([indices[a:a + count]]))
                                 for a in range(0, len(indices), count)],
                                lambda parts: arrays.numpy().concatenate(parts))
@@ -192,23 +204,31 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
         """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
+        self._check_steps()
         if momentum is not None:
             return self._step("sgd", gradient, learning_rate, momentum)
         return self._update("sgd", "sgd_rows", gradient, learning_rate)
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
              epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        self._check_steps()
         return self._step("adam", gradient, learning_rate, beta1, beta2, epsilon)
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
         """Of these rows alone, as of embeddings; equal indices are summed first."""
+        self._check_steps()
         return self._scatter("sgd_rows", indices, rows, learning_rate)
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
+        self._check_steps()
         return self._call("adam_rows", *self._some(indices, rows), learning_rate, beta1, beta2, epsilon)
 
     # How.
+
+    def _unowned(self) -> RemoteVariable:
+        return RemoteVariable(self._id, self._task, self._ticket, self._calls, None, self._shape, self._dtype,
+                              self._name)
 
     def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
         data = arrays.encode(args)
@@ -232,9 +252,9 @@ class RemoteVariable(Ranged, RemoteObject):
     def _scatter(self, method: str, indices: Any, rows: Any, *more: Any, adds: bool = True
                  ) -> RemoteValue[None]:
         indices, rows = self._some(indices, rows, adds)
-        if rows.nbytes <= WHOLE_MAX:
+        if rows.nbytes + indices.nbytes <= WHOLE_MAX:
             return self._call(method, indices, rows, *more)
-        count = max(1, PIECE // max(1, self._row_bytes))
+        count = max(1, PIECE // self._indexed_bytes)
         return self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)
                           for a in range(0, len(indices), count)])
 

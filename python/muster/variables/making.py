@@ -5,7 +5,6 @@ from typing import Any, Optional, Sequence, Union
 
 from muster._wire.messages import BYTES
 from muster.coordinator.objects import SessionObjects
-from muster.errors import NotServedError
 from muster.variables import arrays
 from muster.variables.handle import WHOLE_MAX, RemoteVariable
 from muster.variables.partitioners import Partitioner, bounds_of
@@ -14,8 +13,9 @@ from muster.variables.variable import CLASS_NAME, NAME
 
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
-BOUNDS = "/shards"
-"""Behind the name of one in shards: the variable of where these begin, by which others find them."""
+IN_SHARDS = "muster.ShardedVariable"
+"""The class of the variable that has the name of one in shards, and where these begin: by it others find them, and
+no other gets its name."""
 
 
 def task_of(task: str) -> tuple[str, int]:
@@ -38,12 +38,18 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     if shards == 1:
         return _make_one(objects, initial, 0, bounds[1], name, tasks[0], detached)
     named = [f"{name}/part_{i}" if name else "" for i in range(shards)]
-    parts = [_make_one(objects, initial, low, high, part, tasks[i % len(tasks)], detached)
-             for i, (low, high, part) in enumerate(zip(bounds, bounds[1:], named))]
+    parts: list[RemoteVariable] = []
     index = None
-    if name:  # last: who finds it finds all
-        index = _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name + BOUNDS,
-                          tasks[0], detached)
+    try:
+        for i, (low, high, part) in enumerate(zip(bounds, bounds[1:], named)):
+            parts.append(_make_one(objects, initial, low, high, part, tasks[i % len(tasks)], detached))
+        if name:  # last: who finds it finds all
+            index = _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name,
+                              tasks[0], detached, IN_SHARDS)
+    except BaseException:
+        for made in parts:
+            made.delete()
+        raise
     return ShardedVariable(parts, bounds, initial.shape, initial.dtype, name, index)
 
 
@@ -65,8 +71,9 @@ class Initial:
 
 class _Given(Initial):
     def __init__(self, array: Any) -> None:
-        self._array = arrays.numpy().asarray(array)
-        super().__init__(self._array.shape, self._array.dtype)
+        array = arrays.numpy().asarray(array)
+        super().__init__(array.shape, array.dtype)
+        self._array = array.astype(self.dtype, copy=False)  # of this machine's order of bytes
 
     def arguments(self, low: int, high: int) -> bytes:
         rows = self._array[low:high] if self.shape else self._array
@@ -78,50 +85,44 @@ class _Given(Initial):
 
 
 def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, name: str, task: str,
-              detached: bool) -> RemoteVariable:
+              detached: bool, class_name: str = CLASS_NAME) -> RemoteVariable:
     job, index = task_of(task)
     words = {"job": job, "index": index, "name": name, "detached": detached, "concurrency": 1,
-             "class_name": CLASS_NAME}
+             "class_name": class_name}
     found = objects.make(words, NAME, initial.arguments(low, high), BYTES)
     shape = (high - low, *initial.shape[1:]) if initial.shape else ()
     made = RemoteVariable(found.object, found.task, objects.ticket, objects, objects.owner(), shape,
                           initial.dtype, name)
     rows = initial.rows(low, high)
     if rows is not None:
-        made.assign_rows(0, rows).fetch()  # an error of a piece is nobody else's to tell
+        try:
+            made.assign_rows(0, rows).fetch()  # an error of a piece is nobody else's to tell
+        except BaseException:
+            made.delete()
+            raise
     return made
 
 
 def find(objects: SessionObjects, name: str) -> AnyVariable:
     """Raises NotServedError: there is none, TypeError: that is no variable."""
-    try:
-        return _found(objects, name)
-    except NotServedError:
-        shards = find_shards(objects, name)
-        if shards is None:
-            raise
-        return shards
-
-
-def find_shards(objects: SessionObjects, name: str) -> Optional[ShardedVariable]:
-    try:
-        index = _found(objects, name + BOUNDS)
-    except NotServedError:
-        return None
-    bounds = [int(n) for n in index.read().fetch()]
-    parts = [_found(objects, f"{name}/part_{i}") for i in range(len(bounds) - 1)]
-    shape = (bounds[-1], *parts[0].shape[1:])
-    return ShardedVariable(parts, bounds, shape, str(parts[0].dtype.name), name, index)
-
-
-def _found(objects: SessionObjects, name: str) -> RemoteVariable:
     return handle_of(objects, objects.look_for(name), name)
 
 
-def handle_of(objects: SessionObjects, found: Any, name: str) -> RemoteVariable:
+def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
     """Of an object that was found. Waits for its shape. Raises TypeError, and what its calls raise."""
+    if found.class_name == IN_SHARDS:
+        index = _one_of(objects, found, name)
+        bounds = [int(n) for n in index.read().fetch()]
+        named = [f"{name}/part_{i}" for i in range(len(bounds) - 1)]
+        parts = [_one_of(objects, objects.look_for(part), part) for part in named]
+        shape = (bounds[-1], *parts[0].shape[1:])
+        return ShardedVariable(parts, bounds, shape, str(parts[0].dtype.name), name, index)
     if found.class_name != CLASS_NAME:
         raise TypeError(f"{name!r} is a {found.class_name}, no variable: see get_object")
+    return _one_of(objects, found, name)
+
+
+def _one_of(objects: SessionObjects, found: Any, name: str) -> RemoteVariable:
     unknown = RemoteVariable(found.object, found.task, objects.ticket, objects, objects.owner(), (), "float32",
                              name)
     shape, dtype, _ = unknown._call("info").fetch()

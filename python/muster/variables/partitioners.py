@@ -20,7 +20,7 @@ class FixedShardsPartitioner:
         self._num_shards = _positive("num_shards", num_shards)
 
     def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
-        return _parts(shape, axis, min(self._num_shards, shape[axis]))
+        return _parts(shape, axis, max(1, min(self._num_shards, shape[axis])))
 
 
 class MinSizePartitioner:
@@ -48,7 +48,7 @@ class MaxSizePartitioner:
     def __call__(self, shape: Sequence[int], dtype: Any, axis: int = 0) -> list[int]:
         row = math.prod(shape) / max(1, shape[axis]) * _bytes_of(dtype)
         per_shard = max(1, math.floor(self._max_shard_bytes / row)) if row else max(1, shape[axis])
-        wanted = math.ceil(shape[axis] / per_shard)
+        wanted = max(1, math.ceil(shape[axis] / per_shard))
         return _parts(shape, axis, wanted if self._max_shards is None else min(self._max_shards, wanted))
 
 

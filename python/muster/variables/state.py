@@ -4,7 +4,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Optional, Sequence, overload
 
-from muster.errors import NotServedError
 from muster.variables import making
 from muster.variables.checkpoint import Path
 from muster.variables.handle import RemoteVariable
@@ -64,15 +63,8 @@ class State:
         be unpickled here. Of a variable it is as `get_variable`. Raises NotServedError (there is none),
         InputError (another token's)."""
         objects = self._session.objects_known()
-        try:
-            found = objects.look_for(name)
-        except NotServedError:
-            shards = making.find_shards(objects, name)
-            if shards is None:
-                raise
-            self._known.add(shards, name)
-            return shards
-        if found.class_name != CLASS_NAME:
+        found = objects.look_for(name)
+        if found.class_name not in (CLASS_NAME, making.IN_SHARDS):
             return objects.handle_of(found, found.class_name)
         variable = making.handle_of(objects, found, name)
         self._known.add(variable, name)

@@ -12,6 +12,8 @@ CLASS_NAME = "muster.Variable"
 DTYPES = ("float32", "float64", "int32", "int64", "uint8", "bool")
 ONLY_ASSIGNED = ("uint8", "bool")
 """They cannot be added to."""
+STEPPED = ("float32", "float64")
+"""By optimizers; of integers their steps would be cut off."""
 FILLS = {"zeros": 0, "ones": 1}
 CUTS_MAX = 4
 """Copies for checkpoints of several coordinators at once."""
@@ -114,7 +116,7 @@ class Variable:
 
     def sgd(self, gradient: Any, learning_rate: Any, momentum: Any = None) -> None:
         with self._lock:
-            step = self._same(gradient)
+            step = self._same(gradient, steps=True)
             if momentum is not None:
                 slot = self._slot("momentum")
                 slot *= self._number(momentum)
@@ -131,7 +133,7 @@ class Variable:
 
     def adam(self, gradient: Any, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
         with self._lock:
-            self._adam(..., self._same(gradient), learning_rate, beta1, beta2, epsilon)
+            self._adam(..., self._same(gradient, steps=True), learning_rate, beta1, beta2, epsilon)
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: Any, beta1: Any, beta2: Any,
                   epsilon: Any) -> None:
@@ -227,8 +229,10 @@ class Variable:
     def _number(self, value: Any) -> Any:
         return self._array.dtype.type(value)
 
-    def _typed(self, array: Any, adds: bool) -> Any:
+    def _typed(self, array: Any, adds: bool, steps: bool = False) -> Any:
         own = self._array.dtype
+        if steps and own.name not in STEPPED:
+            raise TypeError(f"a variable of {own} takes no steps of optimizers: they would be cut off")
         if adds and own.name in ONLY_ASSIGNED:
             raise TypeError(f"a variable of {own} can be assigned, read and gathered only")
         if array.dtype == own:
@@ -237,16 +241,16 @@ class Variable:
             return array.astype(own)
         raise TypeError(f"dtype: the variable has {own}, what is given {array.dtype}")
 
-    def _same(self, array: Any, adds: bool = True, scalar: bool = True) -> Any:
+    def _same(self, array: Any, adds: bool = True, scalar: bool = True, steps: bool = False) -> Any:
         if array.shape != self._array.shape and not (scalar and array.ndim == 0):
             raise ValueError(f"shape: the variable has {self._array.shape}, what is given {array.shape}")
-        return self._typed(array, adds)
+        return self._typed(array, adds, steps)
 
-    def _same_rows(self, rows: Any, count: int, adds: bool = True) -> Any:
+    def _same_rows(self, rows: Any, count: int, adds: bool = True, steps: bool = False) -> Any:
         wanted = (count, *self._array.shape[1:])
         if rows.shape != wanted and rows.ndim:
             raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
-        return self._typed(rows, adds)
+        return self._typed(rows, adds, steps)
 
     def _rows(self, begin: Any, end: Any) -> slice:
         size = self._size()
@@ -271,7 +275,7 @@ class Variable:
     def _summed(self, indices: Any, rows: Any) -> tuple[Any, Any]:
         np = numpy()
         indices = self._indices(indices)
-        rows = self._same_rows(rows, len(indices))
+        rows = self._same_rows(rows, len(indices), steps=True)
         if (indices[1:] > indices[:-1]).all():
             return indices, rows
         found, places = np.unique(indices, return_inverse=True)

@@ -66,6 +66,17 @@ def test_rows_are_gathered_and_scattered() -> None:
         v.scatter_add(np.array([0]), np.zeros((1, 3), "float32"))
 
 
+def test_integers_take_no_steps_of_optimizers() -> None:
+    v = Variable(np.ones((2, 1), "int32"))
+    step, rate = np.ones((2, 1), "int32"), np.array(0.5)
+    adam = tuple(map(np.array, (0.1, 0.9, 0.99, 1e-3)))
+    for call in (lambda: v.sgd(step, rate), lambda: v.sgd_rows(np.array([0, 1]), step, rate),
+                 lambda: v.adam(step, *adam), lambda: v.adam_rows(np.array([0, 1]), step, *adam)):
+        with pytest.raises(TypeError, match="int32 takes no steps"):
+            call()
+    assert value(v.read()).tolist() == [[1], [1]] and int(value(v.info())[2]) == 0
+
+
 def test_gradient_descent_with_and_without_momentum() -> None:
     v = Variable(f32(1, 1))
     v.sgd(f32(1, 2), np.array(0.5))

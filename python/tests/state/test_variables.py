@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
 import signal
@@ -10,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 import muster
-from conftest import Cluster
+from conftest import Cluster, until
 from muster._pickled import values
 from muster._wire.messages import BYTES, JSON, Failure, SessionResponse
 from muster.objects import calls
@@ -87,6 +88,83 @@ def test_what_is_wrong_is_said_at_once(cluster_of_two: Cluster) -> None:
         v.multiply(2)
     with pytest.raises(TypeError, match="uint16"):
         cluster_of_two.coordinator().variable(np.zeros(1, "uint16")).read().fetch(20)
+
+
+def test_integers_are_not_cut_off(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    halves = muster.FixedShardsPartitioner(2)
+    for v in (c.variable(np.zeros((3, 1), "int32")),
+              c.variable(np.zeros((3, 1), "int32"), partitioner=halves, task="ps:0")):
+        for wrong in (lambda: v.assign_add(0.5), lambda: v.assign([[0.5]] * 3), lambda: v.scatter_add([0], [[1.5]]),
+                      lambda: v.sgd(np.ones((3, 1), "int32"), 0.1), lambda: v.adam(1),
+                      lambda: v.sgd_rows([0], [[1]], 0.1), lambda: v.adam_rows([0], [[1]])):
+            with pytest.raises(TypeError, match="int32"):
+                wrong()
+        v.assign_add(2)
+        v.scatter_add([0], [[1]])
+        assert v.read().fetch(20).tolist() == [[3], [2], [2]]
+    flags = c.variable(np.zeros(2, "uint8"))
+    flags.assign([1, 2])
+    assert flags.read().fetch(20).tolist() == [1, 2]
+
+
+def test_what_could_not_be_made_whole_leaves_no_names(cluster_of_two: Cluster, small_pieces: None,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    c = cluster_of_two.coordinator()
+    kept = c.variable(np.zeros(1), name="v/part_1")
+    halves = muster.FixedShardsPartitioner(2)
+    with pytest.raises(muster.InputError):
+        c.variable(np.zeros(4), name="v", partitioner=halves, task="ps:0")
+    kept.delete()
+    with monkeypatch.context() as m:
+        m.setattr(handle.RemoteVariable, "assign_rows", lambda *args: 1 / 0)
+        for shards in (1, 2):
+            with pytest.raises(ZeroDivisionError):
+                c.variable(np.zeros(4000), name="v", partitioner=muster.FixedShardsPartitioner(shards), task="ps:0")
+    assert c.variable(np.zeros(4), name="v", partitioner=halves, task="ps:0").read().fetch(20).shape == (4,)
+
+
+def test_a_name_is_that_of_one_variable_whole_or_in_shards(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    halves = muster.FixedShardsPartitioner(2)
+    c.variable(np.zeros(4), name="whole")
+    with pytest.raises(muster.InputError, match="whole"):
+        c.variable(np.zeros(4), name="whole", partitioner=halves, task="ps:0")
+    c.variable(np.zeros(4), name="parts", partitioner=halves, task="ps:0")
+    with pytest.raises(muster.InputError, match="parts"):
+        c.variable(np.zeros(4), name="parts")
+    assert isinstance(c.get_variable("whole"), muster.RemoteVariable)
+    assert isinstance(c.get_variable("parts"), muster.ShardedVariable)
+
+
+def test_no_rows_and_other_orders_of_bytes(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    for partitioner in (muster.FixedShardsPartitioner(2), muster.MaxSizePartitioner(16), muster.MinSizePartitioner()):
+        assert c.variable(np.zeros((0, 2)), partitioner=partitioner, task="ps:0").read().fetch(20).shape == (0, 2)
+    v = c.variable(np.arange(3, dtype=">f4"))
+    assert v.dtype == np.float32 and v.read().fetch(20).tolist() == [0, 1, 2]
+
+
+def test_a_coordinator_with_named_variables_is_collected(cluster_of_two: Cluster) -> None:
+    other = cluster_of_two.coordinator()
+
+    def use() -> None:
+        c = muster.ClusterCoordinator(cluster_of_two.server.grpc)
+        c.variable(np.zeros(4), name="whole")
+        c.variable(np.zeros(4), name="parts", partitioner=muster.FixedShardsPartitioner(2), task="ps:0")
+        other.get_variable("whole")
+
+    use()
+    gc.collect()
+
+    def gone() -> bool:
+        try:
+            other.get_variable("whole")
+            return False
+        except muster.NotServedError:
+            return True
+
+    until(gone, "its session has ended")
 
 
 def test_functions_on_workers_use_it_and_no_update_is_lost(cluster_of_two: Cluster) -> None:
