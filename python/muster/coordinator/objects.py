@@ -33,8 +33,11 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    def __init__(self, wake: Callable[[], None]) -> None:
+    """`lost`: see Calls."""
+
+    def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None]) -> None:
         super().__init__(wake)
+        self._lost = lost
         self.ticket = os.urandom(24)
         self._told_ticket = False
         self._asked: dict[int, Asked] = {}  # not answered
@@ -43,6 +46,12 @@ class SessionObjects(Calls):
         self._owner: Optional[weakref.ref[Any]] = None
         self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
         handle.register(self.ticket, self)
+
+    def lost(self, task: str, error: Any) -> None:
+        self._lost(task, error)
+
+    def _was_deleted(self, object: int) -> bool:
+        return object in self._drops
 
     def owned_by(self, owner: Any) -> None:
         self._owner = weakref.ref(owner)

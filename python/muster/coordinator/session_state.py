@@ -35,7 +35,7 @@ class SessionState:
         self._printer = log_lines.Printer() if log_lines.shown(options.log_to_driver) else None
         self.link: Any = None
         self.blobs: Any = None
-        self.objects = SessionObjects(self._wake_for_objects)
+        self.objects = SessionObjects(self._wake_for_objects, self._lost_objects)
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}
@@ -66,6 +66,7 @@ class SessionState:
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
         self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
+        self._lost_with: set[tuple[int, str]] = set()  # incarnations and tasks whose loss was told
         self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
         self._signalled = False
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
@@ -157,6 +158,14 @@ class SessionState:
         with self._lock:
             if self._streaming:
                 self._signal()
+
+    def _lost_objects(self, task: str, error: BaseException) -> None:
+        """As of a lost task: once, by the next schedule, join or done."""
+        with self._lock:
+            if (self._incarnation, task) not in self._lost_with:
+                self._lost_with = {one for one in self._lost_with if one[0] == self._incarnation}
+                self._lost_with.add((self._incarnation, task))
+                self._told = error
 
     def _signal(self) -> None:
         if not self._signalled:

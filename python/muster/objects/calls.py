@@ -35,12 +35,16 @@ TAKEN_BYTES_MAX = 64 << 10
 """Answers that the server may keep for no reason, and bytes of them."""
 
 
+Of = tuple[str, str]
+"""The task of an object, and what it is."""
+
+
 class Call:
     __slots__ = ("number", "object", "method", "args", "ticket", "plain", "answered", "raw", "encoding",
-                 "value", "error", "waiters")
+                 "value", "error", "waiters", "of")
 
     def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
-                 plain: bool) -> None:
+                 plain: bool, of: Of) -> None:
         self.number = number
         self.object = object
         self.method = method
@@ -48,6 +52,7 @@ class Call:
         self.ticket = ticket
         self.plain = plain
         """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
+        self.of = of
         self.answered = False
         self.raw: bytes = b""
         self.encoding = -1
@@ -75,7 +80,7 @@ class Calls:
         self._over: Optional[str] = None
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
-            plain: bool = False) -> Call:
+            plain: bool = False, of: Of = ("", "")) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
         UnavailableError: it is over."""
         while True:
@@ -83,7 +88,7 @@ class Calls:
                 if self._over is not None:
                     raise unavailable(self._over)
                 if not waits or self._has_room(args):
-                    call = self._add(object, method, args, ticket, plain)
+                    call = self._add(Call(self._last + 1, object, method, args, ticket, plain, of))
                     told, self._told = self._told, True
                     break
                 oldest = next(iter(self._pending.values()))
@@ -96,11 +101,10 @@ class Calls:
         return not self._pending or (len(self._pending) < CALLS_MAX and
                                      self._bytes + len(args) <= BYTES_MAX)
 
-    def _add(self, object: int, method: str, args: bytes, ticket: bytes, plain: bool) -> Call:
-        self._last = number = self._last + 1
-        call = Call(number, object, method, args, ticket, plain)
-        self._pending[number] = call
-        self._bytes += len(args)
+    def _add(self, call: Call) -> Call:
+        self._last = call.number
+        self._pending[call.number] = call
+        self._bytes += len(call.args)
         self._out.append(call)
         return call
 
@@ -166,6 +170,13 @@ class Calls:
         """Under the lock."""
         return False
 
+    def _was_deleted(self, object: int) -> bool:
+        """By this caller. Under the lock."""
+        return False
+
+    def lost(self, task: str, error: Any) -> None:
+        """The server does not know an object that was not deleted here, as it has started anew."""
+
     def again(self) -> bool:
         """There is another stream: what is not answered is sent again. Whether there is any."""
         with self._lock:
@@ -179,6 +190,7 @@ class Calls:
     def take(self, m: Any) -> None:
         """ObjectAnswers."""
         ready: list[Callable[[], None]] = []
+        lost: list[Call] = []
         failures = {f.position: f for f in m.failure} if m.failure else None
         with self._lock:
             pending = self._pending
@@ -193,6 +205,9 @@ class Calls:
                 call.args = b""
                 if failures is not None and i in failures:
                     call.error = from_wire(failures[i], not call.plain)
+                    if _is_unknown(call.error) and not self._was_deleted(call.object):
+                        call.error = _lost(call)
+                        lost.append(call)
                 else:
                     call.raw = raw
                     call.encoding = encoding
@@ -205,6 +220,8 @@ class Calls:
             due = len(self._taken) >= TAKEN_MAX or self._taken_bytes >= TAKEN_BYTES_MAX
         if due:
             self._tell()
+        for call in lost:
+            self.lost(call.of[0], call.error)
         run_all(ready)
 
     def end(self, reason: str) -> None:
@@ -268,6 +285,18 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
             f()
         except BaseException:  # the user's, also sys.exit
             log.exception("a callback of a RemoteValue has failed")
+
+
+def _is_unknown(error: ClosureError) -> bool:
+    """As the server says it of an object. Workers say by a type, or for a task, what they do not have."""
+    return error.kind is FailureKind.STALE_HANDLE and not error.type and not error.worker
+
+
+def _lost(call: Call) -> UnavailableError:
+    task, what = call.of
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'} on {task} is not there "
+                            "any more: the server has started anew, or somebody has deleted it",
+                            dependency=[task] if task else None)
 
 
 def _decoded(call: Call) -> Any:

@@ -82,7 +82,8 @@ class Method:
         data = b"".join(packing.dump_inline(args, kwargs))
         if len(data) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(data)} bytes, the limit is {ARGUMENT_BYTES_MAX}")
-        return CallValue(h._calls, h._calls.add(h._id, self._name, data, h._ticket), h._owner)
+        return CallValue(h._calls, h._calls.add(h._id, self._name, data, h._ticket,
+                                               of=(h._task, h._class_name)), h._owner)
 
     def __repr__(self) -> str:
         return f"<method {self._name} of {self._handle!r}>"

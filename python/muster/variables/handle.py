@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
-from muster.objects.calls import Calls
+from muster.objects.calls import Calls, Of
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
 from muster.variables import arrays
 from muster.variables.values import JoinedValue, Request, in_window
@@ -235,7 +235,7 @@ class RemoteVariable(Ranged, RemoteObject):
         if len(data) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is "
                              f"{ARGUMENT_BYTES_MAX}: divide the variable among tasks by a partitioner")
-        call = self._calls.add(self._id, method, data, self._ticket, plain=True)
+        call = self._calls.add(self._id, method, data, self._ticket, plain=True, of=self._of())
         return CallValue(self._calls, call, self._owner)
 
     def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
@@ -270,7 +270,10 @@ class RemoteVariable(Ranged, RemoteObject):
         return JoinedValue(parts, lambda values: None, self._owner)
 
     def _in_window(self, requests: list[Request], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
-        return in_window(self._calls, self._id, self._ticket, self._owner, requests, join)
+        return in_window(self._calls, self._id, self._ticket, self._owner, self._of(), requests, join)
+
+    def _of(self) -> Of:
+        return self._task, f"the variable {self._name!r}" if self._name else "a variable"
 
     def __reduce__(self) -> Any:
         return restored, (self._id, self._task, self._ticket, self._shape, self._dtype, self._name)

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import ClosureError, WaitTimeout
-from muster.objects.calls import Call, Calls, run_all
+from muster.objects.calls import Call, Calls, Of, run_all
 from muster.objects.handle import CallValue
 
 WINDOW = 8
@@ -128,11 +128,12 @@ class Later(CallValue):
 
 
 class _Window:
-    def __init__(self, calls: Calls, object: int, ticket: bytes, owner: Any,
+    def __init__(self, calls: Calls, object: int, ticket: bytes, owner: Any, of: Of,
                  requests: Sequence[Request]) -> None:
         self._calls = calls
         self._object = object
         self._ticket = ticket
+        self._of = of
         self.values = [Later(calls, owner) for _ in requests]
         self._left = iter(list(zip(requests, self.values)))
         self._lock = threading.Lock()  # protects _left; calls are made under it, in order
@@ -150,14 +151,14 @@ class _Window:
                 error: Optional[ClosureError] = None
                 try:
                     call = self._calls.add(self._object, method, args, self._ticket, waits=False,
-                                           plain=True)
+                                           plain=True, of=self._of)
                 except ClosureError as e:
                     error = e
             value.made(call, error)
         self._calls.when_answered(call, self._make_one)
 
 
-def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, requests: Sequence[Request],
+def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, of: Of, requests: Sequence[Request],
               join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
     """Makes the calls, never more than some at a time, so that answers do not heap up at the server."""
-    return JoinedValue(_Window(calls, object, ticket, owner, requests).values, join, owner)
+    return JoinedValue(_Window(calls, object, ticket, owner, of, requests).values, join, owner)

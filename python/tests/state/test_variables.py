@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pathlib
 import pickle
 import signal
 from typing import Any, Callable
@@ -374,3 +375,30 @@ def test_values_are_awaited_and_taken_as_they_come(cluster_of_two: Cluster, smal
         c.variable(np.zeros((2000, 2)), task="ps:1").read().fetch(0)
     with pytest.raises(muster.WaitTimeout):
         c.variable(shape=(2000, 2), task="ps:7").read().fetch(0.1)
+
+
+def test_a_server_that_starts_anew_has_lost_it(make_cluster: Callable[..., Cluster],
+                                               tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster("--data-dir", str(tmp_path / "data"))
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    c = cluster.coordinator()
+    v = c.variable(np.ones(3), name="v")
+    steps = c.create(dict, task="ps:0")
+    assert v.read().fetch(20).tolist() == [1, 1, 1] and not steps.get(1).fetch(20)
+    before = cluster.server.grpc, cluster.server.http.removeprefix("http://")
+    cluster.server.kill()
+    cluster.server.start(*before)
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 is not there") as caught:
+        v.read().fetch(20)
+    assert caught.value.kind is muster.FailureKind.DEPENDENCY_LOST and caught.value.dependency == ["ps:0"]
+    with pytest.raises(muster.UnavailableError, match="dict on ps:0"):
+        steps.get(1).fetch(20)
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0"):
+        c.join(20)
+    c.join(20)  # once
+    again = c.variable(np.zeros(3), name="v")
+    assert again.read().fetch(20).tolist() == [0, 0, 0]
+    again.delete()
+    with pytest.raises(muster.ClosureError) as deleted:
+        again.read().fetch(20)
+    assert not isinstance(deleted.value, muster.UnavailableError)
