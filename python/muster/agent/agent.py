@@ -125,7 +125,8 @@ class Agent(Keys):
 
     def reset(self) -> None:
         """After an error: the service forgets it. Where the jobs are recoverable this task may connect again
-        without a new run of the others; elsewhere the run is over for them, too. Raises CoordinationError (FAILED_PRECONDITION: it has not failed)."""
+        without a new run of the others; elsewhere the run is over for them, too. Raises
+        CoordinationError (FAILED_PRECONDITION: it has not failed)."""
         self._at.reset(self.call_timeout)
 
     def close(self) -> None:

@@ -56,7 +56,8 @@ class Heart:
         except CoordinationError:  # the channel was closed
             pass
         except Exception as error:  # nobody beats any more
-            self._fail(self._run, Refusal("INTERNAL", f"the agent's thread has failed: {type(error).__name__}: {error}"))
+            why = f"the agent's thread has failed: {type(error).__name__}: {error}"
+            self._fail(self._run, Refusal("INTERNAL", why))
         for call in (self._beat, self._poll):
             if call is not None:
                 call.cancel()
@@ -73,7 +74,7 @@ class Heart:
             self._look_at_poll(now)
             self._look_at_beat(now)
             with self._lock:
-                if self._asked and self._beat is None:
+                if self._asked and self._beat is None and not self._judged:
                     self._beat_at = min(self._beat_at, now)
             if self._judged and self._judged[0] <= now:
                 self._fail(self._run, self._judged[1])

@@ -111,7 +111,8 @@ def test_nothing_is_asked_before_it_is_connected() -> None:
 
 
 def test_a_service_that_listens_everywhere_is_dialled_at_the_host_of_the_url() -> None:
-    for address, url, dialled in [("0.0.0.0:1", "http://h:8477", "h:1"), ("[::]:1", "https://[fd00::1]:8477", "[fd00::1]:1"),
+    for address, url, dialled in [("0.0.0.0:1", "http://h:8477", "h:1"),
+                                  ("[::]:1", "https://[fd00::1]:8477", "[fd00::1]:1"),
                                   (":1", "http://h", "h:1"), ("10.0.0.1:1", "http://h:8477", "10.0.0.1:1")]:
         assert _reachable(address, url) == dialled
 
