@@ -18,6 +18,8 @@ from muster.objects.handle import RemoteObject
 DROPS_MAX = 10_000
 """Deleted objects of which the server is told again on another stream."""
 
+SINCE_MAX = 10_000
+"""Objects that are known to be of this stream's server and not of one before."""
 ASKED_BYTES_MAX = 1 << 20
 """Of the questions that go together, but for one that is larger by itself."""
 
@@ -43,6 +45,9 @@ class SessionObjects(Calls):
         self._asked: dict[int, Asked] = {}  # not answered
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
+        self._since: Optional[set[int]] = None
+        """Objects that were made or found over this stream; None: it is the first."""
+        self._streams = 0
         self._owner: Optional[weakref.ref[Any]] = None
         self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
         handle.register(self.ticket, self)
@@ -51,7 +56,8 @@ class SessionObjects(Calls):
         self._lost(task, error)
 
     def _was_deleted(self, object: int) -> bool:
-        return object in self._drops
+        """Here, or by another. What was there before this stream, a server that started anew has lost."""
+        return self._since is None or object in self._since or object in self._drops
 
     def owned_by(self, owner: Any) -> None:
         self._owner = weakref.ref(owner)
@@ -130,6 +136,8 @@ class SessionObjects(Calls):
 
     def _again_more(self) -> None:
         self._told_ticket = False
+        self._since = set() if self._streams else None
+        self._streams += 1
         self._asks = list(self._asked.values())
         self._out.extend(self._drops)
 
@@ -137,6 +145,10 @@ class SessionObjects(Calls):
         for found in m.found:
             with self._lock:
                 asked = self._asked.pop(found.number, None)
+                if self._since is not None:
+                    self._since.add(found.object)
+                    if len(self._since) > SINCE_MAX:
+                        self._since.pop()
             if asked is None:
                 continue
             if found.HasField("failure"):

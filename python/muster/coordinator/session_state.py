@@ -66,7 +66,7 @@ class SessionState:
         self._reason = ""
         self._held = 0  # how many want nothing more to be scheduled
         self._reading: Optional[int] = None  # the thread that takes a message, and runs callbacks of it
-        self._lost_with: set[tuple[int, str]] = set()  # incarnations and tasks whose loss was told
+        self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was told
         self._told: Optional[BaseException] = None  # by another thread, for whoever comes next
         self._signalled = False
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
@@ -162,9 +162,9 @@ class SessionState:
     def _lost_objects(self, task: str, error: BaseException) -> None:
         """As of a lost task: once, by the next schedule, join or done."""
         with self._lock:
-            if (self._incarnation, task) not in self._lost_with:
-                self._lost_with = {one for one in self._lost_with if one[0] == self._incarnation}
-                self._lost_with.add((self._incarnation, task))
+            if (self._stream, task) not in self._lost_with:
+                self._lost_with = {one for one in self._lost_with if one[0] == self._stream}
+                self._lost_with.add((self._stream, task))
                 self._told = error
 
     def _signal(self) -> None:

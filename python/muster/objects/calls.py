@@ -171,7 +171,7 @@ class Calls:
         return False
 
     def _was_deleted(self, object: int) -> bool:
-        """By this caller. Under the lock."""
+        """And not lost with a server. Under the lock."""
         return False
 
     def lost(self, task: str, error: Any) -> None:
