@@ -32,6 +32,13 @@ def given(value: Any, dtype: Any) -> Any:
     return np.asarray(value, dtype)
 
 
+def check_bytes(method: str, size: int) -> None:
+    """Raises ValueError: no call carries it."""
+    if size > ARGUMENT_BYTES_MAX:
+        raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}: divide the "
+                         "variable among tasks by a partitioner")
+
+
 class Ranged:
     """What whole and sharded variables have in common. `_dtype` is numpy's name of it."""
 
@@ -232,9 +239,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
         data = arrays.encode(args)
-        if len(data) > ARGUMENT_BYTES_MAX:
-            raise ValueError(f"{method}: the arguments have {len(data)} bytes, the limit is "
-                             f"{ARGUMENT_BYTES_MAX}: divide the variable among tasks by a partitioner")
+        check_bytes(method, len(data))
         call = self._calls.add(self._id, method, data, self._ticket, plain=True, of=self._of())
         return CallValue(self._calls, call, self._owner)
 

@@ -1,6 +1,7 @@
 """How a coordinator makes and finds variables, whole or in shards."""
 from __future__ import annotations
 
+import math
 from typing import Any, Optional, Sequence, Union
 
 from muster._wire.messages import BYTES
@@ -13,6 +14,8 @@ from muster.variables.variable import CLASS_NAME, NAME
 
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
+ROW_MAX = 8 << 20
+"""Bytes: pieces have whole rows, and those of a checkpoint Adam's slots of them, too."""
 IN_SHARDS = "muster.ShardedVariable"
 """The class of the variable that has the name of one in shards, and where these begin: by it others find them, and
 no other gets its name."""
@@ -31,6 +34,10 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     """`array`, or an Initial. Waits until the server has taken it, and until it is there where it has to go in
     pieces. Raises InputError, ValueError, TypeError, UnavailableError."""
     initial = array if isinstance(array, Initial) else _Given(array)
+    row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
+    if row > ROW_MAX:
+        raise ValueError(f"a row of {initial.shape} {initial.dtype} has {row} bytes, the limit is {ROW_MAX}: give it "
+                         "more and shorter ones")
     bounds = bounds_of(partitioner, initial.shape, initial.dtype)
     shards = len(bounds) - 1
     for task in tasks:
@@ -51,6 +58,16 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
             made.delete()
         raise
     return ShardedVariable(parts, bounds, initial.shape, initial.dtype, name, index)
+
+
+def checked(array: Any, shape: Optional[Sequence[int]], dtype: Any, initializer: Optional[str]) -> Any:
+    """Of `dtype`. Raises ValueError: what else is said is not of this array."""
+    if initializer is not None:
+        raise ValueError("initializer: of a variable that is made of a shape, not of an array")
+    array = arrays.numpy().asarray(array, dtype)
+    if shape is not None and tuple(shape) != array.shape:
+        raise ValueError(f"shape: {tuple(shape)}, the array has {array.shape}")
+    return array
 
 
 class Initial:

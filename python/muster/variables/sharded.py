@@ -5,8 +5,12 @@ from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
 from muster.variables import arrays
-from muster.variables.handle import ADAM, Ranged, RemoteVariable
+from muster.variables.handle import ADAM, Ranged, RemoteVariable, check_bytes
 from muster.variables.values import JoinedValue
+
+
+HEAD_BYTES = 1024
+"""Of a call, at most: what is before its arrays, and numbers."""
 
 
 class ShardedVariable(Ranged):
@@ -106,18 +110,28 @@ class ShardedVariable(Ranged):
 
     def _each(self, method: str, value: Any, *more: Any, adds: bool = True) -> RemoteValue[None]:
         array = self._whole(value, adds)  # before the first shard is touched: some would have it, others not
-        return self._all([getattr(shard, method)(array[low:high] if array.ndim else array, *more)
-                          for shard, low, high in self._ranges()])
+        parts = [array[low:high] if array.ndim else array for _, low, high in self._ranges()]
+        if method == "adam" or (method == "sgd" and more[1] is not None):
+            self._check_steps_whole(method, [(part,) for part in parts])
+        return self._all([getattr(shard, method)(part, *more) for shard, part in zip(self.shards, parts)])
+
+    def _check_steps_whole(self, method: str, parts: list[tuple[Any, ...]]) -> None:
+        """A shard's step cannot go in pieces. Raises ValueError before another one has made it."""
+        for part in parts:
+            check_bytes(method, HEAD_BYTES + sum(array.nbytes for array in part))
 
     def _divided(self, method: str, indices: Any, rows: Any, *more: Any, all_shards: bool = False,
                  adds: bool = True) -> RemoteValue[None]:
         indices, rows = self._some(indices, rows, adds)
-        parts = []
+        concerned, parts = [], []
         for shard, low, high in self._ranges():
             chosen = (indices >= low) & (indices < high)
             if all_shards or chosen.any():
-                parts.append(getattr(shard, method)(indices[chosen] - low, rows[chosen], *more))
-        return self._all(parts)
+                concerned.append(shard)
+                parts.append((indices[chosen] - low, rows[chosen]))
+        if method == "adam_rows":
+            self._check_steps_whole(method, parts)
+        return self._all([getattr(shard, method)(*part, *more) for shard, part in zip(concerned, parts)])
 
     def _joined(self, parts: list[RemoteValue[Any]], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
         return JoinedValue(parts, join, self.shards[0]._owner)

@@ -24,18 +24,19 @@ class State:
     _known: Known
 
     @overload
-    def variable(self, array: Any = None, *, name: str = "", task: str = "", shape: Sequence[int] = (),
-                 dtype: Any = "float32", initializer: str = "zeros", detached: bool = False) -> RemoteVariable: ...
+    def variable(self, array: Any = None, *, name: str = "", task: str = "", shape: Optional[Sequence[int]] = None,
+                 dtype: Any = None, initializer: Optional[str] = None, detached: bool = False) -> RemoteVariable: ...
     @overload
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
-                 partitioner: Optional[Partitioner], tasks: Sequence[str] = (), shape: Sequence[int] = (),
-                 dtype: Any = "float32", initializer: str = "zeros", detached: bool = False) -> AnyVariable: ...
+                 partitioner: Optional[Partitioner], tasks: Sequence[str] = (), shape: Optional[Sequence[int]] = None,
+                 dtype: Any = None, initializer: Optional[str] = None, detached: bool = False) -> AnyVariable: ...
 
     def variable(self, array: Any = None, *, name: str = "", task: str = "",
                  partitioner: Optional[Partitioner] = None, tasks: Sequence[str] = (),
-                 shape: Sequence[int] = (), dtype: Any = "float32", initializer: str = "zeros",
+                 shape: Optional[Sequence[int]] = None, dtype: Any = None, initializer: Optional[str] = None,
                  detached: bool = False) -> AnyVariable:
-        """Makes a variable of `array`, or of `shape`, `dtype` and `initializer` ("zeros", "ones"), on `task`
+        """Makes a variable of `array`, or of `shape`, `dtype` (float32 unless it is said) and `initializer`
+        ("zeros", "ones"; beside an array only `dtype` says more, which it is converted to), on `task`
         ("ps:0" unless it is said), or in shards of rows as `partitioner` says, on `tasks` in turns (of which one may
         be enough). `name` and
         `detached` are as those of :meth:`create`. Where more than 24 MiB are to go to one task it waits until
@@ -43,7 +44,9 @@ class State:
         if task and tasks:
             raise ValueError("task, or tasks of shards, not both")
         if array is None:
-            array = Initial(shape, dtype, initializer)
+            array = Initial(shape or (), dtype or "float32", initializer or "zeros")
+        else:
+            array = making.checked(array, shape, dtype, initializer)
         placed = list(tasks) or [task or "ps:0"]
         if partitioner is not None and not (task or tasks):
             raise ValueError("tasks: shards are placed on tasks in turns, as tasks=['ps:0', 'ps:1']")

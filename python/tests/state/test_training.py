@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from typing import Callable
 
 import pytest
@@ -15,6 +16,8 @@ from conftest import Cluster, until
 from muster.variables import checkpoint
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "python" / "parameter_servers.py"
+READ_WITHIN = 180.0
+"""Seconds: a program that says nothing more is killed, and what it has said is shown."""
 pytestmark = pytest.mark.skipif(not EXAMPLE.is_file(), reason="only beside the examples")
 
 
@@ -31,6 +34,8 @@ def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: C
     made = subprocess.Popen([sys.executable, str(EXAMPLE), str(tmp_path / "checkpoints")], env=environment,
                             stdout=subprocess.PIPE, text=True)
     assert made.stdout
+    deadline = threading.Timer(READ_WITHIN, made.kill)
+    deadline.start()
     seen: list[str] = []
     rounds = 0
     for line in made.stdout:
@@ -43,6 +48,7 @@ def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: C
             until(lambda: checkpoint.numbers(tmp_path / "checkpoints"), "there is a checkpoint")
             os.kill(c.options(task="ps:1").submit(os.getpid).fetch(20), signal.SIGKILL)
     assert made.wait(20) == 0, seen
+    deadline.cancel()
     assert seen[0] == "from the beginning\n"
     assert any(re.match("once more: .*ps:1", line) for line in seen), seen
     assert any(line.startswith("from checkpoint ") for line in seen), seen

@@ -138,6 +138,27 @@ def test_a_name_is_that_of_one_variable_whole_or_in_shards(cluster_of_two: Clust
     assert isinstance(c.get_variable("parts"), muster.ShardedVariable)
 
 
+def test_a_step_that_one_shard_cannot_have_is_that_of_none(cluster_of_two: Cluster,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    c = cluster_of_two.coordinator()
+    v = c.variable(np.zeros((1000, 2)), partitioner=muster.FixedShardsPartitioner(2), task="ps:0")
+    monkeypatch.setattr(handle, "ARGUMENT_BYTES_MAX", 4096)
+    with pytest.raises(ValueError, match="adam_rows: the arguments have .* the limit is 4096"):
+        v.adam_rows([0, *range(500, 1000)], np.ones((501, 2)), 0.1)
+    assert not v.read().fetch(20).any()
+
+
+def test_what_is_said_beside_an_array_is_converted_to_or_an_error(cluster_of_two: Cluster) -> None:
+    c = cluster_of_two.coordinator()
+    assert c.variable([1, 2], dtype="float32").dtype == np.float32
+    assert c.variable([1, 2], shape=(2,)).shape == (2,)
+    for wrong, said in (({"shape": (3,)}, r"\(3,\), the array has \(2,\)"), ({"initializer": "ones"}, "initializer")):
+        with pytest.raises(ValueError, match=said):
+            c.variable([1, 2], **wrong)
+    with pytest.raises(ValueError, match="a row of .* has 8388616 bytes"):
+        c.variable(shape=(2, (1 << 20) + 1), dtype="float64")
+
+
 def test_no_rows_and_other_orders_of_bytes(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
     for partitioner in (muster.FixedShardsPartitioner(2), muster.MaxSizePartitioner(16), muster.MinSizePartitioner()):
@@ -381,6 +402,7 @@ def test_a_server_that_starts_anew_has_lost_it(make_cluster: Callable[..., Clust
                                                tmp_path: pathlib.Path) -> None:
     cluster = make_cluster("--data-dir", str(tmp_path / "data"))
     cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    cluster.add("--index", "0", "--processes", "1")
     c = cluster.coordinator()
     v = c.variable(np.ones(3), name="v")
     steps = c.create(dict, task="ps:0")
@@ -396,6 +418,8 @@ def test_a_server_that_starts_anew_has_lost_it(make_cluster: Callable[..., Clust
     with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0"):
         c.join(20)
     c.join(20)  # once
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0"):
+        c.submit(lambda: v.assign_add(1).fetch(20)).fetch(20)
     again = c.variable(np.zeros(3), name="v")
     assert again.read().fetch(20).tolist() == [0, 0, 0]
     again.delete()
