@@ -35,6 +35,7 @@ def test_it_learns_while_workers_and_a_parameter_server_are_lost(make_cluster: C
                             stdout=subprocess.PIPE, text=True)
     assert made.stdout
     deadline = threading.Timer(READ_WITHIN, made.kill)
+    deadline.daemon = True
     deadline.start()
     seen: list[str] = []
     rounds = 0
