@@ -118,7 +118,10 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
     ++o->passed;
     if (!a.ok) {
       a.why.worker = text(task_name{o->spec.job, o->spec.index});
-      o->last_error = a.why.message.substr(0, border_at(a.why.message, last_error_bytes));
+      auto const& said = a.why.message;
+      o->last_error = said.size() <= last_error_bytes
+                          ? said
+                          : said.substr(0, border_at(said, last_error_bytes));
     }
     say(calls_.answer(name, std::move(a)));
   }
