@@ -31,13 +31,19 @@ def initialize(**more: Any) -> None:
     jax.distributed.initialize(**found)
 
 
-def renew_preemption_sync() -> None:
+def renew_preemption_sync(step: Optional[int] = None) -> bool:
     """Lets this process hear preemption notices again (``reached_preemption_sync_point``) after its
     connection to the server was lost: JAX's own wait for a notice ends with the connection, and is
     never made again. All processes whose wait is gone need it; Muster's event ``notice_unheard``
-    names them. SIGTERM has its default meaning for a moment meanwhile. Raises RuntimeError:
-    jax.distributed is not initialized, or without ``jax_enable_preemption_service``."""
+    names them. SIGTERM has its default meaning for a moment meanwhile.
+
+    With `step` it stands in the place of ``reached_preemption_sync_point(step)`` and returns the
+    same: True, stop after this step. A new sync has seen no step, so without `step` (False is
+    returned) a notice that comes before the next sync point of all processes names a step that lies
+    behind them, and stops nobody. Raises RuntimeError: jax.distributed is not initialized, or
+    without ``jax_enable_preemption_service``."""
     from jax._src import distributed
+    from jax.experimental import multihost_utils
 
     state = distributed.global_state
     if state.client is None:
@@ -49,3 +55,4 @@ def renew_preemption_sync() -> None:
         old.shutdown()
     del old  # its end sets SIGTERM back, so it comes before the new one
     state.initialize_preemption_sync_manager()
+    return step is not None and bool(multihost_utils.reached_preemption_sync_point(step))

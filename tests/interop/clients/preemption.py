@@ -1,5 +1,6 @@
 """Works in steps until the preemption sync names one to stop after. SIGUSR1: makes its preemption
-sync anew by muster.jax, and says so."""
+sync anew by muster.jax, and says so; the step after it is a long one, so that a notice finds a sync
+that has been asked once."""
 import os
 import signal
 import sys
@@ -12,6 +13,9 @@ from jax_process import finish, initialize
 from jax.experimental import multihost_utils
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', '..', '..', 'python'))
+from muster.jax import renew_preemption_sync  # noqa: E402
+
+LONG_STEP = 3  # seconds
 
 
 def main():
@@ -22,13 +26,15 @@ def main():
     client.wait_at_barrier('begin', 60_000)
     say(begun=True)
     for step in range(10_000):
+        time.sleep(0.05)
         if renew.is_set():
             renew.clear()
-            from muster.jax import renew_preemption_sync
-            renew_preemption_sync()
+            reached = renew_preemption_sync(step)
             say(renewed=True)
-        time.sleep(0.05)
-        if multihost_utils.reached_preemption_sync_point(step):
+            time.sleep(LONG_STEP)
+        else:
+            reached = multihost_utils.reached_preemption_sync_point(step)
+        if reached:
             say(stopped_after=step)
             return finish()
 
