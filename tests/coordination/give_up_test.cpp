@@ -54,6 +54,25 @@ TEST_F(given_up, whoever_waits_is_answered_with_it) {
   EXPECT_EQ(s.changed<barrier_ended>().back().how, barrier_outcome::given_up);
 }
 
+TEST_F(given_up, who_asks_who_is_alive_hears_it_where_nobody_polls) {
+  auto const asks = s.alive(1, {0, 1, 2});
+  ASSERT_TRUE(s.parked(asks));
+  ASSERT_TRUE(s.fail(code::unavailable, reason).ok());
+  EXPECT_EQ(s.code_of(asks), code::unavailable);
+  EXPECT_EQ(s.message_of(asks), reason);
+}
+
+TEST_F(given_up, who_asks_who_is_alive_hears_it_while_another_leaves) {
+  s.poll(1);
+  auto const asks = s.alive(1, {0, 1, 2});
+  auto const leaves = s.leave(0);
+  ASSERT_TRUE(s.parked(asks));
+  ASSERT_TRUE(s.parked(leaves));
+  ASSERT_TRUE(s.fail(code::unavailable, reason).ok());
+  EXPECT_EQ(s.code_of(asks), code::unavailable);
+  EXPECT_FALSE(s.parked(leaves));
+}
+
 TEST_F(given_up, the_generation_has_failed_of_no_task) {
   s.poll(0);
   ASSERT_TRUE(s.fail(code::internal, reason).ok());

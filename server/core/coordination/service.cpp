@@ -84,11 +84,13 @@ bool service::refused_as_given_up(Request const& r) {
   return true;
 }
 
-// Everybody is told before what they wait for ends, so that each hears of the cause first.
+// Everybody is told before what they wait for ends, so that each hears of the cause first; what
+// ends with barriers must find nobody who waits for an answer of another kind.
 void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx) {
   begin(now, fx);
-  propagation_.give_up(f, refuses);
+  propagation_.tell_given_up(f, refuses);
   end_waits(f);
+  propagation_.end_given_up(f);
   note_changes();
 }
 

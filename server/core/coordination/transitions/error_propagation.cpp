@@ -29,11 +29,14 @@ void error_propagation::fail(std::vector<task_error> const& errors, fault_ptr co
         failed_why::generation_failed);
 }
 
-void error_propagation::give_up(fault_ptr const& f, bool refuses) {
+void error_propagation::tell_given_up(fault_ptr const& f, bool refuses) {
   record_.blame(no_task, f->message);
   if (refuses) record_.refuse();
   record_.fail(f, generation_why::given_up);
   polls_.broadcast(f);
+}
+
+void error_propagation::end_given_up(fault_ptr const& f) {
   for (auto const n : callers_.running()) {
     auto const b = callers_.running(n);
     if (!b) continue;  // the end of another was its own

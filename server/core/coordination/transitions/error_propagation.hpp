@@ -35,9 +35,12 @@ class error_propagation {
   /// generation, unless all of them may come and go.
   void fail(std::vector<task_error> const& errors, fault_ptr const& told, failed_why why);
   void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
-  /// Somebody who is none of the tasks says that the generation has failed; see fail_cluster.
-  /// Barriers that run end. REQUIRES: it has not failed.
-  void give_up(fault_ptr const& f, bool refuses);
+  /// Somebody who is none of the tasks says that the generation has failed; see fail_cluster. Those
+  /// who poll are told. REQUIRES: it has not failed.
+  void tell_given_up(fault_ptr const& f, bool refuses);
+  /// Barriers that run end with it, and where nobody polls all tasks are in error. REQUIRES: they
+  /// were told; calls that ask who is alive have ended, which this would answer as ever.
+  void end_given_up(fault_ptr const& f);
   /// Those of them that are there. Of a shutdown people do not hear of each.
   void leave(std::vector<task_index> const& tasks, left_why why);
   /// The barriers that they wait at, or take part in, go on without them or end.
