@@ -45,6 +45,23 @@ TEST(coordination_fault, payloads_of_both_dialects) {
   }
 }
 
+TEST(coordination_fault, of_the_first_task_is_told_from_one_of_nobody) {
+  coordination::fault f;
+  f.code = muster::code::unavailable;
+  auto const error = [&f](coordination::task_index source) {
+    f.source = source;
+    tensorflow::distributed_runtime::GrpcPayloadContainer all;
+    EXPECT_TRUE(
+        all.ParseFromString(server::to_grpc(f, server::dialect::xla, nullptr).error_details()));
+    return all.payloads().at("type.googleapis.com/tensorflow.CoordinationServiceError");
+  };
+  EXPECT_EQ(error(coordination::no_task), "");
+  EXPECT_EQ(error(0), std::string("\x20\0", 2));
+  xla::coordination::CoordinationServiceError e;
+  ASSERT_TRUE(e.ParseFromString(error(0)));
+  EXPECT_EQ(e.source_task_id(), 0);
+}
+
 TEST(coordination_fault, no_payload_means_no_details) {
   coordination::fault f;
   f.code = muster::code::already_exists;

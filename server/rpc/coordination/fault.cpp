@@ -17,6 +17,9 @@ constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceEr
 constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
 constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";
 
+// CoordinationServiceError.source_task_id, which is field 4, as a varint.
+constexpr std::string_view explicit_zero{"\x20\0", 2};
+
 using payloads = tensorflow::distributed_runtime::GrpcPayloadContainer;
 
 std::string source_bytes(coordination::fault const& f, dialect d,
@@ -26,6 +29,9 @@ std::string source_bytes(coordination::fault const& f, dialect d,
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));
+    // Task 0 is told from nobody by its bytes: Protobuf leaves a zero out, and reads one all the
+    // same.
+    if (f.source == 0 && !f.reported) return {explicit_zero.begin(), explicit_zero.end()};
     return e.SerializeAsString();
   }
   tensorflow::CoordinationServiceError e;
