@@ -16,5 +16,10 @@ inline std::size_t border_at(std::string_view text, std::size_t bytes) {
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
   return bytes;
 }
+/// The text, or its first `most` bytes and an ellipsis. REQUIRES: valid UTF-8.
+inline std::string shortened(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  return std::string(text.substr(0, border_at(text, most))) + "…";
+}
 
 }  // namespace muster

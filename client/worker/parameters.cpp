@@ -62,9 +62,7 @@ std::string_view kind_of(json::value const& v) {
 std::string excerpt(json::value const& v) {
   constexpr std::size_t shown_max = 40;
   if (v.is_structured()) return {};
-  auto text = json::serialize(v);
-  if (text.size() <= shown_max) return " " + text;
-  return " " + text.substr(0, border_at(text, shown_max)) + "…";
+  return " " + shortened(json::serialize(v), shown_max);
 }
 
 }  // namespace

@@ -4,13 +4,6 @@
 #include "base/utf8.hpp"
 
 namespace muster::server {
-namespace {
-
-std::string at_most(std::string const& text, std::size_t bytes_max) {
-  return text.size() <= bytes_max ? text : text.substr(0, border_at(text, bytes_max)) + "…";
-}
-
-}  // namespace
 
 // The two enumerations have the same numbers, by their order.
 static_assert(static_cast<int>(core::failure_kind::user) == v1::USER);
@@ -37,13 +30,13 @@ std::string from_wire(v1::Failure const& from, core::failure& to) {
     return "unknown kind " + std::to_string(static_cast<int>(from.kind()));
   if (from.kind() == v1::WORKER_LOST) return "kind WORKER_LOST is the server's to say";
   to.kind = static_cast<core::failure_kind>(from.kind());
-  to.type = at_most(from.type(), failure_type_bytes_max);
-  to.message = at_most(from.message(), failure_message_bytes_max);
-  to.traceback = at_most(from.traceback(), failure_traceback_bytes_max);
+  to.type = shortened(from.type(), failure_type_bytes_max);
+  to.message = shortened(from.message(), failure_message_bytes_max);
+  to.traceback = shortened(from.traceback(), failure_traceback_bytes_max);
   // One more than the core takes, so that it can say that they are too many.
   for (auto const& d : from.dependency()) {
     if (to.dependencies.size() > failure_dependencies_max) break;
-    to.dependencies.push_back(at_most(d, failure_dependency_bytes_max));
+    to.dependencies.push_back(shortened(d, failure_dependency_bytes_max));
   }
   if (from.exception().size() <= failure_exception_bytes_max) to.exception = from.exception();
   return {};

@@ -58,9 +58,7 @@ void closure_book::change(slot c, closure_phase to, move_reason why) {
 
 std::uint32_t closure_book::tell_failure(failure const& f) {
   constexpr std::size_t text_max = 4096;  // the first of a message, the last of a traceback
-  auto const first = [](std::string const& text) {
-    return text.size() <= text_max ? text : text.substr(0, border_at(text, text_max)) + "…";
-  };
+  auto const first = [](std::string const& text) { return shortened(text, text_max); };
   auto const last = [](std::string const& text) {
     return text.size() <= text_max ? text
                                    : "…" + text.substr(border_at(text, text.size() - text_max));

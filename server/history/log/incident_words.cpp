@@ -22,8 +22,7 @@ std::string in_minutes(duration d) {
 
 std::string brief(incidents::session_failed const& f) {
   constexpr std::size_t most = 200;
-  auto text = f.type.empty() ? f.message : f.type + ": " + f.message;
-  return text.size() <= most ? text : text.substr(0, border_at(text, most)) + "…";
+  return shortened(f.type.empty() ? f.message : f.type + ": " + f.message, most);
 }
 
 struct words {
