@@ -16,6 +16,15 @@ core::objects::object_limits limits_of(core::config const& c) {
   return limits;
 }
 
+core::failure slow_worker() {
+  return {core::failure_kind::user,
+          "muster.ResourceExhausted",
+          "its worker does not take what is sent to it",
+          "",
+          "",
+          0};
+}
+
 }  // namespace
 
 // Ids of processes of one server follow each other, as its clock does.
@@ -146,24 +155,18 @@ bool object_hub::is_slow(worker_sink const& worker) const {
 }
 
 void object_hub::perform(core::objects::output const& said) {
-  core::failure const slow{core::failure_kind::user,
-                           "muster.ResourceExhausted",
-                           "its worker does not take what is sent to it",
-                           "",
-                           "",
-                           0};
   for (auto const& b : said.begins)
     if (auto* sink = hub_.sink_of(b.stream)) sink->on_objects_begin(b);
   for (auto const& b : said.builds)
     if (auto* sink = hub_.sink_of(b.stream))
       if (auto const* o = table_.look(b.object))
-        is_slow(*sink)
-            ? table_.built(hub_.now(), b.stream, b.object, slow, core::objects::object_end::slow)
-            : sink->on_build(b.object, o->spec);
+        is_slow(*sink) ? table_.built(hub_.now(), b.stream, b.object, slow_worker(),
+                                      core::objects::object_end::slow)
+                       : sink->on_build(b.object, o->spec);
   for (auto const& c : said.calls)
     if (auto* sink = hub_.sink_of(c.stream))
       if (auto const* call = table_.look(c.name); call && !call->answered)
-        is_slow(*sink) ? table_.answered(c.stream, c.object, {c.name, false, {}, slow})
+        is_slow(*sink) ? table_.refuse(c.name, slow_worker())
                        : sink->on_call(c, call->method, call->args);
   for (auto const& d : said.drops)
     if (auto* sink = hub_.sink_of(d.stream)) sink->on_drop_object(d.object);

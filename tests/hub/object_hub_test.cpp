@@ -59,6 +59,9 @@ TEST(object_hub, a_worker_that_does_not_read_is_sent_no_more) {
   EXPECT_EQ(w.called.size(), 1u);
   ASSERT_EQ(s.answers.size(), 1u);
   EXPECT_EQ(s.answers[0].why.type, "muster.ResourceExhausted");
+  auto const& o = *h.objects().state().look(*id);
+  EXPECT_EQ(o.answered, 0u) << "its worker has answered nothing";
+  EXPECT_EQ(o.last_error, "") << "no method has failed";
   auto const more = h.objects().create(session, 4, spec);
   ASSERT_TRUE(more);
   EXPECT_EQ(w.built.size(), 1u);

@@ -169,7 +169,7 @@ struct objects_lost {
   std::string job{};
   std::int64_t index = 0;
   std::size_t count = 0;
-  std::vector<std::string> first{};  // names, or classes, of a few of them
+  std::vector<std::string> first{};  // names, or classes, of a few that are nobody's own
   std::string why{};
 
   bool operator==(objects_lost const&) const = default;

@@ -30,6 +30,10 @@ std::string_view name(call_end e) {
   return named<call_end::lost>(names, e);
 }
 
+std::string said_by(failure const& f) {
+  return f.type.empty() ? f.message : f.type + ": " + f.message;
+}
+
 std::string text(task_name const& t) {
   return t.first + ":" + std::to_string(t.second);
 }

@@ -39,6 +39,9 @@ struct object {
   }
 };
 
+/// Its type, where it has one, and its message.
+std::string said_by(failure const& f);
+
 using task_name = std::pair<std::string, std::int64_t>;
 
 std::string text(task_name const& t);

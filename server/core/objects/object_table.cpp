@@ -112,6 +112,13 @@ failure object_table::refused(session_id s, object const* o, call_spec const& c)
             "",
             "",
             0};
+  if (!o && raw(c.object) <= last_before_)
+    return {failure_kind::dependency_lost,
+            "muster.ServerRestarted",
+            "UNAVAILABLE: the object is lost: the server has begun anew since it was made",
+            "",
+            "",
+            0};
   if (!o)
     return {failure_kind::stale_handle,
             "",
@@ -197,6 +204,14 @@ void object_table::say(call_answer a) {
 
 void object_table::fail(call_name const& n, failure why) {
   say(calls_.answer(n, {n, false, {}, std::move(why)}));
+}
+
+void object_table::refuse(call_name const& n, failure why) {
+  auto const* c = calls_.find(n);
+  if (!c || c->answered) return;
+  auto* const o = book_.find(c->object);
+  fail(n, std::move(why));
+  if (o) trim(*o);
 }
 
 void object_table::fail_all(object& o, failure const& why) {

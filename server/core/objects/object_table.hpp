@@ -27,7 +27,7 @@ namespace muster::core::objects {
 class object_table {
  public:
   /// Ids begin above `last`, which no earlier process of the server has reached.
-  object_table(object_limits limits, std::uint64_t last) : limits_(limits) {
+  object_table(object_limits limits, std::uint64_t last) : limits_(limits), last_before_(last) {
     book_.begin_above(last);
   }
   object_table(object_table const&) = delete;
@@ -68,6 +68,9 @@ class object_table {
                 bool takes);
   /// Its objects wait for its return, unless it is `final`.
   void gone(time_point now, stream_id stream, bool final, std::string const& why);
+  /// A call that was not sent to its worker, which does not take what it is sent. REQUIRES: it is
+  /// known.
+  void refuse(call_name const& n, failure why);
   /// An object was made, or not; `how`, where `why` is given.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
@@ -115,6 +118,7 @@ class object_table {
   failure refused(session_id s, object const* o, call_spec const& c) const;
 
   object_limits const limits_;
+  std::uint64_t const last_before_;  // ids up to it are of earlier processes
   object_book book_{limits_};
   call_table calls_{limits_};
   std::map<session_id, opened> sessions_;

@@ -84,7 +84,8 @@ void object_table::lose(time_point now, task_name const& t, task& at, object_end
     for (auto const s : o.users)
       if (told.insert(s).second) out_.losses.push_back({s, t.first, t.second, why});
     ++all.count;
-    if (all.first.size() < named_max)
+    // All who may look read the event; what a token's own objects are called is for that token.
+    if (all.first.size() < named_max && o.submitter.empty())
       all.first.push_back(o.spec.name.empty() ? o.spec.class_name : o.spec.name);
     book_.lose(now, id, lost, how);
   }
@@ -118,10 +119,7 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
     ++o->passed;
     if (!a.ok) {
       a.why.worker = text(task_name{o->spec.job, o->spec.index});
-      auto const& said = a.why.message;
-      o->last_error = said.size() <= last_error_bytes
-                          ? said
-                          : said.substr(0, border_at(said, last_error_bytes));
+      o->last_error = shortened(said_by(a.why), last_error_bytes);
     }
     say(calls_.answer(name, std::move(a)));
   }

@@ -114,12 +114,15 @@ log_event told(incident const& i, config const& c, time_point now) {
 }
 
 log_event told(objects::objects_lost const& l) {
-  std::string names;
-  for (auto const& one : l.first) names += (names.empty() ? "" : ", ") + one;
-  if (l.count > l.first.size())
-    names += " and " + std::to_string(l.count - l.first.size()) + " more";
-  return {kind::objects_lost, l.job + ":" + std::to_string(l.index),
-          "objects on it are lost (" + names + "): " + l.why};
+  auto said = std::to_string(l.count);
+  said += l.count == 1 ? " object on it is lost" : " objects on it are lost";
+  char const* before = " (";
+  for (auto const& one : l.first) {
+    said += before + one;
+    before = ", ";
+  }
+  if (!l.first.empty()) said += l.count > l.first.size() ? ", …)" : ")";
+  return {kind::objects_lost, l.job + ":" + std::to_string(l.index), said + ": " + l.why};
 }
 
 log_event told_dropped(closure_id value, release_reason why, config const& c) {

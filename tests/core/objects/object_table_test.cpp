@@ -265,6 +265,18 @@ TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
   EXPECT_EQ(said.losses[0].session, s);
 }
 
+TEST(object_table, what_an_earlier_process_had_is_lost_and_not_deleted) {
+  table_bench b;  // whose ids begin above 1,000
+  auto const s = b.open(1);
+  b.call(s, 1, object_id{1'000});
+  b.call(s, 2, object_id{1'001});
+  auto const said = b.said();
+  ASSERT_EQ(said.answers.size(), 2u);
+  EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
+  EXPECT_EQ(said.answers[0].why.type, "muster.ServerRestarted");
+  EXPECT_EQ(said.answers[1].why.kind, failure_kind::stale_handle) << "this process never made it";
+}
+
 TEST(object_table, objects_of_one_token_are_not_for_another) {
   table_bench b;
   auto const s = b.open(1, "alice"), other = b.open(2, "bob");

@@ -51,7 +51,7 @@ TEST(object_views, count_calls_that_wait_are_executed_and_have_ended) {
                    {b.name(s, 3), false, {}, {failure_kind::user, "ValueError", "no", "", "", 0}});
   b.said();
   EXPECT_EQ(b.of(id).answered, 2u);
-  EXPECT_EQ(b.of(id).last_error, "no");
+  EXPECT_EQ(b.of(id).last_error, "ValueError: no");
   EXPECT_EQ(b.of(id).executing, 1u);
   b.table.session_ended(other);
   b.said();
@@ -83,7 +83,7 @@ TEST(object_views, say_why_it_is_lost_or_could_not_be_made) {
   auto const raised = b.make(s, 5);
   b.table.built(b.now, at, raised, failure{failure_kind::user, "ValueError", "no", "", "", 0});
   EXPECT_EQ(reason(raised), "RAISED");
-  EXPECT_EQ(b.of(raised).error, "no");
+  EXPECT_EQ(b.of(raised).error, "ValueError: no");
   EXPECT_EQ(b.of(raised).state, object_state::failed);
   b.attach(1, 11, 110, false);
   auto const unable = b.make(s, 6, b.spec({}, 1));
@@ -103,6 +103,13 @@ TEST(object_views, of_a_lost_task_say_once_how_many_were_there) {
   auto const said = b.said();
   ASSERT_EQ(said.lost.size(), 1u);
   EXPECT_EQ(said.lost[0], (objects_lost{"ps", 0, 4, {"weights", "Counter", "Counter"}, "left"}));
+  auto const again = b.attach(0, 9, 90);
+  auto const own = b.open(2, "somebody");
+  b.ready(own, again, 1, b.spec("secret"));
+  b.ready(s, again, 5);
+  b.table.gone(b.now, again, true, "left");
+  EXPECT_EQ(b.said().lost[0], (objects_lost{"ps", 0, 2, {"Counter"}, "left"}))
+      << "all read it, so it names what is nobody's own";
   b.attach(0, 8, 80);
   EXPECT_TRUE(b.said().lost.empty());
 }

@@ -107,10 +107,12 @@ TEST_F(log_events_cases, objects_that_are_lost) {
   objects::objects_lost lost{"ps", 1, 2, {"weights", "Counter"}, "left"};
   EXPECT_EQ(muster::history::told(lost),
             (log_event{log_event_kind::objects_lost, "ps:1",
-                       "objects on it are lost (weights, Counter): left"}));
+                       "2 objects on it are lost (weights, Counter): left"}));
   lost.count = 9;
   EXPECT_EQ(muster::history::told(lost).text,
-            "objects on it are lost (weights, Counter and 7 more): left");
+            "9 objects on it are lost (weights, Counter, …): left");
+  EXPECT_EQ(muster::history::told(objects::objects_lost{"ps", 1, 1, {}, "left"}).text,
+            "1 object on it is lost: left");
   EXPECT_EQ(name(log_event_kind::objects_lost), "objects_lost");
 }
 

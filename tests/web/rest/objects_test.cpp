@@ -99,7 +99,7 @@ TEST_F(objects, are_told_with_state_place_and_calls) {
                                          {{core::objects::caller_of(id), 2}, false, {}, why}}});
   });
   auto const later = get_json("/api/v1/objects/weights");
-  EXPECT_EQ(text_at(later, "/last_error"), "no");
+  EXPECT_EQ(text_at(later, "/last_error"), "ValueError: no");
   EXPECT_EQ(number_at(later, "/calls/answered"), 1);
   EXPECT_EQ(get("/api/v1/objects/nobody").status, 404u);
   EXPECT_EQ(get("/api/v1/objects/obj_0000000000000001").status, 404u);
@@ -144,7 +144,7 @@ TEST_F(objects, that_are_lost_say_why_and_so_does_an_event) {
   EXPECT_CONTAINS(metrics, "muster_objects{state=\"lost\"} 1\n");
   auto const events = get("/api/v1/events").body;
   EXPECT_CONTAINS(events, "objects_lost");
-  EXPECT_CONTAINS(events, "objects on it are lost (weights): another incarnation took its place");
+  EXPECT_CONTAINS(events, "1 object on it is lost (weights): another incarnation took its place");
 }
 
 TEST_F(objects, deleted_fail_what_waits_for_them) {
