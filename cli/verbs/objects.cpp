@@ -10,7 +10,7 @@ namespace {
 
 struct objects_options : server_options {
   std::vector<std::string> words;
-  std::string cluster, task;
+  std::string cluster, task, state;
 };
 
 /// "READY", "LOST (TASK_LEFT)".
@@ -21,7 +21,8 @@ std::string state_and_why(json::value const& o) {
 
 void list(rest& server, objects_options const& o) {
   auto const all = server.all("/api/v1/objects?" + of_cluster(o.cluster) +
-                                  (o.task.empty() ? "" : "&task=" + percent_encoded(o.task)),
+                                  (o.task.empty() ? "" : "&task=" + percent_encoded(o.task)) +
+                                  (o.state.empty() ? "" : "&state=" + percent_encoded(o.state)),
                               "objects");
   if (printed_as_json(o.output, all)) return;
   table rows({"ID", "NAME", "CLASS", "TASK", "STATE", right("WAITING"), right("EXECUTING"),
@@ -85,12 +86,14 @@ void add_objects(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words, "list | show OBJECT | delete OBJECT",
             "What to do, with a name or an id; without it: list");
   add_value(*verb, "--task", o->task, "TASK", "list: of this task (ps:0), or of all of a job (ps)");
+  add_value(*verb, "--state", o->state, "STATE",
+            "list: in this state (PENDING, STARTING, READY, FAILED, LOST)");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "delete fails the calls that are not answered; with tokens, objects are for the token that\n"
       "made them and for admins.\n"
-      "Examples:\n  muster objects list --task ps\n  muster objects show weights");
+      "Examples:\n  muster objects list --task ps --state LOST\n  muster objects show weights");
 }
 
 }  // namespace muster::cli

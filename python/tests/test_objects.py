@@ -479,6 +479,9 @@ def test_the_command_line_lists_shows_and_deletes_them(with_ps: Cluster) -> None
     assert (listed.returncode, listed.stderr) == (0, "")
     titles, row = listed.stdout.splitlines()
     assert titles.split() == ["ID", "NAME", "CLASS", "TASK", "STATE", "WAITING", "EXECUTING", "ANSWERED"]
+    assert objects(with_ps, "list", "--state", "lost").stdout.split() == titles.split()
+    wrong = objects(with_ps, "list", "--state", "GONE")
+    assert wrong.returncode != 0 and "state" in wrong.stderr and "READY" in wrong.stderr
     assert row.split()[1:] == ["steps", "Counter", "ps:0", "READY", "0", "0", "2"]
     seen = shown(with_ps, "steps")
     assert seen["id"] == row.split()[0]
