@@ -146,13 +146,15 @@ class Connection:
         return AgentError(refused.code, why + refused.message, task, refused.reported)
 
     def end(self, run: Run, why: CoordinationError, state: str, but: Optional[Waiter] = None) -> None:
-        if run.end(why, but):
-            with self._lock:
-                if self.run is run and self.state == "connected":
-                    self.state = state
-                heart = self._heart
-            if heart is not None:
-                heart.wake()
+        with self._lock:
+            if not run.ends(why):
+                return
+            if self.run is run and self.state == "connected":
+                self.state = state
+            heart = self._heart
+        run.cut(but)  # after the state: who hears of the end may connect again at once
+        if heart is not None:
+            heart.wake()
 
     def shutdown(self, seconds: float) -> None:
         run = self.current()

@@ -54,19 +54,24 @@ class Run:
             with self._lock:
                 self._waiters.discard(waiter)
 
-    def end(self, why: CoordinationError, but: Optional[Waiter] = None) -> bool:
-        """False: it had ended before."""
+    def ends(self, why: CoordinationError) -> bool:
+        """No call begins any more; cut() ends those that wait. False: it had ended before."""
         with self._lock:
             if self._end is not None:
                 return False
             self._end = why
             if isinstance(why, AgentError):
                 self.error = why
-            waiters = self._waiters - {but}
+        return True
+
+    def cut(self, but: Optional[Waiter] = None) -> None:
+        """REQUIRES: it has ended."""
+        with self._lock:
+            why, waiters = self._end, self._waiters - {but}
+        assert why is not None
         self.over.set()
         for waiter in waiters:
             waiter.cut(why)
-        return True
 
     # Barriers: the same agent waits once at each, and says how often it has been there.
 

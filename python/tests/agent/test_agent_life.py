@@ -117,6 +117,20 @@ def test_a_task_that_has_failed_is_reset(server: Server) -> None:
             both[0].try_get("k")
 
 
+@pytest.mark.parametrize("state", ["failed", "shut_down"])
+def test_who_hears_of_the_end_finds_the_agent_in_its_new_state(tmp_path: pathlib.Path, state: str) -> None:
+    class Over(threading.Event):
+        def set(self) -> None:
+            seen.append(a.state)
+            super().set()
+
+    seen: list[str] = []
+    with serving(tmp_path, "train:worker=1") as server, connected(server.grpc, [0]) as (a,):
+        a._at.run.over = Over()  # type: ignore[union-attr]
+        a.report_error("UNKNOWN", "x") if state == "failed" else a.shutdown()
+        assert seen == [state]
+
+
 def test_the_handler_of_errors_may_connect_again(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         done = threading.Event()
