@@ -52,14 +52,14 @@ class Connection:
                 self.run = run
             self._register(run, seconds, retry)
             self.names.own_is(run.task)
+            with self._lock:
+                if self.state != "connecting":  # it was closed meanwhile
+                    raise CoordinationError("CANCELLED", "the agent was closed")
+                self._heart = Heart(run, self.service, self._heartbeat_timeout, self.fail, self._on_error)
+                self.state = "connected"
         except BaseException:
             self._become("idle", "connecting")
             raise
-        with self._lock:
-            if self.state != "connecting":  # it was closed meanwhile
-                raise CoordinationError("CANCELLED", "the agent was closed")
-            self.state = "connected"
-            self._heart = Heart(run, self.service, self._heartbeat_timeout, self.fail, self._on_error)
 
     def _register(self, run: Run, seconds: float, retry: Retry) -> None:
         """Asks again as long as the answer may become another: the server is not there yet, or still has

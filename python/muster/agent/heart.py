@@ -38,7 +38,11 @@ class Heart:
         self._poll_at = self._heard
         self._judged: Optional[tuple[float, Refusal]] = None
         self._begin(self._heard)  # where there is a poll a closed connection tells of a death, so at once
-        threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
+        try:
+            threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
+        except BaseException:
+            self._drop_calls()
+            raise
 
     def wake(self, *_: Any) -> None:
         self._wake.set()
@@ -58,14 +62,17 @@ class Heart:
         except Exception as error:  # nobody beats any more
             why = f"the agent's thread has failed: {type(error).__name__}: {error}"
             self._fail(self._run, Refusal("INTERNAL", why))
-        for call in (self._beat, self._poll):
-            if call is not None:
-                call.cancel()
+        self._drop_calls()
         if self._run.error is not None and self._on_error is not None:
             try:
                 self._on_error(self._run.error.again())
             except Exception:
                 logging.getLogger("muster").exception("on_error of an agent has failed")
+
+    def _drop_calls(self) -> None:
+        for call in (self._beat, self._poll):
+            if call is not None:
+                call.cancel()
 
     def _until_over(self) -> None:
         while not self._run.over.is_set():

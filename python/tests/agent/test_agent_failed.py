@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pathlib
 import queue
+import threading
 import time
 from typing import Any
 
@@ -100,6 +101,25 @@ def test_an_agent_whose_thread_fails_has_failed(tmp_path: pathlib.Path, monkeypa
             a.barrier("b", DEADLINE, tasks=[9])  # asks the thread for a heartbeat
         error = a.wait_for_error(DEADLINE)
         assert error is not None and "ZeroDivisionError: of a bug" in error.message
+
+
+def test_an_agent_that_can_have_no_thread_is_not_connected(tmp_path: pathlib.Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    begins = threading.Thread.start
+
+    def refuses(self: threading.Thread) -> None:
+        if self.name == "muster-agent":
+            raise RuntimeError("can't start new thread")
+        begins(self)
+
+    with serving(tmp_path, "train:worker=1") as server:
+        a = muster.Agent(server.grpc, task=0)
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refuses)
+            with pytest.raises(RuntimeError, match="can't start"):
+                a.connect(DEADLINE)
+        assert a.state == "idle"
+        a.close()
 
 
 def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
