@@ -143,6 +143,8 @@ class Agent(Keys):
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  traceback: Optional[TracebackType]) -> None:
+        if not self._at.is_of_this_process:  # the task is the other one
+            return
         try:
             failed = self.error if self.state == "failed" else None
             if failed is not None and error is None:

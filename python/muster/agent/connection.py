@@ -33,8 +33,12 @@ class Connection:
         self.run: Optional[Run] = None
         self._heart: Optional[Heart] = None
 
+    @property
+    def is_of_this_process(self) -> bool:
+        return os.getpid() == self._process
+
     def check_process(self) -> None:
-        if os.getpid() != self._process:
+        if not self.is_of_this_process:
             raise RuntimeError("this agent is of the process that this one was forked from; make another one here")
 
     def connect(self, seconds: float, incarnation: int) -> None:
@@ -190,9 +194,11 @@ class Connection:
         self._become("idle", "failed")
 
     def close(self) -> None:
+        if not self.is_of_this_process:  # whose locks may have been held when it was forked
+            return
         with self._lock:
             run, before, self.state = self.run, self.state, "closed"
-        if before == "closed" or os.getpid() != self._process:
+        if before == "closed":
             return
         if run is not None:
             self.end(run, CoordinationError("CANCELLED", "the agent was closed"), "closed")

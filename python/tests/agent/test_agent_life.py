@@ -318,6 +318,25 @@ os.wait()
     assert "make another one here" in said, errors
 
 
+def test_a_forked_process_leaves_the_block_without_a_word(server: Server) -> None:
+    ran = program(server, 1, """
+import contextlib, os
+with contextlib.ExitStack() as block:
+    block.push(a)
+    child = os.fork()
+    if child == 0:
+        a._at._lock.acquire()  # as if another thread had held it
+        sys.exit(0)
+    print(os.waitpid(child, 0)[1])
+    a.set("k", "v")
+print("left", a.state)
+""")
+    with connected(server.grpc, ["worker:0"]):
+        said, errors = ran.communicate(timeout=DEADLINE)
+    assert said == "connected\n0\nleft closed\n", errors
+    assert "Traceback" not in errors
+
+
 def test_closed_while_it_connects() -> None:
     for task in (0, "worker:0"):
         a = muster.Agent("127.0.0.1:1", task=task)
