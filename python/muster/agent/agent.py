@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import urllib.parse
 from types import TracebackType
@@ -13,7 +14,7 @@ from muster.agent.connection import Connection
 from muster.agent.errors import CODES, AgentError, BarrierError, CoordinationError
 from muster.agent.keys import Keys
 from muster.agent.names import Names, Task
-from muster.agent.service import Service
+from muster.agent.service import Service, wait_time
 
 BARRIER_MARGIN = 5.0
 """Seconds: the service ends a barrier by itself, and its word comes before the call's own deadline."""
@@ -72,7 +73,7 @@ class Agent(Keys):
                  on_error: Optional[Callable[[AgentError], None]] = None) -> None:
         for name, seconds in (("heartbeat_timeout", heartbeat_timeout), ("connect_timeout", connect_timeout),
                               ("shutdown_timeout", shutdown_timeout), ("call_timeout", call_timeout)):
-            if seconds <= 0:
+            if wait_time(seconds, name) <= 0:
                 raise ValueError(f"{name}: {seconds} is not positive")
         self.connect_timeout, self.shutdown_timeout = connect_timeout, shutdown_timeout
         self.call_timeout = call_timeout
@@ -179,12 +180,13 @@ class Agent(Keys):
         `timeout` counts from the first who comes, and ends it for all. The same id may be used again; all
         must agree on the tasks. Raises BarrierError; CoordinationError (FAILED_PRECONDITION: this agent
         waits there already)."""
+        timeout = max(0.0, wait_time(timeout))
         run = self._at.current()
         named = [] if tasks is None else self._names.numbers(tasks, self.call_timeout)
         with run.at_barrier(id) as (waiter, use):
             try:
                 answer = self._at.ask("Barrier", timeout + BARRIER_MARGIN, waiter=waiter, barrier_id=id,
-                                      barrier_timeout_in_ms=int(timeout * 1000), counter=use, task_ids=named)
+                                      barrier_timeout_in_ms=math.ceil(timeout * 1000), counter=use, task_ids=named)
             except BarrierError as error:
                 run.note_use(id, error.use)
                 raise
@@ -242,7 +244,7 @@ class Agent(Keys):
     def wait_for_error(self, timeout: float) -> Optional[AgentError]:
         """None: not within `timeout`, or the agent was shut down."""
         run = self._at.current()
-        run.over.wait(timeout)
+        run.over.wait(wait_time(timeout))
         return run.error
 
     def report_error(self, code: str, message: str) -> None:

@@ -11,7 +11,7 @@ from muster.agent.errors import AgentError, CoordinationError
 from muster.agent.heart import POLL_FIRST, Heart
 from muster.agent.names import ASK_LIMIT, Names
 from muster.agent.run import Run
-from muster.agent.service import Retry, Service, Waiter, error_of
+from muster.agent.service import Retry, Service, Waiter, error_of, wait_time
 
 LEAVE_MARGIN = 5.0
 """Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
@@ -168,7 +168,7 @@ class Connection:
             return
         waiter = Waiter()
         try:
-            self.ask("ShutdownTask", seconds + LEAVE_MARGIN, waiter=waiter)
+            self.ask("ShutdownTask", wait_time(seconds) + LEAVE_MARGIN, waiter=waiter)
         except AgentError:
             raise
         except CoordinationError as error:

@@ -18,6 +18,21 @@ _OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_len
             ("grpc.max_reconnect_backoff_ms", 2000)]
 
 
+SECONDS_MAX = 10 * 365 * 86400.0
+"""No wait is longer, as with the service: what is more, or without end, counts as this."""
+
+
+def wait_time(seconds: float, field: str = "timeout") -> float:
+    """Raises ValueError: it is no number of seconds."""
+    try:
+        given = float(seconds)
+    except (TypeError, ValueError):
+        given = float("nan")
+    if given != given:
+        raise ValueError(f"{field}: {seconds!r} is no number of seconds")
+    return min(given, SECONDS_MAX)
+
+
 class Service:
     """Nothing is dialled yet. Raises ValueError: `address` is none, or several."""
 
@@ -106,7 +121,7 @@ class Retry:
     """Until when, and how long between two calls."""
 
     def __init__(self, seconds: float, pause: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._end = time.monotonic() + wait_time(seconds)
         self.pause = pause
 
     def left(self) -> float:

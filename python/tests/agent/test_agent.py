@@ -100,7 +100,8 @@ def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) 
                         ({"task": 0, "address": "http://h:1"}, "gRPC's host:port"),
                         ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
                         ({"task": 0, "address": "h:1", "cluster": "train"}, "an address of its own"),
-                        ({"task": 0, "call_timeout": 0}, "not positive")]:
+                        ({"task": 0, "call_timeout": 0}, "call_timeout: 0 is not positive"),
+                        ({"task": 0, "heartbeat_timeout": float("nan")}, "heartbeat_timeout: nan is no number")]:
         with pytest.raises(ValueError, match=said):
             muster.Agent(**wrong)
 
@@ -185,6 +186,26 @@ def test_a_key_is_waited_for_until_it_is_set_or_the_time_is_up(server: Server, b
     both[0].set("late", "v")
     assert waiting.result(DEADLINE) == b"v"
     assert "other" in of_code("DEADLINE_EXCEEDED", both[0].get, "other", 0.2).message
+
+
+def test_a_wait_may_be_without_end_and_must_be_a_number(server: Server, both: list[muster.Agent]) -> None:
+    endless = float("inf")
+    waiting = [beside(both[1].get, "endless", endless), beside(both[1].barrier, "endless", endless),
+               beside(both[1].wait_for_error, endless), beside(both[1].get, "endless", 1e15)]
+    until(lambda: parked(server, 1))
+    both[0].set("endless", "v")
+    assert waiting[0].result(DEADLINE) == waiting[3].result(DEADLINE) == b"v"
+    assert both[0].barrier("endless", 1e15) == waiting[1].result(DEADLINE) == 0
+    assert not waiting[2].done()
+    wrong: Any
+    for wrong in (float("nan"), None, "long"):
+        for call in (both[0].get, both[0].barrier, both[0].wait_for_tasks):
+            with pytest.raises(ValueError, match="timeout: .* is no number of seconds"):
+                call("endless", wrong)
+        for call in (both[0].wait_for_error, both[0].shutdown) if wrong is not None else ():
+            with pytest.raises(ValueError, match="timeout: .* is no number of seconds"):
+                call(wrong)
+    assert both[0].state == "connected"
 
 
 def test_a_barrier_that_times_out_counts_as_a_use(both: list[muster.Agent]) -> None:
