@@ -75,6 +75,8 @@ class Agent(Keys):
                               ("shutdown_timeout", shutdown_timeout), ("call_timeout", call_timeout)):
             if wait_time(seconds, name) <= 0:
                 raise ValueError(f"{name}: {seconds} is not positive")
+        if not 0 <= incarnation < 2**64:
+            raise ValueError(f"incarnation: {incarnation} is not from 0 to 2**64 - 1")
         self.connect_timeout, self.shutdown_timeout = connect_timeout, shutdown_timeout
         self.call_timeout = call_timeout
         self._devices = list(devices)

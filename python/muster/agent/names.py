@@ -11,6 +11,8 @@ from muster.agent.service import Retry, Service, Waiter, error_of
 
 Task = Union[int, str, Tuple[str, int]]
 """3, "worker:3" or ("worker", 3)."""
+TASK_MAX = 2**31 - 1
+"""The protocol's numbers have 32 bits."""
 ASK_LIMIT = 2.0
 """Seconds for the name of a task in an error."""
 
@@ -28,8 +30,8 @@ def parsed(task: Task) -> Union[int, Tuple[str, int]]:
         number = int(index) if isinstance(index, str) else operator.index(index)
     except (TypeError, ValueError):
         raise ValueError(f"task: {task!r}; write it as 'worker:3', ('worker', 3) or 3") from None
-    if number < 0:
-        raise ValueError(f"task: {task!r} is negative")
+    if not 0 <= number <= TASK_MAX:
+        raise ValueError(f"task: {task!r} is " + ("negative" if number < 0 else f"more than {TASK_MAX}"))
     return (job, number) if job else number
 
 
@@ -68,8 +70,13 @@ class Names:
         return number, None
 
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
-        """Raises CoordinationError (INVALID_ARGUMENT: the cluster has no such task), ValueError."""
+        """Raises CoordinationError (INVALID_ARGUMENT: the cluster has no such task), ValueError: one is no
+        task, or there are none, which the protocol takes for all."""
+        if isinstance(tasks, str):
+            raise ValueError(f"tasks: {tasks!r} is one task; write a list")
         named = [parsed(t) for t in tasks]
+        if not named:
+            raise ValueError("tasks: there are none; write None for all of the cluster")
         known = self._numbers
         new = list({t for t in named if not isinstance(t, int) and t not in known})
         if new:

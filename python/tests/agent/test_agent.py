@@ -96,7 +96,12 @@ def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) 
     for task in (-1, "-3", "worker:-1", ("worker", -1)):
         with pytest.raises(ValueError, match="negative"):
             muster.Agent("127.0.0.1:1", task=task)  # type: ignore[arg-type]
+    for task in (2**31, "worker:2147483648"):
+        with pytest.raises(ValueError, match="task: .* is more than 2147483647"):
+            muster.Agent("127.0.0.1:1", task=task)  # type: ignore[arg-type]
     for wrong, said in [({}, "MUSTER_TASK_TYPE"),
+                        ({"task": 0, "incarnation": -1}, "incarnation: -1 is not from 0"),
+                        ({"task": 0, "incarnation": 2**64}, "incarnation: 18446744073709551616 is not from 0"),
                         ({"task": 0, "address": "http://h:1"}, "gRPC's host:port"),
                         ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
                         ({"task": 0, "address": "h:1", "cluster": "train"}, "an address of its own"),
@@ -253,6 +258,11 @@ def test_a_task_among_others_has_a_number_or_a_name(both: list[muster.Agent]) ->
     for wrong in (None, 3.0, True, "worker"):
         with pytest.raises(ValueError, match="worker:3"):
             both[0].barrier("b", DEADLINE, tasks=[wrong])  # type: ignore[list-item]
+    for none, said in (([], "tasks: there are none"), ("0", "tasks: '0' is one task"), ("worker:0", "is one task")):
+        with pytest.raises(ValueError, match=said):
+            both[0].barrier("b", 0.1, tasks=none)
+        with pytest.raises(ValueError, match=said):
+            both[0].live_tasks(none, timeout=0.1)
 
 
 def test_tasks_are_listed_and_counted_alive(both: list[muster.Agent]) -> None:
