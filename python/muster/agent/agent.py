@@ -172,7 +172,6 @@ class Agent(Keys):
         jobs by name, then tasks. Counts once for a run: later calls answer with what was said then."""
         told = self._devices if devices is None else devices
         answer = self._at.ask("WaitForAllTasks", self.connect_timeout if timeout is None else timeout,
-                              what="not all tasks have come",
                               source_task={"task_id": self._at.current().task},
                               device_info={"device": [{"value": d.encode("utf-8", "surrogateescape")} for d in told]})
         return [d.value.decode("utf-8", "surrogateescape") for d in answer.device_info.device]
@@ -216,14 +215,14 @@ class Agent(Keys):
 
     def wait_for_tasks(self, version: int, timeout: float) -> TaskStates:
         """Waits until the list has another version than this one."""
-        return self._read(self._at.ask("WatchTasks", timeout, what="no task has changed", version_number=version))
+        return self._read(self._at.ask("WatchTasks", timeout, version_number=version))
 
     def live_tasks(self, tasks: Optional[Iterable[Task]] = None, *, timeout: float) -> dict[str, int]:
         """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
         all of them the same answer: incarnations by task. REQUIRES: this task is among them."""
         among = ([s.task_id for s in self._ask("WatchTasks", version_number=-1).task_state] if tasks is None
                  else self._names.numbers(tasks, self.call_timeout))
-        answer = self._at.ask("GetAliveTasks", timeout, what="not all tasks have asked", task_ids=among)
+        answer = self._at.ask("GetAliveTasks", timeout, task_ids=among)
         return dict(zip(self._names.all(list(answer.alive_task_ids), self.call_timeout), answer.incarnations))
 
     def _read(self, answer: Any) -> TaskStates:

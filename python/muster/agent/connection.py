@@ -11,7 +11,7 @@ from muster.agent.errors import AgentError, CoordinationError
 from muster.agent.heart import POLL_FIRST, Heart
 from muster.agent.names import ASK_LIMIT, Names
 from muster.agent.run import Run
-from muster.agent.service import Retry, Service, Waiter, error_of, wait_time
+from muster.agent.service import Retry, Service, Waiter, wait_time
 
 LEAVE_MARGIN = 5.0
 """Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
@@ -79,14 +79,12 @@ class Connection:
                 if refused is None:
                     run.service = answer.service_incarnation
                     return self._check_number(run)
-                if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-                    raise self.service.no_answer(seconds)
                 passes = refused.passes or (refused.answered and
                                             refused.code in ("ABORTED", "INTERNAL", "UNAVAILABLE"))
                 if refused.barrier is not None and refused.code == "FAILED_PRECONDITION":
                     raise self._agent_error(refused)  # the run was failed before it began
                 if not passes or not retry.may_wait():
-                    raise error_of(refused)
+                    raise self.service.error_of(refused, seconds)
                 retry.wait(waiter)
 
     def _check_number(self, run: Run) -> None:
@@ -103,10 +101,9 @@ class Connection:
                 raise CoordinationError("FAILED_PRECONDITION", "the agent is not connected")
             return self.run
 
-    def ask(self, name: str, seconds: float, *, again: bool = True, what: str = "",
-            waiter: Optional[Waiter] = None, **fields: Any) -> Any:
-        """The answer. `again`: a call that broke midway is made again. `what` is said when the time is up.
-        Raises CoordinationError."""
+    def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Optional[Waiter] = None,
+            **fields: Any) -> Any:
+        """The answer. `again`: a call that broke midway is made again. Raises CoordinationError."""
         run = self.current()
         retry = Retry(seconds, 0.05)
         with run.waiting(waiter) as waiter:
@@ -119,13 +116,10 @@ class Connection:
                 if refused.other_service:
                     self.fail(run, refused)
                     waiter.check()
-                if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-                    raise (CoordinationError(refused.code, f"{what} within {seconds:g} s") if what
-                           else self.service.no_answer(seconds))
                 if not (refused.passes and again and retry.may_wait()):
                     if refused.answered and name != "ShutdownTask" and (name, refused.code) not in _OWN:
                         self._whether_over(waiter)
-                    raise error_of(refused)
+                    raise self.service.error_of(refused, seconds)
                 retry.wait(waiter)
                 waiter.check()
 
@@ -190,7 +184,7 @@ class Connection:
         request.source_task.task_id = run.task
         _, refused = Waiter().perform(self.service.begin("ResetTask", request, seconds))
         if refused is not None:
-            raise error_of(refused)
+            raise self.service.error_of(refused, seconds)
         self._become("idle", "failed")
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class Keys:
 
     def get(self, key: str, timeout: float) -> bytes:
         """Waits for the key. Raises CoordinationError, a WaitTimeout, after `timeout` seconds."""
-        answer = self._at.ask("GetKeyValue", timeout, what=f"nobody has set {key!r}", key=key)
+        answer = self._at.ask("GetKeyValue", timeout, key=key)
         return bytes(answer.kv.value)
 
     def try_get(self, key: str) -> Optional[bytes]:

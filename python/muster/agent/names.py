@@ -7,7 +7,7 @@ from typing import Any, Iterable, Optional, Tuple, Union
 
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import CoordinationError
-from muster.agent.service import Retry, Service, Waiter, error_of
+from muster.agent.service import Retry, Service, Waiter
 
 Task = Union[int, str, Tuple[str, int]]
 """3, "worker:3" or ("worker", 3)."""
@@ -82,8 +82,7 @@ class Names:
         if new:
             answer, refused = self._ask([0, *new], seconds)  # the first one counts, so do the answers
             if refused is not None:
-                raise (error_of(refused) if refused.answered or refused.code != "DEADLINE_EXCEEDED"
-                       else self._service.no_answer(seconds))
+                raise self._service.error_of(refused, seconds)
             before, known = known, {**known, **dict(zip(new, (s.task.task_id for s in answer.task_state[1:])))}
             if self._numbers is before:
                 self._numbers = known

@@ -58,9 +58,14 @@ class Service:
     def close(self) -> None:
         self._channel.close()
 
-    def no_answer(self, seconds: float) -> CoordinationError:
-        return CoordinationError("DEADLINE_EXCEEDED",
-                                 f"{self.address} has not answered within {seconds:g} s{self._hint}")
+    def error_of(self, refused: Refusal, seconds: float) -> CoordinationError:
+        """`seconds`: how long an answer was waited for. The service itself says shortly before what it waits
+        for, so without its word it was not reached."""
+        if refused.barrier is not None:
+            return BarrierError(refused.code, refused.message, *refused.barrier)
+        if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
+            return CoordinationError(refused.code, f"{self.address} has not answered within {seconds:g} s{self._hint}")
+        return CoordinationError(refused.code, refused.message)
 
 
 class Waiter:
@@ -109,12 +114,6 @@ class Waiter:
             with self._lock:
                 self._call = None
             call.cancel()  # it goes on otherwise, where this thread was interrupted
-
-
-def error_of(refused: Refusal) -> CoordinationError:
-    if refused.barrier is not None:
-        return BarrierError(refused.code, refused.message, *refused.barrier)
-    return CoordinationError(refused.code, refused.message)
 
 
 class Retry:

@@ -175,6 +175,27 @@ def test_what_may_have_been_performed_is_not_asked_again(server: Server) -> None
         assert [a.state for a in both] == ["connected"] * 2
 
 
+def test_a_wait_without_an_answer_says_that_there_was_none(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        wire = Wire(server.grpc)
+        with connected(wire.address, [0], call_timeout=0.2) as (a,):
+            version = a.get_task_states().version
+            a.set("k", "v")
+            wire.answers.clear()
+            for asked in (lambda: a.get("k", 0.2), lambda: a.try_get("k"), lambda: a.wait_for_tasks(version, 0.2),
+                          lambda: a.wait_for_all_tasks(timeout=0.2), lambda: a.barrier("b", 0.2, tasks=["worker:7"])):
+                with pytest.raises(muster.WaitTimeout, match=f"{wire.address} has not answered within 0.2 s"):
+                    asked()
+            with pytest.raises(muster.WaitTimeout, match="has not answered"):
+                a.report_error("UNKNOWN", "x")
+            wire.answers.set()
+            a.report_error("UNKNOWN", "x")
+            wire.answers.clear()
+            with pytest.raises(muster.WaitTimeout, match=f"{wire.address} has not answered within 0.2 s"):
+                a.reset()
+            wire.answers.set()
+
+
 def test_silence_for_the_whole_timeout_is_one(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)
