@@ -7,12 +7,13 @@ import threading
 import time
 from typing import Any
 
+import grpc
 import pytest
 
 import muster
 from agents import Wire, beside, connected, parked, serving
 from conftest import DEADLINE, until
-from muster._wire.coordination import Refusal
+from muster._wire.coordination import _KEY, Refusal, _Payloads, refusal
 from muster.agent.heart import Heart
 
 TWO = ["worker:0", "worker:1"]
@@ -120,6 +121,26 @@ def test_an_agent_that_can_have_no_thread_is_not_connected(tmp_path: pathlib.Pat
                 a.connect(DEADLINE)
         assert a.state == "idle"
         a.close()
+
+
+@pytest.mark.parametrize("said, task, reported", [
+    (b"", None, False), (b"\x20\x00", 0, False), (b"\x18\x01", 0, True), (b"\x20\x02", 2, False)],
+    ids=["nobody", "task 0, spelled out", "task 0, itself", "task 2"])
+def test_a_refusal_names_the_task_that_it_began_with(said: bytes, task: Any, reported: bool) -> None:
+    payloads = _Payloads()
+    payloads.payloads[_KEY + "CoordinationServiceError"] = said
+
+    class Call:
+        def code(self) -> Any:
+            return grpc.StatusCode.UNAVAILABLE
+
+        def details(self) -> str:
+            return "m"
+
+        def trailing_metadata(self) -> Any:
+            return [("grpc-status-details-bin", payloads.SerializeToString())]
+
+    assert refusal(Call()) == Refusal("UNAVAILABLE", "m", True, task, reported)
 
 
 def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
