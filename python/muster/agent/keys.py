@@ -7,7 +7,7 @@ from muster.agent.connection import Connection
 from muster.agent.errors import CoordinationError
 from muster.agent.watch import KeyWatch, OnChange
 
-Value = Union[bytes, str]
+Value = Union[bytes, bytearray, memoryview, str]
 
 
 class Keys:
@@ -32,7 +32,9 @@ class Keys:
         return True
 
     def _insert(self, key: str, value: Value, overwrite: bool) -> None:
-        data = value.encode() if isinstance(value, str) else value
+        if not isinstance(value, (bytes, bytearray, memoryview, str)):
+            raise TypeError(f"value: {value!r} is neither bytes nor text")
+        data = value.encode() if isinstance(value, str) else bytes(value)
         self._ask("InsertKeyValue", again=overwrite, kv={"key": key, "value": data}, allow_overwrite=overwrite)
 
     def get(self, key: str, timeout: float) -> bytes:

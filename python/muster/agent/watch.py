@@ -25,6 +25,7 @@ class KeyWatch:
         with self._run.waiting():  # raises where the run is over
             pass
         self._stopped = threading.Event()
+        self._refused = ""
         self._waiter = Waiter()
         self._thread = threading.Thread(target=self._watch, name="muster-key-watch", daemon=True)
         self._thread.start()
@@ -41,9 +42,10 @@ class KeyWatch:
         while not self._run.over.is_set() and not self._stopped.is_set():
             try:
                 answer = self._at.ask("GetKeyValueDir", self._timeout, waiter=self._waiter, directory_key=self._folder)
-            except CoordinationError:  # whether the service is gone, heartbeats judge
-                pass
+            except CoordinationError as error:  # whether the service is gone, heartbeats judge
+                self._note(error)
             else:
+                self._refused = ""
                 now = {kv.key: bytes(kv.value) for kv in answer.kv}
                 for key in [k for k in known if k not in now]:
                     self._tell(key, None)
@@ -52,6 +54,13 @@ class KeyWatch:
                         self._tell(key, value)
                 known = now
             self._stopped.wait(self._interval)
+
+    def _note(self, error: CoordinationError) -> None:
+        """A refusal stays the same most often: it is logged when it begins."""
+        if self._stopped.is_set() or self._run.over.is_set() or error.code == self._refused:
+            return
+        self._refused = error.code
+        logging.getLogger("muster").warning("a watch of %r hears nothing: %s", self._folder, error)
 
     def _tell(self, key: str, value: Optional[bytes]) -> None:
         if self._stopped.is_set() or self._run.over.is_set():

@@ -148,6 +148,33 @@ def test_keys(both: list[muster.Agent]) -> None:
     assert a.list("a") == {"a/b": b"2", "a/c": b"3"}
     a.delete("a")
     assert a.list("a") == {}
+    for value in (bytearray(b"4"), memoryview(b"4")):
+        a.set("like", value)
+        assert a.try_get("like") == b"4"
+    wrong: Any
+    for wrong in (4, None, [52]):
+        with pytest.raises(TypeError, match="value: .* is neither bytes nor text"):
+            a.set("like", wrong)
+
+
+def test_a_watch_that_is_refused_says_so_once(both: list[muster.Agent], caplog: pytest.LogCaptureFixture,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    a = both[0]
+    a.set("w/a", "1")
+    told: queue.Queue[Any] = queue.Queue()
+    refusals = [muster.CoordinationError("RESOURCE_EXHAUSTED", "too many")] * 3
+    asks = a._at.ask
+
+    def ask(name: str, *args: Any, **fields: Any) -> Any:
+        if name == "GetKeyValueDir" and refusals:
+            raise refusals.pop()
+        return asks(name, *args, **fields)
+
+    monkeypatch.setattr(a._at, "ask", ask)
+    watch = a.watch("w", lambda *change: told.put(change), interval=0.001)
+    assert told.get(timeout=DEADLINE) == ("w/a", b"1")
+    watch.stop()
+    assert [r.getMessage() for r in caplog.records] == ["a watch of 'w' hears nothing: RESOURCE_EXHAUSTED: too many"]
 
 
 def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) -> None:
