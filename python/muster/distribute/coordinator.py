@@ -109,23 +109,23 @@ def _run_standalone(job: Job) -> Any:
 def _run_between_graph(job: Job) -> None:
     tasks = trainers(job.cluster)
     barrier = Barrier([name_of(t) for t in tasks])
-    threads = Threads(job.stop_grace, lambda: barrier.abort("another task has ended badly"))
+    threads = Threads(job.stop_grace, barrier.abort)
     bodies = [_prepared(job, job.work, task, stop=threads.stop,  # all are configured before the first runs
                         barrier=lambda i=i: barrier.wait(i, job.barrier_timeout),  # type: ignore[misc]
                         after=lambda i=i: barrier.leave(i))  # type: ignore[misc]
               for i, task in enumerate(tasks)]
-    _start_evaluator(job, threads)
-    for task, body in zip(tasks, bodies):
-        threads.start(name_of(task), body)
-    threads.join()
+    with threads:
+        _start_evaluator(job, threads)
+        for task, body in zip(tasks, bodies):
+            threads.start(name_of(task), body)
 
 
 def _run_in_graph(job: Job) -> Any:
     threads = Threads(job.stop_grace)
     body = _prepared(job, job.work, (None, None), stop=threads.stop)
-    _start_evaluator(job, threads)
-    result = threads.run("the function", body)
-    threads.join()
+    with threads:
+        _start_evaluator(job, threads)
+        result = threads.run("the function", body)
     return result
 
 

@@ -63,14 +63,23 @@ class Barrier:
 
 
 class Threads:
-    """The stop that all share, and the first error, which asks for it."""
+    """The stop that all share, and the first error, which asks for it. A block, whose end waits for them."""
 
-    def __init__(self, grace: float, on_stop: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, grace: float, on_stop: Callable[[str], None] = lambda why: None) -> None:
+        """`on_stop` is told who stops the others, and why."""
         self.stop = threading.Event()
         self._grace, self._on_stop = grace, on_stop
         self._changed = threading.Condition()  # protects the following
         self._running: list[str] = []
         self._error: Optional[BaseException] = None
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
+        if error is not None:
+            self._request_stop("the program was interrupted", error)
+        self._join()
 
     def start(self, name: str, f: Callable[[], Any]) -> None:
         with self._changed:
@@ -82,40 +91,52 @@ class Threads:
                 self._running.remove(name)
                 self._changed.notify_all()
 
-        threading.Thread(target=body, name=name, daemon=True).start()
+        thread = threading.Thread(target=body, name=name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # there is none; what interrupts this leaves one
+            with self._changed:
+                self._running.remove(name)
+            raise
 
     def run(self, name: str, f: Callable[[], Any]) -> Any:
-        """On this thread. What it raises stops the others, and is raised by join()."""
+        """On this thread. What it raises stops the others, and is raised at the end of the block."""
         try:
             return f()
         except EndOfData:
             log.info("%s has come to the end of the data; the others are asked to stop", name)
-            self._request_stop(None)
+            self._request_stop(f"{name} has come to the end of the data", None)
         except BaseException as error:
-            self._request_stop(error)
+            self._request_stop(f"{name} has failed", error)
         return None
 
-    def _request_stop(self, error: Optional[BaseException]) -> None:
+    def _request_stop(self, why: str, error: Optional[BaseException]) -> None:
         with self._changed:
-            if not self.stop.is_set():
+            late = self.stop.is_set()
+            if not late:
                 self._error = error
             self.stop.set()
             self._changed.notify_all()
-        self._on_stop()
+        if late and error is not None and not isinstance(error, threading.BrokenBarrierError):
+            log.warning("%s, after it was asked to stop; it is not raised", why, exc_info=error)
+        self._on_stop(why)
 
-    def join(self) -> None:
+    def _join(self) -> None:
         """Waits for all, or, once one has stopped them, for as long as they may take. Raises the first
         error; RuntimeError: some run still."""
         try:
             with self._changed:
                 self._changed.wait_for(lambda: self.stop.is_set() or not self._running)
-        except KeyboardInterrupt as error:
-            self._request_stop(error)
+        except BaseException as error:  # of Ctrl-C, or of a signal's handler
+            self._request_stop("the program was interrupted", error)
         end = time.monotonic() + self._grace
         with self._changed:
             self._changed.wait_for(lambda: not self._running, max(0.0, end - time.monotonic()))
             behind = ", ".join(self._running)
+        left = "still running after they were asked to stop: " + behind
         if self._error is not None:
+            if behind:
+                log.warning(left)
             raise self._error
         if behind:
-            raise RuntimeError("still running after they were asked to stop: " + behind)
+            raise RuntimeError(left)
