@@ -17,7 +17,7 @@ class WorkerContext:
 
     def __init__(self, strategy: Any, cluster: Cluster, task_type: Optional[str], task_id: Optional[int], *,
                  session_config: Optional[Dict[str, Any]] = None, rpc_layer: str = "grpc",
-                 barrier: Optional[Callable[[], None]] = None, stop: Optional[threading.Event] = None) -> None:
+                 barrier: Optional[Callable[[], None]] = None, stop: Callable[[], bool] = lambda: False) -> None:
         """Raises ValueError: the cluster has no such task; for the whole cluster, neither chief nor
         worker."""
         self._strategy = strategy
@@ -70,8 +70,9 @@ class WorkerContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Another task has failed: it is time to return."""
-        return self._stop is not None and self._stop.is_set()
+        """Another task has failed, or has come to the end of the data: it is time to return. Of an independent
+        worker its agent says so."""
+        return self._stop()
 
     # Of the strategy; False without one.
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
 
 from muster.distribute.cluster import cluster_of, is_chief, trainers
@@ -75,7 +74,7 @@ def _configured(strategy: Any, job: Job, task: Task, config: Dict[str, Any]) -> 
 
 
 def _prepared(job: Job, part: Part, task: Task, *,
-              stop: Optional[threading.Event] = None, barrier: Optional[Callable[[], None]] = None,
+              stop: Callable[[], bool] = lambda: False, barrier: Optional[Callable[[], None]] = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
     """One call of a part; its strategy is configured here and now."""
     config = dict(job.session_config)
@@ -95,7 +94,7 @@ def _prepared(job: Job, part: Part, task: Task, *,
 def _start_evaluator(job: Job, threads: Threads) -> None:
     for index in job.cluster.get("evaluator", ()):
         task = ("evaluator", index)
-        threads.start(name_of(task), _prepared(job, job.evaluation, task, stop=threads.stop))
+        threads.start(name_of(task), _prepared(job, job.evaluation, task, stop=threads.stop.is_set))
 
 
 def _run_standalone(job: Job) -> Any:
@@ -110,7 +109,7 @@ def _run_between_graph(job: Job) -> None:
     tasks = trainers(job.cluster)
     barrier = Barrier([name_of(t) for t in tasks])
     threads = Threads(job.stop_grace, barrier.abort)
-    bodies = [_prepared(job, job.work, task, stop=threads.stop,  # all are configured before the first runs
+    bodies = [_prepared(job, job.work, task, stop=threads.stop.is_set,  # all are configured before the first runs
                         barrier=lambda i=i: barrier.wait(i, job.barrier_timeout),  # type: ignore[misc]
                         after=lambda i=i: barrier.leave(i))  # type: ignore[misc]
               for i, task in enumerate(tasks)]
@@ -122,7 +121,7 @@ def _run_between_graph(job: Job) -> None:
 
 def _run_in_graph(job: Job) -> Any:
     threads = Threads(job.stop_grace)
-    body = _prepared(job, job.work, (None, None), stop=threads.stop)
+    body = _prepared(job, job.work, (None, None), stop=threads.stop.is_set)
     with threads:
         _start_evaluator(job, threads)
         result = threads.run("the function", body)
@@ -148,25 +147,26 @@ def _server_of(job: Job, config: ServerConfig, otherwise: Optional[Factory]) -> 
 
 
 def _run_independent(job: Job) -> Any:
-    task = (job.task[0], job.task[1] or 0)
+    task, agent = (job.task[0], job.task[1] or 0), job.agent
     config = _server_config(job)
     job.session_config = dict(config.session_config)  # what the strategy set for the server holds for sessions, too
+
+    def stop() -> bool:
+        return agent is not None and agent.error is not None
+
     if task[0] == "evaluator":
-        return _prepared(job, job.evaluation, task)()
+        return _prepared(job, job.evaluation, task, stop=stop)()
     runs = task[0] != "ps" and (job.between_graph or is_chief(job.cluster, *task))
     server = _server_of(job, config, None if runs else worker_servers())
     if not runs:
         assert server
         return server.join()
     if not job.between_graph:
-        return _prepared(job, job.work, (None, None))()
-    return _prepared(job, job.work, task, barrier=_meeting(job))()
+        return _prepared(job, job.work, (None, None), stop=stop)()
+    return _prepared(job, job.work, task, stop=stop, barrier=_meeting(job, agent) if agent else None)()
 
 
-def _meeting(job: Job) -> Optional[Callable[[], None]]:
-    agent = job.agent
-    if agent is None:
-        return None
+def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
     all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
 
     def meet() -> None:

@@ -407,6 +407,24 @@ def test_independent_workers_meet_by_their_agents(tmp_path: pathlib.Path) -> Non
         server.stop()
 
 
+def test_an_independent_worker_is_asked_to_stop_when_its_agent_hears_of_an_error(tmp_path: pathlib.Path) -> None:
+    server = MusterServer(tmp_path, "--cluster", "train:worker=1")
+    agent = muster.Agent(server.grpc, task=0, connect_timeout=DEADLINE)
+
+    def f(strategy: Any) -> bool:
+        assert not context().stop_requested
+        muster.CoordinationClient(server.http, cluster="train").fail("no cake")
+        until(lambda: context().stop_requested)
+        return True
+
+    try:
+        agent.connect()
+        assert independent(f, "worker", 0, {"worker": ["a:1"]}, agent=agent)
+    finally:
+        agent.close()
+        server.stop()
+
+
 def test_a_standard_server_is_a_worker(tmp_path: pathlib.Path) -> None:
     server = MusterServer(tmp_path)
     code = ("import muster\nmuster.run_distribute_coordinator(print, mode='independent_worker', "
