@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 from typing import Any, Dict, Mapping, Optional
 
 Cluster = Dict[str, Dict[int, str]]
@@ -24,10 +25,24 @@ def cluster_of(given: Any, where: str = "cluster_spec") -> Cluster:
             if isinstance(tasks, str):
                 raise TypeError
             pairs = tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
-            made[str(job)] = {int(i): str(address) for i, address in pairs}
+            made[str(job)] = {_whole(i): _text(address) for i, address in pairs}
         except (TypeError, ValueError):
             raise ValueError(f"{where}: job {job!r} is {tasks!r}, not a list of addresses") from None
     return {job: dict(sorted(tasks.items())) for job, tasks in sorted(made.items()) if tasks}
+
+
+def _text(address: Any) -> str:
+    if not isinstance(address, str):
+        raise TypeError
+    return address
+
+
+def _whole(index: Any) -> int:
+    """Raises TypeError or ValueError: it is no whole number from 0, nor the text of one."""
+    number = int(index) if isinstance(index, str) else operator.index(index)
+    if isinstance(index, bool) or number < 0:
+        raise ValueError
+    return number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,11 +69,15 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
         raise ValueError('TF_CONFIG: not an object such as {"cluster": {…}, "task": {"type": …, "index": …}}')
     kind, index = (task or {}).get("type"), (task or {}).get("index")
     try:
-        number = None if index is None else int(index)
+        number = None if index is None else _whole(index)
     except (TypeError, ValueError):
         raise ValueError(f"TF_CONFIG: task.index is {index!r}; write a whole number from 0") from None
-    return TfConfig(cluster_of(all.get("cluster"), "TF_CONFIG: cluster"), bool(task),
-                    None if kind is None else str(kind), number, all.get("rpc_layer"), all.get("environment") or "")
+    for name, said in (("task.type", kind), ("rpc_layer", all.get("rpc_layer")),
+                       ("environment", all.get("environment"))):
+        if not isinstance(said, (str, type(None))):
+            raise ValueError(f"TF_CONFIG: {name} is {said!r}, not a text")
+    return TfConfig(cluster_of(all.get("cluster"), "TF_CONFIG: cluster"), bool(task), kind, number,
+                    all.get("rpc_layer"), all.get("environment") or "")
 
 
 def check(cluster: Cluster, task_type: Optional[str] = None, task_id: Optional[int] = None) -> None:

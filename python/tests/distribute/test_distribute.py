@@ -244,7 +244,12 @@ def test_an_index_must_come_from_somewhere() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"task": 3}', '{"task": {"type": "worker", "index": "x"}}',
-                                  '{"cluster": {"worker": 3}}'])
+                                  '{"cluster": {"worker": 3}}', '{"cluster": {"worker": [1]}}',
+                                  '{"cluster": {"worker": {"-1": "a:1"}}}', '{"task": {"type": "worker", "index": 1.5}}',
+                                  '{"task": {"type": "worker", "index": true}}',
+                                  '{"task": {"type": "worker", "index": Infinity}}',
+                                  '{"task": {"type": "worker", "index": -1}}', '{"task": {"type": 3, "index": 1}}',
+                                  '{"rpc_layer": 3}', '{"environment": ["google"]}'])
 def test_what_is_wrong_with_tf_config_is_said(text: str) -> None:
     with pytest.raises(ValueError, match="TF_CONFIG"):
         run(never, tf_config=text)
