@@ -14,7 +14,7 @@ from muster.agent.connection import Connection
 from muster.agent.errors import CODES, AgentError, BarrierError, CoordinationError
 from muster.agent.keys import Keys
 from muster.agent.names import Names, Task
-from muster.agent.service import Service, wait_time
+from muster.agent.service import Retry, Service, wait_time
 
 BARRIER_MARGIN = 5.0
 """Seconds: the service ends a barrier by itself, and its word comes before the call's own deadline."""
@@ -178,9 +178,10 @@ class Agent(Keys):
 
     def barrier(self, id: str, timeout: float, *, tasks: Optional[Iterable[Task]] = None) -> int:
         """Waits until all of `tasks` have come (None: all of the cluster); gives which use of the id it was.
-        `timeout` counts from the first who comes, and ends it for all. The same id may be used again; all
-        must agree on the tasks. Raises BarrierError; CoordinationError (FAILED_PRECONDITION: this agent
-        waits there already)."""
+        `timeout` counts from the first who comes, and ends it for all; who comes later with a shorter one
+        gives up alone, 5 s after it, and the barrier waits on. The same id may be used again; all must agree
+        on the tasks. Raises BarrierError; CoordinationError (DEADLINE_EXCEEDED: it gave up alone, or nobody
+        answered; FAILED_PRECONDITION: this agent waits there already)."""
         timeout = max(0.0, wait_time(timeout))
         run = self._at.current()
         named = [] if tasks is None else self._names.numbers(tasks, self.call_timeout)
@@ -220,9 +221,10 @@ class Agent(Keys):
     def live_tasks(self, tasks: Optional[Iterable[Task]] = None, *, timeout: float) -> dict[str, int]:
         """Waits until every one of these tasks (None: all) that is connected has asked the same, and gives
         all of them the same answer: incarnations by task. REQUIRES: this task is among them."""
-        among = ([s.task_id for s in self._ask("WatchTasks", version_number=-1).task_state] if tasks is None
-                 else self._names.numbers(tasks, self.call_timeout))
-        answer = self._at.ask("GetAliveTasks", timeout, task_ids=among)
+        retry = Retry(timeout, 0.0)
+        among = ([s.task_id for s in self._at.ask("WatchTasks", retry.left(), version_number=-1).task_state]
+                 if tasks is None else self._names.numbers(tasks, retry.left()))
+        answer = self._at.ask("GetAliveTasks", retry.left(), task_ids=among)
         return dict(zip(self._names.all(list(answer.alive_task_ids), self.call_timeout), answer.incarnations))
 
     def _read(self, answer: Any) -> TaskStates:

@@ -178,6 +178,14 @@ def test_what_may_have_been_performed_is_not_asked_again(server: Server) -> None
 def test_a_wait_without_an_answer_says_that_there_was_none(tmp_path: pathlib.Path) -> None:
     with serving(tmp_path, "train:worker=1") as server:
         wire = Wire(server.grpc)
+        with connected(wire.address, [0], call_timeout=DEADLINE) as (a,):
+            wire.answers.clear()
+            begun = time.monotonic()
+            for among in (None, ["worker:7"]):
+                with pytest.raises(muster.WaitTimeout):
+                    a.live_tasks(among, timeout=0.2)
+            assert time.monotonic() - begun < DEADLINE / 2, "its own timeout counts for all that it asks"
+            wire.answers.set()
         with connected(wire.address, [0], call_timeout=0.2) as (a,):
             version = a.get_task_states().version
             a.set("k", "v")
