@@ -10,8 +10,8 @@ log = logging.getLogger("muster.distribute")
 
 
 class EndOfData(Exception):
-    """Raised by a worker function that has come to the end of its data: the others are asked to stop, and
-    that is no error. Nothing else means that."""
+    """Raised by a worker function that has come to the end of its data: in a standalone client the others are
+    asked to stop, and that is no error. Nothing else means that. An independent worker raises it on."""
 
 
 class Barrier:
