@@ -4,15 +4,15 @@ from __future__ import annotations
 from typing import Sequence, Union
 
 
-def checked(server: Union[str, Sequence[str]]) -> list[str]:
-    """ "host:port", or several, with commas between or as a list. Raises ValueError."""
+def checked(server: Union[str, Sequence[str]], field: str = "server") -> list[str]:
+    """ "host:port", or several, with commas between or as a list. Raises ValueError, which names the field."""
     servers = [s for s in server.split(",") if s] if isinstance(server, str) else list(server)
     if not servers:
-        raise ValueError("server: none")
+        raise ValueError(f"{field}: none")
     for address in servers:
         if address.startswith(("http://", "https://")):
-            raise ValueError(f"server: {address!r} is an address of REST; this is gRPC's host:port, "
+            raise ValueError(f"{field}: {address!r} is an address of REST; this is gRPC's host:port, "
                              "as '127.0.0.1:8476'")
         if ":" not in address.rpartition("]")[2]:
-            raise ValueError(f"server: {address!r} has no port, as '{address}:8476'")
+            raise ValueError(f"{field}: {address!r} has no port, as '{address}:8476'")
     return servers

@@ -280,7 +280,9 @@ def _address(address: Optional[str], cluster: Optional[str], url: Optional[str],
         named = os.environ.get("MUSTER_COORDINATOR")
         if address is None and named:
             return named, " (MUSTER_COORDINATOR; 'muster run' has a service there with --server or --declare only)"
-        return address or "127.0.0.1:8476", ""
+        return "127.0.0.1:8476" if address is None else address, ""
+    if not cluster:
+        raise ValueError("cluster: none")
     if address is not None:
         raise ValueError("address, cluster: each cluster has an address of its own; give one of the two")
     from muster.rest.http import Http, segment

@@ -3,6 +3,7 @@ cluster. The service knows both, and answers in the words of the first task that
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any, Iterable, Optional, Tuple, Union
 
 from muster._wire.coordination import METHODS, Refusal
@@ -27,6 +28,8 @@ def parsed(task: Task) -> Union[int, Tuple[str, int]]:
     try:
         if isinstance(index, bool) or not isinstance(job, str):
             raise TypeError
+        if isinstance(index, str) and not re.fullmatch("-?[0-9]+", index):  # int() takes " 1" and "1_0"
+            raise ValueError
         number = int(index) if isinstance(index, str) else operator.index(index)
     except (TypeError, ValueError):
         raise ValueError(f"task: {task!r}; write it as 'worker:3', ('worker', 3) or 3") from None

@@ -37,7 +37,7 @@ class Service:
     """Nothing is dialled yet. Raises ValueError: `address` is none, or several."""
 
     def __init__(self, address: str, tls: Tls, token: str, hint: str = "") -> None:
-        (self.address, *more) = addresses.checked(address)
+        (self.address, *more) = addresses.checked(address, "address")
         if more:
             raise ValueError(f"address: {address!r} are several; an agent has one")
         self._hint = hint  # what may be wrong where nobody answers

@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import operator
+import re
 from typing import Any, Dict, Mapping, Optional
 
 Cluster = Dict[str, Dict[int, str]]
@@ -39,8 +40,10 @@ def _text(address: Any) -> str:
 
 def _whole(index: Any) -> int:
     """Raises TypeError or ValueError: it is no whole number from 0, nor the text of one."""
+    if isinstance(index, bool) or isinstance(index, str) and not re.fullmatch("[0-9]+", index):
+        raise ValueError
     number = int(index) if isinstance(index, str) else operator.index(index)
-    if isinstance(index, bool) or number < 0:
+    if number < 0:
         raise ValueError
     return number
 

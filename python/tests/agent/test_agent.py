@@ -90,7 +90,8 @@ def test_without_a_server_connecting_ends_with_its_time(monkeypatch: pytest.Monk
 def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MUSTER_TASK_TYPE", raising=False)
     wrong: Any
-    for task in ("worker", True, 3.0, ("worker", None), ("worker", 1.0), ("worker",), ("worker", 1, 2), (None, 1), ""):
+    for task in ("worker", True, 3.0, ("worker", None), ("worker", 1.0), ("worker",), ("worker", 1, 2), (None, 1), "",
+                 "worker: 1", "worker:1_0", "worker:٣"):
         with pytest.raises(ValueError, match="worker:3"):
             muster.Agent("127.0.0.1:1", task=task)  # type: ignore[arg-type]
     for task in (-1, "-3", "worker:-1", ("worker", -1)):
@@ -102,7 +103,9 @@ def test_what_is_wrong_is_said_when_it_is_made(monkeypatch: pytest.MonkeyPatch) 
     for wrong, said in [({}, "MUSTER_TASK_TYPE"),
                         ({"task": 0, "incarnation": -1}, "incarnation: -1 is not from 0"),
                         ({"task": 0, "incarnation": 2**64}, "incarnation: 18446744073709551616 is not from 0"),
-                        ({"task": 0, "address": "http://h:1"}, "gRPC's host:port"),
+                        ({"task": 0, "address": "http://h:1"}, "address: .* gRPC's host:port"),
+                        ({"task": 0, "address": ""}, "address: none"),
+                        ({"task": 0, "cluster": ""}, "cluster: none"),
                         ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
                         ({"task": 0, "address": "h:1", "cluster": "train"}, "an address of its own"),
                         ({"task": 0, "call_timeout": 0}, "call_timeout: 0 is not positive"),

@@ -249,6 +249,7 @@ def test_an_index_must_come_from_somewhere() -> None:
                                   '{"task": {"type": "worker", "index": true}}',
                                   '{"task": {"type": "worker", "index": Infinity}}',
                                   '{"task": {"type": "worker", "index": -1}}', '{"task": {"type": 3, "index": 1}}',
+                                  '{"task": {"type": "worker", "index": "1_0"}}',
                                   '{"rpc_layer": 3}', '{"environment": ["google"]}'])
 def test_what_is_wrong_with_tf_config_is_said(text: str) -> None:
     with pytest.raises(ValueError, match="TF_CONFIG"):
