@@ -2,13 +2,14 @@
 listed again and again; of several changes in between only the last is told."""
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from typing import Callable, Optional
 
 from muster.agent.connection import Connection
-from muster.agent.errors import CoordinationError
-from muster.agent.service import Waiter
+from muster.agent.errors import AgentError, CoordinationError
+from muster.agent.service import Waiter, wait_time
 
 OnChange = Callable[[str, Optional[bytes]], None]
 
@@ -18,26 +19,32 @@ class KeyWatch:
 
     def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
         self._at, self._folder, self._on_change = at, folder, on_change
-        if not interval > 0:
+        self._interval, self._timeout = wait_time(interval, "interval"), timeout
+        if self._interval <= 0:
             raise ValueError(f"interval: {interval} is not positive")
-        self._interval, self._timeout = interval, timeout
         self._run = at.current()
         with self._run.waiting():  # raises where the run is over
             pass
         self._stopped = threading.Event()
         self._refused = ""
-        self._waiter = Waiter()
+        self._waiter, self._pause = Waiter(), Waiter()
         self._thread = threading.Thread(target=self._watch, name="muster-key-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """No call of the handler begins afterwards. Inside the handler it is only asked for."""
         self._stopped.set()
-        self._waiter.cut(CoordinationError("CANCELLED", "the watch was stopped"))
+        for waiter in (self._waiter, self._pause):
+            waiter.cut(CoordinationError("CANCELLED", "the watch was stopped"))
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _watch(self) -> None:
+        with contextlib.suppress(CoordinationError):  # the run is over already
+            with self._run.waiting(self._pause):
+                self._until_over()
+
+    def _until_over(self) -> None:
         known: dict[str, bytes] = {}
         while not self._run.over.is_set() and not self._stopped.is_set():
             try:
@@ -53,11 +60,12 @@ class KeyWatch:
                     if known.get(key) != value:
                         self._tell(key, value)
                 known = now
-            self._stopped.wait(self._interval)
+            self._pause.pause(self._interval)
 
     def _note(self, error: CoordinationError) -> None:
         """A refusal stays the same most often: it is logged when it begins."""
-        if self._stopped.is_set() or self._run.over.is_set() or error.code == self._refused:
+        over = self._stopped.is_set() or isinstance(error, AgentError) or error.code == "CANCELLED"
+        if over or error.code == self._refused:
             return
         self._refused = error.code
         logging.getLogger("muster").warning("a watch of %r hears nothing: %s", self._folder, error)

@@ -208,8 +208,10 @@ def test_a_watch_tells_what_is_there_and_what_changes(both: list[muster.Agent]) 
     with pytest.raises(ValueError, match="interval"):
         a.watch("f", hears, interval=0)
     assert told.empty()
-    left = a.watch("f", hears)
+    left = a.watch("f", hears, interval=3600)
+    told.get(timeout=DEADLINE)
     a.shutdown()
+    until(lambda: not left._thread.is_alive(), "it does not sleep on")
     left.stop()
     with pytest.raises(muster.CoordinationError):
         a.watch("f", hears)
