@@ -1,8 +1,9 @@
 """A strategy that shows what was asked of it, servers that note what is done with them, contexts as worker
-functions see them."""
+functions see them, and one call of the coordinator."""
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from typing import Any, Callable, Optional
 
@@ -10,6 +11,7 @@ import muster
 from conftest import DEADLINE
 from muster import distribute
 
+TWO = {"worker": ["a:1", "b:1"]}
 WORKERS_AND_PS = {"worker": ["w:1", "w:2", "w:3"], "ps": ["p:1", "p:2"]}
 
 
@@ -127,3 +129,28 @@ def run_independent_tasks(f: Any, strategy: Any, cluster: dict[str, list[str]], 
     for thread in threads:
         thread.join(DEADLINE)
     return got
+
+
+def context() -> muster.WorkerContext:
+    found = muster.get_current_worker_context()
+    assert found
+    return found
+
+
+def run(f: Any, cluster: Any = None, strategy: Any = None, tf_config: Any = None, **more: Any) -> Any:
+    environment = {} if tf_config is None else {"TF_CONFIG": tf_config if isinstance(tf_config, str)
+                                                else json.dumps(tf_config)}
+    return on_a_thread(lambda: muster.run_distribute_coordinator(f, strategy, cluster_spec=cluster,
+                                                                 environment=environment, **more))
+
+
+def independent(f: Any, kind: Any, index: Any, cluster: Any = None, **more: Any) -> Any:
+    return run(f, cluster, mode="independent_worker", task_type=kind, task_id=index, **more)
+
+
+def never(strategy: Any) -> None:
+    raise AssertionError("it runs")
+
+
+class InGraph(distribute.Strategy):
+    between_graph = False

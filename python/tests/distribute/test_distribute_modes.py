@@ -8,15 +8,9 @@ import pytest
 
 import muster
 from conftest import DEADLINE
-from recorded import WORKERS_AND_PS, Contexts, Servers, TraitStrategy, on_a_thread, run_independent_tasks
+from recorded import WORKERS_AND_PS, Contexts, Servers, TraitStrategy, context, on_a_thread, run_independent_tasks
 
 EVALUATOR = {**WORKERS_AND_PS, "evaluator": ["e:1"]}
-
-
-def context() -> muster.WorkerContext:
-    found = muster.get_current_worker_context()
-    assert found
-    return found
 
 
 def standalone(f: Any, strategy: Any, cluster: Any = None, **more: Any) -> Any:
