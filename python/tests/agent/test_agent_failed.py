@@ -15,6 +15,7 @@ from agents import Wire, beside, connected, parked, serving
 from conftest import DEADLINE, until
 from muster._wire.coordination import _KEY, Refusal, _Payloads, refusal
 from muster.agent.heart import Heart
+from muster.agent.run import Run
 
 TWO = ["worker:0", "worker:1"]
 
@@ -141,6 +142,14 @@ def test_a_refusal_names_the_task_that_it_began_with(said: bytes, task: Any, rep
             return [("grpc-status-details-bin", payloads.SerializeToString())]
 
     assert refusal(Call()) == Refusal("UNAVAILABLE", "m", True, task, reported)
+
+
+def test_uses_of_barriers_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.agent.run.USES_MAX", 2)
+    run = Run(0, 1)
+    for id, use in (("a", 0), ("b", 4), ("a", 1), ("c", 0)):
+        run.note_use(id, use)
+    assert [run.next_use(id) for id in "abc"] == [2, 0, 1], "the one used longest ago is forgotten"
 
 
 def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
