@@ -157,16 +157,20 @@ def _run_independent(job: Job) -> Any:
     if task[0] == "evaluator":
         return _prepared(job, job.evaluation, task, stop=stop)()
     runs = task[0] != "ps" and (job.between_graph or is_chief(job.cluster, *task))
+    barrier = _meeting(job, agent) if agent and runs and job.between_graph else None
     server = _server_of(job, config, None if runs else worker_servers())
     if not runs:
         assert server
         return server.join()
     if not job.between_graph:
         return _prepared(job, job.work, (None, None), stop=stop)()
-    return _prepared(job, job.work, task, stop=stop, barrier=_meeting(job, agent) if agent else None)()
+    return _prepared(job, job.work, task, stop=stop, barrier=barrier)()
 
 
 def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
+    """Raises ValueError: the agent is another task, in whose place it would come."""
+    if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # its name is not known
+        raise ValueError(f"agent: it is {agent.task}, and this is {name_of(job.task)}")
     all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
 
     def meet() -> None:

@@ -219,6 +219,9 @@ def test_the_log_says_what_runs_and_who_waits_for_nobody(caplog: pytest.LogCaptu
                         "task worker:0, rpc layer grpc, environment none")
     assert lines[1].startswith("wait_for_other_workers() waits for nobody: [cluster_spec: ")
     assert len(lines) == 2
+    caplog.clear()
+    independent(lambda s: None, "worker", 0, {"worker": [f"host-{i}:1" for i in range(200)], "ps": ["p:1"]})
+    assert "cluster 201 tasks of 2 jobs, task worker:0" in caplog.records[0].getMessage(), "lines have a limit"
 
 
 PROGRAM = """
@@ -249,6 +252,13 @@ def test_independent_workers_meet_by_their_agents(tmp_path: pathlib.Path) -> Non
             "worker 0 True 3 6", "worker 1 False 3 6", "worker 2 False 3 6"]
     finally:
         server.stop()
+
+
+def test_the_agent_of_another_task_is_refused_before_a_server_starts() -> None:
+    made = Servers()
+    with pytest.raises(ValueError, match="agent: it is worker:1, and this is worker:0"):
+        independent(never, "worker", 0, TWO, agent=muster.Agent("127.0.0.1:1", task="worker:1"), servers=made)
+    assert made.all == {}
 
 
 def test_an_independent_worker_is_asked_to_stop_when_its_agent_hears_of_an_error(tmp_path: pathlib.Path) -> None:
