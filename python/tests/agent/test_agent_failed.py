@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pathlib
 import queue
+import subprocess
 import threading
 import time
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 
 import muster
 from agents import Wire, beside, connected, parked, serving
-from conftest import DEADLINE, until
+from conftest import DEADLINE, binary, until
 from muster._wire.coordination import _KEY, Refusal, _Payloads, refusal
 from muster.agent.heart import Heart
 from muster.agent.run import Run
+from test_tokens import token
 
 TWO = ["worker:0", "worker:1"]
 
@@ -150,6 +152,17 @@ def test_uses_of_barriers_are_remembered_up_to_a_limit(monkeypatch: pytest.Monke
     for id, use in (("a", 0), ("b", 4), ("a", 1), ("c", 0)):
         run.note_use(id, use)
     assert [run.next_use(id) for id in "abc"] == [2, 0, 1], "the one used longest ago is forgotten"
+
+
+def test_an_agent_whose_token_is_revoked_says_so(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1", "--data-dir", str(tmp_path / "data"), "--auth", "on", "--agents-from",
+                 "train=") as server:
+        made = token(server, tmp_path, "worker")
+        with connected(server.grpc, [0], token=made, heartbeat_timeout=0.4) as (a,):
+            subprocess.run([binary(), "token", "revoke", made.split(".")[1], "--url", server.http, "--token-file",
+                            str(tmp_path / "data" / "admin.token")], check=True, capture_output=True)
+            error = a.wait_for_error(DEADLINE)
+            assert error is not None and error.code == "UNAUTHENTICATED" and "revoked" in error.message
 
 
 def test_a_watch_is_stopped_while_it_asks(tmp_path: pathlib.Path) -> None:
