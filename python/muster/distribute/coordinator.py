@@ -117,6 +117,7 @@ def _run_between_graph(job: Job) -> None:
         _start_evaluator(job, threads)
         for task, body in zip(tasks, bodies):
             threads.start(name_of(task), body)
+        threads.wait()
 
 
 def _run_in_graph(job: Job) -> Any:
@@ -125,6 +126,7 @@ def _run_in_graph(job: Job) -> Any:
     with threads:
         _start_evaluator(job, threads)
         result = threads.run("the function", body)
+        threads.wait()
     return result
 
 

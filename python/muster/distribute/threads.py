@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Any, Callable, Optional, Sequence
 
 log = logging.getLogger("muster.distribute")
@@ -63,7 +62,7 @@ class Barrier:
 
 
 class Threads:
-    """The stop that all share, and the first error, which asks for it. A block, whose end waits for them."""
+    """The stop that all share, and the first error, which asks for it. A block, at whose end they have ended."""
 
     def __init__(self, grace: float, on_stop: Callable[[str], None] = lambda why: None) -> None:
         """`on_stop` is told who stops the others, and why."""
@@ -77,9 +76,18 @@ class Threads:
         return self
 
     def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
-        if error is not None:
+        """Waits for as long as they may take to stop. Raises the first error; RuntimeError: some run still."""
+        if error is not None:  # Ctrl-C, or a signal's handler
             self._request_stop("the program was interrupted", error)
-        self._join()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, self._grace)
+            left = "still running after they were asked to stop: " + ", ".join(self._running)
+        if self._error is not None:
+            if self._running:
+                log.warning(left)
+            raise self._error
+        if self._running:
+            raise RuntimeError(left)
 
     def start(self, name: str, f: Callable[[], Any]) -> None:
         with self._changed:
@@ -121,22 +129,7 @@ class Threads:
             log.warning("%s, after it was asked to stop; it is not raised", why, exc_info=error)
         self._on_stop(why)
 
-    def _join(self) -> None:
-        """Waits for all, or, once one has stopped them, for as long as they may take. Raises the first
-        error; RuntimeError: some run still."""
-        try:
-            with self._changed:
-                self._changed.wait_for(lambda: self.stop.is_set() or not self._running)
-        except BaseException as error:  # of Ctrl-C, or of a signal's handler
-            self._request_stop("the program was interrupted", error)
-        end = time.monotonic() + self._grace
+    def wait(self) -> None:
+        """Until all have ended, or one has stopped the others. In the block, which hears of interruptions."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._running, max(0.0, end - time.monotonic()))
-            behind = ", ".join(self._running)
-        left = "still running after they were asked to stop: " + behind
-        if self._error is not None:
-            if behind:
-                log.warning(left)
-            raise self._error
-        if behind:
-            raise RuntimeError(left)
+            self._changed.wait_for(lambda: self.stop.is_set() or not self._running)

@@ -76,7 +76,7 @@ def train(strategy):
         os.kill(os.getpid(), signal.SIGTERM)
     while not c.stop_requested:
         pass
-    print("stopped", flush=True)
+    os.write(1, b"stopped\\n")
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))
 muster.run_distribute_coordinator(train, cluster_spec={"worker": ["a:1", "b:1"]}, environment={})
