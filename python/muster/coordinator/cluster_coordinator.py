@@ -378,6 +378,9 @@ class ClusterCoordinator(Scheduling, State):
         `name`: others find it by :meth:`get_object`; needed where it is detached. Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
         job, index = task_of(task)
+        if concurrency < 0:  # what else is out of its limits the server says
+            raise ValueError(f"concurrency: {concurrency}, must be at least 1")
+        args, kwargs = given("create", cls, args, kwargs)
         function = self._callables.pickled(cls).data
         arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
         if self._uploads:

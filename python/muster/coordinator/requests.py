@@ -131,8 +131,8 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Opt
     each = [args] if kwargs is None or isinstance(kwargs, collections.abc.Mapping) else [args, kwargs]
     text = ", ".join(reprlib.repr(value) for value in each)
     comma = "," if len(each) == 1 else ""
-    raise TypeError(f"{call} takes all arguments as one tuple: {call}({name}, args=({text}{comma})), or "
-                    f"submit({name}, {text})")
+    other = "" if call == "create" else f", or submit({name}, {text})"
+    raise TypeError(f"{call} takes all arguments as one tuple: {call}({name}, args=({text}{comma})){other}")
 
 
 def packed_call(pickled: Pickled, args: Sequence[Any],

@@ -10,6 +10,7 @@ Text is of dtype "utf8" with one dimension, None of "none" without data.
 """
 from __future__ import annotations
 
+import operator
 import struct
 from typing import Any, NamedTuple, Sequence
 
@@ -36,6 +37,14 @@ def numpy() -> Any:
     except ImportError as error:
         raise ImportError("variables need numpy, which this process does not have: pip install numpy") from error
     return numpy
+
+
+def integer(field: str, value: Any) -> int:
+    """Raises TypeError that names the field."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{field}: {value!r} is no integer") from None
 
 
 def is_arrays(data: Any) -> bool:

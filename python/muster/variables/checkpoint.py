@@ -97,6 +97,12 @@ class Writer:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+def check_keep(keep: Optional[int]) -> None:
+    """Raises TypeError, ValueError."""
+    if keep is not None and arrays.integer("keep", keep) < 1:
+        raise ValueError(f"keep: {keep}, must be at least 1")
+
+
 def tidy(path: Path, newest: int, keep: Optional[int]) -> None:
     """Removes what was never finished before `newest`, and all whole ones but `keep`."""
     whole = numbers(path)

@@ -1,6 +1,7 @@
 """Handles of variables. Values that are more than one call may carry go in pieces by rows."""
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
@@ -8,7 +9,7 @@ from muster.objects.calls import Calls, Of
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
 from muster.variables import arrays
 from muster.variables.values import JoinedValue, Request, in_window
-from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED
+from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 
 WHOLE_MAX = 24 << 20
 """Bytes of what goes in one call; the limit of arguments and results is 32 MiB."""
@@ -20,16 +21,36 @@ ADAM = (0.9, 0.999, 1e-7)
 
 def given(value: Any, dtype: Any) -> Any:
     """An array of what a caller has given: outputs are waited for, numbers and lists become the variable's.
-    Raises TypeError: they would be cut off."""
+    Raises TypeError, ValueError: they would be cut off."""
     if isinstance(value, RemoteValue):
         value = value.fetch()
     np = arrays.numpy()
-    if not isinstance(value, (bool, int, float, list, tuple)):
-        return np.asarray(value)
     array = np.asarray(value)
-    if array.size and array.dtype.kind in "fc" and np.dtype(dtype).kind in "biu":
+    if not isinstance(value, (bool, int, float, list, tuple)):
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    own = np.dtype(dtype)
+    if array.size and array.dtype.kind not in ("biu" if own.kind in "biu" else "biuf"):
         raise TypeError(f"dtype: the variable has {dtype}, what is given {array.dtype}")
-    return np.asarray(value, dtype)
+    return converted(array, own)
+
+
+def number(field: str, value: Any, low: float = -math.inf, below: float = math.inf) -> float:
+    """Raises TypeError, ValueError."""
+    if isinstance(value, RemoteValue):
+        value = value.fetch()
+    array = arrays.numpy().asarray(value)
+    if array.ndim or array.dtype.kind not in "iuf":
+        raise TypeError(f"{field}: {value!r} is no number")
+    made = float(array)
+    if not (math.isfinite(made) and low <= made < below):
+        limits = f" from {low:g}" * (low > -math.inf) + f" to below {below:g}" * (below < math.inf)
+        raise ValueError(f"{field}: {value}, must be finite{limits}")
+    return made
+
+
+def adam_numbers(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> tuple[float, ...]:
+    return (number("learning_rate", learning_rate), number("beta1", beta1, 0, 1), number("beta2", beta2, 0, 1),
+            number("epsilon", epsilon, 0))
 
 
 def check_bytes(method: str, size: int) -> None:
@@ -100,7 +121,7 @@ class Ranged:
             return array
         if array.ndim or not arrays.numpy().can_cast(array.dtype, self.dtype, "same_kind"):
             raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
-        return array.astype(self.dtype)
+        return converted(array, self.dtype)
 
     def _check_steps(self) -> None:
         if self._dtype not in STEPPED:
@@ -110,7 +131,9 @@ class Ranged:
         if isinstance(value, RemoteValue):
             value = value.fetch()
         np = arrays.numpy()
-        indices = np.asarray(value) if len(value) else np.zeros(0, "int64")
+        indices = np.asarray(value)
+        if indices.shape == (0,):
+            indices = indices.astype("int64")
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
             raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
         size = self._size()
@@ -124,9 +147,11 @@ class Ranged:
             raise ValueError("a scalar variable has no rows")
         return self._shape[0]
 
-    def _checked_range(self, begin: int, end: int) -> None:
+    def _checked_range(self, begin: Any, end: Any) -> tuple[int, int]:
+        begin, end = arrays.integer("begin", begin), arrays.integer("end", end)
         if not 0 <= begin <= end <= self._size():
             raise IndexError(f"rows {begin} to {end}: the variable has {self._size()}")
+        return begin, end
 
     def __repr__(self) -> str:
         return f"<muster.{type(self).__name__} {self._name!r} of {self._shape} {self._dtype}>"
@@ -160,7 +185,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self.read_rows(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
-        self._checked_range(begin, end)
+        begin, end = self._checked_range(begin, end)
         if (end - begin) * self._row_bytes <= WHOLE_MAX:
             return self._call("read_rows", begin, end)
         ranges = list(self._pieces(begin, end))
@@ -175,9 +200,10 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
         array = self._typed(given(value, self._dtype), adds=False)
-        self._checked_range(begin, begin + len(array))
-        if array.shape[1:] != self._shape[1:]:
+        if not array.ndim or array.shape[1:] != self._shape[1:]:
             raise ValueError(f"shape: rows have {self._shape[1:]}, what is given {array.shape[1:]}")
+        begin = arrays.integer("begin", begin)
+        self._checked_range(begin, begin + len(array))
         if array.nbytes <= WHOLE_MAX:
             return self._call("assign_rows", begin, array)
         return self._all([self._call("assign_rows", a, array[a - begin:b - begin])
@@ -212,24 +238,26 @@ class RemoteVariable(Ranged, RemoteObject):
     def sgd(self, gradient: Any, learning_rate: float, momentum: Optional[float] = None) -> RemoteValue[None]:
         """One step of gradient descent, on its task. `momentum` keeps its slot beside the variable."""
         self._check_steps()
+        rate = number("learning_rate", learning_rate)
         if momentum is not None:
-            return self._step("sgd", gradient, learning_rate, momentum)
-        return self._update("sgd", "sgd_rows", gradient, learning_rate)
+            return self._step("sgd", gradient, rate, number("momentum", momentum))
+        return self._update("sgd", "sgd_rows", gradient, rate)
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
              epsilon: float = ADAM[2]) -> RemoteValue[None]:
         self._check_steps()
-        return self._step("adam", gradient, learning_rate, beta1, beta2, epsilon)
+        return self._step("adam", gradient, *adam_numbers(learning_rate, beta1, beta2, epsilon))
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
         """Of these rows alone, as of embeddings; equal indices are summed first."""
         self._check_steps()
-        return self._scatter("sgd_rows", indices, rows, learning_rate)
+        return self._scatter("sgd_rows", indices, rows, number("learning_rate", learning_rate))
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
         self._check_steps()
-        return self._call("adam_rows", *self._some(indices, rows), learning_rate, beta1, beta2, epsilon)
+        return self._call("adam_rows", *self._some(indices, rows),
+                          *adam_numbers(learning_rate, beta1, beta2, epsilon))
 
     # How.
 

@@ -91,8 +91,7 @@ class Known:
                 raise
 
     def _save(self, path: Path, keep: Optional[int], handles: dict[str, Handle]) -> int:
-        if keep is not None and keep < 1:
-            raise ValueError(f"keep: {keep}, must be at least 1")
+        checkpoint.check_keep(keep)
         out = Writer(path)
         try:
             shards = []

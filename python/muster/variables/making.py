@@ -6,11 +6,12 @@ from typing import Any, Optional, Sequence, Union
 
 from muster._wire.messages import BYTES
 from muster.coordinator.objects import SessionObjects
+from muster.coordinator.remote_value import RemoteValue
 from muster.variables import arrays
 from muster.variables.handle import WHOLE_MAX, RemoteVariable
 from muster.variables.partitioners import Partitioner, bounds_of
 from muster.variables.sharded import ShardedVariable
-from muster.variables.variable import CLASS_NAME, NAME
+from muster.variables.variable import CLASS_NAME, NAME, checked_dtype, checked_initializer
 
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
@@ -24,7 +25,7 @@ no other gets its name."""
 def task_of(task: str) -> tuple[str, int]:
     """Raises ValueError."""
     job, _, index = task.rpartition(":")
-    if not job or not index.isdigit():
+    if not job or not index.isdecimal() or len(index) > 9:
         raise ValueError(f"task: {task!r} is not as 'ps:0'")
     return job, int(index)
 
@@ -64,6 +65,8 @@ def checked(array: Any, shape: Optional[Sequence[int]], dtype: Any, initializer:
     """Of `dtype`. Raises ValueError: what else is said is not of this array."""
     if initializer is not None:
         raise ValueError("initializer: of a variable that is made of a shape, not of an array")
+    if isinstance(array, RemoteValue):
+        array = array.fetch()
     array = arrays.numpy().asarray(array, dtype)
     if shape is not None and tuple(shape) != array.shape:
         raise ValueError(f"shape: {tuple(shape)}, the array has {array.shape}")
@@ -74,8 +77,16 @@ class Initial:
     """A variable of `shape` full of "zeros" or "ones", which are made where it is."""
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float32", initializer: str = "zeros") -> None:
-        self.shape = tuple(int(n) for n in shape)
-        self.dtype = str(arrays.numpy().dtype(dtype).name)
+        try:
+            self.shape = tuple(arrays.integer("shape", n) for n in iter(shape))
+        except TypeError as error:
+            raise TypeError(f"shape: {shape!r}: {error}") from None
+        if min(self.shape, default=0) < 0:
+            raise ValueError(f"shape: {self.shape}, must be of numbers from 0 on")
+        own = arrays.numpy().dtype(dtype)
+        checked_dtype(own)
+        checked_initializer(initializer)
+        self.dtype = str(own.name)
         self.initializer = initializer
 
     def arguments(self, low: int, high: int) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Optional, Sequence
 
-from muster.variables.arrays import numpy
+from muster.variables.arrays import integer, numpy
 
 Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
 
@@ -53,7 +53,7 @@ class MaxSizePartitioner:
 
 
 def _positive(name: str, value: int) -> int:
-    if value < 1:
+    if integer(name, value) < 1:
         raise ValueError(f"{name}: {value}, must be positive")
     return value
 

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Optional
 
 from muster.errors import UnavailableError
+from muster.variables import checkpoint
 from muster.variables.checkpoint import Path
 from muster.variables.known import Known
 
@@ -22,8 +23,9 @@ class Checkpoints:
 
     def __init__(self, known: Known, session: Session, path: Path, every: float, keep: Optional[int],
                  quiesce: bool, timeout: Optional[float] = None) -> None:
-        if every <= 0:
-            raise ValueError(f"every: {every}, must be positive")
+        if not 0 < every <= threading.TIMEOUT_MAX:
+            raise ValueError(f"every: {every}, must be positive and at most {threading.TIMEOUT_MAX:g}")
+        checkpoint.check_keep(keep)
         self.last: Optional[int] = None
         self._known = known
         self._session = session

@@ -35,7 +35,7 @@ class ShardedVariable(Ranged):
                             lambda parts: arrays.numpy().concatenate(parts))
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
-        self._checked_range(begin, end)
+        begin, end = self._checked_range(begin, end)
         parts = []
         for shard, low, high in self._ranges():
             a, b = max(begin, low), min(end, high)

@@ -43,8 +43,12 @@ class State:
         they are there. Raises what `create` does, ValueError, TypeError, ImportError (no numpy)."""
         if task and tasks:
             raise ValueError("task, or tasks of shards, not both")
+        if isinstance(tasks, str):
+            raise TypeError(f"tasks: {tasks!r}, is a sequence, as ['ps:0', 'ps:1']")
         if array is None:
-            array = Initial(shape or (), dtype or "float32", initializer or "zeros")
+            if shape is None:
+                raise TypeError("a variable is made of an array, or a shape")
+            array = Initial(shape, dtype or "float32", initializer or "zeros")
         else:
             array = making.checked(array, shape, dtype, initializer)
         placed = list(tasks) or [task or "ps:0"]

@@ -21,16 +21,36 @@ Cut = tuple[Any, dict[str, Any], int]
 """An array, its slots, and their version."""
 
 
+def converted(number: Any, dtype: Any) -> Any:
+    """Integers to a dtype that may have fewer. Raises ValueError."""
+    if number.size and number.dtype.kind in "iu" and dtype.kind in "biu":
+        low, high = (0, 1) if dtype.kind == "b" else (numpy().iinfo(dtype).min, numpy().iinfo(dtype).max)
+        for n in (int(number.min()), int(number.max())):
+            if not low <= n <= high:
+                raise ValueError(f"value: {n}, {dtype} has {low} to {high}")
+    return number.astype(dtype)
+
+
+def checked_dtype(dtype: Any) -> None:
+    """Raises TypeError."""
+    if dtype.name not in DTYPES:
+        raise TypeError(f"a variable has no dtype {dtype}: {', '.join(DTYPES)}")
+
+
+def checked_initializer(name: str) -> None:
+    """Raises ValueError."""
+    if name not in FILLS:
+        raise ValueError(f"a variable has no initializer {name!r}: {', '.join(FILLS)}")
+
+
 def make(args: bytes) -> Variable:
     """Of [array], or [shape, dtype, initializer]. Raises ValueError, TypeError."""
     given = decode(args)
     if len(given) == 3 and isinstance(given[1], str):
         shape, dtype, fill = given
-        if dtype not in DTYPES:
-            raise TypeError(f"a variable has no dtype {dtype}: {', '.join(DTYPES)}")
-        if fill not in FILLS:
-            raise ValueError(f"a variable has no initializer {fill!r}: {', '.join(FILLS)}")
         np = numpy()
+        checked_dtype(np.dtype(dtype))
+        checked_initializer(fill)
         sizes = [int(n) for n in np.asarray(shape).reshape(-1)]
         return Variable(np.zeros(sizes, dtype) if fill == "zeros" else np.ones(sizes, dtype))
     if len(given) != 1:
@@ -42,8 +62,7 @@ class Variable:
     """`array` is its own."""
 
     def __init__(self, array: Any) -> None:
-        if array.dtype.name not in DTYPES:
-            raise TypeError(f"a variable has no dtype {array.dtype}: {', '.join(DTYPES)}")
+        checked_dtype(array.dtype)
         self._lock = threading.Lock()  # protects all below
         self._array = array
         self._slots: dict[str, Any] = {}
@@ -117,18 +136,20 @@ class Variable:
     def sgd(self, gradient: Any, learning_rate: Any, momentum: Any = None) -> None:
         with self._lock:
             step = self._same(gradient, steps=True)
+            rate = self._number("learning_rate", learning_rate)
             if momentum is not None:
+                decay = self._number("momentum", momentum)
                 slot = self._slot("momentum")
-                slot *= self._number(momentum)
+                slot *= decay
                 slot += step
                 step = slot
-            self._array -= self._number(learning_rate) * step
+            self._array -= rate * step
             self._version += 1
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: Any) -> None:
         with self._lock:
             indices, rows = self._summed(indices, rows)
-            self._array[indices] -= self._number(learning_rate) * rows
+            self._array[indices] -= self._number("learning_rate", learning_rate) * rows
             self._version += 1
 
     def adam(self, gradient: Any, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
@@ -144,16 +165,19 @@ class Variable:
 
     def _adam(self, where: Any, g: Any, rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
         np = numpy()
+        rate, b1, b2, epsilon = (_float(name, value) for name, value in (
+            ("learning_rate", rate), ("beta1", beta1), ("beta2", beta2), ("epsilon", epsilon)))
+        if not (0 <= b1 < 1 and 0 <= b2 < 1):
+            raise ValueError(f"beta1: {b1}, beta2: {b2}, must be from 0 to below 1")
+        own = self._array.dtype.type
         m, v = self._slot("m"), self._slot("v")
         step = self._slots.setdefault("step", np.zeros((), "int64"))
         step += 1
-        b1, b2 = float(beta1), float(beta2)
-        m[where] = self._number(b1) * m[where] + self._number(1 - b1) * g
-        v[where] = self._number(b2) * v[where] + self._number(1 - b2) * (g * g)
+        m[where] = own(b1) * m[where] + own(1 - b1) * g
+        v[where] = own(b2) * v[where] + own(1 - b2) * (g * g)
         root = (1 - b2 ** int(step)) ** 0.5  # of the correction, taken out of the paper's root of v
-        rate = float(rate) * root / (1 - b1 ** int(step))
-        epsilon = self._number(float(epsilon) * root)
-        self._array[where] -= self._number(rate) * m[where] / (np.sqrt(v[where]) + epsilon)
+        rate = rate * root / (1 - b1 ** int(step))
+        self._array[where] -= own(rate) * m[where] / (np.sqrt(v[where]) + own(epsilon * root))
         self._version += 1
 
     # Checkpoints.
@@ -226,8 +250,8 @@ class Variable:
             slot = self._slots[name] = numpy().zeros(self._array.shape, self._array.dtype)
         return slot
 
-    def _number(self, value: Any) -> Any:
-        return self._array.dtype.type(value)
+    def _number(self, field: str, value: Any) -> Any:
+        return self._array.dtype.type(_float(field, value))
 
     def _typed(self, array: Any, adds: bool, steps: bool = False) -> Any:
         own = self._array.dtype
@@ -238,7 +262,7 @@ class Variable:
         if array.dtype == own:
             return array
         if array.ndim == 0 and numpy().can_cast(array.dtype, own, "same_kind"):
-            return array.astype(own)
+            return converted(array, own)
         raise TypeError(f"dtype: the variable has {own}, what is given {array.dtype}")
 
     def _same(self, array: Any, adds: bool = True, scalar: bool = True, steps: bool = False) -> Any:
@@ -282,6 +306,12 @@ class Variable:
         summed = np.zeros((len(found), *self._array.shape[1:]), self._array.dtype)
         np.add.at(summed, places.reshape(-1), rows)
         return found, summed
+
+
+def _float(field: str, value: Any) -> float:
+    if getattr(value, "ndim", 0) or isinstance(value, (str, type(None))):
+        raise TypeError(f"{field}: {value!r} is no number")
+    return float(value)
 
 
 def _saved(array: Any, slots: dict[str, Any], version: int) -> bytes:
