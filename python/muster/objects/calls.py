@@ -35,6 +35,8 @@ TAKEN_BYTES_MAX = 64 << 10
 """Answers that the server may keep for no reason, and bytes of them."""
 
 
+RESTARTED = "muster.ServerRestarted"
+"""The type of a failure: an earlier process of the server had the object. Servers of before do not say it."""
 Of = tuple[str, str]
 """The task of an object, and what it is."""
 
@@ -205,8 +207,9 @@ class Calls:
                 call.args = b""
                 if failures is not None and i in failures:
                     call.error = from_wire(failures[i], not call.plain)
-                    if _is_unknown(call.error) and not self._was_deleted(call.object):
-                        call.error = _lost(call)
+                    restarted = call.error.type == RESTARTED and not call.error.worker
+                    if restarted or (_is_unknown(call.error) and not self._was_deleted(call.object)):
+                        call.error = _lost(call, restarted)
                         lost.append(call)
                 else:
                     call.raw = raw
@@ -257,11 +260,16 @@ class Calls:
         if answered.is_set():
             return
         self._begin_wait(call)
-        if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):
-            return
-        with waiting():
-            if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
-                raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
+        try:
+            if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):
+                return
+            with waiting():
+                if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
+                    raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s")
+        finally:
+            with self._lock:  # who asks again and again would leave as many behind
+                if call.waiters:
+                    call.waiters.remove(answered.set)
 
     def _begin_wait(self, call: Call) -> None:
         """Somebody waits for it."""
@@ -270,8 +278,10 @@ class Calls:
         """Of one that is answered, always the same object. Raises its error."""
         if call.error is not None:
             raise call.error.again()
-        if call.encoding >= 0:
-            value = _decoded(call)
+        with self._lock:
+            raw, encoding = call.raw, call.encoding
+        if encoding >= 0:
+            value = _decoded(call.plain, raw, encoding)
             with self._lock:
                 if call.encoding >= 0:
                     call.value, call.raw, call.encoding = value, b"", -1
@@ -292,19 +302,19 @@ def _is_unknown(error: ClosureError) -> bool:
     return error.kind is FailureKind.STALE_HANDLE and not error.type and not error.worker
 
 
-def _lost(call: Call) -> UnavailableError:
+def _lost(call: Call, restarted: bool) -> UnavailableError:
     task, what = call.of
+    why = "the server has started anew" + ("" if restarted else ", or somebody has deleted it")
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'} on {task} is not there "
-                            "any more: the server has started anew, or somebody has deleted it",
-                            dependency=[task] if task else None)
+                            f"any more: {why}", dependency=[task] if task else None)
 
 
-def _decoded(call: Call) -> Any:
-    if call.plain:
-        return values.decode_json(call.raw) if call.encoding == JSON else arrays.answer_of(call.raw)
-    if call.encoding == JSON:
-        return values.decode(call.raw)
-    return buffers.load(call.raw)
+def _decoded(plain: bool, raw: bytes, encoding: int) -> Any:
+    if plain:
+        return values.decode_json(raw) if encoding == JSON else arrays.answer_of(raw)
+    if encoding == JSON:
+        return values.decode(raw)
+    return buffers.load(raw)
 
 
 def unavailable(reason: str) -> UnavailableError:

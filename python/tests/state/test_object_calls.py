@@ -1,0 +1,88 @@
+"""Calls of objects as their caller has them, by themselves: no server."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import muster
+from muster._wire.messages import BYTES, JSON, Failure, SessionResponse
+from muster.objects import calls
+from muster.variables import arrays
+
+
+class Told(calls.Calls):
+    def __init__(self) -> None:
+        super().__init__(lambda: None)
+        self.told: list[Any] = []
+
+    def lost(self, task: str, error: Any) -> None:
+        self.told.append((task, error))
+
+
+def answer(to: calls.Calls, call: calls.Call, value: bytes = b"", encoding: int = JSON, failure: Any = None) -> None:
+    m = SessionResponse().objects
+    m.number.append(call.number)
+    m.value.append(value)
+    m.encoding.append(encoding)
+    if failure is not None:
+        m.failure.append(failure)
+    to.take(m)
+
+
+@pytest.mark.parametrize("kind", [muster.FailureKind.DEPENDENCY_LOST, muster.FailureKind.STALE_HANDLE])
+def test_what_a_server_before_had_is_unavailable_and_told(kind: muster.FailureKind) -> None:
+    made = Told()
+    of = "ps:0", "the variable 'v'"
+    call = made.add(1, "read", b"", b"", of=of)
+    answer(made, call, failure=Failure(kind=int(kind), type="muster.ServerRestarted", message="it began anew"))
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 is not there .* started anew$") as caught:
+        made.value_of(call)
+    assert caught.value.dependency == ["ps:0"] and [task for task, _ in made.told] == ["ps:0"]
+
+
+def test_what_a_method_raises_is_no_loss_of_the_server() -> None:
+    made = Told()
+    call = made.add(1, "read", b"", b"", of=("ps:0", "it"))
+    answer(made, call, failure=Failure(kind=int(muster.FailureKind.USER), type="muster.ServerRestarted", message="mine",
+                                       worker="ps:0"))
+    with pytest.raises(muster.ClosureError, match="mine"):
+        made.value_of(call)
+    assert not made.told
+
+
+def test_two_threads_decode_one_value_at_the_same_time() -> None:
+    np = pytest.importorskip("numpy")
+    made = calls.Calls(lambda: None)
+    call = Meanwhile(made.add(1, "read", b"", b"", plain=True), made)
+    call.raw, call.encoding, call.answered = arrays.encode([np.ones(2)]), BYTES, True
+    value = made.value_of(call)
+    assert value.tolist() == [1, 1] and value is made.value_of(call), "always the same object"
+
+
+class Meanwhile(calls.Call):
+    """While one thread looks how it is to be decoded, another one has it."""
+
+    def __init__(self, call: calls.Call, of: calls.Calls) -> None:
+        self._calls: Any = of
+        super().__init__(call.number, call.object, call.method, call.args, call.ticket, True, call.of)
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]
+        others, self._calls = self._calls, None
+        if others is not None and self.answered:
+            others.value_of(self)
+        return True
+
+    @plain.setter
+    def plain(self, value: bool) -> None:
+        pass
+
+
+def test_who_asks_again_and_again_leaves_nothing_behind() -> None:
+    made = calls.Calls(lambda: None)
+    call = made.add(1, "read", b"", b"")
+    for _ in range(3):
+        with pytest.raises(muster.WaitTimeout):
+            made.wait(call, 0.0)
+    assert not call.waiters
