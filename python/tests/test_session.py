@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 import types
 from typing import Any, Callable
@@ -132,6 +133,34 @@ def test_a_cancel_during_a_break_is_not_lost(cluster: Cluster) -> None:
     value.cancel()
     with pytest.raises(muster.CancelledError):
         value.fetch(20)
+
+
+def test_a_callback_that_would_wait_for_its_own_thread_is_told(cluster: Cluster) -> None:
+    """The session would stand still for ever."""
+    c = cluster.coordinator()
+    said: list[str] = []
+    called = threading.Event()
+
+    def callback() -> None:
+        for call in (lambda: c.schedule(square, (1,)), lambda: other.fetch(20), lambda: c.join(20),
+                     lambda: c.create_per_worker_value(list), lambda: c.create(list, task="ps:0"),
+                     lambda: c.variable(shape=()), lambda: c.get_object("it")):
+            try:
+                call()
+            except RuntimeError as error:
+                said.append(str(error))
+        called.set()
+
+    gate = cluster.folder / "gate"
+    other = c.schedule(until, (gate.exists,))
+    c.schedule(lambda: until(gate.with_name("first").exists) and 1 // 0).add_done_callback(callback)
+    gate.with_name("first").touch()
+    assert called.wait(20)
+    gate.touch()
+    assert len(said) == 7 and all("a thread of your own" in one for one in said)
+    with pytest.raises(ZeroDivisionError):
+        c.join(20)
+    assert c.schedule(square, (3,)).fetch(20) == 9
 
 
 def test_a_callback_that_fails_is_the_users_affair(cluster: Cluster, caplog: Any) -> None:

@@ -35,11 +35,12 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    """`lost`: see Calls."""
+    """`lost`: see Calls. `reads`: whether this thread takes what the server says."""
 
-    def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None]) -> None:
+    def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool]) -> None:
         super().__init__(wake)
         self._lost = lost
+        self._on_reader = reads  # type: ignore[method-assign]
         self.ticket = os.urandom(24)
         self._told_ticket = False
         self._asked: dict[int, Asked] = {}  # not answered
@@ -90,6 +91,9 @@ class SessionObjects(Calls):
         return RemoteObject(found.object, found.task, class_name, self.ticket, self, self.owner())
 
     def _ask(self, message: Any) -> Any:
+        if self._on_reader():
+            raise RuntimeError("a callback cannot make or look for objects, as the answer comes by its thread: do so on "
+                               "a thread of your own")
         asked = Asked(message)
         with self._lock:
             if self._over is not None:

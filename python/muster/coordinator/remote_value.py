@@ -93,8 +93,8 @@ class RemoteValue(Generic[T]):
         self._owner.session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
-        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short. What
-        it raises on that thread is logged."""
+        """Calls `f` when it has ended, on a thread of the library, or at once; it must be short, and cannot
+        wait for other values, which come by that thread (RuntimeError). What it raises there is logged."""
         self._owner.session.when_ended(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:

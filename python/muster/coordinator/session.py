@@ -28,6 +28,10 @@ class Session(SessionWaits):
         with self._lock:
             for request in requests:
                 if not may():
+                    drains = self._generation.cancelling if own_errors else not self._generation.settled
+                    if drains and self._is_reading():
+                        raise RuntimeError("a callback cannot schedule before what an error or cancel ends has ended, "
+                                           "which it hears by its thread: schedule on a thread of your own")
                     self._signal()
                     with waiting():  # back-pressure; ends with the session
                         self._changed.wait_for(may)
@@ -75,6 +79,9 @@ class Session(SessionWaits):
 
     def create(self, request: Request, name: str) -> Built:
         """Waits until the server has taken it. Raises InputError: it refused."""
+        if self._is_reading():
+            raise RuntimeError("a callback cannot create values of workers, as the answer comes by its thread: do so on "
+                               "a thread of your own")
         with self._lock:
             self._throw_if_over()
             self._last_token += 1

@@ -35,7 +35,7 @@ class SessionState:
         self._printer = log_lines.Printer() if log_lines.shown(options.log_to_driver) else None
         self.link: Any = None
         self.blobs: Any = None
-        self.objects = SessionObjects(self._wake_for_objects, self._lost_objects)
+        self.objects = SessionObjects(self._wake_for_objects, self._lost_objects, self._is_reading)
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}
@@ -101,7 +101,11 @@ class SessionState:
 
     def _holds(self) -> bool:
         """Not what a callback schedules: on its thread comes the end of all that is waited for."""
-        return self._held > 0 and self._reading != threading.get_ident()
+        return self._held > 0 and not self._is_reading()
+
+    def _is_reading(self) -> bool:
+        """A callback asks."""
+        return self._reading == threading.get_ident()
 
     def _full(self) -> bool:
         o, out = self.options, self._out

@@ -147,6 +147,9 @@ class SessionWaits(SessionStreams):
 
     def _wait(self, ended: Callable[[Optional[float]], bool], timeout: Optional[float],
               of: Callable[[], Sequence[Record]]) -> bool:
+        if self._is_reading() and not ended(0.0):
+            raise RuntimeError("a callback cannot wait, as what it waits for comes by its thread: wait on a thread of "
+                               "your own")
         end = None if timeout is None else time.monotonic() + timeout
         with waiting():
             while True:

@@ -23,7 +23,7 @@ log = logging.getLogger("muster.session")
 
 CALLS_MAX = 8192
 BYTES_MAX = 64 << 20
-"""Of calls that are not answered. More: who calls waits."""
+"""Of calls that are not answered. More: who calls waits; callbacks, which cannot, have twice as many calls."""
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
 SLOT_KEPT = 1.0
@@ -80,6 +80,7 @@ class Calls:
         self._taken_bytes = 0
         self._told = False
         self._over: Optional[str] = None
+        self._reader: Optional[int] = None  # the thread that takes answers, and runs callbacks of them
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
             plain: bool = False, of: Of = ("", "")) -> Call:
@@ -89,7 +90,7 @@ class Calls:
             with self._lock:
                 if self._over is not None:
                     raise unavailable(self._over)
-                if not waits or self._has_room(args):
+                if not waits or self._has_room(args) or self._is_callback_with_room():
                     call = self._add(Call(self._last + 1, object, method, args, ticket, plain, of))
                     told, self._told = self._told, True
                     break
@@ -109,6 +110,19 @@ class Calls:
         self._bytes += len(call.args)
         self._out.append(call)
         return call
+
+    def _on_reader(self) -> bool:
+        """Nothing is answered while this thread waits."""
+        return self._reader == threading.get_ident()
+
+    def _is_callback_with_room(self) -> bool:
+        """Callbacks have as much again, as they cannot wait. Raises RuntimeError: one has used it."""
+        if not self._on_reader():
+            return False
+        if len(self._pending) >= 2 * CALLS_MAX:
+            raise RuntimeError(f"{len(self._pending)} calls are not answered, the limit is {CALLS_MAX}, and a callback "
+                               "cannot wait: call from a thread of your own")
+        return True
 
     def _await_room(self, args: bytes, oldest: Call) -> None:
         """Or until the oldest call is answered, for which its caller waits as for a value: where that
@@ -225,7 +239,11 @@ class Calls:
             self._tell()
         for call in lost:
             self.lost(call.of[0], call.error)
-        run_all(ready)
+        self._reader = threading.get_ident()
+        try:
+            run_all(ready)
+        finally:
+            self._reader = None
 
     def end(self, reason: str) -> None:
         """No answer will come any more."""
@@ -259,6 +277,9 @@ class Calls:
         self.when_answered(call, answered.set)
         if answered.is_set():
             return
+        if self._on_reader():
+            raise RuntimeError(f"a callback cannot wait for the call of {call.method}, as answers come by its thread: "
+                               "wait on a thread of your own")
         self._begin_wait(call)
         try:
             if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):

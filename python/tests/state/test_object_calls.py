@@ -86,3 +86,25 @@ def test_who_asks_again_and_again_leaves_nothing_behind() -> None:
         with pytest.raises(muster.WaitTimeout):
             made.wait(call, 0.0)
     assert not call.waiters
+
+
+def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would for ever."""
+    monkeypatch.setattr(calls, "CALLS_MAX", 2)
+    made = calls.Calls(lambda: None)
+    first, second = (made.add(1, "read", b"", b"") for _ in range(2))
+    raised: list[str] = []
+
+    def callback() -> None:
+        for wait in (lambda: made.wait(second, None), lambda: [made.add(1, "read", b"", b"") for _ in range(4)]):
+            try:
+                wait()
+            except RuntimeError as error:
+                raised.append(str(error))
+
+    made.when_answered(first, callback)
+    answer(made, first)
+    assert len(raised) == 2 and all("callback" in said for said in raised)
+    assert len(made._pending) == 4, "some go beyond the limit, so that one call is no matter of luck"
+    answer(made, second)
+    made.wait(second, None)
