@@ -195,13 +195,16 @@ class Reader:
 
 def newest(path: Path) -> tuple[Optional[Reader], list[str]]:
     """The newest that is whole, if there is one; and what is wrong with newer ones."""
-    wrong: list[str] = []
-    for number in reversed(numbers(path)):
-        try:
-            return Reader(path, number), wrong
-        except Torn as error:
-            wrong.append(str(error))
-    return None, wrong
+    while True:
+        wrong: list[str] = []
+        there = numbers(path)
+        for number in reversed(there):
+            try:
+                return Reader(path, number), wrong
+            except Torn as error:
+                wrong.append(str(error))
+        if numbers(path) == there:
+            return None, wrong  # else who writes has made newer ones meanwhile, and removed these
 
 
 def _hash_of(manifest: dict[str, Any]) -> str:

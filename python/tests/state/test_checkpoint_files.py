@@ -136,6 +136,15 @@ def test_a_torn_one_is_passed_over(tmp_path: pathlib.Path, harm: Any) -> None:
         Reader(tmp_path, 2)
 
 
+def test_one_that_goes_while_it_is_read_is_not_the_newest(tmp_path: pathlib.Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program keeps one, and has just written it."""
+    write(tmp_path, 1)
+    listed = checkpoint.numbers
+    monkeypatch.setattr(checkpoint, "numbers", lambda path: (monkeypatch.undo(), listed(path), write(path, 2, 1))[1])
+    assert found(tmp_path) == 2
+
+
 class Whole:
     """A large variable of a worker that gives it whole or not at all."""
 
