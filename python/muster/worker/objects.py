@@ -126,8 +126,15 @@ class Objects:
 
     def _start(self, id: int, hosted: Hosted, first: bool) -> None:
         hosted.threads += 1
-        threading.Thread(target=self._run, args=(id, hosted, first), daemon=True,
-                         name=f"muster-object-{hosted.threads}").start()
+        try:
+            threading.Thread(target=self._run, args=(id, hosted, first), daemon=True,
+                             name=f"muster-object-{hosted.threads}").start()
+        except RuntimeError as error:  # the process may have no more; without the others it is slower
+            hosted.threads -= 1
+            if first:
+                hosted.failure = _failure(error)
+                hosted.made.set()
+                self._tell_built(id, hosted)
 
     def _build(self, build: Any) -> None:
         hosted = self._objects.get(build.object)
@@ -195,6 +202,8 @@ class Objects:
     def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
         within.call = order.name
         try:
+            if order.method.startswith("_"):
+                raise AttributeError(f"an object on a task has no {order.method!r}")  # handles have not, either
             args, kwargs = self._arguments(order.args)
             found = getattr(hosted.instance, order.method)(*args, **kwargs)
             value, encoding = (found.data, BYTES) if type(found) is Encoded else values.encode(found, True)

@@ -1,14 +1,18 @@
 """Calls of objects as their caller has them, by themselves: no server."""
 from __future__ import annotations
 
+import queue
+import threading
 from typing import Any
 
 import pytest
 
 import muster
-from muster._wire.messages import BYTES, JSON, Failure, SessionResponse
+from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionResponse, WorkerMessage
 from muster.objects import calls
-from muster.variables import arrays
+from muster.variables import arrays, variable
+from muster.worker.functions import FunctionTable
+from muster.worker.objects import Objects
 
 
 class Told(calls.Calls):
@@ -108,3 +112,47 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     assert len(made._pending) == 4, "some go beyond the limit, so that one call is no matter of luck"
     answer(made, second)
     made.wait(second, None)
+
+
+def hosted(sent: queue.SimpleQueue[bytes]) -> Objects:
+    """With variable 1, of three zeros."""
+    objects = Objects(FunctionTable({}, True), sent.put)
+    m = ServerMessage()
+    m.objects.build.add(object=1, function=variable.NAME, encoding=BYTES, concurrency=2,
+                        args=arrays.encode([arrays.numpy().zeros(3)]))
+    objects.take(m.objects)
+    return objects
+
+
+def said(sent: queue.SimpleQueue[bytes]) -> Any:
+    return WorkerMessage.FromString(sent.get(timeout=20)).objects
+
+
+def test_methods_with_an_underscore_are_for_nobody_else() -> None:
+    pytest.importorskip("numpy")
+    sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    objects = hosted(sent)
+    assert list(said(sent).built) == [1]
+    for number, method in enumerate(("__init__", "_same", "__setattr__"), 1):
+        m = ServerMessage()
+        for column, value in (("object", 1), ("caller", 7), ("of_worker", False), ("number", number),
+                              ("method", method), ("args", arrays.encode(["_version", None]))):
+            getattr(m.objects, column).append(value)
+        objects.take(m.objects)
+        assert f"no '{method}'" in said(sent).failure[0].message
+
+
+def test_a_process_that_may_have_no_more_threads_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numpy")
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "muster-object-1":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    hosted(sent)
+    failed = said(sent).failed[0]
+    assert failed.object == 1 and "can't start new thread" in failed.failure.message
