@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import logging
 import threading
+import time
 from typing import Any, Callable, Optional, Union
 
 from muster._pickled import buffers, values
@@ -35,6 +36,15 @@ TAKEN_BYTES_MAX = 64 << 10
 """Answers that the server may keep for no reason, and bytes of them."""
 
 
+NO_ROOM = "muster.ResourceExhausted", ("too many calls wait", "its worker does not take")
+"""The type of a failure, and how its text begins: the server had no room, and the call was not executed."""
+REPEATED = frozenset(("read", "read_rows", "gather", "info", "assign_add", "assign_sub", "scatter_add", "scatter_sub",
+                      "sgd", "sgd_rows", "adam", "adam_rows", "save", "begin_cut", "cut_rows", "end_cut"))
+"""Methods of variables that may be executed behind calls that were made later: without room they are sent again, as
+nobody waits for the answer of an update."""
+REPEATED_AFTER = 0.05, 2.0
+"""Seconds, twice as many each time; the last: at most."""
+WARNED_EVERY = 10.0
 RESTARTED = "muster.ServerRestarted"
 """The type of a failure: an earlier process of the server had the object. Servers of before do not say it."""
 Of = tuple[str, str]
@@ -73,7 +83,11 @@ class Calls:
         self._room = threading.Condition(self._lock)
         self._last = 0
         self._pending: dict[int, Call] = {}  # not answered, in order
-        self._bytes = 0
+        self._refused: list[Call] = []  # the server had no room: they are sent again, with other numbers
+        self._repeats = False
+        self._pause = REPEATED_AFTER[0]
+        self._warned = -WARNED_EVERY
+        self._bytes = 0  # of both
         self._out: collections.deque[Union[Call, int]] = collections.deque()
         """Calls, and objects that are deleted after the calls before them."""
         self._taken: list[int] = []
@@ -91,23 +105,23 @@ class Calls:
                 if self._over is not None:
                     raise unavailable(self._over)
                 if not waits or self._has_room(args) or self._is_callback_with_room():
-                    call = self._add(Call(self._last + 1, object, method, args, ticket, plain, of))
+                    call = self._add(Call(0, object, method, args, ticket, plain, of))
+                    self._bytes += len(args)
                     told, self._told = self._told, True
                     break
-                oldest = next(iter(self._pending.values()))
+                oldest = next(iter(self._pending.values()), None) or self._refused[0]
             self._await_room(args, oldest)
         if not told:
             self._wake()
         return call
 
     def _has_room(self, args: bytes) -> bool:
-        return not self._pending or (len(self._pending) < CALLS_MAX and
-                                     self._bytes + len(args) <= BYTES_MAX)
+        count = len(self._pending) + len(self._refused)
+        return count == 0 or (count < CALLS_MAX and self._bytes + len(args) <= BYTES_MAX)
 
     def _add(self, call: Call) -> Call:
-        self._last = call.number
+        self._last = call.number = self._last + 1
         self._pending[call.number] = call
-        self._bytes += len(call.args)
         self._out.append(call)
         return call
 
@@ -207,6 +221,7 @@ class Calls:
         """ObjectAnswers."""
         ready: list[Callable[[], None]] = []
         lost: list[Call] = []
+        refused: Optional[Call] = None
         failures = {f.position: f for f in m.failure} if m.failure else None
         with self._lock:
             pending = self._pending
@@ -217,10 +232,16 @@ class Calls:
                 call = pending.pop(number, None)
                 if call is None:
                     continue
+                error = None if failures is None or i not in failures else from_wire(failures[i], not call.plain)
+                if error is not None and error.type == NO_ROOM[0] and error.message.startswith(NO_ROOM[1]):
+                    refused = call
+                    if call.plain and call.method in REPEATED:
+                        self._refused.append(call)
+                        continue
                 self._bytes -= len(call.args)
                 call.args = b""
-                if failures is not None and i in failures:
-                    call.error = from_wire(failures[i], not call.plain)
+                if error is not None:
+                    call.error = error
                     restarted = call.error.type == RESTARTED and not call.error.worker
                     if restarted or (_is_unknown(call.error) and not self._was_deleted(call.object)):
                         call.error = _lost(call, restarted)
@@ -235,6 +256,10 @@ class Calls:
             if full:
                 self._room.notify_all()
             due = len(self._taken) >= TAKEN_MAX or self._taken_bytes >= TAKEN_BYTES_MAX
+        if refused is None:
+            self._pause = REPEATED_AFTER[0]
+        else:
+            self._wait_for_room(refused)
         if due:
             self._tell()
         for call in lost:
@@ -245,17 +270,39 @@ class Calls:
         finally:
             self._reader = None
 
+    def _wait_for_room(self, call: Call) -> None:
+        now = time.monotonic()
+        if now - self._warned >= WARNED_EVERY:
+            self._warned = now
+            log.warning("there is no room for calls, as %s of %s on %s: updates and reads of variables are sent again, "
+                        "others fail", call.method, call.of[1] or "an object", call.of[0] or "its task")
+        if self._refused and not self._repeats:
+            self._repeats = True
+            again = threading.Timer(self._pause, self._repeat)
+            again.daemon = True
+            again.start()
+            self._pause = min(2 * self._pause, REPEATED_AFTER[1])
+
+    def _repeat(self) -> None:
+        with self._lock:
+            self._repeats = False
+            refused, self._refused = self._refused, []
+            for call in refused:
+                self._add(call)
+        self._tell()
+
     def end(self, reason: str) -> None:
         """No answer will come any more."""
         ready: list[Callable[[], None]] = []
         with self._lock:
             self._over = reason
-            for call in self._pending.values():
+            for call in (*self._pending.values(), *self._refused):
                 call.error = unavailable(reason)
                 call.answered = True
                 ready += call.waiters or ()
                 call.waiters = None
             self._pending.clear()
+            self._refused.clear()
             self._out.clear()
             self._room.notify_all()
         run_all(ready)

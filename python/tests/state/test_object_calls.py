@@ -114,6 +114,56 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     made.wait(second, None)
 
 
+FULL = Failure(kind=int(muster.FailureKind.USER), type="muster.ResourceExhausted",
+               message="too many calls wait, or too much of them")
+
+
+def test_an_update_for_which_the_server_has_no_room_is_sent_again(monkeypatch: pytest.MonkeyPatch,
+                                                                 caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody waits for its answer, and it would be lost."""
+    monkeypatch.setattr(calls, "REPEATED_AFTER", (0.01, 0.02))
+    woken: queue.SimpleQueue[None] = queue.SimpleQueue()
+    made = calls.Calls(lambda: woken.put(None))
+
+    def sent() -> list[tuple[int, str, bytes]]:
+        woken.get(timeout=20)
+        m = WorkerMessage().object_requests.add()
+        made.fill(m)
+        return list(zip(m.number, m.method, m.args))
+
+    update = made.add(1, "assign_add", b"delta", b"", plain=True, of=("ps:0", "the variable 'v'"))
+    assert sent() == [(1, "assign_add", b"delta")]
+    for number in (2, 3):
+        answer(made, update, failure=FULL)
+        assert not update.answered and made._bytes == 5
+        assert sent() == [(number, "assign_add", b"delta")]
+    answer(made, update, arrays.encode([]), BYTES)
+    assert update.answered and update.error is None and made._bytes == 0
+    assert caplog.text.count("there is no room for calls, as assign_add of the variable 'v' on ps:0") == 1
+
+
+@pytest.mark.parametrize("method, plain, message", [
+    ("assign", True, FULL.message), ("add", False, FULL.message), ("assign_add", False, FULL.message),
+    ("assign_add", True, "callers have not taken too much, there is no room for the value")])
+def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool, message: str) -> None:
+    made = calls.Calls(lambda: None)
+    call = made.add(1, method, b"", b"", plain=plain)
+    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, message=message))
+    with pytest.raises(muster.ClosureError, match="ResourceExhausted"):
+        made.value_of(call)
+
+
+def test_what_waits_for_room_ends_with_its_session() -> None:
+    made = calls.Calls(lambda: None)
+    call = made.add(1, "read", b"", b"", plain=True)
+    answer(made, call, failure=FULL)
+    made.end("it is closed")
+    with pytest.raises(muster.UnavailableError, match="it is closed"):
+        made.value_of(call)
+    made._repeat()
+    assert not made.has_more()
+
+
 def hosted(sent: queue.SimpleQueue[bytes]) -> Objects:
     """With variable 1, of three zeros."""
     objects = Objects(FunctionTable({}, True), sent.put)
