@@ -114,6 +114,14 @@ class Ranged:
             raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
         return indices, self._typed(rows, adds)
 
+    def _rows_from(self, begin: Any, value: Any) -> tuple[int, Any]:
+        """An array of the rows from one on. Raises ValueError, TypeError, IndexError."""
+        begin, array = arrays.integer("begin", begin), self._typed(given(value, self._dtype), adds=False)
+        if not array.ndim or array.shape[1:] != self._shape[1:]:
+            raise ValueError(f"shape: rows have {self._shape[1:]}, what is given has {array.shape}")
+        self._checked_range(begin, begin + len(array))
+        return begin, array
+
     def _typed(self, array: Any, adds: bool) -> Any:
         if adds and self._dtype in ONLY_ASSIGNED:
             raise TypeError(f"a variable of {self._dtype} can be assigned, read and gathered only")
@@ -199,11 +207,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b]))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        array = self._typed(given(value, self._dtype), adds=False)
-        if not array.ndim or array.shape[1:] != self._shape[1:]:
-            raise ValueError(f"shape: rows have {self._shape[1:]}, what is given {array.shape[1:]}")
-        begin = arrays.integer("begin", begin)
-        self._checked_range(begin, begin + len(array))
+        begin, array = self._rows_from(begin, value)
         if array.nbytes <= WHOLE_MAX:
             return self._call("assign_rows", begin, array)
         return self._all([self._call("assign_rows", a, array[a - begin:b - begin])

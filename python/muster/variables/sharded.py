@@ -46,6 +46,11 @@ class ShardedVariable(Ranged):
     def assign(self, value: Any) -> RemoteValue[None]:
         return self._each("assign", value, adds=False)
 
+    def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
+        begin, array = self._rows_from(begin, value)
+        parts = [(shard, max(begin, low), min(begin + len(array), high), low) for shard, low, high in self._ranges()]
+        return self._all([shard.assign_rows(a - low, array[a - begin:b - begin]) for shard, a, b, low in parts if a < b])
+
     def assign_add(self, delta: Any) -> RemoteValue[None]:
         return self._each("assign_add", delta)
 

@@ -100,11 +100,14 @@ def test_rows_and_indices_are_integers(c: muster.ClusterCoordinator) -> None:
                 v.gather(strange)
         assert v.gather([]).fetch(20).shape == (0, 2)
         assert v.read_rows(np.int32(1), 2).fetch(20).tolist() == [[2, 3]]
-    v = c.variable(np.zeros((3, 2)))
-    with pytest.raises(TypeError, match="begin: 0.5 is no integer"):
-        v.assign_rows(0.5, np.ones((1, 2)))
-    with pytest.raises(ValueError, match="shape"):
-        v.assign_rows(0, 1.0)
+        for rows, error, said in (((0.5, np.ones((1, 2))), TypeError, "begin: 0.5 is no integer"),
+                                  ((0, 1.0), ValueError, "shape"), ((0, np.ones((1, 3))), ValueError, "shape"),
+                                  ((2, np.ones((2, 2))), IndexError, "rows 2 to 4"), ((0, [[1, "a"]]), TypeError, "<U")):
+            with pytest.raises(error, match=said):
+                v.assign_rows(*rows)
+        v.assign_rows(1, [[7, 7], [8, 8]])
+        v.assign_rows(3, np.zeros((0, 2)))
+        assert v.read().fetch(20).tolist() == [[0, 1], [7, 7], [8, 8]]
 
 
 def test_what_no_variable_can_be_made_of_is_said_at_once(c: muster.ClusterCoordinator) -> None:
