@@ -38,8 +38,11 @@ TAKEN_BYTES_MAX = 64 << 10
 
 NO_ROOM = "muster.ResourceExhausted", ("too many calls wait", "its worker does not take")
 """The type of a failure, and how its text begins: the server had no room, and the call was not executed."""
-REPEATED = frozenset(("read", "read_rows", "gather", "info", "assign_add", "assign_sub", "scatter_add", "scatter_sub",
-                      "sgd", "sgd_rows", "adam", "adam_rows", "save", "begin_cut", "cut_rows", "end_cut"))
+NO_ROOM_FOR_VALUE = "callers have not taken"
+"""How it begins where the call was executed."""
+READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
+REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
+                              "adam_rows", "begin_cut", "end_cut"))
 """Methods of variables that may be executed behind calls that were made later: without room they are sent again, as
 nobody waits for the answer of an update."""
 REPEATED_AFTER = 0.05, 2.0
@@ -233,9 +236,9 @@ class Calls:
                 if call is None:
                     continue
                 error = None if failures is None or i not in failures else from_wire(failures[i], not call.plain)
-                if error is not None and error.type == NO_ROOM[0] and error.message.startswith(NO_ROOM[1]):
+                if error is not None and error.type == NO_ROOM[0]:
                     refused = call
-                    if call.plain and call.method in REPEATED:
+                    if _may_be_repeated(call, error.message):
                         self._refused.append(call)
                         continue
                 self._bytes -= len(call.args)
@@ -368,6 +371,13 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
 def _is_unknown(error: ClosureError) -> bool:
     """As the server says it of an object. Workers say by a type, or for a task, what they do not have."""
     return error.kind is FailureKind.STALE_HANDLE and not error.type and not error.worker
+
+
+def _may_be_repeated(call: Call, message: str) -> bool:
+    if not call.plain:
+        return False
+    return ((call.method in REPEATED and message.startswith(NO_ROOM[1])) or
+            (call.method in READS and message.startswith(NO_ROOM_FOR_VALUE)))
 
 
 def _lost(call: Call, restarted: bool) -> UnavailableError:

@@ -153,10 +153,11 @@ def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool,
         made.value_of(call)
 
 
-def test_what_waits_for_room_ends_with_its_session() -> None:
+@pytest.mark.parametrize("message", [FULL.message, "callers have not taken too much, there is no room for the value"])
+def test_what_waits_for_room_ends_with_its_session(message: str) -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, "read", b"", b"", plain=True)
-    answer(made, call, failure=FULL)
+    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, message=message))
     made.end("it is closed")
     with pytest.raises(muster.UnavailableError, match="it is closed"):
         made.value_of(call)
