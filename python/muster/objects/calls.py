@@ -24,7 +24,7 @@ log = logging.getLogger("muster.session")
 
 CALLS_MAX = 8192
 BYTES_MAX = 64 << 20
-"""Of calls that are not answered. More: who calls waits; callbacks, which cannot, have twice as many calls."""
+"""Of calls that are not answered. More: who calls waits; callbacks, which cannot, have twice as much."""
 PER_MESSAGE = 1000
 BYTES_PER_MESSAGE = 256 << 10
 SLOT_KEPT = 1.0
@@ -136,9 +136,9 @@ class Calls:
         """Callbacks have as much again, as they cannot wait. Raises RuntimeError: one has used it."""
         if not self._on_reader():
             return False
-        if len(self._pending) >= 2 * CALLS_MAX:
-            raise RuntimeError(f"{len(self._pending)} calls are not answered, the limit is {CALLS_MAX}, and a callback "
-                               "cannot wait: call from a thread of your own")
+        if len(self._pending) >= 2 * CALLS_MAX or self._bytes >= 2 * BYTES_MAX:
+            raise RuntimeError(f"{len(self._pending)} calls of {self._bytes} bytes are not answered, the limits are "
+                               f"{CALLS_MAX} and {BYTES_MAX}, and a callback cannot wait: call from a thread of your own")
         return True
 
     def _await_room(self, args: bytes, oldest: Call) -> None:

@@ -112,6 +112,13 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     assert len(made._pending) == 4, "some go beyond the limit, so that one call is no matter of luck"
     answer(made, second)
     made.wait(second, None)
+    monkeypatch.setattr(calls, "BYTES_MAX", 4)
+    monkeypatch.setattr(calls, "CALLS_MAX", 1000)
+    third = made.add(1, "read", b"1234", b"")
+    made.when_answered(third, lambda: raised.append(str([made.add(1, "read", b"1234", b"") for _ in range(2)])))
+    made.when_answered(third, callback)
+    answer(made, third)
+    assert len(made._pending) == 5 and made._bytes == 8, "and no more"
 
 
 FULL = Failure(kind=int(muster.FailureKind.USER), type="muster.ResourceExhausted",
