@@ -79,6 +79,15 @@ class SessionWaits(SessionStreams):
                 self._held -= 1
                 self._changed.notify_all()
 
+    def over_within(self, timeout: float, stopped: Callable[[], bool]) -> bool:
+        """Waits so long, or until nothing is scheduled any more, or until `notify` when it is `stopped`."""
+        with self._lock:
+            return self._changed.wait_for(lambda: self.over or stopped(), timeout)
+
+    def notify(self) -> None:
+        with self._lock:
+            self._changed.notify_all()
+
     def _is_quiet(self) -> bool:
         if self._ended or not self._generation.settled:
             return self._ended

@@ -35,17 +35,18 @@ class Checkpoints:
         self._quiesce = quiesce
         self._timeout = timeout
         self._error: Optional[Exception] = None
-        self._stop = threading.Event()
+        self._stopped = False
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Returns when none is being made any more."""
-        self._stop.set()
+        self._stopped = True
+        self._session.notify()
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._every) and not self._session.over:
+        while not self._session.over_within(self._every, lambda: self._stopped):
             try:
                 self._save()
             except UnavailableError as error:  # the session tells it by itself

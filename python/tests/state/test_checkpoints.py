@@ -347,6 +347,18 @@ def test_an_error_in_the_background_is_raised_by_the_end_of_its_block(with_two: 
     assert c.schedule(pow, (2, 2)).fetch(20) == 4, "once"
 
 
+def test_it_ends_with_its_coordinator(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    """And not when its time comes."""
+    c = with_two.coordinator()
+    made = c.checkpoints(tmp_path, every=3600)
+    c.close()
+    made._thread.join(20)
+    assert not made._thread.is_alive()
+    with with_two.coordinator().checkpoints(tmp_path, every=3600) as made:
+        pass
+    assert not made._thread.is_alive() and not checkpoint.numbers(tmp_path)
+
+
 def test_quiesce_waits_for_what_callbacks_schedule(with_two: Cluster, tmp_path: pathlib.Path) -> None:
     c = with_two.coordinator()
     v = c.variable(np.zeros(1), name="v")
