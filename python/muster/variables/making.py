@@ -15,8 +15,8 @@ from muster.variables.variable import CLASS_NAME, NAME, checked_dtype, checked_i
 
 AnyVariable = Union[RemoteVariable, ShardedVariable]
 
-ROW_MAX = 8 << 20
-"""Bytes: pieces have whole rows, and those of a checkpoint Adam's slots of them, too."""
+ROW_MAX = 7 << 20
+"""Bytes: pieces have whole rows, and those of a checkpoint the slots of momentum and Adam, too, in one call."""
 IN_SHARDS = "muster.ShardedVariable"
 """The class of the variable that has the name of one in shards, and where these begin: by it others find them, and
 no other gets its name."""

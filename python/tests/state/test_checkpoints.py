@@ -12,7 +12,7 @@ import pytest
 
 import muster
 from conftest import Cluster, until
-from muster.variables import checkpoint, known
+from muster.variables import checkpoint, known, making
 
 np = pytest.importorskip("numpy")
 
@@ -345,6 +345,18 @@ def test_an_error_in_the_background_is_raised_by_the_end_of_its_block(with_two: 
         with c.checkpoints(tmp_path / "file", every=0.01):
             until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
     assert c.schedule(pow, (2, 2)).fetch(20) == 4, "once"
+
+
+def test_the_longest_row_is_saved_with_all_slots(with_two: Cluster, tmp_path: pathlib.Path) -> None:
+    c = with_two.coordinator()
+    v = c.variable(shape=(1, making.ROW_MAX // 4), name="v")
+    v.sgd(1.0, 0.5, momentum=0.5)
+    v.adam(1.0, 0.5)
+    expected = v.read().fetch(20)
+    c.save(tmp_path)
+    v.assign(0)
+    c.restore(tmp_path)
+    assert (v.read().fetch(20) == expected).all()
 
 
 def test_it_ends_with_its_coordinator(with_two: Cluster, tmp_path: pathlib.Path) -> None:

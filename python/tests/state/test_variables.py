@@ -240,7 +240,7 @@ def test_large_values_go_in_pieces(cluster_of_two: Cluster, small_pieces: None) 
 
 def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
-    array = np.random.default_rng(1).random((9, 1 << 20))  # 72 MiB
+    array = np.random.default_rng(1).random((18, 1 << 19))  # 72 MiB
     v = c.variable(array)
     assert (v.read().fetch(60) == array).all()
     with pytest.raises(ValueError, match="partitioner"):
