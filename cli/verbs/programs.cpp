@@ -4,6 +4,7 @@
 #include "cli/actions.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/programs/rank_logs.hpp"
+#include "cli/programs/stacks.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -69,9 +70,14 @@ void logs(rest& server, std::string const& path) {
 }
 
 int run_programs(programs_options& o) {
-  action_words const words(
-      "programs", o.words,
-      {{"list", 0}, {"show", 1}, {"logs", 1}, {"stop", 1}, {"cancel", 1}, {"restart", 1}});
+  action_words const words("programs", o.words,
+                           {{"list", 0},
+                            {"show", 1},
+                            {"logs", 1},
+                            {"stacks", 1},
+                            {"stop", 1},
+                            {"cancel", 1},
+                            {"restart", 1}});
   rest server(o.rest);
   auto const& action = words.action();
   if (action == "list") {
@@ -83,6 +89,9 @@ int run_programs(programs_options& o) {
     show(server, path, o);
   } else if (action == "logs") {
     logs(server, path);
+  } else if (action == "stacks") {
+    auto const all = server.get(path + "/stacks");
+    if (!printed_as_json(o.output, all)) std::cout << stacks_text(all);
   } else {
     auto const p = server.post(path + "/" + action, {});
     if (!printed_as_json(o.output, p))
@@ -97,13 +106,17 @@ void add_programs(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "programs",
                                   "List, show, stop, cancel or restart programs", run_programs);
   add_value(*verb, "action", o->words,
-            "list | show PROGRAM | logs PROGRAM | stop PROGRAM | cancel PROGRAM | restart PROGRAM",
+            "list | show PROGRAM | logs PROGRAM | stacks PROGRAM | stop PROGRAM | cancel PROGRAM | "
+            "restart PROGRAM",
             "What to do, with a name or an id; without it: list");
   add_server_options(*verb, *o);
   verb->footer(
+      "stacks says in which line each rank is, equal ones together, the odd one first; no rank is\n"
+      "stopped for it. "
       "stop asks the ranks to end and takes it for a success if all end well; cancel ends it as\n"
       "CANCELLED; restart begins another attempt, which is not counted.\n"
-      "Examples:\n  muster programs show train\n  muster programs restart train");
+      "Examples:\n  muster programs show train\n  muster programs stacks train\n  muster programs "
+      "restart train");
 }
 
 }  // namespace muster::cli

@@ -2,8 +2,10 @@
 #include "cli/verbs/worker_programs.hpp"
 
 #include <pwd.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <string_view>
 #include <system_error>
 
 #include "base/text.hpp"
@@ -17,6 +19,23 @@ std::uint16_t port_of(std::string const& text, program_flags const& flags) {
     throw command_error(
         exit_usage, "--program-ports " + flags.ports + ": write FIRST-LAST, from 1024 to 65535");
   return static_cast<std::uint16_t>(*port);
+}
+
+// 0: off.
+int signal_of(std::string const& text) {
+  if (text == "off") return 0;
+  constexpr std::string_view from_first = "SIGRTMIN+";
+  bool const counted = text.starts_with(from_first);
+  auto const number =
+      muster::parse_number(std::string_view(text).substr(counted ? from_first.size() : 0));
+  auto const first = static_cast<std::uint64_t>(SIGRTMIN),
+             last = static_cast<std::uint64_t>(SIGRTMAX);
+  auto const signal = number.value_or(0) + (counted ? first : 0);
+  if (!number || *number > last || signal < first || signal > last)
+    throw command_error(exit_usage,
+                        "--stack-signal " + text + ": write SIGRTMIN+N, a number from " +
+                            std::to_string(first) + " to " + std::to_string(last) + ", or off");
+  return static_cast<int>(signal);
 }
 
 void check_user(std::string const& user) {
@@ -46,6 +65,10 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
         add_value(verb, "--program-dir", f.directory, "DIR",
                   "Where ranks have working directories and what they printed; without it one that "
                   "goes with the worker"),
+        add_value(verb, "--stack-signal", f.stack_signal, "SIGNAL",
+                  "What ranks in Python write their stacks at (muster programs stacks); off: they "
+                  "are not prepared for it")
+            ->capture_default_str(),
         add_bytes(verb, "--program-cache-bytes-max", f.cache_bytes_max,
                   "Unpacked uploads that stay below it for other ranks, together"),
         add_duration(verb, "--program-cache-age", f.cache_age,
@@ -68,6 +91,7 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
   check_user(f.user);
   o.user = f.user;
   o.address = f.address;
+  o.stack_signal = signal_of(f.stack_signal);
   o.directory = f.directory;
   o.cache_bytes_max = f.cache_bytes_max;
   o.cache_age = std::chrono::duration_cast<std::chrono::seconds>(f.cache_age);

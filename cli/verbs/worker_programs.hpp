@@ -14,6 +14,7 @@ namespace muster::cli {
 struct program_flags {
   bool allow = false;
   std::string ports = "20000-29999", user, address, directory;
+  std::string stack_signal = "SIGRTMIN+5";
   duration lease = std::chrono::seconds(60);
   std::uint64_t cache_bytes_max = program_options().cache_bytes_max;
   duration cache_age = program_options().cache_age;

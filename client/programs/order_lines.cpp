@@ -31,10 +31,14 @@ std::string nanoseconds(std::chrono::steady_clock::time_point t) {
 std::string start_line(v1::StartRanks const& order, start_settings const& s) {
   json::object devices;
   for (auto const& [rank, names] : s.devices) devices[std::to_string(rank)] = names;
-  json::object const around{{"logs", s.directories.logs.string()},
-                            {"work", s.directories.work.string()},
-                            {"user", s.user},
-                            {"devices", std::move(devices)}};
+  json::object around{{"logs", s.directories.logs.string()},
+                      {"work", s.directories.work.string()},
+                      {"user", s.user},
+                      {"devices", std::move(devices)}};
+  if (s.stacks.signal != 0)
+    around["stacks"] = {{"modules", s.stacks.modules.string()},
+                        {"directory", s.stacks.directory.string()},
+                        {"signal", s.stacks.signal}};
   auto line = json::serialize(around);
   line.pop_back();
   return line + R"(,"lease_until_ns":)" + nanoseconds(s.lease_until) + R"(,"start":)" +

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "client/programs/spool.hpp"
+#include "client/programs/stack_files.hpp"
 #include "muster/v1/worker.pb.h"
 
 namespace muster {
@@ -18,6 +19,7 @@ struct start_settings {
   /// CUDA_VISIBLE_DEVICES by rank; a rank that is not there is told nothing of devices.
   std::map<std::uint32_t, std::string> devices;
   std::chrono::steady_clock::time_point lease_until;
+  stack_files::prepared stacks{};
 };
 
 std::string start_line(v1::StartRanks const& order, start_settings const& settings);

@@ -13,6 +13,9 @@
 
 namespace muster {
 
+/// SIGRTMIN + 5, which is no number that the compiler knows.
+int default_stack_signal();
+
 struct program_options {
   /// That ranks may listen at, both inclusive: outside of what the kernel gives to who dials.
   std::uint16_t first_port = 20'000, last_port = 29'999;
@@ -29,6 +32,8 @@ struct program_options {
   /// none that was not used for so long.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
+  /// What ranks that are Python programs write their stacks at; 0: ranks are not prepared for it.
+  int stack_signal = default_stack_signal();
   /// As the worker speaks to its servers: for uploads, and for tunnels.
   tls_options tls{};
   std::string token{};

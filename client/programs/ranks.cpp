@@ -61,6 +61,7 @@ ranks::ranks(program_options o)
     : options_(std::move(o)),
       owner_(owner_of_files(options_.user)),
       spool_(options_.directory),
+      stack_files_(spool_.stacks(), owner_, options_.stack_signal),
       lease_(options_.lease),
       devices_(gpus_of(options_), visible_devices()),
       tunnels_({.tls = options_.tls, .token = options_.token}),
@@ -97,6 +98,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   reading_ = 0;
   logs_.clear();
   last_lines_.clear();
+  stacks_.clear();
 }
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
@@ -121,6 +123,7 @@ void ranks::take(v1::RankOrders const& orders) {
   for (auto const& order : orders.prepare()) prepare(order);
   for (auto const& query : orders.read()) read(query);
   for (auto const& query : orders.last_lines()) read(query);
+  for (auto const& query : orders.stacks()) read(query);
 }
 
 void ranks::renew() {
@@ -273,7 +276,8 @@ std::string ranks::line_of(v1::StartRanks const& order) {
   start_settings settings{.directories = spool_.directories_of(order.program(), order.attempt()),
                           .user = options_.user,
                           .devices = {},
-                          .lease_until = lease_.until()};
+                          .lease_until = lease_.until(),
+                          .stacks = stack_files_.of_ranks()};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
     auto& names = settings.devices[rank.rank()];  // none: it has asked for none
@@ -323,6 +327,10 @@ bool ranks::report(v1::WorkerMessage& to) {
   if (!last_lines_.empty()) {
     *to.mutable_ranks()->add_last_lines() = std::move(last_lines_.front());
     last_lines_.pop_front();
+  }
+  if (!stacks_.empty()) {
+    *to.mutable_ranks()->add_stacks() = std::move(stacks_.front());
+    stacks_.pop_front();
   }
   return reports();
 }

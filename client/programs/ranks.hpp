@@ -11,6 +11,7 @@
 #include "client/programs/program_options.hpp"
 #include "client/programs/rank_table.hpp"
 #include "client/programs/spool.hpp"
+#include "client/programs/stack_files.hpp"
 #include "client/programs/tunnels.hpp"
 #include "client/programs/uploads.hpp"
 #include "coro/engine_context.hpp"
@@ -28,7 +29,7 @@ class ranks final : public rank_side {
   void take(v1::RankOrders const& orders) override;
   bool report(v1::WorkerMessage& to) override;
   bool reports() const override {
-    return table_.reports() || !logs_.empty() || !last_lines_.empty();
+    return table_.reports() || !logs_.empty() || !last_lines_.empty() || !stacks_.empty();
   }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
@@ -42,7 +43,7 @@ class ranks final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Reads of logs, or of last lines, that are under way or wait to be sent.
+  /// Reads of logs, of last lines or of stacks that are under way or wait to be sent.
   static constexpr std::size_t logs_max = 16;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
@@ -70,6 +71,7 @@ class ranks final : public rank_side {
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
+  void read(v1::ReadStacks const& query);
   /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
   void renew();
@@ -82,6 +84,7 @@ class ranks final : public rank_side {
   coro::engine_context* engine_ = nullptr;              // from begin() on
   std::function<void()> wake_;
   spool spool_;  // before the launchers, whose thread uses it
+  stack_files stack_files_;
   lease lease_;
   devices devices_;
   tunnels tunnels_;
@@ -100,6 +103,7 @@ class ranks final : public rank_side {
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
+  std::deque<v1::RankStacks> stacks_;
   std::size_t reading_ = 0;
   std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
   launchers launchers_;

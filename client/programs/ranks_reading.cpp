@@ -1,4 +1,4 @@
-// What ranks have printed, read from the disk for a server that asks.
+// What ranks have printed, and where they are, read for a server that asks.
 #include <utility>
 
 #include "client/programs/ranks.hpp"
@@ -59,6 +59,32 @@ void ranks::read(v1::ReadLastLines const& query) {
       if (stream != stream_) return;
       --reading_;
       last_lines_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
+// The disk's thread waits for the ranks to write, a second at most.
+void ranks::read(v1::ReadStacks const& query) {
+  v1::RankStacks answer;
+  answer.set_query(query.query());
+  if (reading_ + stacks_.size() >= logs_max) {
+    answer.set_busy(true);
+    stacks_.push_back(std::move(answer));
+    return wake_();
+  }
+  std::map<std::uint32_t, pid_t> pids;
+  for (auto const rank : query.rank()) {
+    auto const* held = table_.find({query.program(), query.attempt(), rank});
+    if (held && !held->ended && held->pid != 0) pids[rank] = static_cast<pid_t>(held->pid);
+  }
+  ++reading_;
+  launchers_.post_to_disk([this, pids, answer, stream = stream_]() mutable {
+    stack_files_.take(pids, answer);
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      stacks_.push_back(std::move(answer));
       wake_();
     });
   });

@@ -85,6 +85,16 @@ plan_request plan_of(json::object const& start, environment_map inherited) {
   return p;
 }
 
+// A Python that starts finds the module that registers it before all others, also before one of the
+// user's, which that module runs.
+void prepare_for_stacks(environment_map& environment, json::object const& stacks) {
+  if (stacks.empty()) return;
+  auto& path = environment["PYTHONPATH"];
+  path = text(stacks, "modules") + (path.empty() ? "" : ":" + path);
+  environment["MUSTER_STACKS"] =
+      std::to_string(number(stacks, "signal")) + ":" + text(stacks, "directory");
+}
+
 rank_role role_of(json::object const& line, json::object const& start, json::object const& rank,
                   plan_request p) {
   rank_role r{.rank = static_cast<std::uint32_t>(number(rank, "rank")), .program = {}};
@@ -94,6 +104,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
   if (auto const* devices = object(line, "devices").if_contains(name))
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
+  prepare_for_stacks(r.program.environment, object(line, "stacks"));
   r.program.name = name;
   r.program.cwd = text(start, "working_dir");
   r.own_cwd = r.program.cwd.empty();

@@ -100,6 +100,18 @@ def test_what_went_wrong_is_the_error_of_who_waits(url: str) -> None:
     assert e.value.cause["stderr"] == ["out of data"] and p.cause == e.value.cause
 
 
+def test_ranks_say_in_which_line_they_are(url: str) -> None:
+    p = muster.launch(python("def waits_here():\n    import time; time.sleep(1000)\nwaits_here()"), tasks=2)
+
+    def taken() -> Any:
+        groups = p.stacks()
+        return groups if [g["state"] for g in groups] == ["TAKEN"] and "waits_here" in groups[0]["stack"] else None
+    (group,) = until(taken, "both are in one line")
+    assert [r["task"] for r in group["ranks"]] == ["worker:0", "worker:1"]
+    assert group["ranks"][0]["process"].startswith("S")
+    p.cancel()
+
+
 def test_one_that_cannot_be_placed_says_why(url: str) -> None:
     until(lambda: bool(muster.Client(url).tasks()))
     p = muster.launch(["true"], name="large", resources={"gpu": 9})

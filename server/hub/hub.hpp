@@ -18,6 +18,7 @@
 #include "server/hub/object_hub.hpp"
 #include "server/hub/program_clusters.hpp"
 #include "server/hub/rank_logs.hpp"
+#include "server/hub/rank_stacks.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
 
@@ -38,6 +39,7 @@ class worker_sink {
   virtual void on_rank_orders(core::rank_orders const&) {}
   virtual void on_log_query(rank_log_query const&) {}
   virtual void on_lines_query(last_lines_query const&) {}
+  virtual void on_stacks_query(stacks_query const&) {}
   /// Of workers that offer to hold objects, or whose functions call them: see object_hub.
   virtual void on_objects_begin(core::objects::begin_order const&) {}
   virtual void on_build(core::object_id, core::objects::object_spec const&) {}
@@ -212,6 +214,8 @@ class hub {
     last_lines_.answered(stream, std::move(answer));
   }
   last_lines const& lines() const { return last_lines_; }
+  /// Where ranks are just now.
+  rank_stacks& stacks() { return rank_stacks_; }
   /// The last attempt of the program has a coordination cluster.
   bool coordinates(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);
@@ -341,6 +345,7 @@ class hub {
   void forget_questions(core::stream_id stream) {
     rank_logs_.gone(stream);
     last_lines_.gone(stream);
+    rank_stacks_.gone(stream);
   }
 
   hub_dependencies dependencies_;
@@ -350,6 +355,7 @@ class hub {
   log_store logs_;
   rank_logs rank_logs_;
   last_lines last_lines_;
+  rank_stacks rank_stacks_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

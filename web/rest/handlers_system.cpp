@@ -128,6 +128,7 @@ std::vector<route> all_routes() {
   add_graph_routes(all);
   add_per_worker_routes(all);
   add_program_routes(all);
+  add_stack_routes(all);
   add_object_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);

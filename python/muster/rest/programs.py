@@ -108,6 +108,13 @@ class Program:
         ranks: List[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
         return ranks
 
+    def stacks(self) -> List[dict[str, Any]]:
+        """In which line each rank is that is alive: groups of ranks with the same stack, the smallest
+        first, each with ``state`` (``TAKEN``, or why there is no stack: ``NOT_PYTHON``, ``STOPPED``, …),
+        ``stack`` (a text, as faulthandler writes it) and ``ranks``. No rank is stopped for it."""
+        groups: List[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
+        return groups
+
     def attempts(self) -> List[dict[str, Any]]:
         """The newest, the last one last."""
         attempts: List[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]

@@ -191,4 +191,31 @@ last_lines_answer from_wire(v1::LastLines const& lines) {
   return answer;
 }
 
+void to_wire(stacks_query const& query, v1::ReadStacks& to) {
+  to.set_query(query.number);
+  to.set_program(core::raw(query.program));
+  to.set_attempt(query.attempt);
+  to.mutable_rank()->Add(query.ranks.begin(), query.ranks.end());
+}
+
+// The two enumerations have the same numbers, but for what the server alone can say.
+static_assert(static_cast<int>(stack_state::unknown) == v1::STACK_UNKNOWN);
+static_assert(static_cast<int>(stack_state::taken) == v1::STACK_TAKEN);
+static_assert(static_cast<int>(stack_state::not_python) == v1::STACK_NOT_PYTHON);
+static_assert(static_cast<int>(stack_state::stopped) == v1::STACK_STOPPED);
+static_assert(static_cast<int>(stack_state::in_kernel) == v1::STACK_IN_KERNEL);
+static_assert(static_cast<int>(stack_state::no_answer) == v1::STACK_NO_ANSWER);
+static_assert(static_cast<int>(stack_state::off) == v1::STACK_OFF);
+
+stacks_answer from_wire(v1::RankStacks const& stacks) {
+  constexpr std::size_t text_max = std::size_t{16} << 10, process_max = 100;
+  stacks_answer answer{stacks.query(), stacks.busy(), {}};
+  for (auto const& s : stacks.stack())
+    answer.stacks.push_back({s.rank(),
+                             v1::StackState_IsValid(s.state()) ? static_cast<stack_state>(s.state())
+                                                               : stack_state::unknown,
+                             shortened(s.text(), text_max), shortened(s.process(), process_max)});
+  return answer;
+}
+
 }  // namespace muster::server

@@ -9,6 +9,7 @@
 #include "server/core/api/ranks.hpp"
 #include "server/hub/last_lines.hpp"
 #include "server/hub/rank_logs.hpp"
+#include "server/hub/rank_stacks.hpp"
 
 namespace muster::server {
 
@@ -24,6 +25,8 @@ void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
 last_lines_answer from_wire(v1::LastLines const& lines);
+void to_wire(stacks_query const& query, v1::ReadStacks& to);
+stacks_answer from_wire(v1::RankStacks const& stacks);
 /// RESOURCE_EXHAUSTED: the worker has no time for it.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 

@@ -142,6 +142,30 @@ TEST_F(programs, are_listed_shown_and_cancelled_by_name) {
   EXPECT_EQ(c.run(verb({"show", "another"})).status, 1);
 }
 
+TEST_F(programs, say_in_which_line_their_ranks_are_the_odd_one_first) {
+  worker();
+  c.run(launch({"--tasks", "3", "--name", "long", "--detach"},
+               "[ $RANK != 1 ] || exec sleep 1000; exec python3 -c '\nimport time\n"
+               "def waits_here():\n    time.sleep(1000)\nwaits_here()'"));
+  std::string said;
+  auto const both = [&] {
+    said = c.run(verb({"stacks", "long"})).out;
+    return said.find("2 of 3 ranks: worker:0") != std::string::npos &&
+           said.find("line 4 in waits_here") != std::string::npos;
+  };
+  EXPECT_TRUE(await(both)) << said;
+  EXPECT_TRUE(said.starts_with("1 of 3 ranks: worker:1 on ")) << said;
+  EXPECT_NE(said.find("another language"), std::string::npos) << said;
+  EXPECT_NE(c.run(verb({"stacks", "long", "--output", "json"})).out.find("\"NOT_PYTHON\""),
+            std::string::npos);
+  c.run(verb({"cancel", "long"}));
+  EXPECT_TRUE(await([&] { return c.run(verb({"stacks", "long"})).out == "no rank is alive\n"; }));
+  auto const wrong = c.run({"worker", "--allow-programs", "--stack-signal", "TERM"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("--stack-signal TERM: write SIGRTMIN+N"), std::string::npos)
+      << wrong.err;
+}
+
 // What a rank leaves in a session of its own goes with it, too.
 constexpr char leaves_a_session[] =
     "setsid sh -c 'echo $$ > $0/session; exec sleep 1000' $P & echo $$ > $P/rank; "

@@ -19,7 +19,9 @@ struct rank_worker : server::hub_worker {
   void on_log_query(server::rank_log_query const& q) override { queries.push_back(q); }
   void on_lines_query(server::last_lines_query const& q) override { lines.push_back(q); }
   std::vector<server::rank_log_query> queries;
+  void on_stacks_query(server::stacks_query const& q) override { stacks.push_back(q); }
   std::vector<server::last_lines_query> lines;
+  std::vector<server::stacks_query> stacks;
 };
 
 struct program_fixture : web_fixture {

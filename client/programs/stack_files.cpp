@@ -1,0 +1,306 @@
+// A signal is sent to nobody who would die of it: only to processes below a rank that have a file
+// and, as the kernel says, handle it.
+#include "client/programs/stack_files.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/utf8.hpp"
+#include "client/programs/program_options.hpp"
+#include "process/file_descriptor.hpp"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+using clock = std::chrono::steady_clock;
+
+// Runs in each Python of a rank before the program. It must not fail, print, or keep another
+// sitecustomize from running.
+constexpr char const* site_module =
+    R"(# Muster: this process writes its stacks into a file when it is asked to.
+def _register():
+    import faulthandler
+    import fcntl
+    import os
+
+    number, _, directory = os.environ["MUSTER_STACKS"].partition(":")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    mine = []
+
+    def opened():
+        # Named as its descriptor, which says later whether the program still has it; a high one, since
+        # programs may count on the low ones.
+        path = os.path.join(directory, str(os.getpid()))
+        file = os.open(path, flags, 0o600)
+        try:
+            low, file = file, fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 200)
+            os.close(low)
+        except OSError:
+            pass
+        os.rename(path, f"{path}.{file}")
+        return file
+
+    def begin():
+        try:
+            mine.append(opened())
+            faulthandler.register(int(number), file=mine[-1], all_threads=True)
+        except Exception:
+            faulthandler.unregister(int(number))  # else a copy would write into its parent's file
+        if len(mine) > 1:
+            os.close(mine.pop(0))
+
+    begin()
+    os.register_at_fork(after_in_child=begin)
+
+
+def _go_on():
+    import importlib.machinery
+    import importlib.util
+    import os
+    import sys
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    others = [path for path in sys.path if os.path.abspath(path or ".") != here]
+    found = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if found is not None and found.loader is not None:
+        module = importlib.util.module_from_spec(found)
+        sys.modules["sitecustomize"] = module
+        found.loader.exec_module(module)
+
+
+try:
+    _register()
+except Exception:
+    pass
+_go_on()
+)";
+
+std::string content(fs::path const& file) {
+  std::ifstream in(file);
+  std::ostringstream all;
+  all << in.rdbuf();
+  return std::move(all).str();
+}
+
+struct process {
+  char state = 'X';
+  pid_t parent = 0, group = 0;
+};
+
+std::optional<process> look(pid_t pid) {
+  auto const stat = content("/proc/" + std::to_string(pid) + "/stat");
+  auto const behind = stat.rfind(") ");
+  if (behind == std::string::npos) return {};
+  process p;
+  std::istringstream(stat.substr(behind + 2)) >> p.state >> p.parent >> p.group;
+  return p;
+}
+
+bool is_stopped(char state) {
+  return state == 'T' || state == 't';
+}
+
+bool handles(pid_t pid, int signal) {
+  std::istringstream status(content("/proc/" + std::to_string(pid) + "/status"));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:"))
+      return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1;
+  return false;
+}
+
+std::string in_words(pid_t pid, char state) {
+  auto words = std::string(1, state);
+  auto const name = "/proc/" + std::to_string(pid);
+  auto const where = content(name + "/wchan");
+  if (!where.empty() && where != "0") words += " in " + to_utf8(where);
+  return words;
+}
+
+std::string command_of(pid_t pid) {
+  constexpr std::size_t shown_max = 100;
+  auto line = content("/proc/" + std::to_string(pid) + "/cmdline");
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 32; }, ' ');
+  return shortened(to_utf8(line), shown_max);
+}
+
+// A file may be anything that the rank's user has put there.
+file_descriptor open_own(fs::path const& path) {
+  file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat about {
+  }, directory{};
+  if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_nlink != 1 ||
+      ::stat(path.parent_path().c_str(), &directory) != 0 || about.st_uid != directory.st_uid)
+    return {};
+  return file;
+}
+
+// A program may have closed it, and may have a file of its own by that number, into which its stack
+// would go.
+bool has_open(pid_t pid, fs::path const& file) {
+  std::error_code error;
+  auto const descriptor = file.extension().string();  // ".200"
+  if (descriptor.size() < 2) return false;
+  return fs::read_symlink("/proc/" + std::to_string(pid) + "/fd/" + descriptor.substr(1), error) ==
+         file;
+}
+
+std::size_t size_of(file_descriptor const& file) {
+  struct stat about {};
+  return ::fstat(file.get(), &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
+}
+
+// Equal stacks have equal texts: threads are said without their addresses.
+std::string without_addresses(std::string const& text) {
+  std::istringstream in(text);
+  std::string all;
+  for (std::string line; std::getline(in, line);) {
+    auto const address = line.find("hread 0x");
+    if (address != std::string::npos && address <= sizeof "Current t") {
+      auto const from = address + 5, to = line.find(' ', from + 1);
+      line.erase(from, to == std::string::npos ? to : to - from);
+    }
+    all += line + '\n';
+  }
+  return all;
+}
+
+struct asked {
+  pid_t pid = 0;
+  std::uint32_t rank = 0;
+  file_descriptor file{};
+  std::size_t size = 0;  // when last looked
+  bool done = false;
+};
+
+std::string read_all(asked const& a, std::size_t most) {
+  std::string text(std::min(a.size, 4 * most), '\0');
+  auto const got = ::pread(a.file.get(), text.data(), text.size(), 0);
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return without_addresses(to_utf8(text));
+}
+
+// The rank that has started the process, or one before it.
+std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> const& ranks) {
+  constexpr int generations_max = 64;
+  for (int i = 0; i < generations_max && pid > 1; ++i) {
+    if (auto const it = ranks.find(pid); it != ranks.end()) return it->second;
+    auto const p = look(pid);
+    if (!p) return {};
+    if (auto const it = ranks.find(p->group); it != ranks.end()) return it->second;
+    pid = p->parent;
+  }
+  return {};
+}
+
+// Until each has written, and has stopped writing.
+void await(std::vector<asked>& all, clock::time_point until) {
+  constexpr std::chrono::milliseconds every{10};
+  for (bool waits = true; waits && clock::now() < until;) {
+    std::this_thread::sleep_for(every);  // nobody tells when a file is whole
+    waits = false;
+    for (auto& a : all) {
+      if (a.done) continue;
+      auto const size = size_of(a.file);
+      a.done = size > 0 && size == a.size;
+      a.size = size;
+      waits = waits || !a.done;
+    }
+  }
+}
+
+v1::StackState state_without_text(char process, bool has_registered) {
+  if (is_stopped(process)) return v1::STACK_STOPPED;
+  if (process == 'D') return v1::STACK_IN_KERNEL;
+  return has_registered ? v1::STACK_NO_ANSWER : v1::STACK_NOT_PYTHON;
+}
+
+}  // namespace
+
+int default_stack_signal() {
+  return SIGRTMIN + 5;
+}
+
+stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
+                         int signal)
+    : modules_(fs::absolute(directory) / "modules"),
+      now_(fs::absolute(directory) / "now"),
+      signal_(signal) {
+  if (signal_ == 0) return;
+  for (auto const& made : {modules_, now_}) fs::create_directories(made);
+  auto const passable = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
+  fs::permissions(directory, passable);
+  fs::permissions(modules_, passable | fs::perms::group_read | fs::perms::others_read);
+  fs::permissions(now_, fs::perms::owner_all);
+  if (owner && ::chown(now_.c_str(), owner->first, owner->second) != 0)
+    throw std::system_error(errno, std::generic_category(), now_.string());
+  auto const file = modules_ / "sitecustomize.py";
+  std::ofstream(file) << site_module;
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
+                            fs::perms::others_read);
+}
+
+stack_files::prepared stack_files::of_ranks() const {
+  return signal_ == 0 ? prepared{} : prepared{modules_, now_, signal_};
+}
+
+void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to) const {
+  std::map<pid_t, std::uint32_t> ranks;
+  for (auto const& [rank, pid] : pids) ranks.emplace(pid, rank);
+  std::vector<asked> all;
+  std::error_code error;
+  for (auto const& entry : fs::directory_iterator(now_, error)) {
+    auto const pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
+    auto const p = look(pid);
+    std::error_code ignored;
+    if (!p) fs::remove(entry.path(), ignored);
+    auto const rank = p ? rank_of(pid, ranks) : std::nullopt;
+    if (!rank || !handles(pid, signal_) || !has_open(pid, entry.path())) continue;
+    asked a{.pid = pid, .rank = *rank, .file = open_own(entry.path())};
+    if (!a.file || ::ftruncate(a.file.get(), 0) != 0) continue;
+    a.done = is_stopped(p->state) || ::kill(pid, signal_) != 0;
+    all.push_back(std::move(a));
+  }
+  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
+  await(all, clock::now() + patience);
+  auto const most =
+      std::min(rank_bytes_max, answer_bytes_max / std::max<std::size_t>(1, pids.size()));
+  for (auto const& [rank, pid] : pids) {
+    auto& s = *to.add_stack();
+    s.set_rank(rank);
+    s.set_state(v1::STACK_OFF);
+    if (signal_ == 0) continue;
+    auto const p = look(pid);
+    s.set_state(v1::STACK_UNKNOWN);
+    if (!p) continue;
+    s.set_process(in_words(pid, p->state));
+    bool registered = false;
+    std::string own, others;
+    for (auto const& a : all) {
+      if (a.rank != rank) continue;
+      registered = true;
+      auto const text = a.size > 0 ? read_all(a, most) : std::string();
+      if (a.pid == pid)
+        own = text;
+      else if (!text.empty())
+        others += "A process that it has started (" + command_of(a.pid) + "):\n" + text;
+    }
+    s.set_text(shortened(own + others, most));
+    s.set_state(s.text().empty() ? state_without_text(p->state, registered) : v1::STACK_TAKEN);
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// Where ranks that are Python programs write their stacks, and how they are asked to: each
+// interpreter that a rank starts runs a module of ours first, which registers faulthandler on a
+// real-time signal with a file named as its pid and the descriptor. Nothing of the rank is stopped for it.
+//
+//   modules/sitecustomize.py ──► in front of PYTHONPATH     now/PID.FD ◄── written at the signal
+//
+// Any thread, one call at a time; take() waits for the ranks, a second at most.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "muster/v1/worker.pb.h"
+
+namespace muster {
+
+class stack_files {
+ public:
+  static constexpr std::chrono::milliseconds patience{900};
+  /// Of one rank, and of all in one answer; with many ranks each has less.
+  static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
+  static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
+
+  /// `owner`: whose processes the ranks are, unless they are this one's. `signal` 0: nothing is
+  /// prepared, and take() says OFF. Errors: std::system_error.
+  stack_files(std::filesystem::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
+              int signal);
+
+  /// What a launcher is told.
+  struct prepared {
+    std::filesystem::path modules{}, directory{};
+    int signal = 0;  // 0: nothing is prepared
+  };
+  prepared of_ranks() const;
+
+  /// Adds the stacks of these ranks. `pids`: of the first process of each.
+  void take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to) const;
+
+ private:
+  std::filesystem::path const modules_, now_;
+  int const signal_;
+};
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+#include "server/hub/rank_stacks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/enum_names.hpp"
+
+namespace muster::server {
+
+std::string_view name(stack_state s) {
+  static constexpr std::string_view names[] = {
+      "UNKNOWN", "TAKEN", "NOT_PYTHON", "STOPPED", "IN_KERNEL", "NO_ANSWER", "OFF", "AWAY", "BUSY"};
+  return named<stack_state::busy>(names, s);
+}
+
+void rank_stacks::tell_if_over(round& r) {
+  if (r.waits.empty() && r.done) std::exchange(r.done, {})();
+}
+
+std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& worker,
+                                 ask_function const& ask) {
+  if (rounds_.size() >= rounds_max) {
+    auto oldest = std::move(rounds_.extract(rounds_.begin()).mapped());
+    oldest.waits.clear();
+    tell_if_over(oldest);
+  }
+  auto const number = ++last_;
+  auto& r = rounds_[number];
+  std::map<core::stream_id, stacks_query> asked;
+  for (auto const rank : of.ranks) {
+    auto const stream = worker(rank);
+    r.stacks[rank] = {rank, stack_state::away};
+    if (stream != core::stream_id{}) asked[stream].ranks.push_back(rank);
+  }
+  for (auto& [stream, q] : asked) {
+    q.program = of.program;
+    q.attempt = of.attempt;
+    q.number = ++last_;
+    if (!ask(stream, q)) continue;
+    // Until it has answered: a worker that is older than the question never does.
+    for (auto const rank : q.ranks) r.stacks[rank].state = stack_state::no_answer;
+    r.waits[q.number] = {stream, std::move(q.ranks)};
+  }
+  return number;
+}
+
+void rank_stacks::await(std::uint64_t number, std::function<void()> done) {
+  auto const it = rounds_.find(number);
+  if (it == rounds_.end()) return done();
+  it->second.done = std::move(done);
+  tell_if_over(it->second);
+}
+
+std::vector<rank_stack> rank_stacks::end(std::uint64_t number) {
+  std::vector<rank_stack> all;
+  if (auto const found = rounds_.extract(number))
+    for (auto& [rank, s] : found.mapped().stacks) all.push_back(std::move(s));
+  return all;
+}
+
+void rank_stacks::answered(core::stream_id stream, stacks_answer answer) {
+  for (auto& [number, r] : rounds_) {
+    auto const it = r.waits.find(answer.number);
+    if (it == r.waits.end()) continue;
+    if (it->second.stream != stream) return;
+    auto const ranks = std::move(it->second.ranks);
+    r.waits.erase(it);
+    if (answer.busy)
+      for (auto const rank : ranks) r.stacks[rank].state = stack_state::busy;
+    for (auto& s : answer.stacks)
+      if (std::find(ranks.begin(), ranks.end(), s.rank) != ranks.end())
+        r.stacks[s.rank] = std::move(s);
+    return tell_if_over(r);
+  }
+}
+
+void rank_stacks::gone(core::stream_id stream) {
+  for (auto& [number, r] : rounds_) {
+    std::erase_if(r.waits, [&](auto const& w) {
+      if (w.second.stream != stream) return false;
+      for (auto const rank : w.second.ranks) r.stacks[rank].state = stack_state::away;
+      return true;
+    });
+    tell_if_over(r);
+  }
+}
+
+}  // namespace muster::server

@@ -1,0 +1,156 @@
+// Where ranks are: Python programs write their stacks, others are said not to.
+#include <map>
+
+#include "tests/client/ranks_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+// Each says that it is there by a file of its rank.
+std::string script(std::string const& up) {
+  return "import os, time\n"
+         "def waits_here():\n"
+         "    open('" +
+         up +
+         "' + os.environ['RANK'], 'w').close()\n"
+         "    time.sleep(1000)\n"
+         "waits_here()\n";
+}
+
+v1::RankStacks ask(heard& h, std::vector<std::uint32_t> const& ranks) {
+  v1::ServerMessage m;
+  auto& q = *m.mutable_ranks()->add_stacks();
+  q.set_query(h.stacks.size() + 1);
+  q.set_program(7);
+  q.set_attempt(1);
+  q.mutable_rank()->Add(ranks.begin(), ranks.end());
+  h.stream->Write(m);
+  auto const before = h.stacks.size();
+  while (h.stacks.size() == before)
+    if (!h.next()) return {};
+  EXPECT_EQ(h.stacks.back().query(), before + 1);
+  return h.stacks.back();
+}
+
+bool there(std::string const& file) {
+  auto const until = std::chrono::steady_clock::now() + 30s;
+  while (!std::filesystem::exists(file))
+    if (std::chrono::steady_clock::now() > until) return false;
+  return true;
+}
+
+TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
+  std::ofstream(file("wait.py")) << script(file("up"));
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(4, "case $RANK in 3) : > " + file("up3") +
+                          "; exec sleep 1000 ;; esac; exec python3 " + file("wait.py")));
+    heard h(s);
+    ASSERT_TRUE(h.until(4, 0));
+    for (auto const* up : {"up0", "up1", "up2", "up3"}) ASSERT_TRUE(there(file(up)));
+    ::kill(h.pids[2], SIGSTOP);
+    auto const all = ask(h, {0, 1, 2, 3, 9});
+    ASSERT_EQ(all.stack_size(), 4) << "9 is not held";
+    std::map<std::uint32_t, v1::RankStack> by_rank;
+    for (auto const& one : all.stack()) by_rank[one.rank()] = one;
+    EXPECT_EQ(by_rank[0].state(), v1::STACK_TAKEN);
+    EXPECT_NE(by_rank[0].text().find("line 4 in waits_here"), std::string::npos)
+        << by_rank[0].text();
+    EXPECT_EQ(by_rank[0].text().find("0x"), std::string::npos) << by_rank[0].text();
+    EXPECT_EQ(by_rank[0].text(), by_rank[1].text()) << "equal stacks are equal texts";
+    EXPECT_TRUE(by_rank[0].process().starts_with("S")) << by_rank[0].process();
+    EXPECT_EQ(by_rank[2].state(), v1::STACK_STOPPED);
+    EXPECT_TRUE(by_rank[2].process().starts_with("T")) << by_rank[2].process();
+    EXPECT_EQ(by_rank[3].state(), v1::STACK_NOT_PYTHON);
+    ::kill(h.pids[2], SIGCONT);
+    EXPECT_EQ(ask(h, {2}).stack(0).state(), v1::STACK_TAKEN) << "it was not harmed";
+    EXPECT_TRUE(alive(h.pids[3])) << "nor who does not know the signal";
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(4, 4));
+    EXPECT_EQ(ask(h, {0}).stack_size(), 0) << "they have ended";
+  }});
+}
+
+TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_children) {
+  std::filesystem::create_directory(file("site"));
+  std::ofstream(file("site/sitecustomize.py")) << "import builtins\nbuiltins.own = 'kept'\n";
+  std::ofstream(file("parent.py")) << "import os, time\n"
+                                      "assert own == 'kept'\n"
+                                      "def child():\n    open('" +
+                                          file("child") +
+                                          "', 'w').close()\n    time.sleep(1000)\n"
+                                          "if os.fork() == 0:\n    child()\n"
+                                          "time.sleep(1000)\n";
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    auto order = start(1, "exec python3 " + file("parent.py"));
+    (*order.mutable_ranks()->mutable_start(0)->mutable_env())["PYTHONPATH"] = file("site");
+    s->Write(order);
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("child")));
+    auto const all = ask(h, {0});
+    ASSERT_EQ(all.stack_size(), 1);
+    auto const& text = all.stack(0).text();
+    EXPECT_NE(text.find("in <module>"), std::string::npos) << text;
+    auto const other = text.find("A process that it has started (python3 ");
+    ASSERT_NE(other, std::string::npos) << text;
+    EXPECT_NE(text.find("in child", other), std::string::npos) << text;
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+TEST_F(ranks_of_a_worker, are_as_they_were_where_stacks_are_off) {
+  program_options o;
+  o.stack_signal = 0;
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+          s->Write(start(1, "echo \"[$PYTHONPATH][$MUSTER_STACKS]\" >&2; : > " + file("up") +
+                                "; exec sleep 1000"));
+          heard h(s);
+          ASSERT_TRUE(h.until(1, 0));
+          ASSERT_TRUE(there(file("up")));
+          EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_OFF);
+          s->Write(stop(0));
+          ASSERT_TRUE(h.until(1, 1));
+          EXPECT_EQ(h.ends[0].stderr(0), "[][]");
+        }},
+        o);
+}
+
+TEST_F(ranks_of_a_worker, write_no_stack_into_a_file_of_the_program) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1,
+                   "exec python3 -c \"import os, time; os.closerange(3, 1000); "
+                   "own = os.open('" +
+                       file("own") + "', os.O_RDWR | os.O_CREAT); os.dup2(own, 200); open('" +
+                       file("up") + "', 'w').close(); time.sleep(1000)\""));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("up")));
+    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NOT_PYTHON);
+    EXPECT_EQ(read_file(file("own")), "");
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+TEST_F(ranks_of_a_worker, put_no_file_of_somebody_else_in_place_of_a_stack) {
+  std::ofstream(file("other")) << "precious";
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1,
+                   "exec python3 -c \"import os, time; n, _, d = os.environ['MUSTER_STACKS']"
+                   ".partition(':'); f = [d + '/' + n for n in os.listdir(d)][0]; os.unlink(f); "
+                   "os.symlink('" +
+                       file("other") + "', f); open('" + file("up") +
+                       "', 'w').close(); time.sleep(1000)\""));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("up")));
+    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NOT_PYTHON);
+    EXPECT_EQ(read_file(file("other")), "precious");
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+}  // namespace
+}  // namespace muster::test

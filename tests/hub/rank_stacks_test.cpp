@@ -1,0 +1,94 @@
+// Questions for stacks: one to each worker, answered by who was asked, and over at some time.
+#include "server/hub/rank_stacks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::server {
+namespace {
+
+struct stacks_round : testing::Test {
+  std::uint64_t begin(std::vector<std::uint32_t> ranks) {
+    // Rank 0 and 1 are at stream 1, 2 at stream 2, 3 nowhere; 4 at one that takes no question.
+    auto const worker = [](std::uint32_t rank) {
+      std::uint64_t const streams[] = {1, 1, 2, 0, 3};
+      return core::stream_id{streams[rank]};
+    };
+    auto const ask = [this](core::stream_id stream, stacks_query const& q) {
+      if (stream == core::stream_id{3}) return false;
+      asked.emplace_back(stream, q);
+      return true;
+    };
+    return all.begin({0, core::program_id{7}, 2, std::move(ranks)}, worker, ask);
+  }
+  std::vector<stack_state> states(std::uint64_t round) {
+    std::vector<stack_state> found;
+    for (auto const& s : all.end(round)) found.push_back(s.state);
+    return found;
+  }
+  rank_stacks all;
+  std::vector<std::pair<core::stream_id, stacks_query>> asked;
+};
+
+TEST_F(stacks_round, asks_each_worker_once_and_ends_with_the_last_answer) {
+  auto const round = begin({0, 1, 2, 3, 4});
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].second.ranks, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(asked[0].second.attempt, 2u);
+  int over = 0;
+  all.await(round, [&] { ++over; });
+  auto const [first, q] = asked[0];
+  all.answered(asked[1].first, {q.number, false, {{0, stack_state::taken, "a lie"}}});
+  all.answered(
+      first,
+      {q.number, false, {{0, stack_state::taken, "here"}, {2, stack_state::taken, "of another"}}});
+  EXPECT_EQ(over, 0);
+  all.answered(asked[1].first, {asked[1].second.number, true, {}});
+  EXPECT_EQ(over, 1);
+  auto const found = all.end(round);
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[0].text, "here");
+  EXPECT_EQ(found[1].state, stack_state::no_answer);
+  EXPECT_EQ(found[2].state, stack_state::busy);
+  EXPECT_EQ(found[3].state, stack_state::away);
+  EXPECT_EQ(found[4].state, stack_state::away);
+  EXPECT_TRUE(all.end(round).empty()) << "it is forgotten";
+}
+
+TEST_F(stacks_round, ends_for_workers_that_are_gone) {
+  auto const round = begin({0, 2});
+  bool over = false;
+  all.await(round, [&] { over = true; });
+  all.gone(core::stream_id{1});
+  EXPECT_FALSE(over);
+  all.gone(core::stream_id{2});
+  EXPECT_TRUE(over);
+  EXPECT_EQ(states(round), (std::vector{stack_state::away, stack_state::away}));
+}
+
+TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
+  auto const round = begin({0, 2});
+  all.answered(asked[1].first, {asked[1].second.number, false, {{2, stack_state::stopped}}});
+  EXPECT_EQ(states(round), (std::vector{stack_state::no_answer, stack_state::stopped}));
+  all.answered(asked[0].first, {asked[0].second.number, false, {{0, stack_state::taken}}});
+  bool over = false;
+  all.await(round, [&] { over = true; });
+  EXPECT_TRUE(over) << "of what is not known nothing is awaited";
+}
+
+TEST_F(stacks_round, the_oldest_of_too_many_ends) {
+  auto const first = begin({0});
+  bool over = false;
+  all.await(first, [&] { over = true; });
+  for (std::size_t i = 1; i < rank_stacks::rounds_max; ++i) begin({0});
+  EXPECT_FALSE(over);
+  begin({0});
+  EXPECT_TRUE(over);
+}
+
+TEST(stack_states, have_names) {
+  EXPECT_EQ(name(stack_state::unknown), "UNKNOWN");
+  EXPECT_EQ(name(stack_state::busy), "BUSY");
+}
+
+}  // namespace
+}  // namespace muster::server
