@@ -47,6 +47,7 @@ void add_run(CLI::App& app, choice& chosen);
 void add_launch(CLI::App& app, choice& chosen);
 void add_programs(CLI::App& app, choice& chosen);
 void add_objects(CLI::App& app, choice& chosen);
+void add_datasets(CLI::App& app, choice& chosen);
 void add_task_launcher(CLI::App& app, choice& chosen);
 void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
                                NotServedError, TimedOutError, UnavailableError, WaitTimeout)
     from muster.executor import Executor
     from muster.local.cluster import LocalCluster
+    from muster.objects.dataset import DistributedDataset
     from muster.objects.failures import handle_parameter_server_failure
     from muster.objects.handle import RemoteObject
     from muster.rest.client import Client, Job
@@ -55,6 +56,7 @@ _HOMES = {
                       "UnavailableError WaitTimeout"),
     "muster.executor": "Executor",
     "muster.local.cluster": "LocalCluster",
+    "muster.objects.dataset": "DistributedDataset",
     "muster.objects.failures": "handle_parameter_server_failure",
     "muster.objects.handle": "RemoteObject",
     "muster.rest.client": "Client Job",
@@ -74,7 +76,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [  # written out: type checkers read it
     "AbortedError", "Agent", "AgentError", "BarrierError", "Cancelled", "CancelledError", "Client",
     "ClosureError", "ClosureOptions", "ClusterCoordinator", "Context", "CoordinationClient",
-    "CoordinationError", "CoordinatorOptions", "DependencyLost", "Executor", "FailureKind",
+    "CoordinationError", "CoordinatorOptions", "DependencyLost", "DistributedDataset", "Executor", "FailureKind",
     "FixedShardsPartitioner", "InputError", "Job", "LocalCluster", "LogLine", "Logs",
     "MaxSizePartitioner", "MinSizePartitioner", "MusterError", "NoServer", "NotServedError",
     "PerWorkerDataset", "PerWorkerIterator", "PerWorkerValues", "Program", "ProgramFailedError",

@@ -122,7 +122,7 @@ class hub {
         if (auto const to = taker(e, fx); core_.has(to)) batches_.takes(to, from);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       tell_gone(e.stream, e.clean, e.reason);
-    auto news = object_hub::news_of(fx);
+    auto news = objects_.news_of(fx);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       news.gone.push_back({e.stream, e.clean || !e.may_return, e.reason});
     deliver(fx);

@@ -43,5 +43,8 @@ std::optional<core::program_id> parse_program(std::string_view text) {
 std::optional<core::object_id> parse_object(std::string_view text) {
   return parse<core::object_id>(text, "obj_");
 }
+std::optional<core::dataset_id> parse_dataset(std::string_view text) {
+  return parse<core::dataset_id>(text, "ds_");
+}
 
 }  // namespace muster::server

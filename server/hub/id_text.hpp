@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "server/core/api/id_text.hpp"
-#include "server/core/api/objects.hpp"
+#include "server/core/api/datasets.hpp"
 
 namespace muster::server {
 
@@ -21,5 +21,6 @@ std::optional<core::closure_id> parse_value(std::string_view text);
 std::optional<core::per_worker_id> parse_per_worker(std::string_view text);
 std::optional<core::program_id> parse_program(std::string_view text);
 std::optional<core::object_id> parse_object(std::string_view text);
+std::optional<core::dataset_id> parse_dataset(std::string_view text);
 
 }  // namespace muster::server

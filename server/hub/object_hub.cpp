@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "server/core/api/id_text.hpp"
 #include "server/history/log/incident_words.hpp"
 #include "server/hub/hub.hpp"
 
@@ -44,6 +45,12 @@ muster::result<core::object_id> object_hub::create(core::session_id s, std::uint
   return made;
 }
 
+muster::result<core::dataset_id> object_hub::create_dataset(core::session_id s,
+                                                            std::uint64_t number,
+                                                            core::datasets::dataset_spec spec) {
+  return table_.create_dataset(hub_.now(), s, number, std::move(spec));
+}
+
 muster::result<core::object_id> object_hub::find(core::session_id s, std::string_view name) {
   auto found = table_.find(s, name);
   deliver();
@@ -75,8 +82,28 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   auto const who = core::objects::caller_of(i);
   auto const s = table_.holder_of(ticket);
   for (auto const number : taken) table_.taken(who, number);
-  for (auto const& c : calls) table_.call(who, s, c);
+  for (auto const& c : calls)
+    if (c.method == "draw" && table_.look(core::dataset_id{core::raw(c.object)}))
+      draw(i, s, c);
+    else
+      table_.call(who, s, c);
   deliver();
+}
+
+// Whose closure draws, and that its worker has it, the coordinator knows.
+void object_hub::draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c) {
+  auto const who = core::objects::caller_of(i);
+  auto const refuse = [&](std::string why) {
+    table_.refuse(who, c, {core::failure_kind::input, "", std::move(why), "", "", 0});
+  };
+  auto const wanted = core::datasets::draw_from(c.args.view());
+  if (!wanted) return refuse("args: they are not those of a draw");
+  auto const from = callers_.find(core::raw(i));
+  if (from == callers_.end() ||
+      !hub_.state().held(from->second.stream, wanted->closure, wanted->attempt))
+    return refuse("closure: functions that their worker executes draw splits, " +
+                  core::text(wanted->closure) + " is none of these");
+  table_.draw(who, s, c, *wanted, hub_.state().session_of(wanted->closure), from->second.task);
 }
 
 void object_hub::waits(core::stream_id stream, core::objects::call_name const& within,
@@ -87,7 +114,7 @@ void object_hub::waits(core::stream_id stream, core::objects::call_name const& w
 
 void object_hub::attached(core::stream_id stream, std::pair<std::string, std::int64_t> const& task,
                           core::incarnation i, bool takes) {
-  callers_[core::raw(i)] = stream;
+  callers_[core::raw(i)] = {stream, core::objects::text(task)};
   incarnations_[stream] = core::raw(i);
   table_.attached(hub_.now(), task, i, stream, takes);
   deliver();
@@ -104,26 +131,33 @@ void object_hub::built(core::stream_id stream, core::object_id id,
   deliver();
 }
 
-object_hub::news object_hub::news_of(core::effects const& fx) {
+object_hub::news object_hub::news_of(core::effects const& fx) const {
   news n;
   for (auto const& s : fx.changes.sessions)
     if (s.closed || s.state != core::job_state::running) n.ended.push_back(s.session);
   for (auto const& s : fx.changes.sessions_released) n.ended.push_back(s.session);
   // Whether its process lives is not known: a new stream of it may have its place already.
   for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});
+  if (!table_.is_drawn_from()) return n;
+  for (auto const& m : fx.changes.moved)
+    if (m.why == core::move_reason::worker_lost || m.why == core::move_reason::retried)
+      n.closures.emplace_back(m.closure, false);
+  for (auto const& e : fx.changes.ended)
+    n.closures.emplace_back(e.of.closure, e.of.as == core::closure_state::succeeded);
   return n;
 }
 
 void object_hub::follow(news const& n) {
-  if (n.ended.empty() && n.gone.empty()) return;
+  if (n.empty()) return;
   for (auto const s : n.ended) table_.session_ended(s);
   for (auto const& g : n.gone) {
     if (auto const was = incarnations_.extract(g.stream))
       if (auto const it = callers_.find(was.mapped());
-          it != callers_.end() && it->second == g.stream)
+          it != callers_.end() && it->second.stream == g.stream)
         callers_.erase(it);
     table_.gone(hub_.now(), g.stream, g.final, g.why);
   }
+  for (auto const& [closure, succeeded] : n.closures) table_.closure_ended(closure, succeeded);
   deliver();
 }
 
@@ -140,7 +174,7 @@ void object_hub::tell(core::objects::call_answer const& a) {
   }
   auto const it = callers_.find(who.number);
   if (it == callers_.end()) return;
-  if (auto* sink = hub_.sink_of(it->second)) sink->on_object_answer(a);
+  if (auto* sink = hub_.sink_of(it->second.stream)) sink->on_object_answer(a);
 }
 
 // Orders of one stream leave in this order; the coordinator is told last, as that may lead back

@@ -35,6 +35,8 @@ class object_hub {
   muster::status open(core::session_id s, table::user u);
   muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
                                          core::objects::object_spec spec);
+  muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
+                                                  core::datasets::dataset_spec spec);
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
   muster::status drop(core::session_id s, core::object_id id);
   /// The same, whoever asks. REQUIRES: it is there.
@@ -67,8 +69,12 @@ class object_hub {
   struct news {
     std::vector<core::session_id> ended{};
     std::vector<lost_stream> gone{};
+    /// Closures that have ended, and whether they have succeeded, or begin again.
+    std::vector<std::pair<core::closure_id, bool>> closures{};
+
+    bool empty() const { return ended.empty() && gone.empty() && closures.empty(); }
   };
-  static news news_of(core::effects const& fx);
+  news news_of(core::effects const& fx) const;
   void follow(news const& n);
   void tick();
   core::time_point due() const { return table_.due(); }
@@ -76,6 +82,12 @@ class object_hub {
   table const& state() const { return table_; }
 
  private:
+  struct caller {
+    core::stream_id stream{};
+    std::string task{};  // "worker:3"
+  };
+
+  void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();
   void perform(core::objects::output const& said);
   bool is_slow(worker_sink const& worker) const;
@@ -83,7 +95,7 @@ class object_hub {
 
   hub& hub_;
   table table_;
-  std::unordered_map<std::uint64_t, core::stream_id> callers_;  // workers by incarnation, attached
+  std::unordered_map<std::uint64_t, caller> callers_;  // workers by incarnation, attached
   std::unordered_map<core::stream_id, std::uint64_t> incarnations_;  // and the other way
 };
 

@@ -28,7 +28,8 @@ std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects:
   for (auto const& [field, rows] :
        {std::pair("number", n), std::pair("taken", from.taken_size()),
         std::pair("wait", from.wait_size()), std::pair("create", from.create_size()),
-        std::pair("find", from.find_size()), std::pair("drop", from.drop_size())})
+        std::pair("find", from.find_size()), std::pair("drop", from.drop_size()),
+        std::pair("create_dataset", from.create_dataset_size())})
     if (rows > rows_max)
       return field + (": " + std::to_string(rows)) + ", the limit is " + std::to_string(rows_max);
   to.reserve(static_cast<std::size_t>(n));
@@ -53,6 +54,16 @@ core::objects::object_spec from_wire(v1::NewObject const& from) {
   to.concurrency = from.concurrency();
   to.function = from.function();
   to.args = core::blob(from.args(), encoding_of(from.encoding()));
+  return to;
+}
+
+core::datasets::dataset_spec from_wire(v1::NewDataset const& from) {
+  core::datasets::dataset_spec to;
+  to.name = from.name();
+  to.splits.assign(from.split().begin(), from.split().end());
+  to.epochs = from.epochs();
+  to.at.epoch = from.position().epoch();
+  to.at.done.assign(from.position().done().begin(), from.position().done().end());
   return to;
 }
 

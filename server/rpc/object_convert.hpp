@@ -12,6 +12,7 @@ namespace muster::server {
 /// What callers ask. Empty, or the field and what is wrong with it.
 std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects::call_spec>& to);
 core::objects::object_spec from_wire(v1::NewObject const& from);
+core::datasets::dataset_spec from_wire(v1::NewDataset const& from);
 /// What a worker says of calls. As above.
 std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::report>& to);
 

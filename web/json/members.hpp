@@ -275,6 +275,8 @@ schema::json schema_of_value() {
     return schema::id("pw_");
   } else if constexpr (std::is_same_v<V, core::object_id>) {
     return schema::id("obj_");
+  } else if constexpr (std::is_same_v<V, core::dataset_id>) {
+    return schema::id("ds_");
   } else if constexpr (std::is_enum_v<V>) {
     return schema_of_names<V>();
   } else if constexpr (requires(V const& v, json_out& out) { v.write(out); }) {

@@ -32,4 +32,28 @@ void members(member_list const& m, core::objects::object_view const& o) {
   m("since_ms", o.since, "since when it is in its state");
 }
 
+void members(member_list const& m, core::datasets::dataset_view const& d) {
+  m("id", d.id);
+  m.some("name", d.name);
+  m("session", d.owner, "that has made it");
+  m.some("submitted_by", d.submitter, "the token that it was made with");
+  m("epochs", d.epochs);
+  m("epoch", d.epoch, "that goes on, from 0; as many as there are: all are done");
+  m("splits", d.splits);
+  m("queued", d.queued, "of the epoch, as drawn and done");
+  m("drawn", d.drawn, "by functions that have not ended");
+  m("done", d.done);
+  m("waiting", d.waiting, "functions that draw, for what others may give back");
+  m("given_back", d.given_back, "ever, by functions that failed or whose worker was lost");
+  m.list(
+      "workers", d.workers,
+      [](member_list const& of, auto const& w) {
+        of("task", w.first, "or \"others\"");
+        of("drawn", w.second.drawn, "now");
+        of("done", w.second.done, "in all epochs");
+      },
+      "that have drawn from it");
+  m("created_ms", d.created);
+}
+
 }  // namespace muster::web

@@ -1,11 +1,12 @@
 // Objects on tasks in the JSON of the REST contract. Pure.
 #pragma once
 
-#include "server/core/api/objects.hpp"
+#include "server/core/api/datasets.hpp"
 #include "web/json/members.hpp"
 
 namespace muster::web {
 
 void members(member_list const& m, core::objects::object_view const& o);
+void members(member_list const& m, core::datasets::dataset_view const& d);
 
 }  // namespace muster::web

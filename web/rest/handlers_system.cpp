@@ -130,6 +130,7 @@ std::vector<route> all_routes() {
   add_program_routes(all);
   add_stack_routes(all);
   add_object_routes(all);
+  add_dataset_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);
   add_barrier_routes(all);

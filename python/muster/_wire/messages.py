@@ -57,6 +57,7 @@ Hello = _class("Hello")
 Answers = _class("Answers")
 
 NewObject = _class("NewObject")
+NewDataset = _class("NewDataset")
 FindObject = _class("FindObject")
 
 PutBlob = _class("PutBlob")

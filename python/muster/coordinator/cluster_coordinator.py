@@ -41,6 +41,7 @@ from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
                                      WithUploads, identity, install_upload)
 from muster.errors import CancelledError, ClosureError
+from muster.objects.dataset import DistributedDataset, Read
 from muster.objects.handle import RemoteObject
 from muster.variables.known import Known
 from muster.variables.making import task_of
@@ -354,6 +355,23 @@ class ClusterCoordinator(Scheduling, State):
             return PerWorkerIterator(self._owner, built)
 
         return PerWorkerDataset(self._owner, self._build(make, (), None, named), iterator)
+
+    def create_distributed_dataset(self, splits: Iterable[Any], epochs: int = 1, *, read: Optional[Read] = None,
+                                   name: str = "", position: Optional[Mapping[str, Any]] = None
+                                   ) -> DistributedDataset:
+        """Of splits (names of files, ranges, …) that the server deals out to functions, each once an epoch, unless
+        a function fails or its worker is lost: then what it had drawn is dealt out again. As an argument it is an
+        iterator of splits; with `read`, which makes an iterable of a split, of their elements. It begins at
+        `position`, and goes when this coordinator closes. Raises InputError (refused: too many), ValueError (a position
+        of something else), TypeError (cannot be pickled), UnavailableError."""
+        data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
+        if not 0 < epochs < 1 << 32:
+            raise ValueError(f"epochs: {epochs}, there is at least one")
+        if position is not None and not {"epoch", "done"} <= set(position):
+            raise ValueError("position: it is one that DistributedDataset.position has given")
+        objects = self._session.objects_known(datasets=True)
+        id = objects.make_dataset(name, data, epochs, position)
+        return DistributedDataset(id, name, epochs, read, objects.ticket, objects, owner=self._owner)
 
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Optional[Mapping[str, Any]], name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 from muster._pickled import calls as packing
 from muster._wire.failures import from_wire
-from muster._wire.messages import BYTES, FindObject, NewObject
+from muster._wire.messages import BYTES, FindObject, NewDataset, NewObject
 from muster.objects import handle
 from muster.objects.calls import Calls, unavailable
 from muster.objects.handle import RemoteObject
@@ -83,6 +83,14 @@ class SessionObjects(Calls):
         """The same of a function of workers that has a name. An ObjectFound."""
         return self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
 
+    def make_dataset(self, name: str, splits: list[bytes], epochs: int, position: Any) -> int:
+        """Its number. Raises what the server refuses it with, UnavailableError."""
+        asked = NewDataset(name=name, split=splits, epochs=epochs)
+        if position is not None:
+            asked.position.epoch = position["epoch"]
+            asked.position.done.extend(position["done"])
+        return int(self._ask(asked).object)
+
     def look_for(self, name: str) -> Any:
         """An ObjectFound. Raises NotServedError: there is none."""
         return self._ask(FindObject(name=name))
@@ -127,7 +135,8 @@ class SessionObjects(Calls):
             if room is not None and size > room:
                 break  # with the next message: the server's limit is that of one large thing and some
             room = (ASKED_BYTES_MAX if room is None else room) - size
-            (m.create if isinstance(message, NewObject) else m.find).append(message)
+            (m.create if isinstance(message, NewObject) else
+             m.create_dataset if isinstance(message, NewDataset) else m.find).append(message)
             del self._asks[0]
             said = True
         if (said or m.number or m.taken or m.drop) and not self._told_ticket:

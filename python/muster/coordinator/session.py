@@ -98,12 +98,14 @@ class Session(SessionWaits):
             raise b.error.again()
         return b
 
-    def objects_known(self) -> SessionObjects:
+    def objects_known(self, datasets: bool = False) -> SessionObjects:
         """Raises UnavailableError: the server is one of before, or is not there."""
         self._heard.wait()  # ends with the session at the latest
         if not self.has_objects:
             self._throw_if_over()
             raise unavailable("the server knows no objects on tasks: it is one of before")
+        if datasets and not self.has_datasets:
+            raise unavailable("the server deals out no datasets: it is one of before")
         return self.objects
 
     # What there is.

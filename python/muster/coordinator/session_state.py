@@ -58,6 +58,7 @@ class SessionState:
         self.grace = 0.0
         self.own_errors = False  # the server knows closures whose error is theirs alone
         self.has_objects = False  # the server knows objects on tasks
+        self.has_datasets = False  # and their datasets
         self.inputs_beside_bytes = False  # of closures with arguments in bytes, the server takes them
         self._heard = threading.Event()  # the server, or that there will be none
         self._waited = False

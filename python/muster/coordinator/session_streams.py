@@ -137,6 +137,7 @@ class SessionStreams(SessionState):
         self._away_since = None
         self.own_errors = o.own_errors
         self.has_objects = o.objects
+        self.has_datasets = o.datasets
         self._incarnation = o.server_incarnation
         self.grace = o.session_grace_ms / 1000
         self.inputs_beside_bytes = o.inputs_beside_bytes

@@ -383,7 +383,8 @@ def _may_be_repeated(call: Call, message: str) -> bool:
 def _lost(call: Call, restarted: bool) -> UnavailableError:
     task, what = call.of
     why = "the server has started anew" + ("" if restarted else ", or somebody has deleted it")
-    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'} on {task} is not there "
+    where = f" on {task}" if task else ""
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'}{where} is not there "
                             f"any more: {why}", dependency=[task] if task else None)
 
 

@@ -58,6 +58,8 @@ class object_book {
  public:
   explicit object_book(object_limits const& limits) : limits_(limits) {}
 
+  /// For who counts with the same numbers.
+  std::uint64_t next_number() { return ++last_; }
   /// Ids begin above `last`.
   void begin_above(std::uint64_t last) { last_ = last; }
   /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS (the name), RESOURCE_EXHAUSTED.

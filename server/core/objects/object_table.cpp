@@ -36,6 +36,10 @@ void object_table::session_ended(session_id s) {
     if (o.owner == s && !o.spec.detached) own.push_back(id);
   }
   for (auto const id : own) remove(id);
+  std::vector<dataset_id> dealt;
+  for (auto const& [id, d] : datasets_)
+    if (d.owner() == s) dealt.push_back(id);
+  for (auto const id : dealt) remove(id);
   tickets_.erase(it->second.of.ticket);
   sessions_.erase(it);
   calls_.forget(caller_of(s));
@@ -139,31 +143,39 @@ failure object_table::refused(session_id s, object const* o, call_spec const& c)
   return o->why;
 }
 
-void object_table::call(caller_id who, session_id s, call_spec const& c) {
-  call_name const name{who, c.number};
-  switch (calls_.take(who, c)) {
+bool object_table::take(call_name const& name, call_spec const& c) {
+  switch (calls_.take(name.caller, c)) {
     case call_table::verdict::repeated:
     case call_table::verdict::early:
-      return;
+      break;
     case call_table::verdict::past:
-      return say({name,
-                  false,
-                  {},
-                  {failure_kind::dependency_lost, "",
-                   "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
+      say({name,
+           false,
+           {},
+           {failure_kind::dependency_lost, "",
+            "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
+      break;
     case call_table::verdict::answered:
       if (auto& known = *calls_.find(name); !std::exchange(known.told, true))
         out_.answers.push_back(known.answer);
-      return;
-    case call_table::verdict::full:
-      return say({name,
-                  false,
-                  {},
-                  {failure_kind::user, "muster.ResourceExhausted",
-                   "too many calls wait, or too much of them", "", "", 0}});
-    case call_table::verdict::fresh:
       break;
+    case call_table::verdict::full:
+      say({name,
+           false,
+           {},
+           {failure_kind::user, "muster.ResourceExhausted",
+            "too many calls wait, or too much of them", "", "", 0}});
+      break;
+    case call_table::verdict::fresh:
+      return true;
   }
+  return false;
+}
+
+void object_table::call(caller_id who, session_id s, call_spec const& c) {
+  call_name const name{who, c.number};
+  if (!take(name, c)) return;
+  if (auto const* d = look(dataset_id{raw(c.object)})) return ask(*d, name, s, c);
   auto* const o = book_.find(c.object);
   bool const usable = o && o->state != object_state::lost && o->state != object_state::failed;
   if (auto why = refused(s, o, c); !usable || !why.message.empty())
@@ -176,6 +188,10 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
 }
 
 status object_table::drop(session_id s, object_id id) {
+  if (auto const* d = look(dataset_id{raw(id)}); d && d->owner() == s) {
+    remove(dataset_id{raw(id)});
+    return {};
+  }
   auto* const o = book_.find(id);
   if (!o) return {code::not_found, text(id) + " is not there"};
   if (!may_use(s, o->submitter))

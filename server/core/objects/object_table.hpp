@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "server/core/objects/call_table.hpp"
+#include "server/core/objects/dataset.hpp"
 #include "server/core/objects/object_book.hpp"
 
 namespace muster::core::objects {
@@ -63,6 +64,28 @@ class object_table {
   /// The same, whoever asks. REQUIRES: it is there.
   void remove(object_id id);
 
+  // Datasets, which are called as objects are: see object_datasets.cpp.
+  /// Errors: INVALID_ARGUMENT with the field, FAILED_PRECONDITION (not opened), RESOURCE_EXHAUSTED.
+  /// `number`: as of create.
+  result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,
+                                    datasets::dataset_spec spec);
+  /// REQUIRES: the closure is of session `of`, and executes this attempt on `worker`.
+  void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
+            session_id of, std::string const& worker);
+  /// The call is answered with this.
+  void refuse(caller_id who, call_spec const& c, failure why);
+  /// Nobody else: functions have drawn from datasets.
+  bool is_drawn_from() const { return !drawing_.empty(); }
+  /// A closure has ended, or begins again.
+  void closure_ended(closure_id closure, bool succeeded);
+  dataset const* look(dataset_id id) const {
+    auto const it = datasets_.find(id);
+    return it == datasets_.end() ? nullptr : &it->second;
+  }
+  /// The newest made before `before` (none: of all) that this token, if it is any, may see.
+  std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
+                                                    std::string const& submitter) const;
+
   /// REQUIRES: the task's stream of before, if any, was told gone. `takes`: it can hold objects.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
@@ -105,8 +128,15 @@ class object_table {
   struct opened {
     user of;
     std::map<std::uint64_t, object_id> made;  // by the session's number
+    std::map<std::uint64_t, dataset_id> datasets{};
   };
 
+  /// It is to be executed; else it was answered, if that is due.
+  bool take(call_name const& name, call_spec const& c);
+  status check(datasets::dataset_spec const& spec) const;
+  void ask(dataset const& d, call_name const& name, session_id s, call_spec const& c);
+  void deal(dataset const& d, dataset::answers const& dealt);
+  void remove(dataset_id id);
   void say(call_answer a);
   void fail(call_name const& n, failure why);
   void fail_all(object& o, failure const& why);
@@ -123,6 +153,10 @@ class object_table {
   call_table calls_{limits_};
   std::map<session_id, opened> sessions_;
   std::map<std::string, session_id, std::less<>> tickets_;
+  datasets::dataset_limits const dataset_limits_{};
+  std::map<dataset_id, dataset> datasets_;
+  std::size_t dataset_bytes_ = 0;
+  std::map<closure_id, std::vector<dataset_id>> drawing_;  // that have drawn, by closures
   time_point due_ = never;
   std::array<std::uint64_t, call_ends> ended_{};  // calls, by how
   output out_;

@@ -174,6 +174,10 @@ std::string object_table::invalid() const {
     if (!over && !o.spec.detached && !sessions_.contains(o.owner))
       return text(id) + " has outlived its session";
   }
+  for (auto const& [id, d] : datasets_) {
+    if (auto bad = d.invalid(); !bad.empty()) return text(id) + ": " + bad;
+    if (!sessions_.contains(d.owner())) return text(id) + " has outlived its session";
+  }
   if (tickets_.size() != sessions_.size()) return "a session without a ticket, or the other way";
   return {};
 }

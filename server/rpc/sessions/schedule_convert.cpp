@@ -225,6 +225,7 @@ v1::Opened to_wire(core::job_view const& session, v1::Open const& open,
   opened.set_inputs_beside_bytes(true);
   opened.set_own_errors(true);
   opened.set_objects(true);
+  opened.set_datasets(true);
   if (!session.resumable) return opened;
   core::duration const grace = open.detached()               ? limits.detached_grace
                                : open.session_grace_ms() > 0 ? milliseconds(open.session_grace_ms())

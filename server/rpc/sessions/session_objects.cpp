@@ -39,6 +39,8 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
                                    ? objects.create(session_, asked.number(), from_wire(asked))
                                    : muster::result<core::object_id>(allowed));
   }
+  for (auto const& asked : r.create_dataset())
+    tell_made(asked.number(), objects.create_dataset(session_, asked.number(), from_wire(asked)));
   for (auto const& asked : r.find())
     tell_found(asked.number(), objects.find(session_, asked.name()));
   std::vector<core::objects::call_spec> calls;
@@ -59,6 +61,16 @@ void session_stream::tell_found(std::uint64_t number, muster::result<core::objec
     found.set_task(o->spec.job + ":" + std::to_string(o->spec.index));
     found.set_class_name(o->spec.class_name);
   }
+  wake();
+}
+
+void session_stream::tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id) {
+  auto& found = *out_.add_entry(found_bytes).mutable_objects()->add_found();
+  found.set_number(number);
+  if (!id)
+    to_wire(failure_of(id.error()), *found.mutable_failure());
+  else
+    found.set_object(core::raw(*id));
   wake();
 }
 

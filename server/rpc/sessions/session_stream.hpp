@@ -66,6 +66,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_suspect(core::session_notice const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
   void tell_found(std::uint64_t number, muster::result<core::object_id> const& id);
+  void tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
   /// The stream is going: the session goes with it, or waits for its client's return.

@@ -25,7 +25,7 @@ muster::status worker_connection::take_objects(v1::WorkerMessage const& m) {
   if (m.has_objects())
     if (auto problem = take_object_reports(m.objects()); !problem.ok()) return problem;
   for (auto const& r : m.object_requests()) {
-    if (r.create_size() + r.find_size() + r.drop_size() > 0)
+    if (r.create_size() + r.find_size() + r.drop_size() + r.create_dataset_size() > 0)
       return invalid("object_requests: functions call objects, sessions make them");
     std::vector<core::objects::call_spec> calls;
     if (auto bad = from_wire(r, calls); !bad.empty()) return invalid("object_requests." + bad);

@@ -1,0 +1,127 @@
+"""Handles of datasets that the server deals out, split by split, to functions on workers. Never imports grpc."""
+from __future__ import annotations
+
+import struct
+from typing import Any, Callable, Iterable, Iterator, Optional
+
+from muster._pickled import buffers
+from muster._wire.messages import JSON
+from muster.objects.calls import Calls
+from muster.objects.handle import calls_of
+from muster.worker.context import context
+
+ANY_EPOCH = 0xffffffff
+_HEAD = struct.Struct("<QIII")
+"""Of a draw: closure, attempt, epoch, whether splits are whole; see objects.proto."""
+_DEALT = struct.Struct("<II")
+
+Read = Callable[[Any], Iterable[Any]]
+
+
+class DistributedDataset:
+    """Of :meth:`create_distributed_dataset`. An argument of functions, at any depth: there it is an iterator of
+    splits, or of the elements that `read` makes of them, until the epoch ends. A split is done when the function
+    that drew past its end has succeeded; else it is dealt out again, whole."""
+
+    def __init__(self, id: int, name: str, epochs: int, read: Optional[Read], ticket: bytes, calls: Calls,
+                 epoch: int = ANY_EPOCH, owner: Any = None) -> None:
+        self._id = id
+        self._name = name
+        self._epochs = epochs
+        self._read = read
+        self._ticket = ticket
+        self._calls = calls
+        self._epoch = epoch
+        self._owner = owner
+        self._elements: Optional[Iterator[Any]] = None
+        self._split = 0
+        self._passed: list[int] = []
+
+    # Of functions on workers.
+
+    def __iter__(self) -> DistributedDataset:
+        context()  # else, an error here and not at the first split
+        return self
+
+    def __next__(self) -> Any:
+        while True:
+            if self._elements is not None:
+                for element in self._elements:
+                    return element
+                self._elements = None
+                self._passed.append(self._split)
+            split = self._draw()
+            if self._read is None:
+                return split
+            self._elements = iter(self._read(split))
+
+    def _draw(self) -> Any:
+        """Waits while others may give back what they have. Raises StopIteration, ClosureError."""
+        running = context()
+        passed, self._passed = self._passed, []
+        args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
+        args += struct.pack(f"<{len(passed)}I", *passed)
+        call = self._calls.add(self._id, "draw", args, self._ticket, of=self._of())
+        self._calls.wait(call, None)  # ends: the others' functions end, or the session does
+        if call.error is not None:
+            raise call.error.again()
+        if call.encoding == JSON:
+            raise StopIteration
+        self._split, _ = _DEALT.unpack_from(call.raw)
+        (split,), _ = buffers.load(call.raw[_DEALT.size:])
+        return split
+
+    # Of both.
+
+    def epoch(self, number: int) -> DistributedDataset:
+        """The same, of this epoch alone, from 0: it waits for it to begin, and is empty when it is over. To
+        do something between epochs: else a function that comes late reads the next one."""
+        if not 0 <= number < self._epochs:
+            raise ValueError(f"epoch {number}: there are {self._epochs}, from 0")
+        return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls,
+                                  number, self._owner)
+
+    def progress(self) -> dict[str, int]:
+        """`epoch`, that goes on, of `epochs` (as many: all are done), and how many of its `splits` are `queued`,
+        `drawn` and `done`. Raises UnavailableError: the server has started anew."""
+        asked = self._ask()
+        return {**asked, "done": len(asked["done"])}
+
+    def position(self) -> dict[str, Any]:
+        """How far it is, for ``create_distributed_dataset(…, position=)``, also of another coordinator: the
+        epoch and what is done of it. What functions have drawn now is not."""
+        asked = self._ask()
+        return {"epoch": asked["epoch"], "done": asked["done"]}
+
+    def done(self) -> bool:
+        """All epochs are done."""
+        return bool(self._ask()["epoch"] == self._epochs)
+
+    def delete(self) -> None:
+        """Of the coordinator that has made it: functions that wait for a split fail (CancelledError)."""
+        drop = getattr(self._calls, "drop", None)
+        if drop is None:
+            raise TypeError("functions on workers draw from datasets, coordinators delete them")
+        drop(self._id)
+
+    def _ask(self) -> Any:
+        call = self._calls.add(self._id, "position", b"", self._ticket, of=self._of())
+        self._calls.wait(call, None)  # ends: the server answers at once, or the session ends
+        return self._calls.value_of(call)
+
+    def _of(self) -> tuple[str, str]:
+        return "", f"dataset {self._name!r}" if self._name else "a dataset"
+
+    def __reduce__(self) -> Any:
+        return restored, (self._id, self._name, self._epochs, self._read, self._ticket, self._epoch)
+
+    def __repr__(self) -> str:
+        return f"<muster.DistributedDataset ds_{self._id:016x} {self._name}>".replace(" >", ">")
+
+
+def restored(id: int, name: str, epochs: int, read: Optional[Read], ticket: bytes,
+             epoch: int) -> DistributedDataset:
+    """Called while a handle is unpickled."""
+    calls = calls_of(ticket, f"dataset {name!r}")
+    owner = getattr(calls, "owner", lambda: None)()
+    return DistributedDataset(id, name, epochs, read, ticket, calls, epoch, owner)

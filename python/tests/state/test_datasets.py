@@ -1,0 +1,190 @@
+"""Datasets that the server deals out: real servers, real workers."""
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pathlib
+import time
+from typing import Any, Callable
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+
+
+def worked(splits: Any) -> list[Any]:
+    return list(splits)
+
+
+def worked_slowly(splits: Any, folder: str) -> list[Any]:
+    """Notes each split, and goes on as soon as there is a file "go"."""
+    found = []
+    for split in splits:
+        found.append(split)
+        pathlib.Path(folder, f"{os.getpid()}-{split}").touch()
+        while not pathlib.Path(folder, "go").exists():
+            time.sleep(0.01)
+    return found
+
+
+def one(splits: Any) -> Any:
+    return next(splits)
+
+
+def first_of(splits: Any) -> Any:
+    for split in splits:
+        return split
+    return None
+
+
+def fail_after(splits: Any, count: int) -> None:
+    for _ in range(count):
+        next(splits)
+    raise LookupError("not today")
+
+
+def epochs_of(splits: Any) -> Any:
+    return list(splits["deep"][0].epoch(0)), list(splits["deep"][0].epoch(1))
+
+
+def lines(split: str) -> Any:
+    begin, end = map(int, split.split("-"))
+    return range(begin, end)
+
+
+@pytest.fixture
+def cluster(make_cluster: Callable[..., Cluster]) -> Cluster:
+    made = make_cluster()
+    made.add("--index", "0", "--processes", "1")
+    made.add("--index", "1", "--processes", "1")
+    made.wait_connected(2)
+    return made
+
+
+def test_each_split_is_dealt_out_once_an_epoch(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset([f"file-{i}" for i in range(20)], epochs=3, name="files")
+    seen: list[Any] = []
+    for epoch in range(3):
+        assert ds.progress() == {"epoch": epoch, "epochs": 3, "splits": 20, "queued": 20, "drawn": 0, "done": 0}
+        parts = [c.schedule(worked, ([{"deep": ds.epoch(epoch)}][0]["deep"],)) for _ in range(2)]
+        c.join()
+        got = [split for part in parts for split in part.fetch(20)]
+        assert sorted(got) == sorted(f"file-{i}" for i in range(20))
+        seen += got
+    assert ds.done()
+    assert c.schedule(worked, (ds,)).fetch(20) == []
+
+
+def test_functions_of_all_epochs_may_be_scheduled_at_once(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(range(7), epochs=2)
+    steps = [c.schedule(one, (ds,)) for _ in range(14)]
+    c.join()
+    assert collections.Counter(s.fetch(20) for s in steps) == {i: 2 for i in range(7)}
+    assert ds.done()
+
+
+def test_elements_are_read_from_splits(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(["0-5", "5-5", "5-9"], read=lines)
+    parts = [c.schedule(worked, (ds,)) for _ in range(2)]
+    c.join()
+    assert sorted(n for part in parts for n in part.fetch(20)) == list(range(9))
+    assert ds.done()
+
+
+def test_a_split_that_was_not_read_to_its_end_is_dealt_out_again(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(["0-5"], read=lines)
+    assert c.schedule(first_of, (ds,)).fetch(20) == 0
+    c.join()
+    assert ds.progress()["queued"] == 1
+    assert c.schedule(worked, (ds,)).fetch(20) == [0, 1, 2, 3, 4]
+
+
+def test_what_a_failed_function_had_drawn_is_dealt_out_again(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(range(5))
+    with pytest.raises(LookupError):
+        c.schedule(fail_after, (ds, 3)).fetch(20)
+    with pytest.raises(LookupError):
+        c.join()
+    assert ds.position() == {"epoch": 0, "done": []}
+    assert sorted(c.schedule(worked, (ds,)).fetch(20)) == [0, 1, 2, 3, 4]
+
+
+def test_a_lost_worker_s_splits_are_worked_by_another(make_cluster: Callable[..., Cluster],
+                                                      tmp_path: pathlib.Path) -> None:
+    cluster = make_cluster("--reconnect-grace", "0s")
+    first = cluster.add("--index", "0", "--processes", "1")
+    cluster.add("--index", "1", "--processes", "1")
+    cluster.wait_connected(2)
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset([f"s{i}" for i in range(6)], name="files")
+    parts = [c.schedule(worked_slowly, (ds, str(tmp_path))) for _ in range(2)]
+    until(lambda: len(list(tmp_path.iterdir())) == 2)
+    shown = cluster.server.get("/api/v1/datasets")["datasets"][0]
+    assert (shown["name"], shown["queued"], shown["drawn"], shown["done"]) == ("files", 4, 2, 0)
+    assert {w["task"] for w in shown["workers"]} == {"worker:0", "worker:1"}
+    first.kill()
+    until(lambda: ds.progress()["drawn"] == 1 or cluster.server.get("/api/v1/datasets")["datasets"][0]["given_back"])
+    (tmp_path / "go").touch()
+    c.join()
+    got = [split for part in parts for split in part.fetch(20)]
+    assert sorted(got) == [f"s{i}" for i in range(6)]
+    assert ds.done()
+    assert cluster.server.get(f"/api/v1/datasets/{shown['id']}")["given_back"] >= 1
+
+
+def test_a_position_goes_on_in_another_coordinator(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(range(4), epochs=2)
+    had = [c.schedule(one, (ds,)).fetch(20) for _ in range(5)]
+    c.join()
+    at = json.loads(json.dumps(ds.position()))
+    assert at == {"epoch": 1, "done": [had[4]]}
+    c.close()
+    other = cluster.coordinator()
+    again = other.create_distributed_dataset(range(4), epochs=2, position=at)
+    assert sorted(other.schedule(worked, (again,)).fetch(20)) == sorted(set(range(4)) - {had[4]})
+    other.join()
+    assert again.done()
+
+
+def test_what_is_wrong_is_said(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    for splits, words, said in [([], {}, "splits: there are none"),
+                                ([b"x" * 70_000], {}, "the limit is 65536"),
+                                ([1], {"epochs": 2_000_000}, "epochs"),
+                                ([1], {"position": {"epoch": 0, "done": [1]}}, "position.done")]:
+        with pytest.raises(muster.InputError, match=said):
+            c.create_distributed_dataset(splits, **words)
+    ds = c.create_distributed_dataset([1, 2], epochs=2, name="two")
+    with pytest.raises(RuntimeError):
+        next(ds)
+    with pytest.raises(ValueError):
+        ds.epoch(2)
+    with pytest.raises(muster.InputError, match="one epoch each"):
+        c.schedule(epochs_of, ({"deep": [ds]},)).fetch(20)
+    with pytest.raises(muster.InputError):
+        c.join()
+    with cluster.coordinator() as other, pytest.raises(muster.InputError, match="whose functions alone"):
+        other.schedule(worked, (ds,)).fetch(20)
+    ds.delete()
+    with pytest.raises(muster.UnavailableError, match="dataset 'two' is not there any more"):
+        c.schedule(worked, (ds,)).fetch(20)
+
+
+def test_a_server_that_starts_anew_is_told_of(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset([1, 2], name="two")
+    assert c.schedule(one, (ds,)).fetch(20) in (1, 2)
+    c.join()
+    before = cluster.server.grpc, cluster.server.http[len("http://"):]
+    cluster.server.kill()
+    cluster.server.start(*before)
+    with pytest.raises(muster.UnavailableError, match="dataset 'two' is not there any more: the server has started anew"):
+        until(lambda: ds.done())

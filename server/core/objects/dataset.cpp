@@ -1,0 +1,209 @@
+#include "server/core/objects/dataset.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace muster::core {
+
+std::string text(dataset_id id) {
+  return "ds_" + hex16(raw(id));
+}
+
+namespace objects {
+
+using datasets::any_epoch;
+
+dataset::dataset(datasets::dataset_limits const& limits, datasets::dataset_spec spec,
+                 session_id owner, std::string submitter, time_point created)
+    : limits_(limits),
+      spec_(std::move(spec)),
+      owner_(owner),
+      submitter_(std::move(submitter)),
+      created_(created) {
+  for (auto const& s : spec_.splits) bytes_ += s.size();
+  epoch_ = spec_.at.epoch;
+  begin_epoch();
+  for (auto const i : spec_.at.done) states_[i] = split_state::done;
+  std::erase_if(queue_, [this](std::uint32_t i) { return states_[i] == split_state::done; });
+  done_ = spec_.at.done.size();
+  spec_.at = {};
+  pass_epochs();
+}
+
+void dataset::begin_epoch() {
+  done_ = 0;
+  queue_.clear();
+  states_.assign(spec_.splits.size(), split_state::queued);
+  if (is_over()) return;
+  for (std::uint32_t i = 0; i < states_.size(); ++i) queue_.push_back(i);
+}
+
+void dataset::pass_epochs() {
+  while (!is_over() && done_ == states_.size()) {
+    ++epoch_;
+    begin_epoch();
+  }
+}
+
+void dataset::draw(call_name const& name, datasets::draw_request const& r,
+                   std::string const& worker, answers& out) {
+  if (auto const it = holders_.find(r.closure);
+      it != holders_.end() && it->second.attempt != r.attempt)
+    ended(r.closure, false, out);
+  auto& h = holders_[r.closure];
+  h.attempt = r.attempt;
+  h.worker = worker;
+  for (auto const i : r.passed)
+    if (auto const it = h.held.find(i); it != h.held.end()) it->second = true;
+  if (r.epoch != any_epoch) {
+    if (h.epoch != any_epoch && h.epoch != r.epoch) {
+      out.push_back({name,
+                     {},
+                     "epoch: " + std::to_string(r.epoch) + ", and the function reads epoch " +
+                         std::to_string(h.epoch) + " already: one epoch each"});
+      return serve_all(out);
+    }
+    h.epoch = r.epoch;
+  }
+  parked_.push_back({name, r.closure, r.whole});
+  ++h.waits;
+  serve_all(out);
+}
+
+bool dataset::serve(parked const& p, bool settled, answers& out) {
+  auto& h = holders_.at(p.closure);
+  bool const mine = h.epoch == any_epoch || h.epoch == epoch_;
+  bool const past = is_over() || h.told_end || (h.epoch != any_epoch && h.epoch < epoch_);
+  if (past) {
+    out.push_back({p.name, {}, {}});
+  } else if (mine && !queue_.empty()) {
+    auto const i = queue_.front();
+    queue_.pop_front();
+    states_[i] = split_state::drawn;
+    h.epoch = epoch_;
+    h.held.emplace(i, p.whole);
+    ++part_of(h.worker).drawn;
+    out.push_back({p.name, drawn_split{epoch_, i}, {}});
+  } else if (h.epoch == epoch_ && settled) {
+    out.push_back({p.name, {}, {}});
+    h.told_end = true;
+  } else {
+    return false;
+  }
+  --h.waits;
+  return true;
+}
+
+// Who is told the end is as settled as who waits, and who is given a split is not: one look is
+// enough.
+void dataset::serve_all(answers& out) {
+  bool const settled = !parked_.empty() && is_settled();
+  auto const waited = std::exchange(parked_, {});
+  for (auto const& p : waited)
+    if (!serve(p, settled, out)) parked_.push_back(p);
+}
+
+bool dataset::is_settled() const {
+  if (!queue_.empty()) return false;
+  return std::all_of(holders_.begin(), holders_.end(), [](auto const& one) {
+    auto const& h = one.second;
+    return h.held.empty() ||
+           ((h.waits > 0 || h.told_end) &&
+            std::all_of(h.held.begin(), h.held.end(), [](auto const& s) { return s.second; }));
+  });
+}
+
+void dataset::give_back(holder& h) {
+  for (auto it = h.held.rbegin(); it != h.held.rend(); ++it) {
+    states_[it->first] = split_state::queued;
+    queue_.push_front(it->first);
+  }
+  given_back_ += h.held.size();
+}
+
+void dataset::ended(closure_id closure, bool succeeded, answers& out) {
+  auto const it = holders_.find(closure);
+  if (it == holders_.end()) return;
+  auto& h = it->second;
+  if (!h.held.empty()) {
+    auto& part = part_of(h.worker);
+    part.drawn -= h.held.size();
+    if (succeeded) {
+      auto const done = std::erase_if(h.held, [this](auto const& s) {
+        if (s.second) states_[s.first] = split_state::done;
+        return s.second;
+      });
+      done_ += done;
+      part.done += done;
+    }
+    give_back(h);
+  }
+  std::erase_if(parked_, [&](parked const& p) {
+    if (p.closure != closure) return false;
+    out.push_back({p.name, {}, {}});
+    return true;
+  });
+  holders_.erase(it);
+  pass_epochs();
+  serve_all(out);
+}
+
+std::vector<call_name> dataset::abandon() {
+  std::vector<call_name> names;
+  for (auto const& p : parked_) names.push_back(p.name);
+  parked_.clear();
+  return names;
+}
+
+datasets::worker_part& dataset::part_of(std::string const& worker) {
+  if (auto const it = workers_.find(worker); it != workers_.end()) return it->second;
+  return workers_[workers_.size() < limits_.workers_max ? worker : "others"];
+}
+
+datasets::position dataset::where() const {
+  datasets::position p{epoch_, {}};
+  for (std::uint32_t i = 0; i < states_.size(); ++i)
+    if (states_[i] == split_state::done) p.done.push_back(i);
+  return p;
+}
+
+datasets::dataset_view dataset::view(dataset_id id) const {
+  datasets::dataset_view v;
+  v.id = id;
+  v.name = spec_.name;
+  v.owner = owner_;
+  v.submitter = submitter_;
+  v.created = created_;
+  v.epochs = spec_.epochs;
+  v.epoch = epoch_;
+  v.splits = spec_.splits.size();
+  v.queued = queue_.size();
+  v.done = done_;
+  v.drawn = is_over() ? 0 : v.splits - v.queued - v.done;
+  v.waiting = parked_.size();
+  v.given_back = given_back_;
+  v.workers = workers_;
+  return v;
+}
+
+std::string dataset::invalid() const {
+  std::size_t drawn = 0, waits = 0, done = 0;
+  for (auto const& [closure, h] : holders_) {
+    drawn += h.held.size();
+    waits += h.waits;
+    for (auto const& [i, passed] : h.held)
+      if (states_[i] != split_state::drawn) return "a split is held and not drawn";
+  }
+  for (auto const s : states_) done += s == split_state::done ? 1 : 0;
+  if (done != done_) return "splits are done that are not counted";
+  if (waits != parked_.size()) return "draws wait that are not counted";
+  if (!is_over() && drawn + done_ + queue_.size() != states_.size()) return "a split is lost";
+  if (is_over() && (drawn > 0 || !queue_.empty() || !parked_.empty()))
+    return "it is over, and something is left";
+  return {};
+}
+
+}  // namespace objects
+}  // namespace muster::core

@@ -1,0 +1,225 @@
+// Datasets among objects: they are called by the same numbers, over the same streams, with the same
+// tickets, and the server itself answers.
+#include <utility>
+
+#include "server/core/api/id_text.hpp"
+#include "server/core/objects/object_table.hpp"
+
+namespace muster::core {
+
+namespace {
+
+constexpr std::size_t head_bytes = 20;  // closure, attempt, epoch, whole
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
+  std::uint64_t n = 0;
+  for (std::size_t i = size; i-- > 0;) n = n << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return n;
+}
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  return static_cast<std::uint32_t>(number_at(bytes, at, 4));
+}
+
+}  // namespace
+
+std::optional<datasets::draw_request> datasets::draw_from(std::string_view args) {
+  if (args.size() < head_bytes || args.size() % 4 != 0) return {};
+  draw_request r{closure_id{number_at(args, 0, 8)},
+                 number_at(args, 8),
+                 number_at(args, 12),
+                 number_at(args, 16) != 0,
+                 {}};
+  for (auto at = head_bytes; at < args.size(); at += 4) r.passed.push_back(number_at(args, at));
+  return r;
+}
+
+namespace objects {
+namespace {
+
+std::string shown(dataset_id id, dataset const& d) {
+  return d.name().empty() ? "dataset " + text(id) : "dataset '" + d.name() + "'";
+}
+
+failure input(std::string type, std::string message) {
+  return {failure_kind::input, std::move(type), std::move(message), "", "", 0};
+}
+
+void append(std::string& to, std::uint32_t n) {
+  for (int shift = 0; shift < 32; shift += 8) to.push_back(static_cast<char>(n >> shift & 0xff));
+}
+
+blob in_words(dataset const& d, drawn_split const& s) {
+  std::string bytes;
+  append(bytes, s.split);
+  append(bytes, s.epoch);
+  bytes += d.split(s.split);
+  return blob(std::move(bytes), encoding::bytes);
+}
+
+blob in_json(dataset const& d) {
+  auto const at = d.where();
+  auto const view = d.view({});
+  std::string text =
+      "{\"epoch\":" + std::to_string(at.epoch) + ",\"epochs\":" + std::to_string(view.epochs) +
+      ",\"splits\":" + std::to_string(view.splits) + ",\"queued\":" + std::to_string(view.queued) +
+      ",\"drawn\":" + std::to_string(view.drawn) + ",\"done\":[";
+  for (auto const i : at.done) {
+    if (text.back() != '[') text += ',';
+    text += std::to_string(i);
+  }
+  return blob(text + "]}");
+}
+
+status over(std::string field, std::uint64_t is, std::uint64_t limit) {
+  auto words = std::to_string(is) + ", the limit is " + std::to_string(limit);
+  return wrong_field(std::move(field), words, limit);
+}
+
+}  // namespace
+
+status object_table::check(datasets::dataset_spec const& spec) const {
+  auto const& l = dataset_limits_;
+  if (spec.name.size() > l.name_bytes_max) return over("name", spec.name.size(), l.name_bytes_max);
+  for (unsigned char const c : spec.name)
+    if (c < 32) return wrong_field("name", "it has control characters");
+  if (spec.splits.empty()) return wrong_field("splits", "there are none");
+  if (spec.splits.size() > l.splits_max) return over("splits", spec.splits.size(), l.splits_max);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < spec.splits.size(); ++i) {
+    auto const size = spec.splits[i].size();
+    if (size > l.split_bytes_max)
+      return over("splits[" + std::to_string(i) + "], in bytes", size, l.split_bytes_max);
+    bytes += size;
+  }
+  if (bytes > l.dataset_bytes_max) return over("splits, in bytes", bytes, l.dataset_bytes_max);
+  if (spec.epochs == 0) return wrong_field("epochs", "0, there is at least one");
+  if (spec.epochs > l.epochs_max) return over("epochs", spec.epochs, l.epochs_max);
+  if (spec.at.epoch > spec.epochs)
+    return wrong_field("position.epoch", std::to_string(spec.at.epoch) + ", there are " +
+                                             std::to_string(spec.epochs));
+  for (std::size_t i = 0; i < spec.at.done.size(); ++i)
+    if (spec.at.done[i] >= spec.splits.size() || (i > 0 && spec.at.done[i] <= spec.at.done[i - 1]))
+      return wrong_field("position.done", std::to_string(spec.at.done[i]) +
+                                              ", they are numbers of splits, and rise");
+  if (spec.at.epoch == spec.epochs && !spec.at.done.empty())
+    return wrong_field("position.done", "the last epoch is over");
+  if (datasets_.size() >= l.datasets_max)
+    return {code::resource_exhausted,
+            "there are " + std::to_string(datasets_.size()) + " datasets, which is the limit"};
+  if (dataset_bytes_ + bytes > l.bytes_max)
+    return {code::resource_exhausted,
+            "splits: all datasets have " + std::to_string(dataset_bytes_) +
+                " bytes of them, the limit is " + std::to_string(l.bytes_max),
+            "splits", l.bytes_max};
+  return {};
+}
+
+result<dataset_id> object_table::create_dataset(time_point now, session_id s, std::uint64_t number,
+                                                datasets::dataset_spec spec) {
+  auto const it = sessions_.find(s);
+  if (it == sessions_.end())
+    return status{code::failed_precondition, "ticket: it has to come before datasets"};
+  auto& all = it->second.datasets;
+  if (auto const made = all.find(number); made != all.end()) return made->second;
+  if (auto bad = check(spec); !bad.ok()) return bad;
+  dataset_id const id{book_.next_number()};
+  auto const [at, fresh] =
+      datasets_.try_emplace(id, dataset_limits_, std::move(spec), s, it->second.of.submitter, now);
+  dataset_bytes_ += at->second.bytes();
+  all.emplace(number, id);
+  if (all.size() > 2 * dataset_limits_.datasets_max)
+    std::erase_if(all, [this](auto const& old) { return !look(old.second); });
+  return id;
+}
+
+void object_table::remove(dataset_id id) {
+  auto const it = datasets_.find(id);
+  auto& d = it->second;
+  for (auto const& n : d.abandon())
+    if (auto const* c = calls_.find(n); c && !c->answered)
+      fail(n, {failure_kind::cancelled, "", shown(id, d) + " was deleted", "", "", 0});
+  for (auto drew = drawing_.begin(); drew != drawing_.end();) {
+    std::erase(drew->second, id);
+    drew = drew->second.empty() ? drawing_.erase(drew) : std::next(drew);
+  }
+  dataset_bytes_ -= d.bytes();
+  datasets_.erase(it);
+}
+
+void object_table::refuse(caller_id who, call_spec const& c, failure why) {
+  call_name const name{who, c.number};
+  if (take(name, c)) fail(name, std::move(why));
+}
+
+void object_table::draw(caller_id who, session_id s, call_spec const& c,
+                        datasets::draw_request const& r, session_id of, std::string const& worker) {
+  call_name const name{who, c.number};
+  if (!take(name, c)) return;
+  auto const it = datasets_.find(dataset_id{raw(c.object)});
+  if (it == datasets_.end()) return fail(name, refused(s, nullptr, c));
+  auto& d = it->second;
+  if (d.owner() != s)
+    return fail(name, input("muster.TicketError",
+                            "the handle's session has ended, or its ticket is not known here"));
+  if (of != s)
+    return fail(name, input("", shown(it->first, d) + " is of " + core::text(s) +
+                                    ", whose functions alone draw from it, not those of " +
+                                    core::text(of)));
+  auto& drawn = drawing_[r.closure];
+  if (!d.has(r.closure)) drawn.push_back(it->first);
+  dataset::answers dealt;
+  d.draw(name, r, worker, dealt);
+  deal(d, dealt);
+}
+
+void object_table::deal(dataset const& d, dataset::answers const& dealt) {
+  for (auto const& a : dealt) {
+    // Who has asked may be gone; then its closure is, or will be, and gives back what it has.
+    auto const* c = calls_.find(a.name);
+    if (!c || c->answered) continue;
+    if (!a.wrong.empty())
+      fail(a.name, input("", a.wrong));
+    else
+      say(calls_.answer(a.name,
+                        {a.name, true, a.split ? in_words(d, *a.split) : blob("null"), {}}));
+  }
+}
+
+void object_table::closure_ended(closure_id closure, bool succeeded) {
+  auto const drew = drawing_.extract(closure);
+  if (drew.empty()) return;
+  for (auto const id : drew.mapped()) {
+    auto const it = datasets_.find(id);
+    if (it == datasets_.end()) continue;
+    dataset::answers dealt;
+    it->second.ended(closure, succeeded, dealt);
+    deal(it->second, dealt);
+  }
+}
+
+// What coordinators ask, and functions with the handle, too.
+void object_table::ask(dataset const& d, call_name const& name, session_id s, call_spec const& c) {
+  if (d.owner() != s)
+    return fail(name, input("muster.TicketError",
+                            "the handle's session has ended, or its ticket is not known here"));
+  if (c.method == "position") return say(calls_.answer(name, {name, true, in_json(d), {}}));
+  fail(name, input("", c.method == "draw" ? "functions that run on workers draw splits"
+                                          : "a dataset has no method '" + c.method + "'"));
+}
+
+std::vector<datasets::dataset_view> object_table::list_datasets(
+    dataset_id before, std::size_t limit, std::string const& submitter) const {
+  std::vector<datasets::dataset_view> views;
+  auto it = before == dataset_id{} ? datasets_.end() : datasets_.lower_bound(before);
+  while (it != datasets_.begin() && views.size() < limit) {
+    --it;
+    auto const& d = it->second;
+    if (submitter.empty() || d.submitter().empty() || d.submitter() == submitter)
+      views.push_back(d.view(it->first));
+  }
+  return views;
+}
+
+}  // namespace objects
+}  // namespace muster::core

@@ -1,0 +1,267 @@
+// Datasets: which split a draw gets, when it waits, when it is told the end, and what comes back.
+#include "tests/core/objects/bench.hpp"
+
+namespace muster::core::objects {
+namespace {
+
+constexpr std::string_view the_end = "null";
+
+struct datasets_bench : table_bench {
+  session_id s = open(1);
+  std::uint64_t number = 0;  // of the worker's calls
+  caller_id const worker = caller_of(core::incarnation{7});
+
+  static datasets::dataset_spec of(std::size_t splits, std::uint32_t epochs = 1) {
+    datasets::dataset_spec spec;
+    for (std::size_t i = 0; i < splits; ++i) spec.splits.push_back("s" + std::to_string(i));
+    spec.epochs = epochs;
+    return spec;
+  }
+  dataset_id deal(datasets::dataset_spec spec, std::uint64_t n = 1) {
+    auto const made = table.create_dataset(now, s, n, std::move(spec));
+    EXPECT_TRUE(made.has_value()) << (made ? std::string() : made.error().message);
+    return made ? *made : dataset_id{};
+  }
+  std::string refusal(datasets::dataset_spec spec) {
+    auto const made = table.create_dataset(now, s, ++number + 1'000, std::move(spec));
+    return made ? "none" : made.error().message;
+  }
+  static datasets::draw_request by(std::uint64_t closure) {
+    datasets::draw_request r;
+    r.closure = closure_id{closure};
+    r.attempt = 1;
+    r.whole = true;
+    return r;
+  }
+  /// The answer's number is given back; see `told`.
+  std::uint64_t draw(dataset_id id, datasets::draw_request const& r) {
+    table.draw(worker, s, {++number, object_id{raw(id)}, "draw", {}}, r, s, "worker:0");
+    return number;
+  }
+  std::uint64_t draw(dataset_id id, std::uint64_t closure) { return draw(id, by(closure)); }
+  /// What draws were answered since the last call: numbers, and names of splits with their epochs.
+  std::map<std::uint64_t, std::string> told() {
+    std::map<std::uint64_t, std::string> found;
+    for (auto const& a : said().answers)
+      found[a.name.number] = !a.ok                                   ? a.why.message
+                             : a.value.encoding() == encoding::bytes ? words(a.value.view())
+                                                                     : std::string(a.value.view());
+    return found;
+  }
+  static std::string words(std::string_view value) {
+    return std::string(value.substr(8)) + "/" + std::to_string(static_cast<int>(value[4]));
+  }
+  /// What one draw is answered with at once; empty: it waits.
+  std::string drawn(dataset_id id, std::uint64_t closure) {
+    auto const n = draw(id, closure);
+    return told()[n];
+  }
+};
+
+using texts = std::map<std::uint64_t, std::string>;
+
+TEST(datasets, a_split_is_done_when_its_closure_has_succeeded) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  EXPECT_EQ(b.drawn(id, 1), "s0/0");
+  EXPECT_EQ(b.table.look(id)->view(id).done, 0u) << "never at hand-out";
+  EXPECT_EQ(b.drawn(id, 1), "s1/0");
+  EXPECT_EQ(b.drawn(id, 1), the_end);
+  b.table.closure_ended(closure_id{1}, true);
+  EXPECT_TRUE(b.table.look(id)->is_over());
+  auto const v = b.table.look(id)->view(id);
+  EXPECT_EQ(v.workers.at("worker:0").done, 2u);
+  EXPECT_EQ(v.workers.at("worker:0").drawn, 0u);
+  EXPECT_EQ(b.drawn(id, 2), the_end);
+}
+
+TEST(datasets, a_closure_that_fails_gives_all_back_whole) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(3));
+  b.drawn(id, 1);
+  b.drawn(id, 1);
+  EXPECT_EQ(b.drawn(id, 2), "s2/0");
+  b.table.closure_ended(closure_id{1}, false);
+  EXPECT_EQ(b.drawn(id, 2), "s0/0") << "in the order in which they were";
+  EXPECT_EQ(b.drawn(id, 2), "s1/0");
+  EXPECT_EQ(b.table.look(id)->view(id).given_back, 2u);
+}
+
+TEST(datasets, another_attempt_of_a_closure_has_nothing_of_the_one_before) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  b.drawn(id, 1);
+  b.drawn(id, 1);
+  auto again = b.by(1);
+  again.attempt = 2;
+  auto const n = b.draw(id, again);
+  EXPECT_EQ(b.told(), (texts{{n, "s0/0"}}));
+}
+
+TEST(datasets, who_finds_nothing_left_waits_for_what_comes_back) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  b.drawn(id, 1);
+  b.drawn(id, 2);
+  auto const waits = b.draw(id, 1);
+  EXPECT_TRUE(b.told().empty());
+  b.table.closure_ended(closure_id{2}, false);
+  EXPECT_EQ(b.told(), (texts{{waits, "s1/0"}}));
+}
+
+TEST(datasets, when_all_wait_each_is_told_the_end) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  b.drawn(id, 1);
+  b.drawn(id, 2);
+  auto const first = b.draw(id, 1);
+  EXPECT_TRUE(b.told().empty()) << "the other may fail";
+  auto const second = b.draw(id, 2);
+  EXPECT_EQ(b.told(), (texts{{first, "null"}, {second, "null"}}));
+  b.table.closure_ended(closure_id{1}, true);
+  b.table.closure_ended(closure_id{2}, false);
+  EXPECT_EQ(b.drawn(id, 3), "s1/0") << "the epoch is not over";
+}
+
+TEST(datasets, the_next_epoch_begins_when_all_of_this_one_is_done) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1, 2));
+  EXPECT_EQ(b.drawn(id, 1), "s0/0");
+  auto const late = b.draw(id, 2);
+  EXPECT_EQ(b.drawn(id, 1), the_end) << "a closure reads one epoch";
+  EXPECT_TRUE(b.told().empty());
+  b.table.closure_ended(closure_id{1}, true);
+  EXPECT_EQ(b.told(), (texts{{late, "s0/1"}})) << "it has read none so far";
+  b.table.closure_ended(closure_id{2}, true);
+  EXPECT_TRUE(b.table.look(id)->is_over());
+}
+
+TEST(datasets, an_epoch_that_is_named_is_waited_for_and_is_empty_once_it_is_over) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1, 2));
+  auto later = b.by(2);
+  later.epoch = 1;
+  auto const waits = b.draw(id, later);
+  EXPECT_TRUE(b.told().empty());
+  auto early = b.by(1);
+  early.epoch = 0;
+  auto const n = b.draw(id, early);
+  EXPECT_EQ(b.told(), (texts{{n, "s0/0"}}));
+  b.table.closure_ended(closure_id{1}, true);
+  EXPECT_EQ(b.told(), (texts{{waits, "s0/1"}}));
+  early.closure = closure_id{3};
+  auto const past = b.draw(id, early);
+  EXPECT_EQ(b.told(), (texts{{past, "null"}}));
+  early.epoch = 1;
+  auto const other = b.draw(id, early);
+  EXPECT_NE(b.told()[other].find("one epoch each"), std::string::npos);
+}
+
+TEST(datasets, a_split_of_elements_is_done_only_past_its_end) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  auto r = b.by(1);
+  r.whole = false;
+  b.draw(id, r);
+  r.passed = {0};
+  b.draw(id, r);
+  b.table.closure_ended(closure_id{1}, true);
+  b.told();
+  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{0, {0}}));
+  EXPECT_EQ(b.drawn(id, 2), "s1/0");
+}
+
+TEST(datasets, begin_at_a_position) {
+  datasets_bench b;
+  auto spec = b.of(3, 3);
+  spec.at = {1, {0, 2}};
+  auto const id = b.deal(spec);
+  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {0, 2}}));
+  EXPECT_EQ(b.drawn(id, 1), "s1/1");
+  spec.at = {1, {0, 1, 2}};
+  EXPECT_EQ(b.table.look(b.deal(spec, 2))->where(), (datasets::position{2, {}}));
+  spec.at = {3, {}};
+  EXPECT_TRUE(b.table.look(b.deal(spec, 3))->is_over());
+  spec.at = {4, {}};
+  EXPECT_EQ(b.refusal(spec), "position.epoch: 4, there are 3");
+  spec.at = {0, {1, 1}};
+  EXPECT_EQ(b.refusal(spec), "position.done: 1, they are numbers of splits, and rise");
+}
+
+TEST(datasets, have_limits) {
+  datasets_bench b;
+  EXPECT_EQ(b.refusal({}), "splits: there are none");
+  EXPECT_EQ(b.refusal(b.of(100'001)), "splits: 100001, the limit is 100000");
+  EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: 0, there is at least one");
+  EXPECT_EQ(b.refusal(b.of(1, 1'000'001)), "epochs: 1000001, the limit is 1000000");
+  auto spec = b.of(300);
+  spec.splits[1] = std::string(65'537, 'x');
+  EXPECT_EQ(b.refusal(spec), "splits[1], in bytes: 65537, the limit is 65536");
+  for (auto& split : spec.splits) split = std::string(65'536, 'x');
+  EXPECT_EQ(b.refusal(spec), "splits, in bytes: 19660800, the limit is 16777216");
+  spec.splits.resize(256);
+  for (std::uint64_t n = 1; n <= 16; ++n) b.deal(spec, n);
+  EXPECT_NE(b.refusal(spec).find("the limit is 268435456"), std::string::npos);
+  spec = b.of(1);
+  spec.name = std::string(257, 'n');
+  EXPECT_EQ(b.refusal(spec), "name: 257, the limit is 256");
+  b.table.session_ended(b.s);
+  b.s = b.open(2);
+  for (std::uint64_t n = 1; n <= 1'000; ++n) b.deal(b.of(1), n);
+  EXPECT_EQ(b.refusal(b.of(1)), "there are 1000 datasets, which is the limit");
+  EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
+}
+
+TEST(datasets, of_many_workers_count_those_beyond_the_limit_together) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1'002));
+  for (std::uint64_t n = 1; n <= 1'002; ++n)
+    b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}}, b.by(n), b.s,
+                 "worker:" + std::to_string(n));
+  auto const v = b.table.look(id)->view(id);
+  EXPECT_EQ(v.workers.size(), 1'001u);
+  EXPECT_EQ(v.workers.at("others").drawn, 2u);
+  b.said();
+}
+
+TEST(datasets, go_with_their_session_and_by_hand) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1)), other = b.deal(b.of(1), 2);
+  b.drawn(id, 1);
+  auto const waits = b.draw(id, 2);
+  EXPECT_TRUE(b.table.drop(b.s, object_id{raw(id)}).ok());
+  EXPECT_EQ(b.told(), (texts{{waits, "dataset " + text(id) + " was deleted"}}));
+  EXPECT_FALSE(b.table.is_drawn_from());
+  b.table.session_ended(b.s);
+  EXPECT_EQ(b.table.look(other), nullptr);
+}
+
+TEST(datasets, are_drawn_from_by_functions_of_their_session_alone) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1));
+  auto const other = b.open(2);
+  call_spec const c{++b.number, object_id{raw(id)}, "draw", {}};
+  b.table.draw(b.worker, b.s, c, b.by(1), other, "worker:0");
+  EXPECT_NE(b.told()[1].find("whose functions alone draw from it"), std::string::npos);
+  b.table.draw(b.worker, other, {++b.number, c.object, "draw", {}}, b.by(1), other, "worker:0");
+  EXPECT_NE(b.told()[2].find("ticket"), std::string::npos);
+  b.table.call(caller_of(b.s), b.s, {1, c.object, "draw", {}});
+  EXPECT_NE(b.told()[1].find("functions that run on workers draw"), std::string::npos);
+  b.table.call(caller_of(b.s), b.s, {2, c.object, "position", {}});
+  EXPECT_EQ(b.told()[2], R"({"epoch":0,"epochs":1,"splits":1,"queued":1,"drawn":0,"done":[]})");
+}
+
+TEST(datasets, a_draw_is_read_from_its_bytes) {
+  std::string bytes(20, '\0');
+  bytes[0] = 5;
+  bytes[8] = 2;
+  bytes[12] = 1;
+  bytes[16] = 1;
+  auto const r = datasets::draw_from(bytes + std::string("\3\0\0\0", 4));
+  EXPECT_EQ(r, (datasets::draw_request{closure_id{5}, 2, 1, true, {3}}));
+  EXPECT_FALSE(datasets::draw_from(bytes + "x"));
+  EXPECT_FALSE(datasets::draw_from("short"));
+}
+
+}  // namespace
+}  // namespace muster::core::objects

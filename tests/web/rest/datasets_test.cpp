@@ -1,0 +1,95 @@
+// Datasets over REST: seen by those who may, page by page.
+#include "server/hub/id_text.hpp"
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace {
+
+using texts = std::vector<std::string>;
+
+struct datasets : web_fixture {
+  std::uint64_t number = 0;
+  static constexpr core::session_id id{5}, others{6};
+
+  void prepare(std::string const& submitter = {}, std::string const& other = {}) {
+    core_engine().run([&](server::hub& h) {
+      EXPECT_TRUE(h.objects().open(id, {"a ticket of a session", submitter, false}).ok());
+      EXPECT_TRUE(h.objects().open(others, {"a ticket of another one", other, false}).ok());
+    });
+  }
+  std::string make(std::string name, core::session_id by = id) {
+    return core::text(core_engine().run([&, this](server::hub& h) {
+      core::datasets::dataset_spec spec;
+      spec.name = std::move(name);
+      spec.splits = {"a", "b", "c"};
+      spec.epochs = 2;
+      spec.at = {1, {2}};
+      return *h.objects().create_dataset(by, ++number, spec);
+    }));
+  }
+  texts listed(std::string const& query) {
+    texts found;
+    auto const page = get_json("/api/v1/datasets?" + query);
+    for (auto const& o : page.at("datasets").as_array()) found.push_back(text_at(o, "/id"));
+    return found;
+  }
+};
+
+TEST_F(datasets, are_told_with_how_far_they_are) {
+  start();
+  prepare();
+  auto const made = make("files");
+  auto const d = get_json("/api/v1/datasets/" + made);
+  EXPECT_EQ(text_at(d, "/id"), made);
+  EXPECT_EQ(text_at(d, "/name"), "files");
+  EXPECT_EQ(text_at(d, "/session"), "job_0000000000000005");
+  EXPECT_EQ(number_at(d, "/epochs"), 2);
+  EXPECT_EQ(number_at(d, "/epoch"), 1);
+  EXPECT_EQ(number_at(d, "/splits"), 3);
+  EXPECT_EQ(number_at(d, "/queued"), 2);
+  EXPECT_EQ(number_at(d, "/drawn"), 0);
+  EXPECT_EQ(number_at(d, "/done"), 1);
+  EXPECT_TRUE(d.at("workers").as_array().empty());
+  EXPECT_EQ(get("/api/v1/datasets/ds_0000000000000001").status, 404u);
+  EXPECT_EQ(get("/api/v1/datasets/x").status, 404u);
+  EXPECT_EQ(get("/api/v1/datasets?cluster=nowhere").status, 404u);
+}
+
+TEST_F(datasets, are_listed_newest_first_page_by_page) {
+  start();
+  prepare();
+  auto const first = make("a"), second = make("b"), third = make("");
+  EXPECT_EQ(listed(""), (texts{third, second, first}));
+  auto const page = get_json("/api/v1/datasets?limit=2");
+  EXPECT_EQ(page.at("datasets").as_array().size(), 2u);
+  EXPECT_EQ(listed("limit=2&page_token=" + text_at(page, "/next_page_token")), texts{first});
+}
+
+TEST_F(datasets, of_one_token_are_not_for_another) {
+  start_guarded();
+  auto const fresh = [this] {
+    server::wanted_token w;
+    w.role = core::role::submitter;
+    return core_engine().run(
+        [this, w](engine_services&) { return core_engine().tokens().create(w, nullptr).value(); });
+  };
+  auto const alice = fresh(), bob = fresh();
+  prepare(alice.token.id, bob.token.id);
+  auto const made = make("a");
+  make("b", others);
+  auto const count = [&](std::string const& token) {
+    return json::parse(send_as(token, "GET", "/api/v1/datasets").body)
+        .at("datasets")
+        .as_array()
+        .size();
+  };
+  EXPECT_EQ(count(alice.credential), 1u);
+  EXPECT_EQ(count(admin_), 2u);
+  auto const path = "/api/v1/datasets/" + made;
+  EXPECT_EQ(send_as(alice.credential, "GET", path).status, 200u);
+  EXPECT_EQ(send_as(bob.credential, "GET", path).status, 403u);
+  EXPECT_EQ(send_as(admin_, "GET", path).status, 200u);
+}
+
+}  // namespace
+}  // namespace muster::web::test

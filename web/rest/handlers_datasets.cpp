@@ -1,0 +1,72 @@
+// Datasets dealt out by the server: listed and looked at. Whose token made one, or an admin's, sees
+// it.
+#include "server/hub/id_text.hpp"
+#include "web/json/object_json.hpp"
+#include "web/rest/access.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using core::datasets::dataset_view;
+
+// Those of all tokens are for admins.
+std::string seen_by(request const& req) {
+  return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
+}
+
+coro::task<response> list_datasets(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const limit = query.limit();
+  auto const before = core::dataset_id{query.page_token('d')};
+  if (query.failed()) return refused(query.failure());
+  auto work = [before, limit, submitter = seen_by(ex.req)](server::hub& h) {
+    core::page<dataset_view, core::dataset_id> page;
+    page.items = h.objects().state().list_datasets(before, limit, submitter);
+    if (page.items.size() == limit) page.next = page.items.back().id;
+    return page;
+  };
+  return look(context, in_pool_named(ex, std::move(work)), as_page{"datasets", 'd'});
+}
+
+struct wanted_dataset {
+  std::string id, submitter;  // whose it has to be; empty: anybody's
+};
+
+muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& w) {
+  auto const id = server::parse_dataset(w.id).value_or(core::dataset_id{});
+  auto const* d = h.objects().state().look(id);
+  if (!d) return muster::status{muster::code::not_found, "there is no dataset '" + w.id + "'"};
+  if (w.submitter.empty() || d->submitter().empty() || d->submitter() == w.submitter)
+    return d->view(id);
+  return muster::status{muster::code::permission_denied, "'" + w.id + "' is of '" + d->submitter() +
+                                                             "', and token '" + w.submitter +
+                                                             "' is not an admin's"};
+}
+
+coro::task<response> get_dataset(web_context& context, exchange& ex) {
+  if (auto p = check_cluster(context, ex.req, ex.req.parameter("cluster")))
+    return refused(std::move(*p));
+  wanted_dataset w{std::string(ex.req.capture("id")), seen_by(ex.req)};
+  auto work = [w = std::move(w)](server::hub& h) { return find_dataset(h, w); };
+  return look(context, in_pool_named(ex, std::move(work)));
+}
+
+}  // namespace
+
+void add_dataset_routes(std::vector<route>& to) {
+  to.push_back(get("/api/v1/datasets", list_datasets, "listDatasets",
+                   "Datasets dealt out to functions, newest first; those of other tokens are for "
+                   "admins")
+                   .with({cluster_parameter, limit_parameter, page_token_parameter("d")})
+                   .tells("DatasetPage", [] { return page_schema("datasets", "DatasetView"); })
+                   .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/datasets/{id}", get_dataset, "getDataset",
+                   "One dataset: how far its epoch is, and who works on it")
+                   .with({cluster_parameter})
+                   .tells("DatasetView", schema_of<dataset_view>));
+}
+
+}  // namespace muster::web
