@@ -362,7 +362,7 @@ class ClusterCoordinator(Scheduling, State):
         """Of splits (names of files, ranges, …) that the server deals out to functions, each once an epoch, unless
         a function fails or its worker is lost: then what it had drawn is dealt out again. As an argument it is an
         iterator of splits; with `read`, which makes an iterable of a split, of their elements. It begins at
-        `position`, and goes when this coordinator closes. Raises InputError (refused: too many), ValueError (a position
+        `position`, is part of checkpoints where it has a `name`, and goes when this coordinator closes. Raises InputError (refused: too many), ValueError (a position
         of something else), TypeError (cannot be pickled), UnavailableError."""
         data = [b"".join(calls.dump_inline((split,), {})) for split in splits]
         if not 0 < epochs < 1 << 32:
@@ -371,7 +371,10 @@ class ClusterCoordinator(Scheduling, State):
             raise ValueError("position: it is one that DistributedDataset.position has given")
         objects = self._session.objects_known(datasets=True)
         id = objects.make_dataset(name, data, epochs, position)
-        return DistributedDataset(id, name, epochs, read, objects.ticket, objects, owner=self._owner)
+        made = DistributedDataset(id, name, epochs, read, objects.ticket, objects, owner=self._owner)
+        if name:
+            self._known.add(made, f"dataset:{name}")
+        return made
 
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Optional[Mapping[str, Any]], name: str) -> Any:

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, Callable, Iterable, Iterator, Optional
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
 
 from muster._pickled import buffers
 from muster._wire.messages import JSON
-from muster.objects.calls import Calls
-from muster.objects.handle import calls_of
+from muster.objects.calls import Call, Calls
+from muster.objects.handle import CallValue, calls_of
 from muster.worker.context import context
 
 ANY_EPOCH = 0xffffffff
@@ -61,7 +61,7 @@ class DistributedDataset:
         passed, self._passed = self._passed, []
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
         args += struct.pack(f"<{len(passed)}I", *passed)
-        call = self._calls.add(self._id, "draw", args, self._ticket, of=self._of())
+        call = self._call("draw", args)
         self._calls.wait(call, None)  # ends: the others' functions end, or the session does
         if call.error is not None:
             raise call.error.again()
@@ -93,6 +93,24 @@ class DistributedDataset:
         asked = self._ask()
         return {"epoch": asked["epoch"], "done": asked["done"]}
 
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """It goes on from there. Raises InputError: functions have drawn splits and have not ended."""
+        self.load_state(position).fetch()
+
+    # Of checkpoints, as objects have them.
+
+    def save_state(self) -> CallValue:
+        return CallValue(self._calls, self._call("position", b""), self._owner)
+
+    def load_state(self, position: Mapping[str, Any]) -> CallValue:
+        done = position["done"]
+        args = struct.pack(f"<{1 + len(done)}I", position["epoch"], *done)
+        return CallValue(self._calls, self._call("go_to", args), self._owner)
+
+    def _unowned(self) -> DistributedDataset:
+        """The same, which does not keep the session open."""
+        return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls)
+
     def done(self) -> bool:
         """All epochs are done."""
         return bool(self._ask()["epoch"] == self._epochs)
@@ -105,9 +123,10 @@ class DistributedDataset:
         drop(self._id)
 
     def _ask(self) -> Any:
-        call = self._calls.add(self._id, "position", b"", self._ticket, of=self._of())
-        self._calls.wait(call, None)  # ends: the server answers at once, or the session ends
-        return self._calls.value_of(call)
+        return self.save_state().fetch()  # ends: the server answers at once, or the session ends
+
+    def _call(self, method: str, args: bytes) -> Call:
+        return self._calls.add(self._id, method, args, self._ticket, of=self._of())
 
     def _of(self) -> tuple[str, str]:
         return "", f"dataset {self._name!r}" if self._name else "a dataset"

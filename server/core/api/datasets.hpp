@@ -63,6 +63,8 @@ struct draw_request {
 };
 /// From the arguments of a call; see ObjectRequests.args. None: they are not those of a draw.
 std::optional<draw_request> draw_from(std::string_view args);
+/// The same of a position.
+std::optional<position> position_from(std::string_view args);
 
 struct worker_part {
   std::uint64_t drawn = 0;  // has now

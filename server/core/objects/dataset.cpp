@@ -23,13 +23,41 @@ dataset::dataset(datasets::dataset_limits const& limits, datasets::dataset_spec 
       submitter_(std::move(submitter)),
       created_(created) {
   for (auto const& s : spec_.splits) bytes_ += s.size();
-  epoch_ = spec_.at.epoch;
+  begin_at(std::exchange(spec_.at, {}));
+}
+
+status dataset::check(datasets::position const& at, std::size_t splits, std::uint32_t epochs) {
+  if (at.epoch > epochs)
+    return wrong_field("position.epoch",
+                       std::to_string(at.epoch) + ", there are " + std::to_string(epochs));
+  for (std::size_t i = 0; i < at.done.size(); ++i)
+    if (at.done[i] >= splits || (i > 0 && at.done[i] <= at.done[i - 1]))
+      return wrong_field("position.done",
+                         std::to_string(at.done[i]) + ", they are numbers of splits, and rise");
+  if (at.epoch == epochs && !at.done.empty())
+    return wrong_field("position.done", "the last epoch is over");
+  return {};
+}
+
+void dataset::begin_at(datasets::position const& at) {
+  epoch_ = at.epoch;
   begin_epoch();
-  for (auto const i : spec_.at.done) states_[i] = split_state::done;
+  for (auto const i : at.done) states_[i] = split_state::done;
   std::erase_if(queue_, [this](std::uint32_t i) { return states_[i] == split_state::done; });
-  done_ = spec_.at.done.size();
-  spec_.at = {};
+  done_ = at.done.size();
   pass_epochs();
+}
+
+status dataset::go_to(datasets::position const& at, answers& out) {
+  for (auto const& [closure, h] : holders_)
+    if (!h.held.empty())
+      return {code::failed_precondition,
+              "a function has drawn " + std::to_string(h.held.size()) +
+                  " splits and has not ended: only what rests goes to another position"};
+  for (auto& [closure, h] : holders_) h.epoch = any_epoch;
+  begin_at(at);
+  serve_all(out);
+  return {};
 }
 
 void dataset::begin_epoch() {

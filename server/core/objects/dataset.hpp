@@ -46,6 +46,13 @@ class dataset {
   std::vector<call_name> abandon();
 
   datasets::position where() const;
+  /// It goes on from there. REQUIRES: check. Errors: FAILED_PRECONDITION, functions have drawn what
+  /// is not done.
+  status go_to(datasets::position const& at, answers& out);
+  /// Errors: INVALID_ARGUMENT with the field.
+  static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
+  std::uint32_t epochs() const { return spec_.epochs; }
+  std::size_t splits() const { return spec_.splits.size(); }
   std::string const& split(std::uint32_t i) const { return spec_.splits[i]; }
   session_id owner() const { return owner_; }
   std::string const& name() const { return spec_.name; }
@@ -75,6 +82,7 @@ class dataset {
 
   void give_back(holder& h);
   void begin_epoch();
+  void begin_at(datasets::position const& at);
   void pass_epochs();
   /// Whether a draw can be answered now, which it is then.
   bool serve(parked const& p, bool settled, answers& out);

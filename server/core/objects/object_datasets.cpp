@@ -34,6 +34,13 @@ std::optional<datasets::draw_request> datasets::draw_from(std::string_view args)
   return r;
 }
 
+std::optional<datasets::position> datasets::position_from(std::string_view args) {
+  if (args.size() < 4 || args.size() % 4 != 0) return {};
+  position p{number_at(args, 0), {}};
+  for (std::size_t at = 4; at < args.size(); at += 4) p.done.push_back(number_at(args, at));
+  return p;
+}
+
 namespace objects {
 namespace {
 
@@ -95,15 +102,7 @@ status object_table::check(datasets::dataset_spec const& spec) const {
   if (bytes > l.dataset_bytes_max) return over("splits, in bytes", bytes, l.dataset_bytes_max);
   if (spec.epochs == 0) return wrong_field("epochs", "0, there is at least one");
   if (spec.epochs > l.epochs_max) return over("epochs", spec.epochs, l.epochs_max);
-  if (spec.at.epoch > spec.epochs)
-    return wrong_field("position.epoch", std::to_string(spec.at.epoch) + ", there are " +
-                                             std::to_string(spec.epochs));
-  for (std::size_t i = 0; i < spec.at.done.size(); ++i)
-    if (spec.at.done[i] >= spec.splits.size() || (i > 0 && spec.at.done[i] <= spec.at.done[i - 1]))
-      return wrong_field("position.done", std::to_string(spec.at.done[i]) +
-                                              ", they are numbers of splits, and rise");
-  if (spec.at.epoch == spec.epochs && !spec.at.done.empty())
-    return wrong_field("position.done", "the last epoch is over");
+  if (auto bad = dataset::check(spec.at, spec.splits.size(), spec.epochs); !bad.ok()) return bad;
   if (datasets_.size() >= l.datasets_max)
     return {code::resource_exhausted,
             "there are " + std::to_string(datasets_.size()) + " datasets, which is the limit"};
@@ -199,13 +198,24 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
 }
 
 // What coordinators ask, and functions with the handle, too.
-void object_table::ask(dataset const& d, call_name const& name, session_id s, call_spec const& c) {
+void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
+  auto& d = datasets_.at(id);
   if (d.owner() != s)
     return fail(name, input("muster.TicketError",
                             "the handle's session has ended, or its ticket is not known here"));
-  if (c.method == "position") return say(calls_.answer(name, {name, true, in_json(d), {}}));
-  fail(name, input("", c.method == "draw" ? "functions that run on workers draw splits"
-                                          : "a dataset has no method '" + c.method + "'"));
+  if (c.method == "go_to") {
+    auto const at = datasets::position_from(c.args.view());
+    if (!at) return fail(name, input("", "args: they are not those of a position"));
+    dataset::answers dealt;
+    auto done = dataset::check(*at, d.splits(), d.epochs());
+    if (done.ok()) done = d.go_to(*at, dealt);
+    if (!done.ok()) return fail(name, input("", done.message));
+    deal(d, dealt);
+  } else if (c.method != "position") {
+    return fail(name, input("", c.method == "draw" ? "functions that run on workers draw splits"
+                                                   : "a dataset has no method '" + c.method + "'"));
+  }
+  say(calls_.answer(name, {name, true, in_json(d), {}}));
 }
 
 std::vector<datasets::dataset_view> object_table::list_datasets(

@@ -175,7 +175,7 @@ bool object_table::take(call_name const& name, call_spec const& c) {
 void object_table::call(caller_id who, session_id s, call_spec const& c) {
   call_name const name{who, c.number};
   if (!take(name, c)) return;
-  if (auto const* d = look(dataset_id{raw(c.object)})) return ask(*d, name, s, c);
+  if (dataset_id const d{raw(c.object)}; look(d)) return ask(d, name, s, c);
   auto* const o = book_.find(c.object);
   bool const usable = o && o->state != object_state::lost && o->state != object_state::failed;
   if (auto why = refused(s, o, c); !usable || !why.message.empty())

@@ -134,7 +134,7 @@ class object_table {
   /// It is to be executed; else it was answered, if that is due.
   bool take(call_name const& name, call_spec const& c);
   status check(datasets::dataset_spec const& spec) const;
-  void ask(dataset const& d, call_name const& name, session_id s, call_spec const& c);
+  void ask(dataset_id id, call_name const& name, session_id s, call_spec const& c);
   void deal(dataset const& d, dataset::answers const& dealt);
   void remove(dataset_id id);
   void say(call_answer a);

@@ -188,6 +188,28 @@ TEST(datasets, begin_at_a_position) {
   EXPECT_EQ(b.refusal(spec), "position.done: 1, they are numbers of splits, and rise");
 }
 
+TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(3, 2));
+  std::string at(8, '\0');
+  at[0] = 1;
+  at[4] = 2;
+  auto const go = [&](std::uint64_t n, std::string const& args) {
+    b.table.call(caller_of(b.s), b.s,
+                 {n, object_id{raw(id)}, "go_to", blob(args, encoding::bytes)});
+    return b.told()[n];
+  };
+  b.drawn(id, 1);
+  EXPECT_NE(go(1, at).find("a function has drawn 1 splits and has not ended"), std::string::npos);
+  b.table.closure_ended(closure_id{1}, true);
+  EXPECT_NE(go(2, at).find("\"epoch\":1"), std::string::npos);
+  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {2}}));
+  EXPECT_EQ(b.drawn(id, 2), "s0/1");
+  EXPECT_EQ(go(3, "x"), "args: they are not those of a position");
+  at[0] = 3;
+  EXPECT_EQ(go(4, at), "position.epoch: 3, there are 2");
+}
+
 TEST(datasets, have_limits) {
   datasets_bench b;
   EXPECT_EQ(b.refusal({}), "splits: there are none");
