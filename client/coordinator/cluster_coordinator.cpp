@@ -2,6 +2,11 @@
 // under the mutex of the session.
 #include "muster/cluster_coordinator.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "client/coordinator/coordinator_session.hpp"
@@ -30,6 +35,7 @@ void raise(failure f) {
 cluster_coordinator::cluster_coordinator(coordinator_options options)
     : engine_(client_engine::shared()),
       session_(std::make_shared<detail::coordinator_session>(std::move(options))) {
+  session_->begin_objects();
   session_->start(*engine_);
 }
 
@@ -96,9 +102,22 @@ std::string per_worker_value::id() const {
 }
 
 namespace detail {
+namespace {
+
+// A secret: who knows it calls objects on behalf of the session.
+std::string random_ticket() {
+  std::string bytes(24, '\0');
+  if (getentropy(bytes.data(), bytes.size()) != 0)
+    throw std::system_error(errno, std::generic_category(), "getentropy");
+  return bytes;
+}
+
+}  // namespace
 
 coordinator_session::coordinator_session(coordinator_options options)
-    : client_session(options, true), options_(std::move(options)) {}
+    : client_session(options, true),
+      options_(std::move(options)),
+      objects_(std::make_shared<object_calls>(random_ticket())) {}
 
 void coordinator_session::throw_if_over() const {
   if (!ended_ && !closing_) return;
@@ -122,6 +141,12 @@ void coordinator_session::close() {
   lock held(mutex_);
   if (std::exchange(closing_, true) || ended_) return;
   half_close_ = options_.detached;
+  // What objects were asked last goes before it.
+  while (streaming_ && takes_objects_ && objects_->has_more()) {
+    out_.seal();
+    if (!objects_->fill(*out_.tail().mutable_objects())) break;
+    out_.seal();
+  }
   if (streaming_ && !options_.detached) {
     out_.tail().set_close(true);
     out_.seal();
@@ -136,6 +161,7 @@ std::uint64_t coordinator_session::closure_id(std::uint64_t token) const {
 }
 
 value_handle::~value_handle() {
+  if (!session_) return;
   auto& s = *session_;
   lock held(s.mutex_);
   s.unreference(token_);

@@ -67,6 +67,7 @@ void coordinator_session::connected() {
   if (closing_ && !options_.detached) out_.tail().set_close(true);
   streaming_ = true;
   signalled_ = cancel_sent_ = false;
+  takes_objects_ = objects_turn_ = false;
 }
 
 void coordinator_session::append(std::uint64_t token, closure_record const& r) {
@@ -88,6 +89,8 @@ void coordinator_session::append_release(std::uint64_t token) {
 
 std::string coordinator_session::take(v1::SessionResponse const& m) {
   if (auto wrong = wrong_columns(m, true); !wrong.empty()) return wrong;
+  if (m.has_opened()) begin_objects_on_stream(m.opened());
+  if (m.has_objects()) objects_->take(m.objects());
   lock held(mutex_);
   if (m.has_opened()) {
     take_opened(m.opened());
@@ -104,7 +107,7 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
   take_created(m);
   take_outcomes(m);
   take_notices(m, v1::Notice::DRAINED);
-  if (!out_.empty()) wake();
+  if (!out_.empty() || m.has_opened()) wake();
   changed(held);
   return {};
 }
@@ -201,7 +204,9 @@ void coordinator_session::ended(std::string const& reason) {
   generation_.settle();
   out_ = {};
   link_.reset();
+  auto const said = why.message;
   changed(held);
+  objects_->end(said);
 }
 
 }  // namespace muster::detail

@@ -6,6 +6,7 @@
 
 #include "client/coordinator/closure_record.hpp"
 #include "client/coordinator/generation.hpp"
+#include "client/objects/object_calls.hpp"
 #include "client/session/client_session.hpp"
 #include "muster/cluster_coordinator.hpp"
 
@@ -18,6 +19,8 @@ class coordinator_session final : public client_session {
   /// Any thread. At the server; 0 until it has finished, or if it never came there. REQUIRES: the
   /// token is that of a handle.
   std::uint64_t closure_id(std::uint64_t token) const;
+  /// Before start().
+  void begin_objects();
 
  private:
   // The users' half: any thread, under the mutex.
@@ -27,6 +30,7 @@ class coordinator_session final : public client_session {
 
   // The link, engine thread.
   void connected() override;
+  next next_message(grpc::ByteBuffer& to) override;
   std::string take(v1::SessionResponse const& m) override;
   void ended(std::string const& reason) override;
 
@@ -76,7 +80,13 @@ class coordinator_session final : public client_session {
   void unreference_built(std::uint64_t token);
   void forget(std::uint64_t token);
 
+  // No mutex.
+  void begin_objects_on_stream(v1::Opened const& o);
+  bool objects_message(grpc::ByteBuffer& to);
+
   coordinator_options const options_;
+  std::shared_ptr<object_calls> const objects_;
+  bool objects_turn_ = false;  // engine thread: else closures go first
 
   // The mutex protects all below.
   /// Those that have not ended: what the server queues and runs, and pending_max here. Ended ones:
@@ -94,6 +104,7 @@ class coordinator_session final : public client_session {
   bool cancel_sent_ = false;          // on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;  // of the server, once opened
+  bool takes_objects_ = false;     // the server, on this stream
 };
 
 }  // namespace muster::detail

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "client/objects/here.hpp"
 #include "client/worker/job.hpp"
 #include "client/worker/report_buffer.hpp"
 
@@ -20,9 +21,10 @@ namespace muster {
 class executor {
  public:
   /// `wake` is called from an executor thread when finished jobs wait and were not waiting before.
-  /// Functions report to `reports`, which outlives this.
-  executor(std::uint32_t threads, std::function<void()> wake, report_buffer& reports)
-      : wake_(std::move(wake)), reports_(reports), threads_(threads) {}
+  /// Functions report to `reports`, which outlives this, and call objects by `calls`.
+  executor(std::uint32_t threads, std::function<void()> wake, report_buffer& reports,
+           std::shared_ptr<detail::object_caller> calls = nullptr)
+      : wake_(std::move(wake)), reports_(reports), calls_(std::move(calls)), threads_(threads) {}
   /// REQUIRES: stop() was called.
   ~executor() { check(stopped_, "an executor is stopped before it is destroyed"); }
   executor(executor const&) = delete;
@@ -53,7 +55,10 @@ class executor {
     context c(*j->worker, j->closure, j->attempt, j->stop.get_token(), &reporter);
     auto const began = std::chrono::steady_clock::now();
     j->began.store(began, std::memory_order_release);
-    run_job(*j, c);
+    {
+      detail::calls_here const here(calls_, nullptr);
+      run_job(*j, c);
+    }
     j->took = std::chrono::steady_clock::now() - began;
     bool first = false;
     {
@@ -66,6 +71,7 @@ class executor {
 
   std::function<void()> wake_;
   report_buffer& reports_;
+  std::shared_ptr<detail::object_caller> const calls_;
   bool stopped_ = false;
 
   std::mutex mutex_;  // protects finished_

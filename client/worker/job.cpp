@@ -7,6 +7,7 @@
 #include <boost/core/demangle.hpp>
 #include <typeinfo>
 
+#include "muster/closure_error.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {
@@ -37,6 +38,13 @@ failure failure_of_current_exception() {
     f.traceback = e.traceback();
     if (auto const* lost = dynamic_cast<dependency_lost const*>(&e))
       f.dependencies = lost->dependencies();
+  } catch (closure_error const& e) {  // of an object on a task, or a closure of another session
+    f.type = boost::core::demangle(typeid(e).name());
+    f.message = e.what();
+    if (e.kind() == failure_kind::dependency_lost && !e.failure().dependencies.empty()) {
+      f.kind = e.kind();
+      f.dependencies = e.failure().dependencies;
+    }
   } catch (std::exception const& e) {
     f.type = boost::core::demangle(typeid(e).name());
     f.message = e.what();

@@ -89,7 +89,7 @@ argument_values argument_list(context const& c, value_view args,
 }
 
 std::any kept_object(context const& c, json::value const& got, std::size_t i) {
-  auto const handle = per_worker_handle(got);
+  auto const handle = muster::per_worker_handle(got);
   if (!handle) throw_wrong_type(i, "a per-worker value, {\"$per_worker\":\"pw_…\"}", got, {});
   return c.per_worker() ? c.per_worker()->find(*handle) : std::any();
 }

@@ -98,6 +98,8 @@ class worker::runtime {
     functions_.push_back(std::move(f));
   }
 
+  void add(detail::class_entry c) { objects_->add(std::move(c)); }
+
   void take_programs(std::unique_ptr<rank_side> ranks) { ranks_ = std::move(ranks); }
 
   int run() {
@@ -107,19 +109,25 @@ class worker::runtime {
       ranks_->begin(engine, [this] {
         if (current_) current_->take_rank_reports();
       });
+    begin_objects();
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
-    threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_);
+    threads_ =
+        std::make_unique<executor>(options_.slots, wake_engine, reports_, objects_->calls());
     engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
     while (!done_) {
       std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
       if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
       if (!done_) engine.post([this] { heed_stops(); });
     }
+    objects_->end();  // first: functions may wait for what they have called
     threads_->stop();
     if (ranks_) ranks_->end();
     // What was posted before has run once this has.
     std::binary_semaphore swept(0);
-    engine.post([&swept] { swept.release(); });
+    engine.post([this, &swept] {
+      objects_.reset();
+      swept.release();
+    });
     swept.acquire();
     engine_.reset();
     return exit_status_;
@@ -134,6 +142,20 @@ class worker::runtime {
   void wake_caller() noexcept {
     std::uint64_t const one = 1;
     [[maybe_unused]] auto const written = write(wake_fd_, &one, sizeof one);
+  }
+
+  // Handles that outlive the worker may wake it: it is asked whether it is there.
+  void begin_objects() {
+    hello_.set_objects(true);  // also without classes: functions may call those of others
+    std::weak_ptr<client_engine> const engine = engine_;
+    std::weak_ptr<hosted_objects> const there = objects_;
+    objects_->begin([this, engine, there] {
+      auto const to = engine.lock();
+      if (!to) return;
+      to->context().post([this, there] {
+        if (!there.expired() && current_) current_->take_object_reports();
+      });
+    });
   }
 
   void heed_stops() {
@@ -160,7 +182,8 @@ class worker::runtime {
     while (stops_ == 0) {
       auto const& server = options_.servers[n % options_.servers.size()];
       worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
-                                          options_, hello_,    functions_, values_};
+                                          options_, hello_,    functions_, values_,
+                                          *objects_};
       worker_stream stream(mine, server, ranks_.get());
       current_ = &stream;
       received_ = 0;
@@ -183,7 +206,8 @@ class worker::runtime {
   // Now, or since it was asked last: what is done at once is seen by the count alone.
   bool was_busy() {
     auto const before = std::exchange(received_, current_ ? current_->received() : 0);
-    return received_ != before || !held_.empty() || (ranks_ && ranks_->alive());
+    return received_ != before || !held_.empty() || (ranks_ && ranks_->alive()) ||
+           objects_->holds_any();
   }
 
   void leave_idle() {
@@ -269,6 +293,7 @@ class worker::runtime {
   int wake_fd_ = -1;         // an eventfd: the caller of run() sleeps on it
 
   std::unique_ptr<rank_side> ranks_;  // null: no programs
+  std::shared_ptr<hosted_objects> objects_ = std::make_shared<hosted_objects>();
 
   // any thread
   report_buffer reports_;
@@ -305,6 +330,10 @@ worker::~worker() = default;
 
 void worker::add(std::string name, muster::raw_function f, bool quick, bool typed) {
   runtime_->add({std::move(name), std::move(f), quick, typed});
+}
+
+void worker::add(detail::class_entry c) {
+  runtime_->add(std::move(c));
 }
 
 void worker::take_programs(std::unique_ptr<rank_side> ranks) {

@@ -92,6 +92,15 @@ void worker_stream::begin_leaving() {
 
 worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
   if (out_.empty() && identity_ && ranks_ && ranks_->reports()) out_.tail();
+  bool const objects_first = std::exchange(objects_turn_, true) || out_.empty();
+  if (objects_first && identity_ && worker_.objects.reports()) {
+    objects_turn_ = false;
+    v1::WorkerMessage of_objects;
+    worker_.objects.report(of_objects);
+    check(proto::encode(of_objects, to), "a message is within its limits");
+    written_at_ = steady::now();
+    return next::message;
+  }
   if (!out_.empty()) {
     auto oldest = out_.take_front();
     if (identity_ && ranks_) ranks_->report(oldest->message);

@@ -18,6 +18,7 @@
 #include "client/link/server_stream.hpp"
 #include "client/worker/executor.hpp"
 #include "client/worker/held_closures.hpp"
+#include "client/worker/hosted_objects.hpp"
 #include "client/worker/rank_side.hpp"
 #include "client/worker/report_buffer.hpp"
 #include "coro/timer_queue.hpp"
@@ -49,6 +50,7 @@ class worker_stream final : stream_side {
     v1::Hello& hello;  // of the next stream: a welcome adds to it what is to be the same there
     std::vector<registered_function> const& functions;
     per_worker_store& values;
+    hosted_objects& objects;
   };
 
   /// `ranks`: null where the worker takes no programs; else it outlives this.
@@ -70,6 +72,10 @@ class worker_stream final : stream_side {
   void take(job const& finished);
   /// Functions have something to report.
   void take_reports();
+  /// Objects have, or who calls others.
+  void take_object_reports() {
+    if (identity_ && !input_ended_) stream_.wake();
+  }
   /// Ranks of programs have.
   void take_rank_reports() {
     if (identity_ && !input_ended_) stream_.wake();
@@ -97,7 +103,9 @@ class worker_stream final : stream_side {
   void report_started();
   void begin_leaving();
   /// Nothing is held that has to be answered first.
-  bool may_leave() const { return worker_.held.empty() && (!ranks_ || ranks_->settled()); }
+  bool may_leave() const {
+    return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !worker_.objects.reports();
+  }
   void beat();
 
   void answer(job const& j);
@@ -128,6 +136,7 @@ class worker_stream final : stream_side {
   std::vector<std::shared_ptr<job>> offered_;  // by hello
   std::vector<std::shared_ptr<job>> parked_;   // not begun yet, see `begin`; within the credits
   std::uint64_t received_ = 0;
+  bool objects_turn_ = true;  // else what else there is goes first
   std::uint64_t answered_ = 0;  // on this stream, those in hello included
 
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits

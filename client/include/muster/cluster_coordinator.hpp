@@ -24,7 +24,9 @@
 
 #include "muster/coordinator_options.hpp"
 #include "muster/detail/argument_text.hpp"
+#include "muster/object_options.hpp"
 #include "muster/per_worker_value.hpp"
+#include "muster/remote_object.hpp"
 #include "muster/remote_value.hpp"
 
 namespace muster {
@@ -121,6 +123,18 @@ class cluster_coordinator {
     return async_create(request_of(function, args...));
   }
 
+  /// Makes an object of a class on a task, with arguments as those of schedule; outputs among them
+  /// are waited for. Returns when the server has taken it, also before the task is there: an error
+  /// of making it is raised by its calls. See docs/objects.md. Errors: closure_error (refused, as
+  /// when the name is taken), unavailable_error, std::invalid_argument (an option, named).
+  template <class... Args>
+  remote_object create(object_options const& options, std::string_view class_name,
+                       Args const&... args) {
+    return make_object(options, request_of(class_name, args...));
+  }
+  /// By its name. Errors: closure_error (there is none), unavailable_error.
+  remote_object get_object(std::string const& name);
+
   /// Waits until nothing is left of what was scheduled before the call; what other threads schedule
   /// meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,
   /// unavailable_error.
@@ -159,9 +173,12 @@ class cluster_coordinator {
   std::vector<std::shared_ptr<detail::value_handle const>> put_gang(
       std::vector<detail::request> all);
   per_worker_value create(detail::request r);
+  remote_object make_object(object_options const& o, detail::request r);
   boost::asio::awaitable<per_worker_value> async_create(detail::request r);
 
  private:
+  void refuse_to_wait_for_itself() const;
+
   std::shared_ptr<client_engine> engine_;  // outlives the session's stream
   std::shared_ptr<detail::coordinator_session> session_;
 };

@@ -19,6 +19,7 @@
 
 #include "muster/context.hpp"
 #include "muster/function.hpp"
+#include "muster/object_class.hpp"
 #include "muster/worker_options.hpp"
 
 namespace muster {
@@ -58,6 +59,14 @@ class worker {
     add(std::move(name), std::move(f), true, false);
   }
 
+  /// Lets coordinators make objects of a class here; see object_class.hpp. Errors:
+  /// std::invalid_argument (name taken, empty or longer than 256 bytes, no constructor). REQUIRES:
+  /// before run().
+  template <class T>
+  void object(object_class<T> const& c) {
+    add(c.entry());
+  }
+
   /// Takes ranks of programs, too. For `muster worker`, which has who runs them
   /// (client/programs). REQUIRES: before run().
   void take_programs(std::unique_ptr<rank_side> ranks);
@@ -74,6 +83,7 @@ class worker {
  private:
   /// `typed`: made by make_raw.
   void add(std::string name, muster::raw_function f, bool quick, bool typed);
+  void add(detail::class_entry c);
 
   class runtime;
   std::unique_ptr<runtime> runtime_;

@@ -48,6 +48,10 @@ void append(request& r, T const& v);
 template <class T>
 void append_gap(request& r, remote_value<T> const& v) {
   if (!v.valid()) throw std::logic_error("an argument is a remote_value of nothing");
+  if (auto const text = v.shared()->text()) {
+    r.args += *text;
+    return;
+  }
   r.inputs.push_back({static_cast<std::uint32_t>(r.args.size()), v.shared()});
 }
 inline void append_gap(request& r, per_worker_value const& v) {

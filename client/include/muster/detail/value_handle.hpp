@@ -1,4 +1,5 @@
-// One closure's output, shared by the copies of its remote_value; and the request that makes one.
+// One closure's output, or that of a method, shared by the copies of its remote_value; and the
+// request that makes one.
 // For remote_value.hpp and cluster_coordinator.hpp only.
 #pragma once
 
@@ -6,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,25 +37,32 @@ class value_handle {
   value_handle(std::shared_ptr<coordinator_session> session, std::uint64_t token)
       : session_(std::move(session)), token_(token) {}
   /// Releases the value. Any thread, also after the coordinator is gone.
-  ~value_handle();
+  virtual ~value_handle();
   value_handle(value_handle const&) = delete;
 
-  value_status status() const;
+  virtual value_status status() const;
   /// Waits for the end. Errors: closure_error and its subtypes, wait_timeout.
-  value get(std::chrono::milliseconds timeout) const;
+  virtual value get(std::chrono::milliseconds timeout) const;
   /// The same wait, without the value. Errors: wait_timeout; operation_aborted when cancelled.
-  boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
-  std::string id() const;
+  virtual boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
+  virtual std::string id() const;
   /// The name of what was scheduled.
-  std::string function() const;
-  void cancel() const;
+  virtual std::string function() const;
+  virtual void cancel() const;
+  /// Of a method: its JSON, which is waited for. Else nothing: it is an input of closures. Errors:
+  /// as of get; std::invalid_argument (it is bytes).
+  virtual std::optional<std::string> text() const { return std::nullopt; }
 
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 
+ protected:
+  /// Of something else than a closure.
+  value_handle() = default;
+
  private:
   std::shared_ptr<coordinator_session> session_;
-  std::uint64_t token_;
+  std::uint64_t token_ = 0;
 };
 
 struct input {

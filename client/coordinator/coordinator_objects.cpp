@@ -1,0 +1,94 @@
+// Objects on tasks: a session's side of them, and how a coordinator makes and finds them.
+#include <stdexcept>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "base/utf8.hpp"
+#include "client/coordinator/coordinator_session.hpp"
+#include "client/session/session_link.hpp"
+#include "proto/byte_buffer.hpp"
+
+namespace muster {
+namespace detail {
+
+// The last owner of a value may be a handle, whatever became of the coordinator.
+void coordinator_session::begin_objects() {
+  std::weak_ptr<client_session> const weak = weak_from_this();
+  objects_->begin([weak] {
+    auto const kept = weak.lock();
+    if (!kept) return;
+    auto& self = static_cast<coordinator_session&>(*kept);
+    lock held(self.mutex_);
+    self.wake();
+  });
+}
+
+void coordinator_session::begin_objects_on_stream(v1::Opened const& o) {
+  if (!o.objects()) return objects_->end("the server knows no objects: it is older than they are");
+  objects_->again();
+  lock held(mutex_);
+  takes_objects_ = true;
+}
+
+bool coordinator_session::objects_message(grpc::ByteBuffer& to) {
+  {
+    lock held(mutex_);
+    if (!takes_objects_ || closing_) return false;
+  }
+  v1::SessionRequest m;
+  if (!objects_->fill(*m.mutable_objects())) return false;
+  check(proto::encode(m, to), "a message is within its limits");
+  return true;
+}
+
+client_session::next coordinator_session::next_message(grpc::ByteBuffer& to) {
+  if (std::exchange(objects_turn_, false) && objects_message(to)) return next::message;
+  auto const other = client_session::next_message(to);
+  objects_turn_ = true;
+  // Asked after it has noted that nothing waits: who has asked something before that woke nobody.
+  if (other != next::message && objects_message(to)) return next::message;
+  return other;
+}
+
+}  // namespace detail
+
+namespace {
+
+void check_task(std::string const& task, v1::NewObject& to) {
+  auto const colon = task.rfind(':');
+  auto const index = colon == task.npos ? std::optional<std::int64_t>()
+                                        : parse_task_index(std::string_view(task).substr(colon + 1));
+  if (colon == 0 || !index || *index > 0xffff'ffff)
+    throw std::invalid_argument("object_options.task: '" + task +
+                                "', must be a job and an index, such as ps:0");
+  to.set_job(to_utf8(task.substr(0, colon)));
+  to.set_index(static_cast<std::uint32_t>(*index));
+}
+
+}  // namespace
+
+remote_object cluster_coordinator::make_object(object_options const& o, detail::request r) {
+  refuse_to_wait_for_itself();
+  v1::NewObject what;
+  check_task(o.task, what);
+  what.set_name(to_utf8(o.name));
+  what.set_class_name(to_utf8(r.function));
+  what.set_detached(o.detached);
+  what.set_concurrency(o.concurrency);
+  what.set_function(to_utf8(r.function));
+  what.set_args(detail::plain_arguments(std::move(r)));
+  what.set_encoding(v1::JSON);
+  return session_->objects_->create(std::move(what));
+}
+
+remote_object cluster_coordinator::get_object(std::string const& name) {
+  refuse_to_wait_for_itself();
+  return session_->objects_->find(to_utf8(name));
+}
+
+void cluster_coordinator::refuse_to_wait_for_itself() const {
+  if (engine_->context().running_in_this_thread())
+    throw std::logic_error("the library's own thread does not wait for itself");
+}
+
+}  // namespace muster

@@ -1,0 +1,19 @@
+// Where an object is made, and how it lives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace muster {
+
+struct object_options {
+  std::string task{};  // "ps:0"
+  std::string name{};  // by which others find it; at most 256 bytes, or empty
+  /// It outlives its coordinator, and needs a name. Else it goes when the coordinator does.
+  bool detached = false;
+  /// So many of its methods run at one time, as far as its class allows it. Else one after the
+  /// other.
+  std::uint32_t concurrency = 1;
+};
+
+}  // namespace muster

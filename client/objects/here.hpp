@@ -1,0 +1,45 @@
+// Who calls objects for the function or method that a thread of a worker runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "muster/remote_object.hpp"
+
+namespace muster::detail {
+
+/// A call that is executed, as its order has it.
+struct call_name {
+  std::uint64_t caller = 0;
+  bool of_worker = false;
+  std::uint64_t number = 0;
+
+  auto operator<=>(call_name const&) const = default;
+};
+
+/// For as long as it lives, handles that this thread reads call by `caller`. `within`: the call that
+/// it executes; null: a function.
+class calls_here {
+ public:
+  calls_here(std::shared_ptr<object_caller> caller, call_name const* within)
+      : before_(std::exchange(caller_, std::move(caller))),
+        before_within_(std::exchange(within_, within)) {}
+  ~calls_here() {
+    caller_ = std::move(before_);
+    within_ = before_within_;
+  }
+  calls_here(calls_here const&) = delete;
+
+  static std::shared_ptr<object_caller> const& caller() { return caller_; }
+  static call_name const* within() { return within_; }
+
+ private:
+  static thread_local std::shared_ptr<object_caller> caller_;
+  static thread_local call_name const* within_;
+
+  std::shared_ptr<object_caller> before_;
+  call_name const* before_within_;
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,134 @@
+// What one caller asks of objects on tasks: makes, finds, calls and deletes them. It numbers what it
+// asks over its whole life, so that what a broken stream has lost is asked again and done once.
+//
+//   asked ──fill──► sent ──take──► answered, and `taken` by the server
+//                    └── the stream broke: `again`, all that is not answered, in order
+//
+// A coordinator's session has one, and a worker for its functions and methods. Any thread; owned by
+// those and by handles and values.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/objects/here.hpp"
+#include "client/session/waiting.hpp"
+#include "muster/remote_object.hpp"
+#include "muster/v1/objects.pb.h"
+
+namespace muster::detail {
+
+class object_calls final : public object_caller,
+                           public std::enable_shared_from_this<object_calls> {
+ public:
+  /// Calls that are not answered, and bytes of their arguments. More: who calls waits.
+  static constexpr std::size_t calls_max = 8192;
+  static constexpr std::size_t bytes_max = std::size_t{64} << 20;
+  /// Objects that were deleted, of which the server may not know.
+  static constexpr std::size_t drops_max = 10'000;
+  /// Answers that the server may keep for no reason, and bytes of them.
+  static constexpr std::size_t taken_max = 256;
+  static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
+  static constexpr std::size_t per_message_max = 1000;
+  static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
+
+  /// `ticket`: of a session; empty for a worker, which says that of the handle with each call.
+  explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
+
+  /// Before all else. `wake` is called when there is something to send, by any thread, under no
+  /// lock of this.
+  void begin(std::function<void()> wake) { wake_ = std::move(wake); }
+
+  // Users.
+  std::shared_ptr<value_handle const> call(object_place const& to, std::string_view method,
+                                           std::string args) override;
+  void erase(object_place const& of) override;
+  /// Waits until the server has taken it; the number is set here. Errors: as raise() of what the
+  /// server refuses it with; unavailable_error.
+  remote_object create(v1::NewObject what);
+  remote_object find(std::string const& name);
+
+  // The stream.
+  /// What there is to say, as much as a message takes. False: nothing.
+  bool fill(v1::ObjectRequests& to);
+  bool has_more() const;
+  /// Another stream begins.
+  void again();
+  void take(v1::ObjectAnswers const& m);
+  /// No answer will come any more.
+  void end(std::string const& reason);
+
+  /// One thing that is asked, and its answer. Those who wait for it keep it.
+  struct asked {
+    enum class step : std::uint8_t { make, call, drop };  // in the order of a message
+
+    std::uint64_t number = 0;
+    step what = step::call;
+    v1::NewObject create{};  // make; with a class, or else it looks for the name
+    std::uint64_t object = 0;
+    std::string method{}, args{}, ticket{};
+    std::string shown{};  // "Counter.add"
+    bool answered = false;
+    value output{};
+    std::optional<failure> error{};
+    v1::ObjectFound found{};
+    std::vector<std::shared_ptr<waiting>> waiters{};
+
+    std::size_t size() const { return args.size() + create.args().size() + method.size() + 32; }
+  };
+  using one = std::shared_ptr<asked>;
+
+  /// Waits for the answer. False: not within `timeout`.
+  bool wait(one const& a, std::chrono::milliseconds timeout);
+  bool answered(one const& a) const;
+  /// Resumes it when there is an answer, perhaps at once.
+  void enter(one const& a, std::shared_ptr<waiting> const& w);
+
+ private:
+  using lock = std::unique_lock<std::mutex>;
+
+  remote_object ask(v1::NewObject what);
+  /// All below REQUIRE the mutex.
+  void throw_if_over() const;
+  void add(one a);
+  bool has_room(std::size_t bytes) const {
+    return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
+  }
+  /// If this thread executes a method, the server is told that it waits: that may be a circle.
+  void note_wait(asked const& a);
+  void write(asked const& a, v1::ObjectRequests& to) const;
+  void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
+  /// Whatever was asked before this number has come to the server.
+  void forget_drops_before(std::uint64_t number);
+  /// Wakes the stream, once until it has looked; releases the mutex.
+  void tell(lock& held);
+
+  std::string const ticket_;
+  std::function<void()> wake_;
+
+  mutable std::mutex mutex_;  // protects all below
+  std::condition_variable changed_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, one> pending_;  // not answered; at most calls_max, drops_max, and askers
+  std::size_t calls_ = 0;                 // of them
+  std::size_t bytes_ = 0;                 // of arguments of calls
+  std::deque<std::uint64_t> drops_;       // of them, at most drops_max
+  std::deque<one> out_;                   // pending and not sent on this stream
+  std::vector<std::uint64_t> taken_;
+  std::size_t taken_bytes_ = 0;
+  /// Calls that methods wait for, each with the one that waits; as many as there are threads.
+  std::vector<std::pair<std::uint64_t, call_name>> waits_;
+  bool told_ = false;         // the stream knows that there is something
+  bool told_ticket_ = false;  // on this stream
+  std::optional<std::string> over_;
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,384 @@
+#include "client/worker/hosted_objects.hpp"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+
+#include "client/checks.hpp"
+#include "client/wire.hpp"
+#include "client/worker/job.hpp"
+#include "muster/function_error.hpp"
+
+namespace muster {
+namespace {
+
+template <class Named>
+std::string names_of(Named const& all) {
+  std::string names;
+  for (auto const& name : all) names += (names.empty() ? "" : ", ") + name;
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+void hosted_objects::add(detail::class_entry c) {
+  check_function_name(c.name);
+  for (auto const& other : classes_)
+    if (other.name == c.name)
+      throw std::invalid_argument("there is a class named '" + c.name + "' already");
+  if (!c.make)
+    throw std::invalid_argument("the class '" + c.name + "' has no constructor to make objects by");
+  if (c.concurrency == 0)
+    throw std::invalid_argument("the class '" + c.name + "': concurrency: 0, must be at least 1");
+  classes_.push_back(std::move(c));
+}
+
+void hosted_objects::begin(std::function<void()> wake) {
+  wake_ = wake;
+  calls_->begin(std::move(wake));
+}
+
+void hosted_objects::welcomed(std::shared_ptr<worker_identity const> me) {
+  std::lock_guard held(mutex_);
+  me_ = std::move(me);
+}
+
+// Orders.
+
+void hosted_objects::take(v1::ObjectOrders& orders) {
+  join_over();
+  if (orders.begin()) {
+    std::set<std::uint64_t> const kept(orders.kept().begin(), orders.kept().end());
+    std::vector<std::uint64_t> others;
+    for (auto const& [id, o] : objects_)
+      if (!kept.contains(id)) others.push_back(id);
+    for (auto const id : others) drop(id);
+    calls_->again();
+  }
+  for (auto& b : *orders.mutable_build()) build(b);
+  take_calls(orders);
+  for (auto const id : orders.drop()) drop(id);
+  if (orders.answers_taken() == 0) return;
+  std::lock_guard held(mutex_);
+  auto const end = kept_by_number_.upper_bound(orders.answers_taken());
+  for (auto it = kept_by_number_.begin(); it != end; ++it) {
+    auto const k = kept_.find(it->second);
+    // One that was sent again goes by its newest number.
+    if (k != kept_.end() && k->second.number == it->first) kept_.erase(k);
+  }
+  kept_by_number_.erase(kept_by_number_.begin(), end);
+}
+
+void hosted_objects::build(v1::BuildObject& b) {
+  auto const id = b.object();
+  {
+    std::unique_lock held(mutex_);
+    auto const it = objects_.find(id);
+    bool const has_failed = failed_.contains(id);
+    bool const is_made = it != objects_.end() && it->second->made;
+    if (has_failed || is_made) {
+      built_.insert(id);
+      held.unlock();
+      return wake_stream();
+    }
+    if (it != objects_.end()) return;  // it is told when it is made
+  }
+  failure why;
+  auto const of = std::find_if(classes_.begin(), classes_.end(),
+                               [&](auto const& c) { return c.name == b.function(); });
+  auto o = std::make_shared<hosted>();
+  o->id = id;
+  o->build.Swap(&b);
+  if (of == classes_.end()) {
+    std::vector<std::string> names;
+    for (auto const& c : classes_) names.push_back(c.name);
+    why = {failure_kind::stale_handle, "muster::no_class",
+           "this worker, of C++, has no class '" + o->build.function() + "'; it has: " +
+               names_of(names)};
+    return tell_built(id, &why);
+  }
+  o->of = &*of;
+  if (o->build.concurrency() > of->concurrency) {
+    why = {failure_kind::input, "muster::concurrency_error",
+           "concurrency: " + std::to_string(o->build.concurrency()) + ", the class '" + of->name +
+               "' allows " + std::to_string(of->concurrency)};
+    return tell_built(id, &why);
+  }
+  bool started = false;
+  {
+    std::lock_guard held(mutex_);
+    started = start_thread(o, true);
+  }
+  if (started) {
+    objects_.emplace(id, std::move(o));
+    return;
+  }
+  why = {failure_kind::user, "muster::no_thread", "the worker could not start a thread for it"};
+  tell_built(id, &why);
+}
+
+void hosted_objects::take_calls(v1::ObjectOrders& m) {
+  int const n = std::min({m.object_size(), m.caller_size(), m.of_worker_size(), m.number_size(),
+                          m.method_size(), m.args_size()});
+  bool again = false;
+  {
+    std::lock_guard held(mutex_);
+    for (int i = 0; i < n; ++i) {
+      auto const it = objects_.find(m.object(i));
+      if (it == objects_.end()) continue;
+      auto const& o = it->second;
+      detail::call_name const name{m.caller(i), m.of_worker(i), m.number(i)};
+      if (!is_new(*o, name)) {
+        auto const had = kept_.find({o->id, name});
+        if (had == kept_.end()) continue;  // it is executed, or about to be sent
+        out_.push_back(had->second.of);
+        kept_.erase(had);
+        again = true;
+        continue;
+      }
+      o->orders.push_back({name, std::move(*m.mutable_method(i)),
+                           {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)}});
+      // Where no other thread can be started, those that are there execute it.
+      if (o->orders.size() > o->idle && o->threads < o->build.concurrency())
+        start_thread(o, false);
+      o->wake.notify_one();
+    }
+  }
+  if (again) wake_stream();
+}
+
+bool hosted_objects::is_new(hosted& o, detail::call_name const& name) {
+  auto& [number, when] = o.last[{name.caller, name.of_worker}];
+  if (name.number <= number) return false;
+  number = name.number;
+  when = ++o.clock;
+  if (o.last.size() > callers_max)
+    o.last.erase(std::min_element(o.last.begin(), o.last.end(), [](auto const& a, auto const& b) {
+      return a.second.second < b.second.second;
+    }));
+  return true;
+}
+
+void hosted_objects::drop(std::uint64_t id) {
+  auto const taken = objects_.extract(id);
+  std::lock_guard held(mutex_);
+  failed_.erase(id);
+  if (!taken) return;
+  auto& o = *taken.mapped();
+  o.gone = true;
+  o.orders.clear();
+  o.stop.request_stop();
+  o.wake.notify_all();
+  std::erase_if(kept_by_number_, [id](auto const& k) { return k.second.first == id; });
+  std::erase_if(kept_, [id](auto const& k) { return k.first.first == id; });
+}
+
+// Threads.
+
+bool hosted_objects::start_thread(std::shared_ptr<hosted> const& o, bool makes) {
+  try {
+    threads_.emplace_front();
+    auto const at = threads_.begin();
+    *at = std::thread([this, o, makes, at] {
+      run(o, makes);
+      std::lock_guard held(mutex_);
+      over_.splice(over_.end(), threads_, at);
+      none_left_.notify_all();
+    });
+  } catch (std::system_error const&) {
+    threads_.pop_front();
+    return false;
+  }
+  ++o->threads;
+  return true;
+}
+
+void hosted_objects::join_over() {
+  std::list<std::thread> over;
+  {
+    std::lock_guard held(mutex_);
+    over.swap(over_);
+  }
+  for (auto& t : over) t.join();  // each is on its last steps
+}
+
+void hosted_objects::end() {
+  calls_->end("the worker has left");
+  std::unique_lock held(mutex_);
+  for (auto const& [id, o] : objects_) {
+    o->gone = true;
+    o->stop.request_stop();
+    o->wake.notify_all();
+  }
+  // No deadline: run() of the worker returns when every function has, and every method.
+  none_left_.wait(held, [this] { return threads_.empty(); });
+  held.unlock();
+  join_over();
+  objects_.clear();
+}
+
+void hosted_objects::run(std::shared_ptr<hosted> const& o, bool makes) {
+  if (makes && !make(*o)) return;
+  std::unique_lock held(mutex_);
+  for (;;) {
+    ++o->idle;
+    // No deadline: it is made, calls come, or it is dropped.
+    o->wake.wait(held, [&] { return o->gone || (o->made && !o->orders.empty()); });
+    --o->idle;
+    if (o->gone) {
+      // What the user's destructor does holds nobody up.
+      auto const last = --o->threads == 0 ? std::move(o->instance) : nullptr;
+      held.unlock();
+      return;
+    }
+    auto const next = std::move(o->orders.front());
+    o->orders.pop_front();
+    held.unlock();
+    auto answered = std::make_shared<answer const>(call(*o, next));
+    put(std::move(answered));
+    held.lock();
+  }
+}
+
+bool hosted_objects::make(hosted& o) {
+  std::shared_ptr<worker_identity const> me;
+  {
+    std::lock_guard held(mutex_);
+    me = me_;
+  }
+  context c(*me, 0, 0, o.stop.get_token());
+  failure why;
+  bool ok = true;
+  try {
+    detail::calls_here const here(calls_, nullptr);
+    auto const e = o.build.encoding() == v1::BYTES ? encoding::bytes : encoding::json;
+    o.instance = o.of->make(c, {o.build.args(), e});
+  } catch (...) {
+    why = failure_of_current_exception();
+    ok = false;
+  }
+  o.build.clear_args();
+  {
+    std::lock_guard held(mutex_);
+    o.made = ok;
+    o.wake.notify_all();
+  }
+  tell_built(o.id, ok ? nullptr : &why);
+  return ok;
+}
+
+hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
+  answer a{o.id, next.name, false, {}, {}};
+  auto const found = o.of->methods.find(next.method);
+  if (found == o.of->methods.end()) {
+    std::vector<std::string> names;
+    for (auto const& [name, m] : o.of->methods) names.push_back(name);
+    a.why = {failure_kind::input, "muster::no_method",
+             "'" + o.of->name + "' has no method '" + next.method + "'; it has: " +
+                 names_of(names)};
+    return a;
+  }
+  if (next.args.encoding == encoding::bytes) {
+    a.why = {failure_kind::input, "muster::argument_error",
+             "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them"};
+    return a;
+  }
+  std::shared_ptr<worker_identity const> me;
+  {
+    std::lock_guard held(mutex_);
+    me = me_;
+  }
+  context c(*me, 0, 0, o.stop.get_token());
+  detail::calls_here const here(calls_, &next.name);
+  registered_function const method{
+      next.method, [&o, &found](context& at, value_view args, value& result) {
+        found->second(o.instance.get(), at, args, result);
+      }};
+  a.ok = call_function(method, c, {next.args.bytes, next.args.encoding}, a.result, a.why);
+  if (!a.ok) a.result = {};
+  return a;
+}
+
+// Reports.
+
+void hosted_objects::tell_built(std::uint64_t id, failure const* why) {
+  {
+    std::lock_guard held(mutex_);
+    if (why) {
+      failed_[id] = *why;  // ids rise: the first is the oldest
+      if (failed_.size() > failed_max) failed_.erase(failed_.begin());
+    }
+    if (!why || failed_.contains(id)) built_.insert(id);
+  }
+  wake_stream();
+}
+
+void hosted_objects::put(std::shared_ptr<answer const> a) {
+  {
+    std::lock_guard held(mutex_);
+    out_.push_back(std::move(a));
+  }
+  wake_stream();
+}
+
+void hosted_objects::wake_stream() {
+  {
+    std::lock_guard held(mutex_);
+    if (std::exchange(told_, true)) return;
+  }
+  wake_();
+}
+
+bool hosted_objects::reports() const {
+  std::unique_lock held(mutex_);
+  if (!out_.empty() || !built_.empty()) return true;
+  held.unlock();
+  return calls_->has_more();
+}
+
+void hosted_objects::report(v1::WorkerMessage& to) {
+  std::unique_lock held(mutex_);
+  for (auto const id : std::exchange(built_, {})) {
+    auto const failed = failed_.find(id);
+    if (failed == failed_.end()) {
+      to.mutable_objects()->add_built(id);
+      continue;
+    }
+    objects_.erase(id);  // the server says no word of it any more
+    auto& f = *to.mutable_objects()->add_failed();
+    f.set_object(id);
+    to_wire(failed->second, *f.mutable_failure());
+  }
+  std::size_t rows = 0, bytes = 0;
+  if (!out_.empty()) to.mutable_objects()->set_first(sent_ + 1);
+  while (!out_.empty() && rows < answers_per_message_max) {
+    auto const& a = *out_.front();
+    bytes += a.size();
+    if (rows > 0 && bytes > bytes_per_message_max) break;
+    auto& m = *to.mutable_objects();
+    m.add_object(a.object);
+    m.add_caller(a.name.caller);
+    m.add_of_worker(a.name.of_worker);
+    m.add_number(a.name.number);
+    m.add_value(a.result.bytes);
+    m.add_encoding(a.result.encoding == encoding::bytes ? v1::BYTES : v1::JSON);
+    if (!a.ok) {
+      auto& f = *m.add_failure();
+      f.set_position(static_cast<std::uint32_t>(rows));
+      to_wire(a.why, f);
+    }
+    ++rows;
+    ++sent_;
+    kept_[{a.object, a.name}] = {sent_, out_.front()};
+    kept_by_number_[sent_] = {a.object, a.name};
+    out_.pop_front();
+  }
+  if (out_.empty()) told_ = false;
+  held.unlock();
+  if (bytes > bytes_per_message_max) return;  // calls are to go in another message
+  auto& asked = *to.add_object_requests();
+  if (!calls_->fill(asked)) to.mutable_object_requests()->RemoveLast();
+}
+
+}  // namespace muster

@@ -1,0 +1,164 @@
+// Objects of C++ on tasks of C++, made and called by a coordinator of C++.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "tests/client/objects/objects_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+TEST_F(objects, are_made_and_called) {
+  auto const steps = c->create({.task = "ps:0", .name = "steps"}, "Counter", 5);
+  EXPECT_EQ(steps.task(), "ps:0");
+  EXPECT_EQ(steps.class_name(), "Counter");
+  EXPECT_EQ(steps.call<int>("add", 2).fetch(), 7);
+  EXPECT_EQ(steps.call<int>("add", keyword("by", 3)).fetch(), 10);
+  EXPECT_EQ(steps.call<int>("value").fetch(), 10);
+  EXPECT_EQ(steps.call<std::string>("job").fetch(), "ps");
+  auto const found = c->get_object("steps");
+  EXPECT_EQ(found, steps);
+  EXPECT_EQ(found.class_name(), "Counter");
+  EXPECT_EQ(found.call<int>("value").fetch(), 10);
+}
+
+TEST_F(objects, are_made_before_their_task_is_there) {
+  auto const later = c->create({.task = "ps:1"}, "Counter", 1);
+  auto const n = later.call<int>("add", 1);
+  EXPECT_EQ(n.status(), value_status::not_ready);
+  worker_thread one(ps_at(server.address(), 1), add_classes);
+  EXPECT_EQ(n.fetch(), 2);
+  EXPECT_EQ(n.status(), value_status::ready);
+}
+
+TEST_F(objects, execute_the_calls_of_one_caller_in_their_order) {
+  auto const o = c->create({.task = "ps:0"}, "Counter", 0);
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 5000; ++i) all.push_back(o.call<int>("add", 1));
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)].fetch(), i + 1);
+}
+
+TEST_F(objects, tell_what_methods_throw) {
+  auto const o = c->create({.task = "ps:0"}, "Counter", 0);
+  auto const e = thrown_by<closure_error>([&] { o.call<void>("raise", "broken").fetch(); });
+  EXPECT_EQ(e.kind(), failure_kind::user);
+  EXPECT_EQ(e.type(), "ValueError");
+  EXPECT_EQ(e.message(), "broken");
+  EXPECT_EQ(e.worker(), "ps:0");
+  EXPECT_EQ(o.call<int>("add", 1).fetch(), 1);
+  EXPECT_TRUE(c->join()) << "an error of a call is that of its value alone";
+}
+
+TEST_F(objects, tell_what_is_wrong_with_a_call) {
+  auto const o = c->create({.task = "ps:0"}, "Counter", 0);
+  EXPECT_EQ(thrown_by<input_error>([&] { o.call<int>("sub", 1).fetch(); }).message(),
+            "'Counter' has no method 'sub'; it has: add, big, job, raise, value");
+  EXPECT_EQ(thrown_by<input_error>([&] { o.call<int>("add", "two").fetch(); }).message(),
+            "argument 1: expected an integer in range, got a string \"two\"");
+  EXPECT_THROW(o.call<int>(""), std::invalid_argument);
+  EXPECT_THROW(o.call<int>(std::string(257, 'm')), std::invalid_argument);
+  auto const large = thrown_by<closure_error>(
+      [&] { o.call<std::string>("big", std::size_t{32} << 20).fetch(); });
+  EXPECT_EQ(large.type(), "muster::result_too_large");
+  EXPECT_THROW(remote_object().call<int>("add", 1), std::logic_error);
+}
+
+TEST_F(objects, tell_why_one_could_not_be_made) {
+  auto const none = c->create({.task = "ps:0"}, "Weights", 3);
+  auto const e = thrown_by<closure_error>([&] { none.call<int>("read").fetch(); });
+  EXPECT_EQ(e.kind(), failure_kind::stale_handle);
+  EXPECT_EQ(e.message(),
+            "this worker, of C++, has no class 'Weights'; it has: Counter, Meeting, Caller");
+  auto const threw = c->create({.task = "ps:0"}, "Counter", -1);
+  EXPECT_EQ(thrown_by<closure_error>([&] { threw.call<int>("value").fetch(); }).message(),
+            "it begins at 0");
+  auto const wrong = c->create({.task = "ps:0"}, "Counter", "five");
+  EXPECT_THROW(wrong.call<int>("value").fetch(), input_error);
+  auto const many = c->create({.task = "ps:0", .concurrency = 2}, "Counter", 0);
+  EXPECT_EQ(thrown_by<input_error>([&] { many.call<int>("value").fetch(); }).message(),
+            "concurrency: 2, the class 'Counter' allows 1");
+}
+
+TEST_F(objects, name_the_option_that_is_wrong) {
+  auto const refused = [&](object_options const& o) {
+    return std::string(thrown_by<std::invalid_argument>([&] { c->create(o, "Counter", 0); }).what());
+  };
+  EXPECT_EQ(refused({}), "object_options.task: '', must be a job and an index, such as ps:0");
+  EXPECT_EQ(refused({.task = "ps"}),
+            "object_options.task: 'ps', must be a job and an index, such as ps:0");
+  EXPECT_EQ(refused({.task = "ps:0", .name = std::string(257, 'n')}),
+            "object_options.name: 257 bytes, the limit is 256");
+  EXPECT_EQ(refused({.task = "ps:0", .detached = true}),
+            "object_options.detached: an object that outlives its coordinator needs a name");
+  EXPECT_EQ(refused({.task = "ps:0", .concurrency = 0}),
+            "object_options.concurrency: 0, must be at least 1");
+  c->create({.task = "ps:0", .name = "taken"}, "Counter", 0);
+  EXPECT_THROW(c->create({.task = "ps:0", .name = "taken"}, "Counter", 0), closure_error);
+  EXPECT_THROW(c->get_object("nobody"), closure_error);
+}
+
+TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
+  auto const o = c->create({.task = "ps:0", .name = "m"}, "Meeting");
+  auto const n = o.call<int>("pass");
+  g.wait_for(1);
+  o.erase();
+  EXPECT_THROW(n.fetch(), cancelled_error);
+  EXPECT_TRUE(server.eventually([](auto&) { return meeting::alive == 0; })) << "it heard of it";
+  EXPECT_THROW(o.call<int>("pass").fetch(), closure_error);
+  auto const again = c->create({.task = "ps:0", .name = "m"}, "Meeting");
+  EXPECT_TRUE(server.eventually([](auto&) { return meeting::alive == 1; }));
+  auto const kept = again.call<int>("pass");
+  c.reset();
+  EXPECT_TRUE(server.eventually([](auto&) { return meeting::alive == 0; }));
+  EXPECT_THROW(kept.fetch(), unavailable_error);
+  EXPECT_THROW(again.call<int>("pass"), unavailable_error);
+}
+
+TEST_F(objects, outlive_their_coordinator_where_they_are_detached) {
+  c->create({.task = "ps:0", .name = "steps", .detached = true}, "Counter", 0).call<int>("add", 4);
+  c.reset();
+  cluster_coordinator other({.server = server.address()});
+  auto const found = other.get_object("steps");
+  EXPECT_EQ(found.call<int>("value").fetch(), 4) << "also what was called last";
+  found.erase();
+  EXPECT_THROW(found.call<int>("value").fetch(), closure_error);
+}
+
+TEST_F(objects, run_as_many_methods_at_one_time_as_they_may) {
+  auto const o = c->create({.task = "ps:0", .concurrency = 3}, "Meeting");
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 5; ++i) all.push_back(o.call<int>("pass"));
+  g.wait_for(3);
+  auto const one = c->create({.task = "ps:0"}, "Meeting");
+  auto const two = std::vector{one.call<int>("pass"), one.call<int>("pass")};
+  g.wait_for(4);
+  EXPECT_EQ(g.waiting, 4);
+  g.open();
+  EXPECT_EQ(c->fetch(all), (std::vector{1, 1, 1, 1, 1}));
+  EXPECT_EQ(c->fetch(two), (std::vector{1, 1}));
+}
+
+TEST_F(objects, take_outputs_and_give_them) {
+  worker_thread w(options_for(server.address()),
+                  [](worker& to) { to.function("double", [](int n) { return 2 * n; }); });
+  auto const o = c->create({.task = "ps:0"}, "Counter", c->schedule<int>("double", 5));
+  auto const sum = o.call<int>("add", c->schedule<int>("double", 1));
+  EXPECT_EQ(c->schedule<int>("double", sum).fetch(), 24);
+  EXPECT_EQ(o.call<int>("add", sum).fetch(), 24);
+}
+
+TEST_F(objects, are_waited_for_by_coroutines) {
+  auto const o = c->create({.task = "ps:0"}, "Counter", 0);
+  boost::asio::io_context io;
+  int got = 0;
+  auto const body = [](remote_object of, int& to) -> boost::asio::awaitable<void> {
+    auto const n = of.call<int>("add", 3);
+    to = co_await n.async_fetch();
+  };
+  boost::asio::co_spawn(io, body(o, got), boost::asio::detached);
+  io.run();
+  EXPECT_EQ(got, 3);
+}
+
+}  // namespace
+}  // namespace muster::test
