@@ -27,6 +27,22 @@ TEST(examples, a_worker_serves_a_session_and_a_coordinator) {
   EXPECT_EQ(worker.wait(), 0) << worker.errors();
 }
 
+TEST(examples, workers_train_weights_on_a_parameter_server) {
+  cluster c;
+  c.serve();
+  std::vector<process*> tasks;
+  for (auto const* role : {"ps", "worker", "worker"})
+    tasks.push_back(&c.program({MUSTER_EXAMPLES "objects", role, c.grpc()}));
+  ASSERT_TRUE(c.await_tasks(3));
+  auto& train = c.program({MUSTER_EXAMPLES "objects", "train", c.grpc()});
+  EXPECT_EQ(train.wait(), 0) << train.errors();
+  EXPECT_CONTAINS(train.output(), "2 2 2 are about 2\n");
+  for (auto* t : tasks) {
+    t->signal(SIGTERM);
+    t->wait();
+  }
+}
+
 TEST(examples, agents_meet) {
   cluster c;
   c.serve({"--cluster", "train:worker=2"});

@@ -6,6 +6,7 @@ when a stream breaks. Never imports grpc.
 from __future__ import annotations
 
 import collections
+import itertools
 import queue
 import threading
 import time
@@ -18,7 +19,7 @@ from muster.objects import handle
 from muster.variables import arrays
 from muster.variables.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
-from muster.worker.functions import FunctionTable, Kept, Refused
+from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
 from muster.worker.object_calls import Name, ObjectCalls, within
 
 RESULT_BYTES_MAX = 32 << 20
@@ -36,6 +37,7 @@ class Order(NamedTuple):
     name: Name
     method: str
     args: bytes
+    encoding: int = BYTES
 
 
 class Answer(NamedTuple):
@@ -108,13 +110,15 @@ class Objects:
 
     def _order(self, m: Any) -> None:
         again: list[Answer] = []
-        for id, *name, method, args in zip(m.object, m.caller, m.of_worker, m.number, m.method, m.args):
+        encodings = m.encoding or itertools.repeat(BYTES)
+        for id, *name, method, args, encoding in zip(m.object, m.caller, m.of_worker, m.number, m.method,
+                                                     m.args, encodings):
             hosted = self._objects.get(id)
             if hosted is None:
                 continue
             named: Name = tuple(name)
             if hosted.is_new(named):
-                hosted.orders.put(Order(named, method, args))
+                hosted.orders.put(Order(named, method, args, encoding))
                 if hosted.threads < hosted.build.concurrency and hosted.orders.qsize() > 0:
                     self._start(id, hosted, False)
             elif (id, named) in self._kept:
@@ -202,11 +206,13 @@ class Objects:
     def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
         within.call = order.name
         try:
-            if order.method.startswith("_"):
-                raise AttributeError(f"an object on a task has no {order.method!r}")  # handles have not, either
-            args, kwargs = self._arguments(order.args)
-            found = getattr(hosted.instance, order.method)(*args, **kwargs)
-            value, encoding = (found.data, BYTES) if type(found) is Encoded else values.encode(found, True)
+            found = self._found(hosted.instance, order)
+            if type(found) is Encoded:
+                value, encoding = found.data, BYTES
+            elif order.encoding == JSON:
+                value, encoding = json_output(found, order.method)
+            else:
+                value, encoding = values.encode(found, True)
             if len(value) > RESULT_BYTES_MAX:
                 raise Refused(f"the result has {len(value)} bytes, the limit is {RESULT_BYTES_MAX}",
                               "muster.ResultTooLarge", FailureKind.USER)
@@ -215,6 +221,14 @@ class Objects:
             return Answer(id, order.name, b"", JSON, _failure(error))
         finally:
             within.call = None
+
+    def _found(self, instance: Any, order: Order) -> Any:
+        if order.method.startswith("_"):
+            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles have not, either
+        if order.encoding == JSON:  # as other languages call
+            return call_json(getattr(instance, order.method), order.args, JSON, Kept())
+        args, kwargs = self._arguments(order.args)
+        return getattr(instance, order.method)(*args, **kwargs)
 
     def _arguments(self, data: bytes) -> Any:
         if arrays.is_arrays(data):

@@ -110,7 +110,7 @@ TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
   auto const kept = again.call<int>("pass");
   c.reset();
   EXPECT_TRUE(server.eventually([](auto&) { return meeting::alive == 0; }));
-  EXPECT_THROW(kept.fetch(), unavailable_error);
+  EXPECT_THROW(kept.fetch(), closure_error);
   EXPECT_THROW(again.call<int>("pass"), unavailable_error);
 }
 
@@ -132,7 +132,7 @@ TEST_F(objects, run_as_many_methods_at_one_time_as_they_may) {
   auto const one = c->create({.task = "ps:0"}, "Meeting");
   auto const two = std::vector{one.call<int>("pass"), one.call<int>("pass")};
   g.wait_for(4);
-  EXPECT_EQ(g.waiting, 4);
+  EXPECT_EQ(g.waiting.load(), 4);
   g.open();
   EXPECT_EQ(c->fetch(all), (std::vector{1, 1, 1, 1, 1}));
   EXPECT_EQ(c->fetch(two), (std::vector{1, 1}));

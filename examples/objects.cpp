@@ -1,0 +1,55 @@
+// Weights on a parameter server, which functions on workers read and update:
+//   objects ps HOST:PORT    objects worker HOST:PORT    objects train HOST:PORT
+#include <cstdio>
+#include <muster/cluster_coordinator.hpp>
+#include <muster/worker.hpp>
+#include <string>
+#include <vector>
+
+struct weights {
+  explicit weights(std::size_t n) : w(n) {}
+  std::vector<double> read() const { return w; }
+  void add(std::vector<double> const& delta) {
+    for (std::size_t i = 0; i < w.size(); ++i) w.at(i) += delta.at(i);
+  }
+  std::vector<double> w;
+};
+
+// One step towards w = (part, part, …) for the part of the data that it gets.
+void train(muster::remote_object const& model, double part) {
+  auto delta = model.call<std::vector<double>>("read").fetch();
+  for (auto& d : delta) d = 0.1 * (part - d);
+  model.call<void>("add", delta).fetch();
+}
+
+int serve(std::string const& job, std::string const& server) {
+  muster::worker w({.servers = {server}, .job = job});
+  if (job == "ps")
+    w.object(muster::object_class<weights>("Weights")
+                 .constructor<std::size_t>()
+                 .method("read", &weights::read)
+                 .method("add", &weights::add));
+  else
+    w.function("train", train);
+  return w.run();
+}
+
+int main(int argc, char** argv) {
+  std::string const role = argc > 1 ? argv[1] : "train";
+  std::string const server = argc > 2 ? argv[2] : "127.0.0.1:8476";
+  if (role != "train") return serve(role, server);
+  muster::cluster_coordinator coordinator({.server = server, .name = "train"});
+  try {
+    auto const model = coordinator.create({.task = "ps:0", .name = "weights"}, "Weights", 3);
+    for (int epoch = 0; epoch < 50; ++epoch)
+      for (auto const part : {1.0, 3.0})
+        coordinator.with({.task_job = "worker"}).schedule<void>("train", model, part);
+    coordinator.join();
+    auto const found = coordinator.get_object("weights");
+    for (auto const w : found.call<std::vector<double>>("read").fetch()) std::printf("%.0f ", w);
+    std::printf("are about 2\n");
+  } catch (muster::closure_error const& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,244 @@
+// A worker's objects beside a server that says again what it has said, and what it should not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/worker/hosted_objects.hpp"
+#include "tests/client/fake_server.hpp"
+#include "tests/support/worker_thread.hpp"
+
+namespace muster::test {
+namespace {
+
+constexpr std::uint64_t id = 40, who = 9;
+
+void order_build(v1::ServerMessage& m, std::string const& name, std::uint64_t object = id) {
+  auto& b = *m.mutable_objects()->add_build();
+  b.set_object(object);
+  b.set_function(name);
+  b.set_args("[]");
+  b.set_concurrency(1);
+}
+
+void order_call(v1::ServerMessage& m, std::uint64_t number, std::string const& method = "count",
+                std::uint64_t caller = who, std::string const& args = "[]",
+                v1::Encoding e = v1::JSON) {
+  auto& o = *m.mutable_objects();
+  o.add_object(id);
+  o.add_caller(caller);
+  o.add_of_worker(false);
+  o.add_number(number);
+  o.add_method(method);
+  o.add_args(args);
+  o.add_encoding(e);
+}
+
+void order_begin(v1::ServerMessage& m, bool keeps) {
+  m.mutable_objects()->set_begin(true);
+  if (keeps) m.mutable_objects()->add_kept(id);
+}
+
+struct heard {
+  std::vector<std::string> values;
+  std::vector<std::uint64_t> firsts, built;
+  std::vector<v1::Failure> failures, failed;
+};
+
+/// Until so many are answered, and objects are made or not.
+heard read_reports(worker_stream* s, std::size_t answers, std::size_t objects) {
+  heard h;
+  v1::WorkerMessage m;
+  while (h.values.size() < answers || h.built.size() + h.failed.size() < objects) {
+    if (!s->Read(&m)) break;
+    auto const& r = m.objects();
+    for (auto const& v : r.value()) h.values.push_back(v);
+    if (r.value_size() > 0) h.firsts.push_back(r.first());
+    for (auto const& f : r.failure()) h.failures.push_back(f);
+    for (auto const b : r.built()) h.built.push_back(b);
+    for (auto const& f : r.failed()) h.failed.push_back(f.failure());
+  }
+  return h;
+}
+
+void drain(worker_stream* s) {
+  v1::ServerMessage m;
+  m.set_drain(true);
+  s->Write(m);
+  v1::WorkerMessage rest;
+  while (s->Read(&rest)) {
+  }
+}
+
+struct tally {
+  int count() { return ++n; }
+  int n = 0;
+};
+
+struct hosted : testing::Test {
+  fake_server server;
+  std::atomic<int> made = 0;
+
+  /// Serves the streams one after the other; the worker is drained by the last.
+  void run(std::vector<std::function<void(worker_stream*)>> streams) {
+    std::size_t n = 0;
+    server.on_attach = [&](worker_stream* s) {
+      auto const hello = greet(s);
+      EXPECT_TRUE(hello.hello().objects());
+      streams[std::min(n, streams.size() - 1)](s);
+      if (++n < streams.size()) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "later");
+      drain(s);
+      return grpc::Status::OK;
+    };
+    worker_thread w(options_for(server.address()), [this](worker& to) {
+      to.object(object_class<tally>("Tally")
+                    .made_by([this] {
+                      ++made;
+                      return std::make_shared<tally>();
+                    })
+                    .method("count", &tally::count));
+    });
+    EXPECT_EQ(w.join(), 0);
+  }
+};
+
+TEST_F(hosted, answers_again_and_executes_nothing_twice) {
+  run({[](worker_stream* s) {
+         v1::ServerMessage m;
+         order_begin(m, false);
+         order_build(m, "Tally");
+         order_call(m, 1);
+         order_call(m, 2);
+         s->Write(m);
+         auto const h = read_reports(s, 2, 1);
+         EXPECT_EQ(h.values, (std::vector<std::string>{"1", "2"}));
+         EXPECT_EQ(h.built, std::vector<std::uint64_t>{id});
+         EXPECT_EQ(h.firsts.front(), 1u);
+       },
+       [](worker_stream* s) {
+         v1::ServerMessage m;
+         order_begin(m, true);
+         order_build(m, "Tally");
+         order_call(m, 1);
+         order_call(m, 2);
+         order_call(m, 3);
+         s->Write(m);
+         auto h = read_reports(s, 3, 1);
+         std::sort(h.values.begin(), h.values.end());
+         EXPECT_EQ(h.values, (std::vector<std::string>{"1", "2", "3"}));
+         EXPECT_EQ(h.built, std::vector<std::uint64_t>{id}) << "it says so again";
+         EXPECT_EQ(h.firsts.front(), 3u) << "they count on over all streams";
+         v1::ServerMessage taken;
+         taken.mutable_objects()->set_answers_taken(5);
+         order_call(taken, 4);
+         s->Write(taken);
+         EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{"4"});
+       },
+       [](worker_stream* s) {
+         v1::ServerMessage m;
+         order_begin(m, true);
+         order_call(m, 3);  // taken: not here any more
+         order_call(m, 4);
+         s->Write(m);
+         EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{"4"});
+       }});
+  EXPECT_EQ(made, 1);
+}
+
+TEST_F(hosted, forgets_what_the_server_does_not_keep) {
+  auto const anew = [](worker_stream* s) {
+    v1::ServerMessage m;
+    order_begin(m, false);
+    order_build(m, "Tally");
+    order_call(m, 1);
+    s->Write(m);
+    EXPECT_EQ(read_reports(s, 1, 1).values, std::vector<std::string>{"1"});
+  };
+  run({anew, anew});
+  EXPECT_EQ(made, 2);
+}
+
+TEST_F(hosted, says_again_what_could_not_be_made) {
+  auto const none = [](worker_stream* s) {
+    v1::ServerMessage m;
+    order_begin(m, false);
+    order_build(m, "python:3.11");
+    s->Write(m);
+    auto const h = read_reports(s, 0, 1);
+    ASSERT_EQ(h.failed.size(), 1u);
+    EXPECT_EQ(h.failed[0].kind(), v1::STALE_HANDLE);
+    EXPECT_EQ(h.failed[0].message(),
+              "this worker, of C++, has no class 'python:3.11'; it has: Tally");
+  };
+  run({none, none});
+}
+
+TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
+  run({[](worker_stream* s) {
+    v1::ServerMessage m;
+    order_begin(m, false);
+    order_build(m, "Tally");
+    order_call(m, 1, "count", who, "\x80\x05.", v1::BYTES);
+    s->Write(m);
+    auto const h = read_reports(s, 1, 1);
+    ASSERT_EQ(h.failures.size(), 1u);
+    EXPECT_EQ(h.failures[0].message(),
+              "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them");
+  }});
+}
+
+TEST_F(hosted, knows_the_last_numbers_of_so_many_callers) {
+  run({[](worker_stream* s) {
+    v1::ServerMessage m;
+    order_begin(m, false);
+    order_build(m, "Tally");
+    auto const callers = hosted_objects::callers_max + 1;
+    for (std::uint64_t k = 1; k <= callers; ++k) order_call(m, 1, "count", k);
+    s->Write(m);
+    read_reports(s, callers, 1);
+    v1::ServerMessage taken, again;
+    taken.mutable_objects()->set_answers_taken(callers);
+    s->Write(taken);
+    order_call(again, 1, "count", 2);  // known: not executed
+    order_call(again, 1, "count", 1);  // the first caller was forgotten
+    s->Write(again);
+    EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{std::to_string(callers + 1)});
+  }});
+}
+
+TEST_F(hosted, takes_unequal_columns_and_unknown_objects_for_nothing) {
+  run({[](worker_stream* s) {
+    v1::ServerMessage m;
+    order_begin(m, false);
+    m.mutable_objects()->add_drop(77);
+    order_call(m, 1);  // of no object
+    m.mutable_objects()->add_number(5);
+    s->Write(m);
+    v1::ServerMessage more;
+    order_build(more, "Tally");
+    order_call(more, 1);
+    s->Write(more);
+    EXPECT_EQ(read_reports(s, 1, 1).values, std::vector<std::string>{"1"});
+  }});
+}
+
+TEST(object_class, says_what_is_wrong_with_it) {
+  muster::worker w(options_for("127.0.0.1:1"));
+  w.object(object_class<tally>("Tally"));
+  EXPECT_THROW(w.object(object_class<tally>("Tally")), std::invalid_argument);
+  EXPECT_THROW(w.object(object_class<tally>("")), std::invalid_argument);
+  EXPECT_THROW(w.object(object_class<tally>("Other").concurrency(0)), std::invalid_argument);
+  struct needs_one {
+    explicit needs_one(int) {}
+  };
+  EXPECT_THROW(w.object(object_class<needs_one>("One")), std::invalid_argument);
+  object_class<tally> c("Twice");
+  c.method("count", &tally::count);
+  EXPECT_THROW(c.method("count", &tally::count), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,149 @@
+// What a caller sends, and when it waits.
+#include "client/objects/object_calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace muster::detail {
+namespace {
+
+struct object_calls_of_a_session : testing::Test {
+  std::atomic<int> wakes = 0;
+  std::shared_ptr<object_calls> calls = std::make_shared<object_calls>("a ticket of a session");
+  object_place const place{7, "ps:0", "Counter", "a ticket of a session"};
+
+  object_calls_of_a_session() {
+    calls->begin([this] { ++wakes; });
+  }
+  std::shared_ptr<value_handle const> add(std::string args = "[1]") {
+    return calls->call(place, "add", std::move(args));
+  }
+  v1::ObjectRequests filled() {
+    v1::ObjectRequests m;
+    calls->fill(m);
+    return m;
+  }
+  void answer(std::uint64_t number, std::string value = "1") {
+    v1::ObjectAnswers m;
+    m.add_number(number);
+    m.add_value(std::move(value));
+    calls->take(m);
+  }
+};
+
+TEST_F(object_calls_of_a_session, wakes_once_and_says_the_ticket_once_a_stream) {
+  auto const a = add(), b = add();
+  EXPECT_EQ(wakes, 1);
+  auto m = filled();
+  EXPECT_EQ(m.ticket(), place.ticket);
+  EXPECT_EQ(m.number_size(), 2);
+  EXPECT_FALSE(calls->fill(m));
+  auto const c = add();
+  EXPECT_EQ(wakes, 2);
+  EXPECT_EQ(filled().ticket(), "");
+}
+
+TEST_F(object_calls_of_a_session, sends_again_what_is_not_answered_in_its_order) {
+  auto const a = add(), b = add(), c = add();
+  filled();
+  answer(2);
+  calls->again();
+  auto const m = filled();
+  EXPECT_EQ(m.ticket(), place.ticket);
+  ASSERT_EQ(m.number_size(), 2);
+  EXPECT_EQ(m.number(0), 1u);
+  EXPECT_EQ(m.number(1), 3u);
+  EXPECT_EQ(b->get(std::chrono::milliseconds(0)).bytes, "1");
+  EXPECT_EQ(a->status(), value_status::not_ready);
+}
+
+TEST_F(object_calls_of_a_session, keeps_the_order_of_calls_and_of_what_is_deleted) {
+  auto const a = add();
+  calls->erase(place);
+  auto const b = add();
+  auto first = filled();
+  EXPECT_EQ(first.number_size(), 1);
+  EXPECT_EQ(first.drop_size(), 1);
+  EXPECT_EQ(filled().number_size(), 1) << "in a message of its own: deleting comes last in one";
+  calls->again();
+  EXPECT_EQ(filled().drop_size(), 1) << "the server may not know of it";
+  answer(3);
+  calls->again();
+  EXPECT_EQ(filled().drop_size(), 0) << "what came before an answered call has come";
+}
+
+TEST_F(object_calls_of_a_session, says_which_answers_it_has) {
+  std::vector<std::shared_ptr<value_handle const>> all;
+  for (std::size_t i = 0; i < object_calls::taken_max; ++i) all.push_back(add());
+  while (calls->has_more()) filled();
+  auto const before = wakes.load();
+  for (std::uint64_t i = 1; i < object_calls::taken_max; ++i) answer(i);
+  EXPECT_EQ(wakes, before);
+  answer(object_calls::taken_max);
+  EXPECT_EQ(wakes, before + 1);
+  EXPECT_EQ(filled().taken_size(), static_cast<int>(object_calls::taken_max));
+}
+
+TEST_F(object_calls_of_a_session, waits_while_too_many_are_not_answered) {
+  std::vector<std::shared_ptr<value_handle const>> all;
+  for (std::size_t i = 0; i < object_calls::calls_max; ++i) all.push_back(add());
+  std::atomic<bool> room = false;
+  std::thread waits([&] {
+    auto const one = add();
+    EXPECT_TRUE(room);
+  });
+  room = true;
+  answer(1);
+  waits.join();
+}
+
+TEST_F(object_calls_of_a_session, waits_while_too_many_bytes_are_not_answered) {
+  auto const a = add(std::string(object_calls::bytes_max - 2, ' ')), b = add("[]");
+  std::atomic<bool> room = false;
+  std::thread waits([&] {
+    auto const one = add("[]");
+    EXPECT_TRUE(room);
+  });
+  room = true;
+  answer(2);
+  waits.join();
+}
+
+TEST_F(object_calls_of_a_session, forgets_the_oldest_of_too_many_that_were_deleted) {
+  for (std::size_t i = 0; i <= object_calls::drops_max; ++i) calls->erase(place);
+  calls->again();
+  std::size_t drops = 0;
+  while (calls->has_more()) drops += static_cast<std::size_t>(filled().drop_size());
+  EXPECT_EQ(drops, object_calls::drops_max);
+}
+
+TEST_F(object_calls_of_a_session, ends_whatever_waits) {
+  auto const a = add();
+  calls->end("the server is gone");
+  EXPECT_THROW(a->get(for_ever), unavailable_error);
+  EXPECT_EQ(a->status(), value_status::aborted);
+  EXPECT_THROW(add(), unavailable_error);
+  EXPECT_THROW(calls->find("steps"), unavailable_error);
+}
+
+TEST(object_calls_of_a_worker, go_apart_by_their_tickets) {
+  auto const calls = std::make_shared<object_calls>(std::string());
+  calls->begin([] {});
+  object_place const one{1, "ps:0", "C", "ticket of one"}, two{2, "ps:0", "C", "ticket of two"};
+  auto const a = calls->call(one, "f", "[]"), b = calls->call(one, "f", "[]"),
+             c = calls->call(two, "f", "[]");
+  v1::ObjectRequests first, second;
+  EXPECT_TRUE(calls->fill(first));
+  EXPECT_EQ(first.ticket(), "ticket of one");
+  EXPECT_EQ(first.number_size(), 2);
+  EXPECT_TRUE(calls->has_more());
+  EXPECT_TRUE(calls->fill(second));
+  EXPECT_EQ(second.ticket(), "ticket of two");
+  EXPECT_EQ(second.number(0), 3u) << "without a gap";
+  calls->end("over");
+}
+
+}  // namespace
+}  // namespace muster::detail

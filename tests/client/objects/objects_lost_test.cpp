@@ -1,0 +1,123 @@
+// Objects beside streams that break and tasks that are lost; functions and methods that call them.
+#include <future>
+#include <memory>
+
+#include "tests/client/objects/objects_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+bool says(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(objects, are_lost_with_their_task) {
+  auto const o = c->create({.task = "ps:0", .name = "m"}, "Meeting");
+  auto const n = o.call<int>("pass");
+  g.wait_for(1);
+  EXPECT_EQ(ps->stop(), 0) << "a method that runs is asked to stop";
+  auto const e = thrown_by<unavailable_error>([&] { n.fetch(); });
+  EXPECT_TRUE(says(e.message(), "object 'm' is lost with ps:0")) << e.message();
+  EXPECT_EQ(e.failure().dependencies, std::vector<std::string>{"ps:0"});
+  EXPECT_EQ(n.status(), value_status::aborted);
+  EXPECT_THROW(o.call<int>("pass").fetch(), unavailable_error);
+  EXPECT_THROW(c->join(), unavailable_error) << "who has used it hears of it by itself";
+  EXPECT_TRUE(c->join()) << "once";
+}
+
+TEST_F(objects, execute_calls_once_over_reconnects_of_both_streams) {
+  proxy to_worker(server.address()), to_coordinator(server.address());
+  worker_thread one(ps_at(to_worker.address(), 1), add_classes);
+  cluster_coordinator other({.server = to_coordinator.address()});
+  auto const o = other.create({.task = "ps:1"}, "Counter", 0);
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 20; ++i) {
+    for (int k = 0; k < 50; ++k) all.push_back(o.call<int>("add", 1));
+    if (i % 2 == 0)
+      to_worker.reset();
+    else
+      to_coordinator.reset();
+    if (i % 5 == 4) EXPECT_EQ(all.back().fetch(), static_cast<int>(all.size()));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i].fetch(), static_cast<int>(i) + 1);
+}
+
+TEST_F(objects, are_asked_for_again_over_another_stream) {
+  proxy p(server.address());
+  cluster_coordinator other({.server = p.address()});
+  other.wait_open();
+  p.sever();
+  auto making = std::async(std::launch::async, [&] {
+    return other.create({.task = "ps:0", .name = "late"}, "Counter", 3);
+  });
+  p.mend();
+  auto const o = making.get();
+  EXPECT_EQ(o.call<int>("add", 1).fetch(), 4);
+  p.sever();
+  o.erase();
+  p.mend();
+  EXPECT_THROW(o.call<int>("value").fetch(), closure_error);
+  EXPECT_THROW(c->get_object("late"), closure_error);
+}
+
+TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
+  auto server = std::make_unique<test_server>(server_with_grace());
+  auto again = server_with_grace();
+  again.port = server->port();
+  gate g;
+  meeting::at = &g;
+  worker_thread ps(ps_at(server->address()), add_classes);
+  cluster_coordinator before({.server = server->address()});
+  auto const o = before.create({.task = "ps:0"}, "Meeting");
+  auto const n = o.call<int>("pass");
+  g.wait_for(1);
+  server = nullptr;
+  test_server other(again);
+  EXPECT_THROW(n.fetch(), unavailable_error);
+  EXPECT_THROW(o.call<int>("pass"), unavailable_error);
+  EXPECT_TRUE(other.eventually([](auto&) { return meeting::alive == 0; }));
+  cluster_coordinator c({.server = other.address()});
+  EXPECT_EQ(c.create({.task = "ps:0"}, "Counter", 1).call<int>("value").fetch(), 1);
+  g.open();
+}
+
+TEST_F(objects, are_called_by_functions_that_have_a_handle) {
+  worker_thread w(options_for(server.address()), [](worker& to) {
+    to.function("add_to", [](remote_object const& o, int by) {
+      return o.call<int>("add", by).fetch();
+    });
+    to.function("add_to_all", [](std::map<std::string, std::vector<remote_object>> const& all) {
+      for (auto const& [name, some] : all)
+        for (auto const& o : some) o.call<int>("add", 100);
+    });
+    to.function("erase", [](remote_object const& o) { o.erase(); });
+  });
+  auto const o = c->create({.task = "ps:0"}, "Counter", 0);
+  std::vector<remote_value<int>> all;
+  for (int i = 0; i < 200; ++i) all.push_back(c->schedule<int>("add_to", o, 1));
+  c->join();
+  EXPECT_EQ(o.call<int>("value").fetch(), 200);
+  c->schedule<void>("add_to_all", std::map<std::string, std::vector<remote_object>>{{"k", {o, o}}})
+      .fetch();
+  EXPECT_EQ(c->schedule<int>("add_to", o, 1).fetch(), 401)
+      << "calls of one worker are executed in their order";
+  auto const e =
+      thrown_by<closure_error>([&] { c->schedule<void>("erase", o).fetch(); });
+  EXPECT_TRUE(says(e.message(), "coordinators delete them")) << e.message();
+  EXPECT_THROW(c->join(), closure_error);
+  EXPECT_THROW(c->schedule<int>("add_to", 5, 1).fetch(), input_error);
+}
+
+TEST_F(objects, are_called_by_methods_of_others) {
+  auto const counts = c->create({.task = "ps:0"}, "Counter", 0);
+  auto const calls = c->create({.task = "ps:0"}, "Caller");
+  EXPECT_EQ(calls.call<int>("add_to", counts, 7).fetch(), 7);
+  auto const other = c->create({.task = "ps:0"}, "Caller");
+  auto const e = thrown_by<closure_error>(
+      [&] { calls.call<int>("ask", other, calls).fetch(std::chrono::seconds(20)); });
+  EXPECT_TRUE(says(e.message(), "wait for ever")) << e.message();
+  EXPECT_EQ(calls.call<int>("add_to", counts, 1).fetch(), 8) << "it goes on";
+}
+
+}  // namespace
+}  // namespace muster::test
