@@ -56,8 +56,9 @@ namespace {
 
 void check_task(std::string const& task, v1::NewObject& to) {
   auto const colon = task.rfind(':');
-  auto const index = colon == task.npos ? std::optional<std::int64_t>()
-                                        : parse_task_index(std::string_view(task).substr(colon + 1));
+  auto const index = colon == task.npos
+                         ? std::optional<std::int64_t>()
+                         : parse_task_index(std::string_view(task).substr(colon + 1));
   if (colon == 0 || !index || *index > 0xffff'ffff)
     throw std::invalid_argument("object_options.task: '" + task +
                                 "', must be a job and an index, such as ps:0");

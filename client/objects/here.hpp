@@ -18,8 +18,8 @@ struct call_name {
   auto operator<=>(call_name const&) const = default;
 };
 
-/// For as long as it lives, handles that this thread reads call by `caller`. `within`: the call that
-/// it executes; null: a function.
+/// For as long as it lives, handles that this thread reads call by `caller`. `within`: the call
+/// that it executes; null: a function.
 class calls_here {
  public:
   calls_here(std::shared_ptr<object_caller> caller, call_name const* within)

@@ -124,8 +124,9 @@ remote_object object_calls::create(v1::NewObject what) {
     throw std::invalid_argument("object_options.name: " + std::to_string(what.name().size()) +
                                 " bytes, the limit is " + std::to_string(name_bytes_max));
   if (what.detached() && what.name().empty())
-    throw std::invalid_argument("object_options.detached: an object that outlives its coordinator "
-                                "needs a name");
+    throw std::invalid_argument(
+        "object_options.detached: an object that outlives its coordinator "
+        "needs a name");
   if (what.concurrency() == 0)
     throw std::invalid_argument("object_options.concurrency: 0, must be at least 1");
   return ask(std::move(what));

@@ -1,5 +1,5 @@
-// What one caller asks of objects on tasks: makes, finds, calls and deletes them. It numbers what it
-// asks over its whole life, so that what a broken stream has lost is asked again and done once.
+// What one caller asks of objects on tasks: makes, finds, calls and deletes them. It numbers what
+// it asks over its whole life, so that what a broken stream has lost is asked again and done once.
 //
 //   asked ──fill──► sent ──take──► answered, and `taken` by the server
 //                    └── the stream broke: `again`, all that is not answered, in order
@@ -26,8 +26,7 @@
 
 namespace muster::detail {
 
-class object_calls final : public object_caller,
-                           public std::enable_shared_from_this<object_calls> {
+class object_calls final : public object_caller, public std::enable_shared_from_this<object_calls> {
  public:
   /// Calls that are not answered, and bytes of their arguments. More: who calls waits.
   static constexpr std::size_t calls_max = 8192;

@@ -94,8 +94,8 @@ void hosted_objects::build(v1::BuildObject& b) {
     std::vector<std::string> names;
     for (auto const& c : classes_) names.push_back(c.name);
     why = {failure_kind::stale_handle, "muster::no_class",
-           "this worker, of C++, has no class '" + o->build.function() + "'; it has: " +
-               names_of(names)};
+           "this worker, of C++, has no class '" + o->build.function() +
+               "'; it has: " + names_of(names)};
     return tell_built(id, &why);
   }
   o->of = &*of;
@@ -137,11 +137,11 @@ void hosted_objects::take_calls(v1::ObjectOrders& m) {
         again = true;
         continue;
       }
-      o->orders.push_back({name, std::move(*m.mutable_method(i)),
+      o->orders.push_back({name,
+                           std::move(*m.mutable_method(i)),
                            {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)}});
       // Where no other thread can be started, those that are there execute it.
-      if (o->orders.size() > o->idle && o->threads < o->build.concurrency())
-        start_thread(o, false);
+      if (o->orders.size() > o->idle && o->threads < o->build.concurrency()) start_thread(o, false);
       o->wake.notify_one();
     }
   }
@@ -274,14 +274,15 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   if (found == o.of->methods.end()) {
     std::vector<std::string> names;
     for (auto const& [name, m] : o.of->methods) names.push_back(name);
-    a.why = {failure_kind::input, "muster::no_method",
-             "'" + o.of->name + "' has no method '" + next.method + "'; it has: " +
-                 names_of(names)};
+    a.why = {
+        failure_kind::input, "muster::no_method",
+        "'" + o.of->name + "' has no method '" + next.method + "'; it has: " + names_of(names)};
     return a;
   }
   if (next.args.encoding == encoding::bytes) {
-    a.why = {failure_kind::input, "muster::argument_error",
-             "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them"};
+    a.why = {
+        failure_kind::input, "muster::argument_error",
+        "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them"};
     return a;
   }
   std::shared_ptr<worker_identity const> me;
@@ -291,10 +292,10 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   }
   context c(*me, 0, 0, o.stop.get_token());
   detail::calls_here const here(calls_, &next.name);
-  registered_function const method{
-      next.method, [&o, &found](context& at, value_view args, value& result) {
-        found->second(o.instance.get(), at, args, result);
-      }};
+  registered_function const method{next.method,
+                                   [&o, &found](context& at, value_view args, value& result) {
+                                     found->second(o.instance.get(), at, args, result);
+                                   }};
   a.ok = call_function(method, c, {next.args.bytes, next.args.encoding}, a.result, a.why);
   if (!a.ok) a.result = {};
   return a;

@@ -141,7 +141,7 @@ class hosted_objects {
   std::list<std::thread> threads_;
   std::list<std::thread> over_;  // that have nothing left to do
   std::condition_variable none_left_;
-  bool told_ = false;            // the stream knows that there is something
+  bool told_ = false;  // the stream knows that there is something
 };
 
 }  // namespace muster

@@ -111,8 +111,7 @@ class worker::runtime {
       });
     begin_objects();
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
-    threads_ =
-        std::make_unique<executor>(options_.slots, wake_engine, reports_, objects_->calls());
+    threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_, objects_->calls());
     engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
     while (!done_) {
       std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
@@ -181,9 +180,8 @@ class worker::runtime {
           [this] { leave_idle(); });
     while (stops_ == 0) {
       auto const& server = options_.servers[n % options_.servers.size()];
-      worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
-                                          options_, hello_,    functions_, values_,
-                                          *objects_};
+      worker_stream::resources const mine{*engine_, *threads_,  held_,   reports_, options_,
+                                          hello_,   functions_, values_, *objects_};
       worker_stream stream(mine, server, ranks_.get());
       current_ = &stream;
       received_ = 0;

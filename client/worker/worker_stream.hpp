@@ -136,7 +136,7 @@ class worker_stream final : stream_side {
   std::vector<std::shared_ptr<job>> offered_;  // by hello
   std::vector<std::shared_ptr<job>> parked_;   // not begun yet, see `begin`; within the credits
   std::uint64_t received_ = 0;
-  bool objects_turn_ = true;  // else what else there is goes first
+  bool objects_turn_ = true;    // else what else there is goes first
   std::uint64_t answered_ = 0;  // on this stream, those in hello included
 
   /// Bounded by the credits, at most one answer for each closure the server sent, and by the limits

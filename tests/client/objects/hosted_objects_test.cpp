@@ -1,4 +1,6 @@
 // A worker's objects beside a server that says again what it has said, and what it should not.
+#include "client/worker/hosted_objects.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "client/worker/hosted_objects.hpp"
 #include "tests/client/fake_server.hpp"
 #include "tests/support/worker_thread.hpp"
 
@@ -185,8 +186,9 @@ TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
     s->Write(m);
     auto const h = read_reports(s, 1, 1);
     ASSERT_EQ(h.failures.size(), 1u);
-    EXPECT_EQ(h.failures[0].message(),
-              "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them");
+    EXPECT_EQ(
+        h.failures[0].message(),
+        "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them");
   }});
 }
 

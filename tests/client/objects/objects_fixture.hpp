@@ -61,9 +61,8 @@ inline void add_classes(worker& w) {
                .method("big", &counter::big)
                .method("job", [](counter&, context& c) { return c.job(); }));
   w.object(object_class<meeting>("Meeting").method("pass", &meeting::pass).concurrency(4));
-  w.object(object_class<caller>("Caller")
-               .method("add_to", &caller::add_to)
-               .method("ask", &caller::ask));
+  w.object(
+      object_class<caller>("Caller").method("add_to", &caller::add_to).method("ask", &caller::ask));
 }
 
 inline worker_options ps_at(std::string const& address, std::uint32_t index = 0) {

@@ -83,9 +83,8 @@ TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
 
 TEST_F(objects, are_called_by_functions_that_have_a_handle) {
   worker_thread w(options_for(server.address()), [](worker& to) {
-    to.function("add_to", [](remote_object const& o, int by) {
-      return o.call<int>("add", by).fetch();
-    });
+    to.function("add_to",
+                [](remote_object const& o, int by) { return o.call<int>("add", by).fetch(); });
     to.function("add_to_all", [](std::map<std::string, std::vector<remote_object>> const& all) {
       for (auto const& [name, some] : all)
         for (auto const& o : some) o.call<int>("add", 100);
@@ -101,8 +100,7 @@ TEST_F(objects, are_called_by_functions_that_have_a_handle) {
       .fetch();
   EXPECT_EQ(c->schedule<int>("add_to", o, 1).fetch(), 401)
       << "calls of one worker are executed in their order";
-  auto const e =
-      thrown_by<closure_error>([&] { c->schedule<void>("erase", o).fetch(); });
+  auto const e = thrown_by<closure_error>([&] { c->schedule<void>("erase", o).fetch(); });
   EXPECT_TRUE(says(e.message(), "coordinators delete them")) << e.message();
   EXPECT_THROW(c->join(), closure_error);
   EXPECT_THROW(c->schedule<int>("add_to", 5, 1).fetch(), input_error);

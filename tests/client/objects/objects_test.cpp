@@ -57,8 +57,8 @@ TEST_F(objects, tell_what_is_wrong_with_a_call) {
             "argument 1: expected an integer in range, got a string \"two\"");
   EXPECT_THROW(o.call<int>(""), std::invalid_argument);
   EXPECT_THROW(o.call<int>(std::string(257, 'm')), std::invalid_argument);
-  auto const large = thrown_by<closure_error>(
-      [&] { o.call<std::string>("big", std::size_t{32} << 20).fetch(); });
+  auto const large =
+      thrown_by<closure_error>([&] { o.call<std::string>("big", std::size_t{32} << 20).fetch(); });
   EXPECT_EQ(large.type(), "muster::result_too_large");
   EXPECT_THROW(remote_object().call<int>("add", 1), std::logic_error);
 }
@@ -81,7 +81,8 @@ TEST_F(objects, tell_why_one_could_not_be_made) {
 
 TEST_F(objects, name_the_option_that_is_wrong) {
   auto const refused = [&](object_options const& o) {
-    return std::string(thrown_by<std::invalid_argument>([&] { c->create(o, "Counter", 0); }).what());
+    return std::string(
+        thrown_by<std::invalid_argument>([&] { c->create(o, "Counter", 0); }).what());
   };
   EXPECT_EQ(refused({}), "object_options.task: '', must be a job and an index, such as ps:0");
   EXPECT_EQ(refused({.task = "ps"}),
