@@ -37,7 +37,9 @@ TEST_F(objects, execute_calls_once_over_reconnects_of_both_streams) {
       to_worker.reset();
     else
       to_coordinator.reset();
-    if (i % 5 == 4) EXPECT_EQ(all.back().fetch(), static_cast<int>(all.size()));
+    if (i % 5 == 4) {
+      EXPECT_EQ(all.back().fetch(), static_cast<int>(all.size()));
+    }
   }
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i].fetch(), static_cast<int>(i) + 1);
 }
