@@ -69,6 +69,6 @@ def test_what_json_cannot_carry_is_said() -> None:
     messages = [f.message for f in answers.failure]
     assert "thing returns what is no JSON" in messages[0]
     assert "the arguments are no JSON" in messages[1]
-    assert messages[2] == "methods have no underscore in front: '__init__'"
-    assert answers.failure[2].kind == FailureKind.INPUT
+    assert messages[2] == "an object on a task has no '__init__'"
+    assert answers.failure[2].kind == FailureKind.USER
     assert "sub" in messages[3]
