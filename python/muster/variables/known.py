@@ -6,7 +6,7 @@ import logging
 import os
 import pickle
 import threading
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+from typing import Any, Iterator, Optional, Union
 
 from muster.errors import ClosureError, UnavailableError
 from muster.objects.dataset import DistributedDataset
@@ -15,9 +15,6 @@ from muster.variables import checkpoint
 from muster.variables.checkpoint import Path, Reader, Saved, Writer
 from muster.variables.handle import PIECE, WHOLE_MAX, RemoteVariable
 from muster.variables.sharded import ShardedVariable
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
 
 log = logging.getLogger("muster")
 
@@ -30,6 +27,8 @@ AHEAD = 4
 DELETED_MAX = 10_000
 """Names of what was deleted that are remembered."""
 Handle = Union[RemoteVariable, ShardedVariable, RemoteObject, DistributedDataset]
+_VARIABLES = (RemoteVariable, ShardedVariable)
+"""Others say what of them is saved."""
 
 
 class Known:
@@ -101,7 +100,7 @@ class Known:
             shards = []
             # Where data is read is known before what came of it: it may be read again, and is not left out.
             for name, handle in sorted(handles.items(), key=lambda one: not isinstance(one[1], DistributedDataset)):
-                if _has_hooks(handle):
+                if not isinstance(handle, _VARIABLES):
                     out.object(name, pickle.dumps(handle.save_state().fetch()))
                     continue
                 out.variable(name, handle.shape, str(handle.dtype.name))
@@ -152,18 +151,13 @@ class Known:
     def _load(self, reader: Reader, handles: dict[str, Handle]) -> None:
         pending: list[Any] = []
         for name, handle in handles.items():
-            if _has_hooks(handle):
+            if not isinstance(handle, _VARIABLES):
                 pending.append(handle.load_state(pickle.loads(reader.object(name))))
                 continue
             for shard, low in _shards(handle):
                 _load_shard(reader, name, shard, low)
         for value in pending:
             value.fetch()
-
-
-def _has_hooks(handle: Handle) -> TypeGuard[Union[RemoteObject, DistributedDataset]]:
-    """It says what of it is saved; of variables rows are."""
-    return isinstance(handle, (RemoteObject, DistributedDataset)) and not isinstance(handle, RemoteVariable)
 
 
 def _ids(handle: Handle) -> list[int]:
@@ -178,7 +172,7 @@ def _shards(handle: Union[RemoteVariable, ShardedVariable]) -> list[tuple[Remote
 
 
 def _check(reader: Reader, name: str, handle: Handle) -> None:
-    if _has_hooks(handle):
+    if not isinstance(handle, _VARIABLES):
         if name not in reader.objects:
             raise ValueError(f"checkpoint {reader.number} has no object {name!r}")
         return
