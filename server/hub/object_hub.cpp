@@ -139,6 +139,7 @@ object_hub::news object_hub::news_of(core::effects const& fx) const {
   // Whether its process lives is not known: a new stream of it may have its place already.
   for (auto const& d : fx.disconnects) n.gone.push_back({d.stream, false, d.status.message});
   if (!table_.is_drawn_from()) return n;
+  for (auto const& s : fx.stop_requests) n.stops.push_back(s.closure);
   for (auto const& m : fx.changes.moved)
     if (m.why == core::move_reason::worker_lost || m.why == core::move_reason::retried)
       n.closures.emplace_back(m.closure, false);
@@ -157,6 +158,7 @@ void object_hub::follow(news const& n) {
         callers_.erase(it);
     table_.gone(hub_.now(), g.stream, g.final, g.why);
   }
+  for (auto const closure : n.stops) table_.closure_stops(closure);
   for (auto const& [closure, succeeded] : n.closures) table_.closure_ended(closure, succeeded);
   deliver();
 }

@@ -71,8 +71,11 @@ class object_hub {
     std::vector<lost_stream> gone{};
     /// Closures that have ended, and whether they have succeeded, or begin again.
     std::vector<std::pair<core::closure_id, bool>> closures{};
+    std::vector<core::closure_id> stops{};  // that are asked to
 
-    bool empty() const { return ended.empty() && gone.empty() && closures.empty(); }
+    bool empty() const {
+      return ended.empty() && gone.empty() && closures.empty() && stops.empty();
+    }
   };
   news news_of(core::effects const& fx) const;
   void follow(news const& n);

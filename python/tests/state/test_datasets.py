@@ -5,13 +5,14 @@ import collections
 import json
 import os
 import pathlib
+import subprocess
 import time
 from typing import Any, Callable
 
 import pytest
 
 import muster
-from conftest import Cluster, until
+from conftest import Cluster, binary, until
 
 
 def worked(splits: Any) -> list[Any]:
@@ -171,6 +172,25 @@ def test_a_checkpoint_has_the_position(cluster: Cluster, tmp_path: pathlib.Path)
     again = other.create_distributed_dataset(range(4), epochs=2, name="numbers")
     other.restore(tmp_path)
     assert other.schedule(worked, (again,)).fetch(20) == list(set(range(4)) - set(had))
+
+
+def test_the_command_line_shows_how_far_it_is(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(range(4), epochs=2, name="numbers")
+    c.schedule(one, (ds,)).fetch(20)
+    c.join()
+
+    def said(*words: str) -> str:
+        return subprocess.run([binary(), "datasets", *words, "--url", cluster.server.http], check=True,
+                              capture_output=True, text=True).stdout
+
+    head, row = said().splitlines()
+    assert head.split() == ["ID", "NAME", "EPOCH", "SPLITS", "QUEUED", "DRAWN", "DONE", "WAITING"]
+    assert row.split()[1:] == ["numbers", "1", "of", "2", "4", "3", "0", "1", "0"]
+    shown = said("show", row.split()[0])
+    assert "splits      4: 3 queued, 0 drawn, 1 done" in shown
+    assert shown.splitlines()[-1].split()[1:] == ["0", "1"]
+    assert json.loads(said("show", row.split()[0], "--output", "json"))["done"] == 1
 
 
 def test_what_is_wrong_is_said(cluster: Cluster) -> None:

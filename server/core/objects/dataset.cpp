@@ -178,6 +178,13 @@ void dataset::ended(closure_id closure, bool succeeded, answers& out) {
   serve_all(out);
 }
 
+void dataset::stop(closure_id closure, answers& out) {
+  auto const it = holders_.find(closure);
+  if (it == holders_.end()) return;
+  it->second.told_end = true;
+  serve_all(out);
+}
+
 std::vector<call_name> dataset::abandon() {
   std::vector<call_name> names;
   for (auto const& p : parked_) names.push_back(p.name);

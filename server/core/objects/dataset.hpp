@@ -42,6 +42,8 @@ class dataset {
             answers& out);
   /// The closure has ended, or begins again: its draws that wait are answered with the end.
   void ended(closure_id closure, bool succeeded, answers& out);
+  /// The closure is to stop: it is told the end, and keeps what it has until it has ended.
+  void stop(closure_id closure, answers& out);
   /// It goes: nothing that waits can be answered otherwise.
   std::vector<call_name> abandon();
 

@@ -185,6 +185,17 @@ void object_table::deal(dataset const& d, dataset::answers const& dealt) {
   }
 }
 
+void object_table::closure_stops(closure_id closure) {
+  auto const drew = drawing_.find(closure);
+  if (drew == drawing_.end()) return;
+  for (auto const id : drew->second) {
+    auto& d = datasets_.at(id);
+    dataset::answers dealt;
+    d.stop(closure, dealt);
+    deal(d, dealt);
+  }
+}
+
 void object_table::closure_ended(closure_id closure, bool succeeded) {
   auto const drew = drawing_.extract(closure);
   if (drew.empty()) return;

@@ -78,6 +78,8 @@ class object_table {
   bool is_drawn_from() const { return !drawing_.empty(); }
   /// A closure has ended, or begins again.
   void closure_ended(closure_id closure, bool succeeded);
+  /// A closure is asked to stop: it waits for no split.
+  void closure_stops(closure_id closure);
   dataset const* look(dataset_id id) const {
     auto const it = datasets_.find(id);
     return it == datasets_.end() ? nullptr : &it->second;

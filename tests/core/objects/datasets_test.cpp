@@ -109,6 +109,20 @@ TEST(datasets, who_finds_nothing_left_waits_for_what_comes_back) {
   EXPECT_EQ(b.told(), (texts{{waits, "s1/0"}}));
 }
 
+TEST(datasets, a_closure_that_is_to_stop_waits_for_nothing) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  b.drawn(id, 1);
+  b.drawn(id, 2);
+  auto const waits = b.draw(id, 2);
+  EXPECT_TRUE(b.told().empty());
+  b.table.closure_stops(closure_id{2});
+  EXPECT_EQ(b.told(), (texts{{waits, "null"}}));
+  EXPECT_EQ(b.table.look(id)->view(id).drawn, 2u) << "until it has ended";
+  b.table.closure_ended(closure_id{2}, false);
+  EXPECT_EQ(b.drawn(id, 1), "s1/0");
+}
+
 TEST(datasets, when_all_wait_each_is_told_the_end) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
