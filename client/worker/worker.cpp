@@ -180,9 +180,9 @@ class worker::runtime {
           [this] { leave_idle(); });
     while (stops_ == 0) {
       auto const& server = options_.servers[n % options_.servers.size()];
-      worker_stream::resources const mine{*engine_, *threads_,  held_,   reports_, options_,
-                                          hello_,   functions_, values_, *objects_};
-      worker_stream stream(mine, server, ranks_.get());
+      worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
+                                          options_, hello_,    functions_, values_};
+      worker_stream stream(mine, server, *objects_, ranks_.get());
       current_ = &stream;
       received_ = 0;
       auto const end = co_await stream.run();

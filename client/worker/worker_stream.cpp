@@ -23,9 +23,11 @@ bool is_for_good(grpc::StatusCode code) {
 
 }  // namespace
 
-worker_stream::worker_stream(resources of_worker, std::string server, rank_side* ranks)
+worker_stream::worker_stream(resources of_worker, std::string server, hosted_objects& objects,
+                             rank_side* ranks)
     : worker_(of_worker),
       server_(std::move(server)),
+      objects_(objects),
       ranks_(ranks),
       stream_(worker_.engine, server_, worker_.options.tls, worker_.options.token,
               "/muster.v1.WorkerService/Attach", *this),
@@ -93,10 +95,10 @@ void worker_stream::begin_leaving() {
 worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
   if (out_.empty() && identity_ && ranks_ && ranks_->reports()) out_.tail();
   bool const objects_first = std::exchange(objects_turn_, true) || out_.empty();
-  if (objects_first && identity_ && worker_.objects.reports()) {
+  if (objects_first && identity_ && objects_.reports()) {
     objects_turn_ = false;
     v1::WorkerMessage of_objects;
-    worker_.objects.report(of_objects);
+    objects_.report(of_objects);
     check(proto::encode(of_objects, to), "a message is within its limits");
     written_at_ = steady::now();
     return next::message;

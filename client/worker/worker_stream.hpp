@@ -50,11 +50,11 @@ class worker_stream final : stream_side {
     v1::Hello& hello;  // of the next stream: a welcome adds to it what is to be the same there
     std::vector<registered_function> const& functions;
     per_worker_store& values;
-    hosted_objects& objects;
   };
 
-  /// `ranks`: null where the worker takes no programs; else it outlives this.
-  worker_stream(resources of_worker, std::string server, rank_side* ranks = nullptr);
+  /// `ranks`: null where the worker takes no programs. They and the objects outlive this.
+  worker_stream(resources of_worker, std::string server, hosted_objects& objects,
+                rank_side* ranks = nullptr);
   worker_stream(worker_stream const&) = delete;
 
   /// Serves the stream. Completion: it has ended; what runs is held for the next one. Errors: in
@@ -104,7 +104,7 @@ class worker_stream final : stream_side {
   void begin_leaving();
   /// Nothing is held that has to be answered first.
   bool may_leave() const {
-    return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !worker_.objects.reports();
+    return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
   }
   void beat();
 
@@ -122,6 +122,7 @@ class worker_stream final : stream_side {
 
   resources const worker_;
   std::string const server_;
+  hosted_objects& objects_;
   rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome

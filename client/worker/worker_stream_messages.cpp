@@ -50,8 +50,8 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
     ranks_->take(m.ranks());
     stream_.wake();
   }
-  if (m.has_objects()) worker_.objects.take(*m.mutable_objects());
-  if (m.has_object_answers()) worker_.objects.calls()->take(m.object_answers());
+  if (m.has_objects()) objects_.take(*m.mutable_objects());
+  if (m.has_object_answers()) objects_.calls()->take(m.object_answers());
   if (m.has_objects() || m.has_object_answers()) stream_.wake();
   if (m.drain()) {
     leaving_ = true;
@@ -92,7 +92,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   me.server = server_;
   me.server_version = w.server_version();
   identity_ = std::make_shared<worker_identity const>(std::move(me));
-  worker_.objects.welcomed(identity_);
+  objects_.welcomed(identity_);
   welcomed_at_ = std::chrono::steady_clock::now();
   if (!leave_asked_) deadline_.cancel();
   beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));

@@ -1,7 +1,8 @@
 // Objects of C++ on tasks of C++, made and called by a coordinator of C++.
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <exception>
 
 #include "tests/client/objects/objects_fixture.hpp"
 
@@ -156,7 +157,9 @@ TEST_F(objects, are_waited_for_by_coroutines) {
     auto const n = of.call<int>("add", 3);
     to = co_await n.async_fetch();
   };
-  boost::asio::co_spawn(io, body(o, got), boost::asio::detached);
+  boost::asio::co_spawn(io, body(o, got), [](std::exception_ptr const& e) {
+    if (e) std::rethrow_exception(e);
+  });
   io.run();
   EXPECT_EQ(got, 3);
 }
