@@ -47,8 +47,9 @@ struct meeting {
 /// Calls another object.
 struct caller {
   int add_to(remote_object const& to, int by) { return to.call<int>("add", by).fetch(); }
-  int ask(remote_object const& other, remote_object const& self) {
-    return other.call<int>("ask", self, other).fetch();
+  /// To and fro, so many times.
+  int ask(remote_object const& other, remote_object const& self, int times) {
+    return times == 0 ? 0 : other.call<int>("ask", self, other, times - 1).fetch();
   }
 };
 

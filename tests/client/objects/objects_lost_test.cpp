@@ -113,8 +113,9 @@ TEST_F(objects, are_called_by_methods_of_others) {
   auto const calls = c->create({.task = "ps:0"}, "Caller");
   EXPECT_EQ(calls.call<int>("add_to", counts, 7).fetch(), 7);
   auto const other = c->create({.task = "ps:0"}, "Caller");
+  EXPECT_EQ(calls.call<int>("ask", other, calls, 1).fetch(), 0);
   auto const e = thrown_by<closure_error>(
-      [&] { calls.call<int>("ask", other, calls).fetch(std::chrono::seconds(20)); });
+      [&] { calls.call<int>("ask", other, calls, 2).fetch(std::chrono::seconds(20)); });
   EXPECT_TRUE(says(e.message(), "wait for ever")) << e.message();
   EXPECT_EQ(calls.call<int>("add_to", counts, 1).fetch(), 8) << "it goes on";
 }
