@@ -1,9 +1,14 @@
 #include "cli/programs/stacks.hpp"
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
@@ -25,18 +30,40 @@ std::string why_none(std::string const& state) {
   return state;
 }
 
-// Of many ranks the first few.
+// {0, 1, 3}: "0-1,3".
+std::string in_ranges(std::set<std::uint64_t> const& numbers) {
+  std::string said;
+  for (auto it = numbers.begin(); it != numbers.end();) {
+    auto const first = *it;
+    auto last = first;
+    while (++it != numbers.end() && *it == last + 1) ++last;
+    said += (said.empty() ? "" : ",") + std::to_string(first);
+    if (last > first) said += "-" + std::to_string(last);
+  }
+  return said;
+}
+
+// "worker:0-1,3 on host-a; worker:8-11 on host-b", of many hosts the first few.
 std::string ranks_in_short(json::array const& ranks) {
   constexpr std::size_t named_max = 6;
-  std::string names;
-  for (std::size_t i = 0; i < ranks.size() && i < named_max; ++i) {
-    auto const host = text_of(ranks[i], "host");
-    names += (i == 0 ? "" : ", ") + for_terminal(text_of(ranks[i], "task")) +
-             (host.empty() ? "" : " on " + for_terminal(host));
+  std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> of;  // host, type
+  for (auto const& r : ranks) {
+    auto const task = text_of(r, "task");
+    auto const colon = task.rfind(':');
+    auto const index = colon == std::string::npos
+                           ? std::nullopt
+                           : parse_number(std::string_view(task).substr(colon + 1));
+    if (index) of[{text_of(r, "host"), task.substr(0, colon)}].insert(*index);
   }
-  if (ranks.size() > named_max)
-    names += " and " + std::to_string(ranks.size() - named_max) + " more";
-  return names;
+  std::string said;
+  std::size_t named = 0;
+  for (auto const& [where, numbers] : of) {
+    if (named++ == named_max)
+      return said + "; and more on " + std::to_string(of.size() - named_max) + " others";
+    said += (said.empty() ? "" : "; ") + for_terminal(where.second) + ":" + in_ranges(numbers);
+    if (!where.first.empty()) said += " on " + for_terminal(where.first);
+  }
+  return said;
 }
 
 }  // namespace

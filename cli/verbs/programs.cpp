@@ -112,9 +112,8 @@ void add_programs(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "stacks says in which line each rank is, equal ones together, the odd one first; no rank is\n"
-      "stopped for it. "
-      "stop asks the ranks to end and takes it for a success if all end well; cancel ends it as\n"
-      "CANCELLED; restart begins another attempt, which is not counted.\n"
+      "stopped for it. stop asks the ranks to end and takes it for a success if all end well;\n"
+      "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
       "Examples:\n  muster programs show train\n  muster programs stacks train\n  muster programs "
       "restart train");
 }

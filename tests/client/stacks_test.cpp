@@ -91,7 +91,7 @@ TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_child
     ASSERT_EQ(all.stack_size(), 1);
     auto const& text = all.stack(0).text();
     EXPECT_NE(text.find("in <module>"), std::string::npos) << text;
-    auto const other = text.find("A process that it has started (python3 ");
+    auto const other = text.find("A process that it has started (");
     ASSERT_NE(other, std::string::npos) << text;
     EXPECT_NE(text.find("in child", other), std::string::npos) << text;
     s->Write(stop(0));
