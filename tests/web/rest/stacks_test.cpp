@@ -59,7 +59,7 @@ TEST_F(rest_stacks, of_a_worker_that_does_not_answer_are_not_waited_for_long) {
 TEST_F(rest_stacks, are_of_ranks_that_are_alive_alone) {
   start_with_ranks();
   EXPECT_TRUE(get_json(path + "/stacks").at("groups").as_array().empty()) << "none has begun";
-  EXPECT_EQ(get("/api/v1/programs/prog_0000000000000001/stacks").status, 404u);
+  EXPECT_EQ(get("/api/v1/programs/prog_00000000000000ff/stacks").status, 404u);
   EXPECT_EQ(get("/api/v1/programs/nobody/stacks").status, 404u);
 }
 
