@@ -95,7 +95,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   table_.offer(to);
   lease_.greeted(clock::now());
   ++stream_;
-  reading_ = 0;
+  reading_ = taking_ = 0;
   logs_.clear();
   last_lines_.clear();
   stacks_.clear();
@@ -252,6 +252,7 @@ void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
                            name = spool::attempt_name(order.program(), order.attempt())] {
     try {
       spool_.make(name, in_use);
+      stack_files_.tidy();
     } catch (std::exception const& e) {
       engine_->post(
           [this, launcher, why = std::string(e.what())] { on_gone(launcher, false, why); });

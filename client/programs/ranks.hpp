@@ -45,6 +45,8 @@ class ranks final : public rank_side {
  private:
   /// Reads of logs, of last lines or of stacks that are under way or wait to be sent.
   static constexpr std::size_t logs_max = 16;
+  /// Of these, questions for stacks: each may keep the disk's thread for a second.
+  static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
   /// Uploads that are got ahead of need; more than these come when their ranks are started.
@@ -104,7 +106,7 @@ class ranks final : public rank_side {
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
   std::deque<v1::RankStacks> stacks_;
-  std::size_t reading_ = 0;
+  std::size_t reading_ = 0, taking_ = 0;
   std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
   launchers launchers_;
   uploads uploads_;

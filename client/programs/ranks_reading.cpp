@@ -68,7 +68,7 @@ void ranks::read(v1::ReadLastLines const& query) {
 void ranks::read(v1::ReadStacks const& query) {
   v1::RankStacks answer;
   answer.set_query(query.query());
-  if (reading_ + stacks_.size() >= logs_max) {
+  if (taking_ >= stacks_max || reading_ + stacks_.size() >= logs_max) {
     answer.set_busy(true);
     stacks_.push_back(std::move(answer));
     return wake_();
@@ -78,12 +78,12 @@ void ranks::read(v1::ReadStacks const& query) {
     auto const* held = table_.find({query.program(), query.attempt(), rank});
     if (held && !held->ended && held->pid != 0) pids[rank] = static_cast<pid_t>(held->pid);
   }
-  ++reading_;
+  ++reading_, ++taking_;
   launchers_.post_to_disk([this, pids, answer, stream = stream_]() mutable {
     stack_files_.take(pids, answer);
     engine_->post([this, stream, answer = std::move(answer)]() mutable {
       if (stream != stream_) return;
-      --reading_;
+      --reading_, --taking_;
       stacks_.push_back(std::move(answer));
       wake_();
     });

@@ -34,7 +34,11 @@ def _register():
     import faulthandler
     import fcntl
     import os
+    import sys
 
+    if getattr(sys, "_muster_stacks", None) == os.environ["MUSTER_STACKS"]:
+        return  # this module runs again, by way of another one
+    sys._muster_stacks = os.environ["MUSTER_STACKS"]
     number, _, directory = os.environ["MUSTER_STACKS"].partition(":")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     mine = []
@@ -54,12 +58,18 @@ def _register():
 
     def begin():
         try:
-            mine.append(opened())
-            faulthandler.register(int(number), file=mine[-1], all_threads=True)
+            file = opened()
+            mine.append((file, os.fstat(file)[1:3]))
+            faulthandler.register(int(number), file=file, all_threads=True)
         except Exception:
             faulthandler.unregister(int(number))  # else a copy would write into its parent's file
         if len(mine) > 1:
-            os.close(mine.pop(0))
+            old, was = mine.pop(0)
+            try:
+                if os.fstat(old)[1:3] == was:  # the program may have its own by that number
+                    os.close(old)
+            except OSError:
+                pass
 
     begin()
     os.register_at_fork(after_in_child=begin)
@@ -112,12 +122,20 @@ bool is_stopped(char state) {
   return state == 'T' || state == 't';
 }
 
-bool handles(pid_t pid, int signal) {
+// It handles the signal, does not block it, and none of it waits already: a signal that waits stays
+// over an exec, whose program would die of it, and each that is sent is handled.
+bool takes(pid_t pid, int signal) {
   std::istringstream status(content("/proc/" + std::to_string(pid) + "/status"));
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("SigCgt:"))
-      return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1;
-  return false;
+  bool caught = false, held = false;
+  for (std::string line; std::getline(status, line);) {
+    auto const has = [&line, signal](char const* set) {
+      return line.starts_with(set) &&
+             (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1;
+    };
+    caught = caught || has("SigCgt:");
+    held = held || has("SigBlk:") || has("ShdPnd:") || has("SigPnd:");
+  }
+  return caught && !held;
 }
 
 std::string in_words(pid_t pid, char state) {
@@ -183,6 +201,7 @@ struct asked {
   std::uint32_t rank = 0;
   file_descriptor file{};
   std::size_t size = 0;  // when last looked
+  int still = 0;         // looks in a row with this size
   bool done = false;
 };
 
@@ -209,13 +228,15 @@ std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> c
 // Until each has written, and has stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
+  constexpr int looks = 10;  // it writes bit by bit, and may be kept from its processor meanwhile
   for (bool waits = true; waits && clock::now() < until;) {
     std::this_thread::sleep_for(every);  // nobody tells when a file is whole
     waits = false;
     for (auto& a : all) {
       if (a.done) continue;
       auto const size = size_of(a.file);
-      a.done = size > 0 && size == a.size;
+      a.still = size > 0 && size == a.size ? a.still + 1 : 0;
+      a.done = a.still == looks;
       a.size = size;
       waits = waits || !a.done;
     }
@@ -236,8 +257,8 @@ int default_stack_signal() {
 
 stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
                          int signal)
-    : modules_(fs::absolute(directory) / "modules"),
-      now_(fs::absolute(directory) / "now"),
+    : modules_(fs::weakly_canonical(fs::absolute(directory)) / "modules"),
+      now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as /proc has it
       signal_(signal) {
   if (signal_ == 0) return;
   for (auto const& made : {modules_, now_}) fs::create_directories(made);
@@ -251,6 +272,12 @@ stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_
   std::ofstream(file) << site_module;
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
                             fs::perms::others_read);
+}
+
+void stack_files::tidy() const {
+  std::error_code error, ignored;
+  for (auto const& entry : fs::directory_iterator(now_, error))
+    if (!look(std::atoi(entry.path().filename().c_str()))) fs::remove(entry.path(), ignored);
 }
 
 stack_files::prepared stack_files::of_ranks() const {
@@ -268,10 +295,13 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
     std::error_code ignored;
     if (!p) fs::remove(entry.path(), ignored);
     auto const rank = p ? rank_of(pid, ranks) : std::nullopt;
-    if (!rank || !handles(pid, signal_) || !has_open(pid, entry.path())) continue;
+    bool const asked_already =
+        std::any_of(all.begin(), all.end(), [pid](auto const& a) { return a.pid == pid; });
+    if (!rank || asked_already || !has_open(pid, entry.path())) continue;
+    if (all.size() == processes_max) break;
     asked a{.pid = pid, .rank = *rank, .file = open_own(entry.path())};
     if (!a.file || ::ftruncate(a.file.get(), 0) != 0) continue;
-    a.done = is_stopped(p->state) || ::kill(pid, signal_) != 0;
+    a.done = is_stopped(p->state) || !takes(pid, signal_) || ::kill(pid, signal_) != 0;
     all.push_back(std::move(a));
   }
   std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });

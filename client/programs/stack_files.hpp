@@ -1,6 +1,7 @@
 // Where ranks that are Python programs write their stacks, and how they are asked to: each
 // interpreter that a rank starts runs a module of ours first, which registers faulthandler on a
-// real-time signal with a file named as its pid and the descriptor. Nothing of the rank is stopped for it.
+// real-time signal with a file named as its pid and the descriptor. Nothing of the rank is stopped
+// for it.
 //
 //   modules/sitecustomize.py ──► in front of PYTHONPATH     now/PID.FD ◄── written at the signal
 //
@@ -26,12 +27,16 @@ class stack_files {
   /// Of one rank, and of all in one answer; with many ranks each has less.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
+  /// Of all ranks that are asked for at one time. More are not asked.
+  static constexpr std::size_t processes_max = 1'024;
 
   /// `owner`: whose processes the ranks are, unless they are this one's. `signal` 0: nothing is
   /// prepared, and take() says OFF. Errors: std::system_error.
   stack_files(std::filesystem::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
               int signal);
 
+  /// Removes files of processes that are gone.
+  void tidy() const;
   /// What a launcher is told.
   struct prepared {
     std::filesystem::path modules{}, directory{};

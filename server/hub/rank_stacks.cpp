@@ -1,6 +1,7 @@
 #include "server/hub/rank_stacks.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/enum_names.hpp"
@@ -19,11 +20,13 @@ void rank_stacks::tell_if_over(round& r) {
 
 std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& worker,
                                  ask_function const& ask) {
+  // Who is told so asks what is known; who does not, at all, is not waited for.
   if (rounds_.size() >= rounds_max) {
-    auto oldest = std::move(rounds_.extract(rounds_.begin()).mapped());
+    auto& oldest = std::next(rounds_.rbegin(), rounds_max - 1)->second;
     oldest.waits.clear();
     tell_if_over(oldest);
   }
+  if (rounds_.size() >= 2 * rounds_max) rounds_.erase(rounds_.begin());
   auto const number = ++last_;
   auto& r = rounds_[number];
   std::map<core::stream_id, stacks_query> asked;

@@ -28,6 +28,9 @@ enum class stack_state : std::uint8_t {
 };
 std::string_view name(stack_state s);  // "NOT_PYTHON"
 
+/// In a text: behind it are the processes that the rank has started (programs.proto).
+inline constexpr std::string_view started_by_rank = "A process that it has started (";
+
 struct rank_stack {
   std::uint32_t rank = 0;
   stack_state state = stack_state::unknown;

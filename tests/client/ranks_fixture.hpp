@@ -108,7 +108,7 @@ struct ranks_of_a_worker : testing::Test {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "over");
     };
     o.launcher = {RANK_LAUNCHER};
-    o.directory = directory.path();
+    if (o.directory.empty()) o.directory = directory.path();
     auto w = options_for(server.address());
     w.resources = o.resources;
     worker_thread worker(w, [&](muster::worker& made) {

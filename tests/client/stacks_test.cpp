@@ -70,6 +70,25 @@ TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
   }});
 }
 
+// As a service of systemd with DynamicUser has it.
+TEST_F(ranks_of_a_worker, say_where_they_are_also_behind_a_symbolic_link) {
+  temporary_directory real;
+  std::filesystem::create_directory_symlink(real.path(), file("link"));
+  program_options o;
+  o.directory = file("link");
+  std::ofstream(file("wait.py")) << script(file("up"));
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+          s->Write(start(1, "exec python3 " + file("wait.py")));
+          heard h(s);
+          ASSERT_TRUE(h.until(1, 0));
+          ASSERT_TRUE(there(file("up0")));
+          EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_TAKEN);
+          s->Write(stop(0));
+          ASSERT_TRUE(h.until(1, 1));
+        }},
+        o);
+}
+
 TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_children) {
   std::filesystem::create_directory(file("site"));
   std::ofstream(file("site/sitecustomize.py")) << "import builtins\nbuiltins.own = 'kept'\n";
@@ -96,6 +115,26 @@ TEST_F(ranks_of_a_worker, keep_what_runs_first_in_python_and_tell_of_their_child
     EXPECT_NE(text.find("in child", other), std::string::npos) << text;
     s->Write(stop(0));
     ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+TEST_F(ranks_of_a_worker, that_block_the_signal_do_not_die_of_it_later) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1,
+                   "exec python3 -c \"import os, signal, time; "
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN + 5]); open('" +
+                       file("up") + "', 'w').close()\nwhile not os.path.exists('" + file("on") +
+                       "'): time.sleep(0.01)\n"
+                       "os.execlp('python3', 'python3', '-S', '-c', 'import signal; "
+                       "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGRTMIN + 5])')\""));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("up")));
+    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NO_ANSWER);
+    std::ofstream(file("on")).close();
+    ASSERT_TRUE(h.until(1, 1));
+    EXPECT_EQ(h.ends[0].signal(), 0u);
+    EXPECT_EQ(h.ends[0].exit_status(), 0u);
   }});
 }
 

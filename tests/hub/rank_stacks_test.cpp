@@ -83,6 +83,7 @@ TEST_F(stacks_round, the_oldest_of_too_many_ends) {
   EXPECT_FALSE(over);
   begin({0});
   EXPECT_TRUE(over);
+  EXPECT_EQ(states(first), std::vector{stack_state::no_answer}) << "with what is known";
 }
 
 TEST(stack_states, have_names) {

@@ -30,7 +30,9 @@ struct stack_group {
 };
 void members(member_list const& m, stack_group const& g) {
   m("state", g.state);
-  m.some("stack", g.stack, "of each of these ranks, as faulthandler writes it");
+  m.some("stack", g.stack,
+         "of each of these ranks, as faulthandler writes it; those of processes that the first of "
+         "them has started follow");
   m("ranks", g.ranks);
 }
 
@@ -82,15 +84,19 @@ muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id)
 program_stacks grouped(asked_stacks const& asked, std::vector<server::rank_stack> stacks) {
   std::map<std::uint32_t, server::rank_stack> by_rank;
   for (auto& s : stacks) by_rank[s.rank] = std::move(s);
-  std::map<std::pair<server::stack_state, std::string>, std::vector<stacked_rank>> equal;
+  // By the stack of the rank's own process: loaders of data and the like that it has started are
+  // nearly always elsewhere.
+  std::map<std::pair<server::stack_state, std::string>, stack_group> equal;
   for (auto const& r : asked.ranks) {
     auto& s = by_rank[r.rank];
-    equal[{s.state, std::move(s.text)}].push_back(
-        {r.rank, r.task, r.worker, r.host, std::move(s.process)});
+    auto own = s.text.substr(0, s.text.find(server::started_by_rank));
+    auto& group = equal[{s.state, std::move(own)}];
+    group.state = s.state;
+    if (group.ranks.empty()) group.stack = std::move(s.text);
+    group.ranks.push_back({r.rank, r.task, r.worker, r.host, std::move(s.process)});
   }
   program_stacks all{asked.attempt, {}};
-  for (auto& [what, ranks] : equal)
-    all.groups.push_back({what.first, what.second, std::move(ranks)});
+  for (auto& [what, group] : equal) all.groups.push_back(std::move(group));
   std::stable_sort(all.groups.begin(), all.groups.end(),
                    [](auto const& a, auto const& b) { return a.ranks.size() < b.ranks.size(); });
   return all;

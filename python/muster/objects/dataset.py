@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
 
 from muster._pickled import buffers
@@ -16,6 +17,15 @@ _HEAD = struct.Struct("<QIII")
 _DEALT = struct.Struct("<II")
 
 Read = Callable[[Any], Iterable[Any]]
+
+
+class _Reading(threading.local):
+    """How far a function has read. A handle may be everybody's, as one that functions capture."""
+    of: Any = None
+    """Closure and attempt."""
+    elements: Optional[Iterator[Any]] = None
+    split = 0
+    passed: list[int]
 
 
 class DistributedDataset:
@@ -33,9 +43,7 @@ class DistributedDataset:
         self._calls = calls
         self._epoch = epoch
         self._owner = owner
-        self._elements: Optional[Iterator[Any]] = None
-        self._split = 0
-        self._passed: list[int] = []
+        self._reading = _Reading()
 
     # Of functions on workers.
 
@@ -44,21 +52,27 @@ class DistributedDataset:
         return self
 
     def __next__(self) -> Any:
+        r, running = self._reading, context()
+        if r.of != (running.closure, running.attempt):
+            r.of, r.elements, r.passed = (running.closure, running.attempt), None, []
         while True:
-            if self._elements is not None:
-                for element in self._elements:
-                    return element
-                self._elements = None
-                self._passed.append(self._split)
-            split = self._draw()
+            if r.elements is not None:
+                try:
+                    for element in r.elements:
+                        return element
+                except BaseException:
+                    r.elements = None  # not past its end: it is dealt out again
+                    raise
+                r.elements = None
+                r.passed.append(r.split)
+            split = self._draw(r, running)
             if self._read is None:
                 return split
-            self._elements = iter(self._read(split))
+            r.elements = iter(self._read(split))
 
-    def _draw(self) -> Any:
+    def _draw(self, r: _Reading, running: Any) -> Any:
         """Waits while others may give back what they have. Raises StopIteration, ClosureError."""
-        running = context()
-        passed, self._passed = self._passed, []
+        passed, r.passed = r.passed, []
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
         args += struct.pack(f"<{len(passed)}I", *passed)
         call = self._call("draw", args)
@@ -67,7 +81,7 @@ class DistributedDataset:
             raise call.error.again()
         if call.encoding == JSON:
             raise StopIteration
-        self._split, _ = _DEALT.unpack_from(call.raw)
+        r.split, _ = _DEALT.unpack_from(call.raw)
         (split,), _ = buffers.load(call.raw[_DEALT.size:])
         return split
 

@@ -151,6 +151,11 @@ class Known:
     def _load(self, reader: Reader, handles: dict[str, Handle]) -> None:
         pending: list[Any] = []
         for name, handle in handles.items():
+            if isinstance(handle, DistributedDataset):  # refused while functions read: nothing is loaded then
+                handle.load_state(pickle.loads(reader.object(name))).fetch()
+        for name, handle in handles.items():
+            if isinstance(handle, DistributedDataset):
+                continue
             if not isinstance(handle, _VARIABLES):
                 pending.append(handle.load_state(pickle.loads(reader.object(name))))
                 continue

@@ -27,7 +27,8 @@ struct dataset_limits {
   std::size_t splits_max = 100'000;           // of one. More: refused
   std::size_t split_bytes_max = 64u << 10;    // of one. More: refused
   std::size_t dataset_bytes_max = 16u << 20;  // of all splits of one. More: refused
-  std::size_t bytes_max = 256u << 20;         // of all. More: refused
+  std::size_t split_overhead = 64;            // bytes that each takes besides
+  std::size_t bytes_max = 256u << 20;         // of all, with these. More: refused
   std::uint32_t epochs_max = 1'000'000;       // More: refused
   std::size_t name_bytes_max = 256;           // More: refused
   std::size_t workers_max = 1'000;            // that are counted one by one. More: as "others"

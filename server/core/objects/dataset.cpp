@@ -22,7 +22,7 @@ dataset::dataset(datasets::dataset_limits const& limits, datasets::dataset_spec 
       owner_(owner),
       submitter_(std::move(submitter)),
       created_(created) {
-  for (auto const& s : spec_.splits) bytes_ += s.size();
+  for (auto const& s : spec_.splits) bytes_ += s.size() + limits_.split_overhead;
   begin_at(std::exchange(spec_.at, {}));
 }
 
@@ -54,7 +54,8 @@ status dataset::go_to(datasets::position const& at, answers& out) {
       return {code::failed_precondition,
               "a function has drawn " + std::to_string(h.held.size()) +
                   " splits and has not ended: only what rests goes to another position"};
-  for (auto& [closure, h] : holders_) h.epoch = any_epoch;
+  for (auto& [closure, h] : holders_)
+    if (!h.named) h.epoch = any_epoch;
   begin_at(at);
   serve_all(out);
   return {};
@@ -94,6 +95,7 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
       return serve_all(out);
     }
     h.epoch = r.epoch;
+    h.named = true;
   }
   parked_.push_back({name, r.closure, r.whole});
   ++h.waits;
@@ -137,8 +139,10 @@ bool dataset::is_settled() const {
   if (!queue_.empty()) return false;
   return std::all_of(holders_.begin(), holders_.end(), [](auto const& one) {
     auto const& h = one.second;
-    return h.held.empty() ||
-           ((h.waits > 0 || h.told_end) &&
+    // One that waits passes nothing more: what it is not past may come back, but not before its
+    // end.
+    return h.held.empty() || h.waits > 0 ||
+           (h.told_end &&
             std::all_of(h.held.begin(), h.held.end(), [](auto const& s) { return s.second; }));
   });
 }

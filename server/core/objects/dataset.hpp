@@ -75,6 +75,7 @@ class dataset {
     std::map<std::uint32_t, bool> held{};  // splits, and whether it is past their end
     std::size_t waits = 0;                 // of its draws
     bool told_end = false;
+    bool named = false;  // its functions name the epoch
   };
   struct parked {
     call_name name{};

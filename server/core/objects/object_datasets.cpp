@@ -106,7 +106,7 @@ status object_table::check(datasets::dataset_spec const& spec) const {
   if (datasets_.size() >= l.datasets_max)
     return {code::resource_exhausted,
             "there are " + std::to_string(datasets_.size()) + " datasets, which is the limit"};
-  if (dataset_bytes_ + bytes > l.bytes_max)
+  if (dataset_bytes_ + bytes + spec.splits.size() * l.split_overhead > l.bytes_max)
     return {code::resource_exhausted,
             "splits: all datasets have " + std::to_string(dataset_bytes_) +
                 " bytes of them, the limit is " + std::to_string(l.bytes_max),

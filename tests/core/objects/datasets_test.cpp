@@ -236,7 +236,7 @@ TEST(datasets, have_limits) {
   for (auto& split : spec.splits) split = std::string(65'536, 'x');
   EXPECT_EQ(b.refusal(spec), "splits, in bytes: 19660800, the limit is 16777216");
   spec.splits.resize(256);
-  for (std::uint64_t n = 1; n <= 16; ++n) b.deal(spec, n);
+  for (std::uint64_t n = 1; n <= 15; ++n) b.deal(spec, n);
   EXPECT_NE(b.refusal(spec).find("the limit is 268435456"), std::string::npos);
   spec = b.of(1);
   spec.name = std::string(257, 'n');
@@ -246,6 +246,22 @@ TEST(datasets, have_limits) {
   for (std::uint64_t n = 1; n <= 1'000; ++n) b.deal(b.of(1), n);
   EXPECT_EQ(b.refusal(b.of(1)), "there are 1000 datasets, which is the limit");
   EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
+}
+
+TEST(datasets, are_not_held_up_by_one_that_waits_with_a_split_it_is_not_past) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(2));
+  b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
+               {closure_id{1}, 0, datasets::any_epoch, false, {}}, b.s, "worker:1");
+  b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
+               {closure_id{2}, 0, datasets::any_epoch, true, {}}, b.s, "worker:2");
+  b.said();
+  b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
+               {closure_id{1}, 0, datasets::any_epoch, false, {}}, b.s, "worker:1");
+  EXPECT_TRUE(b.said().answers.empty()) << "the other may give back what it has";
+  b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
+               {closure_id{2}, 0, datasets::any_epoch, true, {}}, b.s, "worker:2");
+  EXPECT_EQ(b.said().answers.size(), 2u) << "both are told the end";
 }
 
 TEST(datasets, of_many_workers_count_those_beyond_the_limit_together) {
