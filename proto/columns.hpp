@@ -26,7 +26,7 @@ inline void add_sparse(google::protobuf::RepeatedField<std::uint32_t>& column, i
 }
 
 inline bool is_bytes(google::protobuf::RepeatedField<int> const& column, int position) {
-  return !column.empty() && column.Get(position) == v1::BYTES;
+  return position < column.size() && column.Get(position) == v1::BYTES;
 }
 
 /// Read in order of positions beside the columns that it belongs to, which it must not outlive.

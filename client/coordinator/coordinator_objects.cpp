@@ -31,12 +31,12 @@ void coordinator_session::begin_objects_on_stream(v1::Opened const& o) {
 }
 
 bool coordinator_session::objects_message(grpc::ByteBuffer& to) {
-  {
-    lock held(mutex_);
-    if (!takes_objects_ || closing_) return false;
-  }
   v1::SessionRequest m;
-  if (!objects_->fill(*m.mutable_objects())) return false;
+  {
+    lock held(mutex_);  // close() fills, too: what was asked first goes first
+    if (!takes_objects_ || closing_) return false;
+    if (!objects_->fill(*m.mutable_objects())) return false;
+  }
   check(proto::encode(m, to), "a message is within its limits");
   return true;
 }

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/utf8.hpp"
 #include "client/checks.hpp"
 #include "client/wire.hpp"
 
@@ -61,9 +62,9 @@ failure over(std::string const& reason) {
 }
 
 void check_method(std::string_view name) {
-  if (name.empty() || name.size() > name_bytes_max)
+  if (name.empty() || name.size() > name_bytes_max || !is_utf8(name))
     throw std::invalid_argument("the name of a method has 1 to " + std::to_string(name_bytes_max) +
-                                " bytes");
+                                " bytes of UTF-8");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "client/worker/hosted_objects.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -262,6 +263,10 @@ bool hosted_objects::make(hosted& o) {
   {
     std::lock_guard held(mutex_);
     o.made = ok;
+    if (!ok) {
+      o.gone = true;  // others of its threads wait for it
+      o.orders.clear();
+    }
     o.wake.notify_all();
   }
   tell_built(o.id, ok ? nullptr : &why);
@@ -308,7 +313,9 @@ void hosted_objects::tell_built(std::uint64_t id, failure const* why) {
     std::lock_guard held(mutex_);
     if (why) {
       failed_[id] = *why;  // ids rise: the first is the oldest
-      if (failed_.size() > failed_max) failed_.erase(failed_.begin());
+      // None that is still to be told: it would be told as one that was made.
+      for (auto it = failed_.begin(); failed_.size() > failed_max && it != failed_.end();)
+        it = built_.contains(it->first) || it->first == id ? std::next(it) : failed_.erase(it);
     }
     if (!why || failed_.contains(id)) built_.insert(id);
   }
@@ -331,9 +338,10 @@ void hosted_objects::wake_stream() {
   wake_();
 }
 
-bool hosted_objects::reports() const {
+bool hosted_objects::reports() {
   std::unique_lock held(mutex_);
   if (!out_.empty() || !built_.empty()) return true;
+  told_ = false;  // it was woken for what has gone already
   held.unlock();
   return calls_->has_more();
 }

@@ -56,7 +56,7 @@ class hosted_objects {
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);
   /// There is something to send.
-  bool reports() const;
+  bool reports();
   /// Adds it to a message that has nothing else, as much as one takes.
   void report(v1::WorkerMessage& to);
   /// Any object is here.
@@ -96,7 +96,9 @@ class hosted_objects {
     value result;
     failure why;
 
-    std::size_t size() const { return result.bytes.size() + why.message.size() + 40; }
+    std::size_t size() const {
+      return result.bytes.size() + why.message.size() + why.traceback.size() + why.type.size() + 40;
+    }
   };
   using key = std::pair<std::uint64_t, detail::call_name>;
 

@@ -50,7 +50,11 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
     ranks_->take(m.ranks());
     stream_.wake();
   }
-  if (m.has_objects()) objects_.take(*m.mutable_objects());
+  if (m.has_objects()) {
+    // Who calls on and on would keep it here: what is not answered is lost with the task.
+    if (leaving_ && worker_.held.empty()) m.mutable_objects()->clear_object();
+    objects_.take(*m.mutable_objects());
+  }
   if (m.has_object_answers()) objects_.calls()->take(m.object_answers());
   if (m.has_objects() || m.has_object_answers()) stream_.wake();
   if (m.drain()) {

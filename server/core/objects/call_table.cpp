@@ -1,5 +1,6 @@
 #include "server/core/objects/call_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -24,6 +25,14 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   made.args = c.args;
   ++open_[c.object];
   return verdict::fresh;
+}
+
+bool call_table::pass(caller_id who, std::uint64_t number) {
+  auto const it = callers_.find(who);
+  if (it == callers_.end()) return true;  // its numbers of before say nothing here
+  if (number > it->second.last + 1) return false;
+  it->second.last = std::max(it->second.last, number);
+  return true;
 }
 
 call* call_table::find(call_name const& n) {

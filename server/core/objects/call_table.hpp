@@ -38,6 +38,9 @@ class call_table {
     full,      ///< its caller has too many, or all have too much
   };
   verdict take(caller_id who, call_spec const& c);
+  /// A call of what an earlier process had, which is not taken. False: those before it are on their
+  /// way again, and it with them.
+  bool pass(caller_id who, std::uint64_t number);
   /// Null: it is not known, or has been answered and taken.
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }

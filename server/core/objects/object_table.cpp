@@ -174,6 +174,12 @@ bool object_table::take(call_name const& name, call_spec const& c) {
 
 void object_table::call(caller_id who, session_id s, call_spec const& c) {
   call_name const name{who, c.number};
+  // It does not begin the caller's numbers: what comes behind it was maybe answered by that
+  // process.
+  if (who.of_worker && raw(c.object) <= last_before_ && !calls_.find(name)) {
+    if (calls_.pass(who, c.number)) say({name, false, {}, refused(s, nullptr, c)});
+    return;
+  }
   if (!take(name, c)) return;
   if (dataset_id const d{raw(c.object)}; look(d)) return ask(d, name, s, c);
   auto* const o = book_.find(c.object);

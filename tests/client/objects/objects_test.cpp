@@ -80,6 +80,22 @@ TEST_F(objects, tell_why_one_could_not_be_made) {
             "concurrency: 2, the class 'Counter' allows 1");
 }
 
+TEST_F(objects, that_could_not_be_made_do_not_keep_their_worker) {
+  struct broken {
+    broken() { throw function_error("never", "ValueError"); }
+    int get() { return 1; }
+  };
+  ps.reset();
+  auto made = c->create({.task = "ps:0", .concurrency = 2}, "Broken");
+  auto const first = made.call<int>("get"), second = made.call<int>("get");
+  ps.emplace(ps_at(server.address()), [](worker& w) {
+    w.object(object_class<broken>("Broken").method("get", &broken::get).concurrency(2));
+  });
+  EXPECT_THROW((void)first.fetch(), closure_error);
+  EXPECT_THROW((void)second.fetch(), closure_error);
+  ps->stop();  // returns
+}
+
 TEST_F(objects, name_the_option_that_is_wrong) {
   auto const refused = [&](object_options const& o) {
     return std::string(

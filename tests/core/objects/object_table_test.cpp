@@ -277,6 +277,19 @@ TEST(object_table, what_an_earlier_process_had_is_lost_and_not_deleted) {
   EXPECT_EQ(said.answers[1].why.kind, failure_kind::stale_handle) << "this process never made it";
 }
 
+TEST(object_table, what_a_worker_has_asked_an_earlier_process_does_not_hold_up_what_comes_behind) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  auto const worker = caller_of(core::incarnation{8});
+  for (auto const number : {5u, 9u})
+    b.table.call(worker, s, {number, object_id{50}, "add", blob("1", encoding::bytes)});
+  EXPECT_EQ(b.said().answers.size(), 2u);
+  b.table.call(worker, s, {13, id, "add", blob("1", encoding::bytes)});
+  EXPECT_EQ(b.said().calls.size(), 1u);
+}
+
 TEST(object_table, objects_of_one_token_are_not_for_another) {
   table_bench b;
   auto const s = b.open(1, "alice"), other = b.open(2, "bob");
