@@ -1,5 +1,6 @@
 // Datasets over REST: seen by those who may, page by page.
 #include "server/hub/id_text.hpp"
+#include "tests/support/hub_sinks.hpp"
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -53,6 +54,43 @@ TEST_F(datasets, are_told_with_how_far_they_are) {
   EXPECT_EQ(get("/api/v1/datasets/ds_0000000000000001").status, 404u);
   EXPECT_EQ(get("/api/v1/datasets/x").status, 404u);
   EXPECT_EQ(get("/api/v1/datasets?cluster=nowhere").status, 404u);
+}
+
+TEST_F(datasets, tell_who_has_drawn_from_them) {
+  start();
+  server::hub_worker w;
+  core::dataset_id dataset{};
+  core_engine().run([&](server::hub& h) {
+    core::worker_spec spec;
+    spec.incarnation = core::incarnation{7};
+    w.attach(h, spec);
+    h.objects().attached(w.stream, {"worker", 0}, spec.incarnation, true);
+    core::open_session e;
+    e.spec.open = true;
+    e.closures.push_back({h.learn({"f"}).ids.at(0), 0, 0, {}});
+    core::session_id session{};
+    h.ask(std::move(e),
+          [&](core::reply const& r) { session = std::get<core::session_reply>(r.body).session; });
+    EXPECT_TRUE(h.objects().open(session, {"a ticket of a session", {}, true}).ok());
+    core::datasets::dataset_spec of;
+    of.splits = {"a", "b"};
+    dataset = *h.objects().create_dataset(session, 1, of);
+    std::string args;
+    auto const add = [&args](std::uint64_t n, int bytes) {
+      for (int i = 0; i < bytes; ++i) args.push_back(static_cast<char>(n >> 8 * i));
+    };
+    add(core::raw(w.held.at(0).closure), 8);
+    for (std::uint32_t const n : {1u, core::datasets::any_epoch, 1u}) add(n, 4);
+    h.objects().call(
+        core::incarnation{7}, "a ticket of a session",
+        {{1, core::object_id{core::raw(dataset)}, "draw", core::blob(args, core::encoding::bytes)}},
+        {});
+  });
+  auto const d = get_json("/api/v1/datasets/" + core::text(dataset));
+  ASSERT_EQ(d.at("workers").as_array().size(), 1u);
+  EXPECT_EQ(text_at(d, "/workers/0/task"), "worker:0");
+  EXPECT_EQ(number_at(d, "/workers/0/drawn"), 1);
+  EXPECT_EQ(number_at(d, "/workers/0/done"), 0);
 }
 
 TEST_F(datasets, are_listed_newest_first_page_by_page) {
