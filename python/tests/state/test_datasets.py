@@ -55,6 +55,23 @@ def lines(split: str) -> Any:
     return range(begin, end)
 
 
+def all_but_b(split: str) -> list[str]:
+    if split == "b":
+        raise OSError(split)
+    return [split]
+
+
+def what_can_be_read(elements: Any) -> list[Any]:
+    found = []
+    while True:
+        try:
+            found.append(next(elements))
+        except StopIteration:
+            return found
+        except OSError:
+            pass
+
+
 @pytest.fixture
 def cluster(make_cluster: Callable[..., Cluster]) -> Cluster:
     made = make_cluster()
@@ -104,6 +121,26 @@ def test_a_split_that_was_not_read_to_its_end_is_dealt_out_again(cluster: Cluste
     c.join()
     assert ds.progress()["queued"] == 1
     assert c.schedule(worked, (ds,)).fetch(20) == [0, 1, 2, 3, 4]
+
+
+def test_a_split_that_cannot_be_read_is_not_done_and_holds_nobody_up(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(["a", "b", "c"], read=all_but_b)
+    assert c.schedule(what_can_be_read, (ds,)).fetch(20) == ["a", "c"]
+    c.join()
+    assert ds.position() == {"epoch": 0, "done": [0, 2]}
+
+
+def test_a_handle_that_functions_capture_begins_anew_with_each(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    ds = c.create_distributed_dataset(["0-5", "5-9"], read=lines)
+
+    def first_captured() -> Any:
+        return next(ds)
+
+    for _ in range(3):  # each gives the split back, and reads it from its beginning
+        assert c.schedule(first_captured).fetch(20) == 0
+        c.join()
 
 
 def test_what_a_failed_function_had_drawn_is_dealt_out_again(cluster: Cluster) -> None:
