@@ -133,7 +133,9 @@ TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
 }
 
 TEST_F(objects, outlive_their_coordinator_where_they_are_detached) {
-  c->create({.task = "ps:0", .name = "steps", .detached = true}, "Counter", 0).call<int>("add", 4);
+  auto const made = c->create({.task = "ps:0", .name = "steps", .detached = true}, "Counter", 0);
+  EXPECT_EQ(made.call<int>("value").fetch(), 0);  // what waits for its task goes with its caller
+  (void)made.call<int>("add", 4);
   c.reset();
   cluster_coordinator other({.server = server.address()});
   auto const found = other.get_object("steps");
