@@ -61,6 +61,12 @@ def all_but_b(split: str) -> list[str]:
     return [split]
 
 
+def generated_but_b(split: str) -> Any:
+    if split == "b":
+        raise OSError(split)
+    yield split
+
+
 def what_can_be_read(elements: Any) -> list[Any]:
     found = []
     while True:
@@ -123,9 +129,10 @@ def test_a_split_that_was_not_read_to_its_end_is_dealt_out_again(cluster: Cluste
     assert c.schedule(worked, (ds,)).fetch(20) == [0, 1, 2, 3, 4]
 
 
-def test_a_split_that_cannot_be_read_is_not_done_and_holds_nobody_up(cluster: Cluster) -> None:
+@pytest.mark.parametrize("read", [all_but_b, generated_but_b])
+def test_a_split_that_cannot_be_read_is_not_done_and_holds_nobody_up(cluster: Cluster, read: Any) -> None:
     c = cluster.coordinator()
-    ds = c.create_distributed_dataset(["a", "b", "c"], read=all_but_b)
+    ds = c.create_distributed_dataset(["a", "b", "c"], read=read)
     assert c.schedule(what_can_be_read, (ds,)).fetch(20) == ["a", "c"]
     c.join()
     assert ds.position() == {"epoch": 0, "done": [0, 2]}
