@@ -224,6 +224,19 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
   EXPECT_EQ(go(4, at), "position.epoch: 3, there are 2");
 }
 
+TEST(datasets, that_go_elsewhere_leave_named_epochs_to_who_waits_for_them) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1, 3));
+  auto named = b.by(1);
+  named.epoch = 2;
+  auto const waits = b.draw(id, named);
+  b.table.call(caller_of(b.s), b.s,
+               {100, object_id{raw(id)}, "go_to", blob(std::string(4, '\0'), encoding::bytes)});
+  auto const told = b.told();
+  EXPECT_TRUE(told.contains(100)) << "it went there";
+  EXPECT_FALSE(told.contains(waits)) << "epoch 0 goes on";
+}
+
 TEST(datasets, have_limits) {
   datasets_bench b;
   EXPECT_EQ(b.refusal({}), "splits: there are none");
