@@ -22,10 +22,13 @@ class lease {
     open_.clear();
     last_ = 0;  // numbers are of a stream
     open_.emplace_back(0, now);
+    sent_ = now;
   }
-  /// The number for a message that is sent now; 0: there was one just before.
+  /// The number for a message that is sent now; 0: there was one just before. The server answers
+  /// each number, so a busy stream must not have one in every message.
   std::uint64_t number(clock::time_point now) {
-    if (!open_.empty() && now - open_.back().second < sign_of_life() / 2) return 0;
+    if (now - sent_ < sign_of_life() / 2) return 0;
+    sent_ = now;
     if (open_.size() == open_max) open_.pop_front();
     open_.emplace_back(++last_, now);
     return last_;
@@ -49,6 +52,7 @@ class lease {
   std::chrono::milliseconds const length_;
   std::deque<std::pair<std::uint64_t, clock::time_point>> open_;
   std::uint64_t last_ = 0;
+  clock::time_point sent_{};  // the last of them
   clock::time_point renewed_{};
 };
 

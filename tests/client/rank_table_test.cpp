@@ -120,14 +120,16 @@ TEST(lease, counts_from_when_the_message_was_sent_that_has_come_back) {
   l.greeted(start);
   EXPECT_TRUE(l.came_back(0));
   EXPECT_EQ(l.until(), start + 9s) << "a tenth before it runs out";
-  auto const one = l.number(start + 1s);
+  EXPECT_EQ(l.number(start + 1s), 0u) << "there was the hello just before";
+  auto const one = l.number(start + 1250ms);
   EXPECT_EQ(l.number(start + 2s), 0u) << "there was one just before";
   auto const two = l.number(start + 4s);
   EXPECT_GT(two, one);
   EXPECT_TRUE(l.came_back(one));
-  EXPECT_EQ(l.until(), start + 10s);
+  EXPECT_EQ(l.until(), start + 10s + 250ms);
   EXPECT_FALSE(l.came_back(one));
   EXPECT_TRUE(l.came_back(two));
+  EXPECT_EQ(l.number(start + 5s), 0u) << "also when the one just before has come back already";
   EXPECT_EQ(l.until(), start + 13s);
   l.greeted(start + 8s);
   EXPECT_EQ(l.until(), start + 13s) << "a hello that is not answered renews nothing";
