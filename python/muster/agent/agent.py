@@ -123,7 +123,8 @@ class Agent(Keys):
 
     def shutdown(self, timeout: Optional[float] = None) -> None:
         """Leaves, with all others where the cluster leaves together. Raises AgentError if somebody did not
-        come to leave, or what the run has failed with; does nothing where the run ended otherwise."""
+        come to leave, or what the run has failed with, and WaitTimeout if the service did not answer: then the
+        agent is as it was. Does nothing where the run ended otherwise."""
         self._at.shutdown(self.shutdown_timeout if timeout is None else timeout)
 
     def reset(self) -> None:

@@ -104,6 +104,14 @@ class Connection:
     def ask(self, name: str, seconds: float, *, again: bool = True, waiter: Optional[Waiter] = None,
             **fields: Any) -> Any:
         """The answer. `again`: a call that broke midway is made again. Raises CoordinationError."""
+        answer, refused = self._ask(name, seconds, again, waiter, fields)
+        if refused is not None:
+            raise self.service.error_of(refused, seconds)
+        return answer
+
+    def _ask(self, name: str, seconds: float, again: bool, waiter: Optional[Waiter],
+             fields: dict[str, Any]) -> tuple[Any, Optional[Refusal]]:
+        """The answer, or why there is none. Raises CoordinationError: what the run has ended with."""
         run = self.current()
         retry = Retry(seconds, 0.05)
         with run.waiting(waiter) as waiter:
@@ -112,14 +120,14 @@ class Connection:
                 answer, refused = waiter.perform(self.service.begin(name, request, retry.left()))
                 waiter.check()
                 if refused is None:
-                    return answer
+                    return answer, None
                 if refused.other_service:
                     self.fail(run, refused)
                     waiter.check()
                 if not (refused.passes and again and retry.may_wait()):
                     if refused.answered and name != "ShutdownTask" and (name, refused.code) not in _OWN:
                         self._whether_over(waiter)
-                    raise self.service.error_of(refused, seconds)
+                    return None, refused
                 retry.wait(waiter)
                 waiter.check()
 
@@ -160,18 +168,21 @@ class Connection:
             if run.error is not None:
                 raise run.error.again()
             return
-        waiter = Waiter()
+        waiter, limit = Waiter(), wait_time(seconds) + LEAVE_MARGIN
         try:
-            self.ask("ShutdownTask", wait_time(seconds) + LEAVE_MARGIN, waiter=waiter)
+            _, refused = self._ask("ShutdownTask", limit, True, waiter, {})
         except AgentError:
             raise
-        except CoordinationError as error:
+        except CoordinationError:
             if self.state == "shut_down":  # by another thread
                 return
-            if self.state == "closed":
-                raise
-            self.end(run, AgentError(error.code, error.message), "failed")
-            raise AgentError(error.code, error.message) from None
+            raise
+        if refused is not None:
+            if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
+                raise self.service.error_of(refused, limit)  # nobody has said that anything is over
+            error = self._agent_error(refused)
+            self.end(run, error, "failed")
+            raise error.again()
         self.end(run, CoordinationError("CANCELLED", "the agent was shut down"), "shut_down", waiter)
 
     def reset(self, seconds: float) -> None:

@@ -15,6 +15,7 @@ import muster
 from agents import Wire, beside, connected, parked, serving
 from conftest import DEADLINE, binary, until
 from muster._wire.coordination import _KEY, Refusal, _Payloads, refusal
+from muster.agent.connection import LEAVE_MARGIN
 from muster.agent.heart import Heart
 from muster.agent.run import Run
 from test_tokens import token
@@ -54,6 +55,32 @@ def test_who_still_registers_hears_it_and_does_not_try_again(tmp_path: pathlib.P
         with pytest.raises(muster.WaitTimeout):
             a.connect(0.3)  # another time is another registration
         a.close()
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_an_error_names_the_first_task_of_all_too(tmp_path: pathlib.Path, reports: bool) -> None:
+    """Its number is 0, which the wire leaves out."""
+    with serving(tmp_path, "train:worker=2;shutdown_timeout=0s;heartbeat_timeout=20s;connection_grace=300ms") as server:
+        with connected(server.grpc, TWO) as both:
+            both[0].report_error("INTERNAL", "the disk is full") if reports else both[0].close()
+            found = both[1].wait_for_error(DEADLINE)
+            assert found is not None and (found.task, found.reported) == ("worker:0", reports)
+            with pytest.raises(muster.AgentError) as caught:
+                both[1].barrier("b", DEADLINE)
+            assert caught.value.task == "worker:0"
+
+
+def test_who_leaves_and_hears_nothing_is_as_before_and_may_leave_again(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1") as server:
+        wire = Wire(server.grpc)
+        with connected(wire.address, ["worker:0"]) as (a,):
+            wire.answers.clear()
+            with pytest.raises(muster.WaitTimeout, match="has not answered within") as caught:
+                a.shutdown(0.2 - LEAVE_MARGIN)
+            assert not isinstance(caught.value, muster.AgentError) and (a.state, a.error) == ("connected", None)
+            wire.answers.set()
+            a.shutdown()
+            assert a.state == "shut_down"
 
 
 def test_a_refusal_of_a_run_that_is_well_is_told_at_once(tmp_path: pathlib.Path) -> None:
