@@ -102,6 +102,8 @@ def serve(control: socket.socket) -> None:
     gc.freeze()  # children share what is here
     with contextlib.suppress(ConnectionError):  # in the midst of saying something
         _serve(control, waker, children)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the ends of children come while the interpreter goes
+    signal.set_wakeup_fd(-1)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
 
