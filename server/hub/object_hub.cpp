@@ -18,12 +18,9 @@ core::objects::object_limits limits_of(core::config const& c) {
 }
 
 core::failure slow_worker() {
-  return {core::failure_kind::user,
-          "muster.ResourceExhausted",
-          "its worker does not take what is sent to it",
-          "",
-          "",
-          0};
+  return core::objects::because(core::failure_reason::no_room_for_call,
+                                {core::failure_kind::user, "muster.ResourceExhausted",
+                                 "its worker does not take what is sent to it", "", "", 0});
 }
 
 }  // namespace
@@ -96,13 +93,16 @@ void object_hub::draw(core::incarnation i, core::session_id s, core::objects::ca
   auto const refuse = [&](std::string why) {
     table_.refuse(who, c, {core::failure_kind::input, "", std::move(why), "", "", 0});
   };
-  auto const wanted = core::datasets::draw_from(c.args.view());
+  auto wanted = core::datasets::draw_from(c.args.view());
   if (!wanted) return refuse("args: they are not those of a draw");
   auto const from = callers_.find(core::raw(i));
-  if (from == callers_.end() ||
-      !hub_.state().held(from->second.stream, wanted->closure, wanted->attempt))
+  auto const place = from == callers_.end()
+                         ? std::nullopt
+                         : hub_.state().held(from->second.stream, wanted->closure, wanted->attempt);
+  if (!place)
     return refuse("closure: functions that their worker executes draw splits, " +
                   core::text(wanted->closure) + " is none of these");
+  wanted->stops = place->stopping;
   table_.draw(who, s, c, *wanted, hub_.state().session_of(wanted->closure), from->second.task);
 }
 

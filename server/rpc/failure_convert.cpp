@@ -14,6 +14,15 @@ static_assert(static_cast<int>(core::failure_kind::timeout) == v1::TIMEOUT);
 static_assert(static_cast<int>(core::failure_kind::cancelled) == v1::CANCELLED);
 static_assert(static_cast<int>(core::failure_kind::input) == v1::INPUT);
 
+static_assert(static_cast<int>(core::failure_reason::unsaid) == v1::REASON_UNSAID);
+static_assert(static_cast<int>(core::failure_reason::no_room_for_call) == v1::NO_ROOM_FOR_CALL);
+static_assert(static_cast<int>(core::failure_reason::no_room_for_value) == v1::NO_ROOM_FOR_VALUE);
+static_assert(static_cast<int>(core::failure_reason::server_restarted) == v1::SERVER_RESTARTED);
+static_assert(static_cast<int>(core::failure_reason::object_gone) == v1::OBJECT_GONE);
+static_assert(static_cast<int>(core::failure_reason::ticket_refused) == v1::TICKET_REFUSED);
+static_assert(static_cast<int>(core::failure_reason::call_circle) == v1::CALL_CIRCLE);
+static_assert(static_cast<int>(core::failure_reason::call_forgotten) == v1::CALL_FORGOTTEN);
+
 void to_wire(core::failure const& from, v1::Failure& to) {
   to.set_kind(static_cast<v1::FailureKind>(from.kind));
   to.set_type(from.type);
@@ -23,6 +32,7 @@ void to_wire(core::failure const& from, v1::Failure& to) {
   to.set_attempt(from.attempt);
   for (auto const& d : from.dependencies) to.add_dependency(d);
   to.set_exception(from.exception);
+  to.set_reason(static_cast<v1::FailureReason>(from.reason));
 }
 
 std::string from_wire(v1::Failure const& from, core::failure& to) {

@@ -54,6 +54,7 @@ core::objects::object_spec from_wire(v1::NewObject const& from) {
   to.concurrency = from.concurrency();
   to.function = from.function();
   to.args = core::blob(from.args(), encoding_of(from.encoding()));
+  to.json = from.encoding() == v1::JSON;
   return to;
 }
 

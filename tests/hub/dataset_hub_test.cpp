@@ -104,6 +104,14 @@ TEST_F(dataset_hub, a_failed_closure_and_a_lost_worker_give_back_what_they_have)
   EXPECT_EQ(view().given_back, 2u);
 }
 
+TEST_F(dataset_hub, a_closure_that_was_cancelled_before_its_first_draw_is_told_the_end) {
+  begin(1, 2);
+  auto const mine = first.held.at(0).closure;
+  h.ask(core::cancel_closure{{}, mine}, [](core::reply const&) {});
+  EXPECT_EQ(draw(first, mine), "null");
+  EXPECT_EQ(view().queued, 2u);
+}
+
 TEST_F(dataset_hub, a_worker_draws_for_what_it_executes_alone) {
   begin(2, 2);
   auto const mine = first.held.at(0).closure, other = second.held.at(0).closure;

@@ -93,6 +93,19 @@ TEST(object_metrics, objects_by_state_and_calls_by_outcome) {
   EXPECT_CONTAINS(text, "muster_object_calls_total{outcome=\"lost\"} 5\n");
 }
 
+TEST(dataset_metrics, splits_by_state_and_what_became_of_them) {
+  metric_text m;
+  write_dataset_metrics(m, {2, 10, 3, 4, 1, 90, 5});
+  auto const text = m.take();
+  EXPECT_CONTAINS(text, "muster_datasets 2\n");
+  EXPECT_CONTAINS(text, "muster_dataset_splits{state=\"queued\"} 10\n");
+  EXPECT_CONTAINS(text, "muster_dataset_splits{state=\"drawn\"} 3\n");
+  EXPECT_CONTAINS(text, "muster_dataset_splits{state=\"done\"} 4\n");
+  EXPECT_CONTAINS(text, "muster_dataset_draws_waiting 1\n");
+  EXPECT_CONTAINS(text, "muster_dataset_splits_total{outcome=\"done\"} 90\n");
+  EXPECT_CONTAINS(text, "muster_dataset_splits_total{outcome=\"given_back\"} 5\n");
+}
+
 TEST(closure_metrics, of_many_functions_the_first_have_lines_and_the_others_share_one) {
   engine e;
   auto const c = e.run([](engine_services& s) {

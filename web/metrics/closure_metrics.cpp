@@ -106,6 +106,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
     into.objects.by_state[i] += objects.by_state[i];
   for (std::size_t i = 0; i < core::objects::call_ends; ++i)
     into.objects.calls[i] += objects.calls[i];
+  into.datasets += h.objects().state().dataset_totals();
 }
 
 void write_pools(metric_text& m, measured_closures const& c) {

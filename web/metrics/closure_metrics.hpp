@@ -37,6 +37,7 @@ struct measured_closures {
   server::log_store::counts logs;
   core::program_counts programs;  // of all clusters, as what follows
   core::objects::object_counts objects;
+  core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the start
 };
 
@@ -48,5 +49,7 @@ void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever);
 /// The families on objects and their calls.
 void write_object_metrics(metric_text& m, core::objects::object_counts const& c);
+/// The families on datasets that are dealt out.
+void write_dataset_metrics(metric_text& m, core::datasets::dataset_totals const& t);
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// The families on programs and their ranks, and on objects.
+// The families on programs and their ranks, on objects, and on datasets.
 #include "base/text.hpp"
 #include "web/metrics/closure_metrics.hpp"
 
@@ -29,6 +29,18 @@ void write_object_metrics(metric_text& m, core::objects::object_counts const& c)
   m.family("muster_object_calls_total", "counter", "Calls of objects that ended, by how.");
   for (std::size_t i = 0; i < c.calls.size(); ++i)
     m.sample("outcome", lower(name(core::objects::call_end(i))), c.calls[i]);
+}
+
+void write_dataset_metrics(metric_text& m, core::datasets::dataset_totals const& t) {
+  m.gauge("muster_datasets", "Datasets that are dealt out.", t.datasets);
+  m.family("muster_dataset_splits", "gauge", "Splits of all datasets, of the epochs that go on.");
+  m.sample("state", "queued", t.queued);
+  m.sample("state", "drawn", t.drawn);
+  m.sample("state", "done", t.done);
+  m.gauge("muster_dataset_draws_waiting", "Functions that wait for a split.", t.waiting);
+  m.family("muster_dataset_splits_total", "counter", "What became of splits that were drawn.");
+  m.sample("outcome", "done", t.done_ever);
+  m.sample("outcome", "given_back", t.given_back_ever);
 }
 
 }  // namespace muster::web

@@ -178,6 +178,7 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closure_metrics(m, closures);
   write_program_metrics(m, closures.programs, closures.program_totals);
   write_object_metrics(m, closures.objects);
+  write_dataset_metrics(m, closures.datasets);
   write_web(m, w);
   write_listeners(m, w.http_listener(), w.grpc_listener());
   if (w.certificate_expiry)

@@ -59,6 +59,7 @@ struct draw_request {
   std::uint32_t epoch = any_epoch;
   bool whole = false;                   // a split is worked when it is drawn
   std::vector<std::uint32_t> passed{};  // splits whose end it has drawn past
+  bool stops = false;                   // the closure is asked to stop, which others say: the end
 
   bool operator==(draw_request const&) const = default;
 };
@@ -70,6 +71,29 @@ std::optional<position> position_from(std::string_view args);
 struct worker_part {
   std::uint64_t drawn = 0;  // has now
   std::uint64_t done = 0;   // ever
+};
+
+/// How far a dataset is, in numbers alone.
+struct dataset_counts {
+  std::uint32_t epoch = 0;  // that goes on, from 0; as many as there are: it is over
+  std::uint64_t splits = 0;
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // of the epoch
+  std::uint64_t waiting = 0;                      // draws
+};
+
+/// Of all datasets.
+struct dataset_totals {
+  std::uint64_t datasets = 0;
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits, of the epochs that go on
+  std::uint64_t waiting = 0;                      // draws
+  std::uint64_t done_ever = 0, given_back_ever = 0;
+
+  dataset_totals& operator+=(dataset_totals const& o) {
+    datasets += o.datasets, waiting += o.waiting;
+    queued += o.queued, drawn += o.drawn, done += o.done;
+    done_ever += o.done_ever, given_back_ever += o.given_back_ever;
+    return *this;
+  }
 };
 
 struct dataset_view {

@@ -73,6 +73,7 @@ struct object_spec {
   std::uint32_t concurrency = 1;
   std::string function{};  // that makes it, which its worker has to serve
   blob args{};
+  bool json = false;  // they were JSON, as those of its calls are
 
   bool operator==(object_spec const&) const = default;
 };
@@ -91,6 +92,8 @@ struct object_limits {
   std::size_t calls_max = 16'384;    // of one caller: not answered, or not taken. More: they fail
   std::size_t waiting_bytes_max = 256u << 20;  // of arguments and values, all callers; twice that
                                                // with values of what was taken. As above
+  std::size_t left_max = 16'384;  // calls of sessions that have ended, which detached objects are
+                                  // still to execute, of all. More: those of the next are dropped
   std::size_t waits_max =
       1'000;  // of one call for others that are known. More: circles are not found
   std::size_t name_bytes_max = 256;        // of names, classes and methods. More: refused
@@ -125,6 +128,12 @@ std::string_view name(object_end e);
 enum class call_end : std::uint8_t { ok, failed, cancelled, lost };
 inline constexpr std::size_t call_ends = 4;
 std::string_view name(call_end e);
+
+/// The same failure, with why the server says it.
+inline failure because(failure_reason reason, failure of) {
+  of.reason = reason;
+  return of;
+}
 
 /// How a call, or the making of an object, has ended.
 struct call_answer {

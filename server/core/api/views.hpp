@@ -110,6 +110,7 @@ struct closure_view {
 struct held_place {
   session_id job{};
   std::uint32_t index = 0;  // position in its job
+  bool stopping = false;    // it is asked to stop
 
   bool operator==(held_place const&) const = default;
 };

@@ -54,6 +54,18 @@ enum class failure_kind : std::uint8_t {
   input,  ///< one of its inputs failed
 };
 
+/// Why the server itself has failed a call of an object, for callers that act upon it.
+enum class failure_reason : std::uint8_t {
+  unsaid,
+  no_room_for_call,   ///< it was not executed
+  no_room_for_value,  ///< it was executed
+  server_restarted,   ///< an earlier process of the server had the object
+  object_gone,        ///< deleted, or its session has ended
+  ticket_refused,     ///< of no session, or the object is another token's
+  call_circle,        ///< it could never be answered
+  call_forgotten,     ///< whether it was executed is not known
+};
+
 enum class task_state : std::uint8_t {
   connected,
   late,          ///< silent for longer than it should
@@ -85,6 +97,7 @@ struct failure {
   std::uint32_t attempt = 0;
   std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what is gone, "ps:1"
   std::string exception{};  // for the client that had the function run; nobody else reads it
+  failure_reason reason{};  // the server's word; never a worker's
 
   bool operator==(failure const&) const = default;
 };

@@ -19,6 +19,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (from.calls.size() >= limits_.calls_max || bytes_ + c.args.size() > limits_.waiting_bytes_max)
     return verdict::full;
   bytes_ += c.args.size();
+  if (from.left) ++left_;
   auto& made = from.calls[c.number];
   made.object = c.object;
   made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // a longer one is refused
@@ -42,20 +43,28 @@ call* call_table::find(call_name const& n) {
   return found == it->second.calls.end() ? nullptr : &found->second;
 }
 
-call_answer const& call_table::answer(call_name const& n, call_answer a) {
+call_answer call_table::answer(call_name const& n, call_answer a) {
   auto* const c = find(n);
   check(c && !c->answered, "a call is answered once");
   if (bytes_ - c->args.size() + a.value.size() > 2 * limits_.waiting_bytes_max)
     a = {n,
          false,
          {},
-         {failure_kind::user, "muster.ResourceExhausted",
-          "callers have not taken too much, there is no room for the value", "", "", 0}};
+         because(failure_reason::no_room_for_value,
+                 {failure_kind::user, "muster.ResourceExhausted",
+                  "callers have not taken too much, there is no room for the value", "", "", 0})};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
   close(c->object);
   c->answered = c->told = true;
   c->waits_for.clear();
+  if (auto const from = callers_.find(n.caller); from->second.left) {
+    bytes_ -= a.value.size();
+    --left_;
+    from->second.calls.erase(n.number);
+    if (from->second.calls.empty()) callers_.erase(from);
+    return a;
+  }
   c->answer = std::move(a);
   return c->answer;
 }
@@ -88,11 +97,22 @@ void call_table::drop_calls(caller& of) {
   of.calls.clear();
 }
 
-void call_table::forget(caller_id who) {
+void call_table::drop_answered(caller& of) {
+  std::erase_if(of.calls, [this](auto const& one) {
+    if (one.second.answered) bytes_ -= one.second.answer.value.size();
+    return one.second.answered;
+  });
+}
+
+void call_table::leave(caller_id who) {
   auto const it = callers_.find(who);
   if (it == callers_.end()) return;
-  drop_calls(it->second);
-  callers_.erase(it);
+  auto& from = it->second;
+  drop_answered(from);
+  if (left_ + from.calls.size() > limits_.left_max) drop_calls(from);
+  left_ += from.calls.size();
+  from.left = true;
+  if (from.calls.empty()) callers_.erase(it);
 }
 
 void call_table::retire(caller_id who) {

@@ -44,15 +44,16 @@ class call_table {
   /// Null: it is not known, or has been answered and taken.
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
-  /// REQUIRES: it waits. It is kept until its caller has it, unless nobody has its caller any more.
-  /// A value for which there is no room becomes a failure.
-  call_answer const& answer(call_name const& n, call_answer a);
+  /// REQUIRES: it waits. The answer is kept until its caller has it, unless that has left. A value
+  /// for which there is no room becomes a failure. What is to be said.
+  call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
   /// Its caller has another stream: what it asks for again it is told again, once.
   void listens_anew(caller_id who);
-  /// With all its calls; answers of those that still run are for nobody.
-  void forget(caller_id who);
-  /// As forget, but that its calls, should they come again, are known not to be new.
+  /// It is gone for good: nothing more comes of it, answers are for nobody. What it has asked of
+  /// objects that are still there is executed all the same, also where it has not begun.
+  void leave(caller_id who);
+  /// It may come back: its calls are forgotten, but known not to be new should they come again.
   void retire(caller_id who);
 
   /// Calls of the object that are not answered.
@@ -67,16 +68,19 @@ class call_table {
   struct caller {
     std::uint64_t last = 0;
     std::unordered_map<std::uint64_t, call> calls{};
+    bool left = false;
   };
 
   object_limits const& limits_;
   void drop_calls(caller& c);
+  void drop_answered(caller& c);
   void close(object_id object);
 
   std::map<caller_id, caller> callers_;
   std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
   std::size_t bytes_ = 0;          // of arguments and answers
+  std::size_t left_ = 0;           // calls of those that have left
 };
 
 }  // namespace muster::core::objects

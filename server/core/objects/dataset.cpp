@@ -97,6 +97,7 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
     h.epoch = r.epoch;
     h.named = true;
   }
+  h.told_end = h.told_end || r.stops;
   parked_.push_back({name, r.closure, r.whole});
   ++h.waits;
   serve_all(out);
@@ -168,6 +169,7 @@ void dataset::ended(closure_id closure, bool succeeded, answers& out) {
         return s.second;
       });
       done_ += done;
+      done_ever_ += done;
       part.done += done;
     }
     give_back(h);
@@ -208,6 +210,17 @@ datasets::position dataset::where() const {
   return p;
 }
 
+datasets::dataset_counts dataset::counts() const {
+  datasets::dataset_counts c;
+  c.epoch = epoch_;
+  c.splits = spec_.splits.size();
+  c.queued = queue_.size();
+  c.done = done_;
+  c.drawn = is_over() ? 0 : c.splits - c.queued - c.done;
+  c.waiting = parked_.size();
+  return c;
+}
+
 datasets::dataset_view dataset::view(dataset_id id) const {
   datasets::dataset_view v;
   v.id = id;
@@ -216,12 +229,13 @@ datasets::dataset_view dataset::view(dataset_id id) const {
   v.submitter = submitter_;
   v.created = created_;
   v.epochs = spec_.epochs;
-  v.epoch = epoch_;
-  v.splits = spec_.splits.size();
-  v.queued = queue_.size();
-  v.done = done_;
-  v.drawn = is_over() ? 0 : v.splits - v.queued - v.done;
-  v.waiting = parked_.size();
+  auto const now = counts();
+  v.epoch = now.epoch;
+  v.splits = now.splits;
+  v.queued = now.queued;
+  v.done = now.done;
+  v.drawn = now.drawn;
+  v.waiting = now.waiting;
   v.given_back = given_back_;
   v.workers = workers_;
   return v;

@@ -47,7 +47,12 @@ class dataset {
   /// It goes: nothing that waits can be answered otherwise.
   std::vector<call_name> abandon();
 
+  /// Looks at all splits.
   datasets::position where() const;
+  /// Looks at none.
+  datasets::dataset_counts counts() const;
+  std::uint64_t done_ever() const { return done_ever_; }
+  std::uint64_t given_back() const { return given_back_; }
   /// It goes on from there. REQUIRES: check. Errors: FAILED_PRECONDITION, functions have drawn what
   /// is not done.
   status go_to(datasets::position const& at, answers& out);
@@ -106,6 +111,7 @@ class dataset {
   std::size_t done_ = 0;  // of this epoch
   std::map<closure_id, holder> holders_;
   std::deque<parked> parked_;  // oldest first
+  std::uint64_t done_ever_ = 0;
   std::uint64_t given_back_ = 0;
   std::map<std::string, datasets::worker_part> workers_;
 };

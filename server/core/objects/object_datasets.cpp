@@ -64,18 +64,21 @@ blob in_words(dataset const& d, drawn_split const& s) {
   return blob(std::move(bytes), encoding::bytes);
 }
 
-blob in_json(dataset const& d) {
-  auto const at = d.where();
-  auto const view = d.view({});
-  std::string text =
-      "{\"epoch\":" + std::to_string(at.epoch) + ",\"epochs\":" + std::to_string(view.epochs) +
-      ",\"splits\":" + std::to_string(view.splits) + ",\"queued\":" + std::to_string(view.queued) +
-      ",\"drawn\":" + std::to_string(view.drawn) + ",\"done\":[";
-  for (auto const i : at.done) {
-    if (text.back() != '[') text += ',';
-    text += std::to_string(i);
-  }
-  return blob(text + "]}");
+std::string in_json(dataset const& d, std::string const& done) {
+  auto const now = d.counts();
+  return "{\"epoch\":" + std::to_string(now.epoch) + ",\"epochs\":" + std::to_string(d.epochs()) +
+         ",\"splits\":" + std::to_string(now.splits) + ",\"queued\":" + std::to_string(now.queued) +
+         ",\"drawn\":" + std::to_string(now.drawn) + ",\"done\":" + done + "}";
+}
+
+blob position_of(dataset const& d) {
+  std::string done;
+  for (auto const i : d.where().done) done += (done.empty() ? "" : ",") + std::to_string(i);
+  return blob(in_json(d, "[" + done + "]"));
+}
+
+blob progress_of(dataset const& d) {
+  return blob(in_json(d, std::to_string(d.counts().done)));
 }
 
 status over(std::string field, std::uint64_t is, std::uint64_t limit) {
@@ -143,6 +146,8 @@ void object_table::remove(dataset_id id) {
     drew = drew->second.empty() ? drawing_.erase(drew) : std::next(drew);
   }
   dataset_bytes_ -= d.bytes();
+  splits_done_before_ += d.done_ever();
+  splits_given_back_before_ += d.given_back();
   datasets_.erase(it);
 }
 
@@ -159,8 +164,10 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
   if (it == datasets_.end()) return fail(name, refused(s, nullptr, c));
   auto& d = it->second;
   if (d.owner() != s)
-    return fail(name, input("muster.TicketError",
-                            "the handle's session has ended, or its ticket is not known here"));
+    return fail(name, because(failure_reason::ticket_refused,
+                              input("muster.TicketError",
+                                    "the handle's session has ended, or its ticket is not known "
+                                    "here")));
   if (of != s)
     return fail(name, input("", shown(it->first, d) + " is of " + core::text(s) +
                                     ", whose functions alone draw from it, not those of " +
@@ -212,8 +219,10 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)
-    return fail(name, input("muster.TicketError",
-                            "the handle's session has ended, or its ticket is not known here"));
+    return fail(name, because(failure_reason::ticket_refused,
+                              input("muster.TicketError",
+                                    "the handle's session has ended, or its ticket is not known "
+                                    "here")));
   if (c.method == "go_to") {
     auto const at = datasets::position_from(c.args.view());
     if (!at) return fail(name, input("", "args: they are not those of a position"));
@@ -222,11 +231,30 @@ void object_table::ask(dataset_id id, call_name const& name, session_id s, call_
     if (done.ok()) done = d.go_to(*at, dealt);
     if (!done.ok()) return fail(name, input("", done.message));
     deal(d, dealt);
+  } else if (c.method == "progress") {
+    return say(calls_.answer(name, {name, true, progress_of(d), {}}));
   } else if (c.method != "position") {
     return fail(name, input("", c.method == "draw" ? "functions that run on workers draw splits"
                                                    : "a dataset has no method '" + c.method + "'"));
   }
-  say(calls_.answer(name, {name, true, in_json(d), {}}));
+  say(calls_.answer(name, {name, true, position_of(d), {}}));
+}
+
+datasets::dataset_totals object_table::dataset_totals() const {
+  datasets::dataset_totals t;
+  t.done_ever = splits_done_before_;
+  t.given_back_ever = splits_given_back_before_;
+  for (auto const& [id, d] : datasets_) {
+    auto const now = d.counts();
+    ++t.datasets;
+    t.queued += now.queued;
+    t.drawn += now.drawn;
+    t.done += now.done;
+    t.waiting += now.waiting;
+    t.done_ever += d.done_ever();
+    t.given_back_ever += d.given_back();
+  }
+  return t;
 }
 
 std::vector<datasets::dataset_view> object_table::list_datasets(

@@ -42,7 +42,7 @@ void object_table::session_ended(session_id s) {
   for (auto const id : dealt) remove(id);
   tickets_.erase(it->second.of.ticket);
   sessions_.erase(it);
-  calls_.forget(caller_of(s));
+  calls_.leave(caller_of(s));
 }
 
 session_id object_table::holder_of(std::string_view ticket) const {
@@ -110,33 +110,22 @@ void object_table::use(session_id s, object& o) {
 
 failure object_table::refused(session_id s, object const* o, call_spec const& c) const {
   if (!sessions_.contains(s))
-    return {failure_kind::input,
-            "muster.TicketError",
-            "the handle's session has ended, or its ticket is not known here",
-            "",
-            "",
-            0};
+    return because(failure_reason::ticket_refused,
+                   {failure_kind::input, "muster.TicketError",
+                    "the handle's session has ended, or its ticket is not known here", "", "", 0});
   if (!o && raw(c.object) <= last_before_)
-    return {failure_kind::dependency_lost,
-            "muster.ServerRestarted",
-            "UNAVAILABLE: the object is lost: the server has begun anew since it was made",
-            "",
-            "",
-            0};
+    return because(failure_reason::server_restarted,
+                   {failure_kind::dependency_lost, "muster.ServerRestarted",
+                    "UNAVAILABLE: the object is lost: the server has begun anew since it was made",
+                    "", "", 0});
   if (!o)
-    return {failure_kind::stale_handle,
-            "",
-            "the object was deleted, or its session has ended",
-            "",
-            "",
-            0};
+    return because(failure_reason::object_gone,
+                   {failure_kind::stale_handle, "",
+                    "the object was deleted, or its session has ended", "", "", 0});
   if (!may_use(s, o->submitter))
-    return {failure_kind::input,
-            "muster.TicketError",
-            shown(*o) + " is of '" + o->submitter + "'",
-            "",
-            "",
-            0};
+    return because(failure_reason::ticket_refused,
+                   {failure_kind::input, "muster.TicketError",
+                    shown(*o) + " is of '" + o->submitter + "'", "", "", 0});
   if (c.method.empty() || c.method.size() > limits_.name_bytes_max ||
       c.args.size() > limits_.args_bytes_max)
     return {failure_kind::input, "", "the method's name or the arguments are too long", "", "", 0};
@@ -152,8 +141,9 @@ bool object_table::take(call_name const& name, call_spec const& c) {
       say({name,
            false,
            {},
-           {failure_kind::dependency_lost, "",
-            "UNAVAILABLE: whether the call was executed is not known", "", "", 0}});
+           because(failure_reason::call_forgotten,
+                   {failure_kind::dependency_lost, "",
+                    "UNAVAILABLE: whether the call was executed is not known", "", "", 0})});
       break;
     case call_table::verdict::answered:
       if (auto& known = *calls_.find(name); !std::exchange(known.told, true))
@@ -163,8 +153,9 @@ bool object_table::take(call_name const& name, call_spec const& c) {
       say({name,
            false,
            {},
-           {failure_kind::user, "muster.ResourceExhausted",
-            "too many calls wait, or too much of them", "", "", 0}});
+           because(failure_reason::no_room_for_call,
+                   {failure_kind::user, "muster.ResourceExhausted",
+                    "too many calls wait, or too much of them", "", "", 0})});
       break;
     case call_table::verdict::fresh:
       return true;

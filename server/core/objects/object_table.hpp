@@ -84,6 +84,8 @@ class object_table {
     auto const it = datasets_.find(id);
     return it == datasets_.end() ? nullptr : &it->second;
   }
+  /// Looks at all datasets, and at none of their splits.
+  datasets::dataset_totals dataset_totals() const;
   /// The newest made before `before` (none: of all) that this token, if it is any, may see.
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
@@ -158,6 +160,7 @@ class object_table {
   datasets::dataset_limits const dataset_limits_{};
   std::map<dataset_id, dataset> datasets_;
   std::size_t dataset_bytes_ = 0;
+  std::uint64_t splits_done_before_ = 0, splits_given_back_before_ = 0;  // of those that are gone
   std::map<closure_id, std::vector<dataset_id>> drawing_;  // that have drawn, by closures
   time_point due_ = never;
   std::array<std::uint64_t, call_ends> ended_{};  // calls, by how

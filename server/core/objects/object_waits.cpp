@@ -22,10 +22,11 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
     auto const* o = book_.find(c->object);
     return (!o || o->spec.name.empty() ? text(c->object) : o->spec.name) + "." + c->method;
   };
-  fail(inner, {failure_kind::input, "muster.CycleError",
-               told(within) + " waits for " + told(inner) +
-                   ", which waits for it in turn: they would wait for ever",
-               "", "", 0});
+  fail(inner, because(failure_reason::call_circle,
+                      {failure_kind::input, "muster.CycleError",
+                       told(within) + " waits for " + told(inner) +
+                           ", which waits for it in turn: they would wait for ever",
+                       "", "", 0}));
 }
 
 // A call that is executed ends unless it waits for one that cannot end; one that waits behind

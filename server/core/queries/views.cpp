@@ -222,7 +222,7 @@ std::optional<held_place> coordinator::held(stream_id stream, closure_id closure
     return {};
   auto const& s = st.sessions.of(r.owner);
   if (s.id == session_id{}) return {};  // the core's own
-  return held_place{s.id, r.order};
+  return held_place{s.id, r.order, r.stop_requested};
 }
 
 std::string_view coordinator::called(closure_id closure) const {

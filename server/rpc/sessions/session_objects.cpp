@@ -60,6 +60,7 @@ void session_stream::tell_found(std::uint64_t number, muster::result<core::objec
     found.set_object(core::raw(*id));
     found.set_task(o->spec.job + ":" + std::to_string(o->spec.index));
     found.set_class_name(o->spec.class_name);
+    found.set_json(o->spec.json);
   }
   wake();
 }

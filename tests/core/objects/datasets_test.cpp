@@ -316,6 +316,35 @@ TEST(datasets, are_drawn_from_by_functions_of_their_session_alone) {
   EXPECT_EQ(b.told()[2], R"({"epoch":0,"epochs":1,"splits":1,"queued":1,"drawn":0,"done":[]})");
 }
 
+TEST(datasets, deal_nothing_to_a_closure_that_is_asked_to_stop_before_its_first_draw) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1));
+  auto stops = b.by(1);
+  stops.stops = true;
+  auto const n = b.draw(id, stops);
+  EXPECT_EQ(b.told(), (texts{{n, "null"}}));
+  EXPECT_EQ(b.table.look(id)->counts().queued, 1u);
+}
+
+TEST(datasets, say_their_progress_in_numbers_and_are_counted_together) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(3, 2));
+  b.drawn(id, 1);
+  b.table.closure_ended(closure_id{1}, true);
+  b.drawn(id, 2);
+  b.table.call(caller_of(b.s), b.s, {1, object_id{raw(id)}, "progress", {}});
+  EXPECT_EQ(b.told()[1], R"({"epoch":0,"epochs":2,"splits":3,"queued":1,"drawn":1,"done":1})");
+  b.table.closure_ended(closure_id{2}, false);
+  auto all = b.table.dataset_totals();
+  EXPECT_EQ(std::tie(all.datasets, all.queued, all.drawn, all.done),
+            std::make_tuple(1u, 2u, 0u, 1u));
+  EXPECT_TRUE(b.table.drop(b.s, object_id{raw(id)}).ok());
+  all = b.table.dataset_totals();
+  EXPECT_EQ(std::tie(all.datasets, all.done_ever, all.given_back_ever),
+            std::make_tuple(0u, 1u, 1u));
+  b.said();
+}
+
 TEST(datasets, a_draw_is_read_from_its_bytes) {
   std::string bytes(20, '\0');
   bytes[0] = 5;

@@ -1,0 +1,92 @@
+// Who calls objects: what becomes of calls when callers leave, and why the server refuses them.
+#include "tests/core/objects/bench.hpp"
+
+namespace muster::core::objects {
+namespace {
+
+object_spec detached() {
+  auto of = table_bench::spec("kept");
+  of.detached = true;
+  return of;
+}
+
+std::vector<std::uint64_t> ordered(output const& said) {
+  std::vector<std::uint64_t> found;
+  for (auto const& o : said.calls) found.push_back(o.name.number);
+  return found;
+}
+
+TEST(callers, what_a_session_has_asked_of_an_object_that_outlives_it_is_executed) {
+  table_bench b;
+  auto const s = b.open(1);
+  auto const id = b.make(s, 1, detached());
+  b.call(s, 2, id);
+  b.call(s, 3, id);
+  b.table.session_ended(s);
+  auto const at = b.attach(0, 7, 70);
+  b.table.built(b.now, at, id, std::nullopt);
+  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
+  b.table.gone(b.now, at, false, "connection lost");
+  auto const next = b.attach(0, 7, 71);
+  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}))
+      << "as those of one that is there";
+  for (auto const n : {2u, 3u}) b.answer(next, id, b.name(s, n));
+  b.said();
+  EXPECT_EQ(b.table.look(b.name(s, 2)), nullptr) << "its answer is for nobody";
+  EXPECT_EQ(b.table.look(id)->answered, 2u);
+}
+
+TEST(callers, that_have_left_may_leave_so_many_calls) {
+  auto l = table_bench::limits();
+  l.left_max = 3;
+  table_bench b(l);
+  auto const first = b.open(1), second = b.open(2);
+  auto const id = b.make(first, 1, detached());
+  for (std::uint64_t n = 2; n < 4; ++n) b.call(first, n, id);
+  for (std::uint64_t n = 1; n < 3; ++n) b.call(second, n, id);
+  b.table.session_ended(first);
+  b.table.session_ended(second);  // one too many
+  auto const at = b.attach(0, 7, 70);
+  b.table.built(b.now, at, id, std::nullopt);
+  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
+  b.answer(at, id, b.name(first, 2));
+  auto const third = b.open(3);
+  for (std::uint64_t n = 1; n < 3; ++n) b.call(third, n, id);
+  b.table.session_ended(third);
+  b.said();
+  EXPECT_TRUE(b.table.look(b.name(third, 2))) << "there is room again";
+}
+
+TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
+  auto l = table_bench::limits();
+  l.calls_max = 2;
+  l.waiting_bytes_max = 20;
+  table_bench b(l);
+  auto const s = b.open(1);
+  auto const at = b.attach(0, 7, 70);
+  auto const id = b.ready(s, at, 1);
+  auto const why = [&](std::size_t i, output const& said) {
+    return said.answers.size() > i ? said.answers[i].why.reason : failure_reason::unsaid;
+  };
+  b.call(s, 2, id);
+  b.call(s, 3, id);
+  b.call(s, 4, id);
+  EXPECT_EQ(why(0, b.said()), failure_reason::no_room_for_call);
+  b.table.answered(at, id, {b.name(s, 2), true, blob(std::string(100, 'x')), {}});
+  EXPECT_EQ(why(0, b.said()), failure_reason::no_room_for_value);
+  b.table.taken(caller_of(s), 2);
+  b.call(s, 5, object_id{1});
+  EXPECT_EQ(why(0, b.said()), failure_reason::server_restarted);
+  b.table.taken(caller_of(s), 5);
+  b.call(s, 6, object_id{2'000'000});
+  EXPECT_EQ(why(0, b.said()), failure_reason::object_gone);
+  b.call(s, 2, id);
+  EXPECT_EQ(why(0, b.said()), failure_reason::call_forgotten);
+  b.table.call(caller_of(core::incarnation{9}), session_id{}, {1, id, "add", {}});
+  EXPECT_EQ(why(0, b.said()), failure_reason::ticket_refused);
+  b.answer(at, id, b.name(s, 3));
+  EXPECT_EQ(why(0, b.said()), failure_reason::unsaid) << "what a method says is none";
+}
+
+}  // namespace
+}  // namespace muster::core::objects
