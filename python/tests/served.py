@@ -78,3 +78,29 @@ def from_base64(text: str) -> bytes:
 @muster.function
 def from_json(text: str) -> Any:
     return json.loads(text)
+
+
+@muster.function("Tally")
+class Tally:
+    """A class with a name: made and called by whoever writes JSON."""
+
+    def __init__(self, start: int = 0, step: int = 1) -> None:
+        self.count, self.step = start, step
+
+    def add(self, n: int = 1) -> int:
+        self.count += n * self.step
+        return self.count
+
+    def add_to(self, other: Any, n: int) -> Any:
+        return other.add(n).fetch(20)
+
+    def same(self, value: Any) -> Any:
+        return value
+
+    def fail(self) -> None:
+        raise LookupError("not here")
+
+
+@muster.function("add_to")
+def add_to(tally: Any, n: int) -> Any:
+    return tally.add(n).fetch(20)

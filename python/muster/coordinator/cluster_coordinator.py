@@ -16,6 +16,7 @@ from any thread.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import itertools
 import time
@@ -324,7 +325,9 @@ class ClusterCoordinator(Scheduling, State):
 
     async def async_fetch(self, structure: Any, timeout: Optional[float] = None) -> Any:
         """The same for a coroutine. Cancelled, as by asyncio.wait_for, it cancels the closures."""
-        with waiting():
+        with waiting(), contextlib.ExitStack() as noted:
+            for value in values_of(structure):
+                noted.enter_context(value._noted())
             try:
                 return await asyncio.get_running_loop().run_in_executor(
                     None, fetch_structure, structure, timeout)
@@ -389,27 +392,30 @@ class ClusterCoordinator(Scheduling, State):
         request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
         return self._session.create(request, name or names.builder_name(fn))
 
-    def create(self, cls: Callable[..., Any], args: Sequence[Any] = (),
+    def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
                kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
                detached: bool = False, concurrency: int = 1) -> RemoteObject:
         """Makes ``cls(*args, **kwargs)`` on a task, as ``"ps:0"``, where it lives until it is deleted, its
         task is lost, or, unless `detached`, this coordinator closes. Returns its handle when the server has
         taken it, also before the task is there; an error of making it is raised by its calls. So many
         of its methods as `concurrency` says run at one time, each call's in the order of its caller.
-        `name`: others find it by :meth:`get_object`; needed where it is detached. Raises InputError (refused: the
+        `name`: others find it by :meth:`get_object`; needed where it is detached. `cls` may be the name of a
+        class that the task's worker has registered, in C++ or Python: what goes there and back is JSON then. Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
         job, index = task_of(task)
         if concurrency < 0:  # what else is out of its limits the server says
             raise ValueError(f"concurrency: {concurrency}, must be at least 1")
         args, kwargs = given("create", cls, args, kwargs)
+        words = {"job": job, "index": index, "name": name, "detached": detached, "concurrency": concurrency,
+                 "class_name": names.shown(cls if isinstance(cls, str) else calls.name_of(cls))}
+        if isinstance(cls, str):
+            return self._session.objects_known().create_named(words, cls, args, kwargs)
         function = self._callables.pickled(cls).data
         arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
         if self._uploads:
             install = [InstallUpload(u.digest, u.data) for u in self._uploads]
             function = self._callables.pickled(WithUploads(install, function, b"".join(arguments))).data
             arguments = calls.dump_inline((), {})
-        words = {"job": job, "index": index, "name": name, "detached": detached,
-                 "concurrency": concurrency, "class_name": names.shown(calls.name_of(cls))}
         made = self._session.objects_known().create(words, function, arguments)
         if hasattr(cls, "save_state"):
             self._known.add(made, name)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import concurrent.futures
-from typing import Any, Iterator, Optional
+import contextlib
+from typing import Any, Callable, ContextManager, Iterator, Optional
 
 from muster.worker.context import current, waiting
 
@@ -26,17 +27,19 @@ class _Waiters(list):  # type: ignore[type-arg]
 
 
 class Future(concurrent.futures.Future):  # type: ignore[type-arg]
-    """Of a closure's output."""
+    """Of a closure's output. `noted`: see RemoteValue; who waits for several may wait for any of them, which is
+    not noted."""
 
-    def __init__(self) -> None:
+    def __init__(self, noted: Callable[[], ContextManager[Any]] = contextlib.nullcontext) -> None:
         super().__init__()
+        self._noted = noted
         if current() is not None:
             self._waiters = _Waiters()
 
     def result(self, timeout: Optional[float] = None) -> Any:
-        with waiting():
+        with waiting(), self._noted():
             return super().result(timeout)
 
     def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
-        with waiting():
+        with waiting(), self._noted():
             return super().exception(timeout)

@@ -9,17 +9,16 @@ from typing import Any, Callable, Optional
 
 from muster._pickled import calls as packing
 from muster._wire.failures import from_wire
-from muster._wire.messages import BYTES, FindObject, NewDataset, NewObject
+from muster._wire.messages import BYTES, JSON, FindObject, NewDataset, NewObject
 from muster.objects import handle
-from muster.objects.calls import Calls, unavailable
+from muster.objects.calls import Calls
 from muster.objects.handle import RemoteObject
+from muster.objects.named import NamedObject, arguments
+from muster.objects.reasons import unavailable
 
 
 DROPS_MAX = 10_000
 """Deleted objects of which the server is told again on another stream."""
-
-SINCE_MAX = 10_000
-"""Objects that are known to be of this stream's server and not of one before."""
 ASKED_BYTES_MAX = 1 << 20
 """Of the questions that go together, but for one that is larger by itself."""
 
@@ -46,19 +45,12 @@ class SessionObjects(Calls):
         self._asked: dict[int, Asked] = {}  # not answered
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
-        self._since: Optional[set[int]] = None
-        """Objects that were made or found over this stream; None: it is the first."""
-        self._streams = 0
         self._owner: Optional[weakref.ref[Any]] = None
         self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
         handle.register(self.ticket, self)
 
     def lost(self, task: str, error: Any) -> None:
         self._lost(task, error)
-
-    def _was_deleted(self, object: int) -> bool:
-        """Here, or by another. What was there before this stream, a server that started anew has lost."""
-        return self._since is None or object in self._since or object in self._drops
 
     def owned_by(self, owner: Any) -> None:
         self._owner = weakref.ref(owner)
@@ -95,8 +87,13 @@ class SessionObjects(Calls):
         """An ObjectFound. Raises NotServedError: there is none."""
         return self._ask(FindObject(name=name))
 
+    def create_named(self, words: dict[str, Any], cls: str, args: Any, kwargs: Any) -> NamedObject:
+        """The same of a class that its worker has registered."""
+        found = self.make(words, cls, arguments(cls, args, kwargs), JSON)
+        return NamedObject(found.object, found.task, words["class_name"], self.ticket, self, self.owner())
+
     def handle_of(self, found: Any, class_name: str) -> RemoteObject:
-        return RemoteObject(found.object, found.task, class_name, self.ticket, self, self.owner())
+        return (NamedObject if found.json else RemoteObject)(found.object, found.task, class_name, self.ticket, self, self.owner())
 
     def _ask(self, message: Any) -> Any:
         if self._on_reader():
@@ -149,8 +146,6 @@ class SessionObjects(Calls):
 
     def _again_more(self) -> None:
         self._told_ticket = False
-        self._since = set() if self._streams else None
-        self._streams += 1
         self._asks = list(self._asked.values())
         self._out.extend(self._drops)
 
@@ -158,10 +153,6 @@ class SessionObjects(Calls):
         for found in m.found:
             with self._lock:
                 asked = self._asked.pop(found.number, None)
-                if self._since is not None:
-                    self._since.add(found.object)
-                    if len(self._since) > SINCE_MAX:
-                        self._since.pop()
             if asked is None:
                 continue
             if found.HasField("failure"):

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import enum
-from typing import TYPE_CHECKING, Any, Callable, Generator, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
 
 from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
@@ -113,7 +114,7 @@ class RemoteValue(Generic[T]):
 
         self.add_done_callback(ended)
         try:
-            with waiting():
+            with waiting(), self._noted():
                 yield from future
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
@@ -122,7 +123,7 @@ class RemoteValue(Generic[T]):
 
     def future(self) -> concurrent.futures.Future[T]:
         """The same as a future of the standard library."""
-        made: concurrent.futures.Future[T] = Future()
+        made: concurrent.futures.Future[T] = Future(self._noted)
         made.set_running_or_notify_cancel()
 
         def ended() -> None:
@@ -133,6 +134,10 @@ class RemoteValue(Generic[T]):
 
         self.add_done_callback(ended)
         return made
+
+    def _noted(self) -> ContextManager[Any]:
+        """Around whatever waits for it: where the server has to know who waits for whom."""
+        return contextlib.nullcontext()
 
     @property
     def _is_pickled(self) -> bool:

@@ -18,6 +18,8 @@ from muster._wire.messages import BYTES, JSON
 from muster.coordinator.blobs import Blobs, Content
 from muster.coordinator.records import Record
 from muster.coordinator.remote_value import PerWorkerValues, RemoteValue
+from muster.objects import named
+from muster.objects.handle import CallValue, RemoteObject
 
 ARGUMENT_BYTES_MAX = 32 << 20
 SERVER_WAIT = 1.0
@@ -189,7 +191,9 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
     slots: list[Any] = []
     mark = "\x00muster:"
 
-    def slot(value: Any) -> str:
+    def slot(value: Any) -> Any:
+        if isinstance(value, (CallValue, RemoteObject)):
+            return named.plain(value)
         if not isinstance(value, (RemoteValue, PerWorkerValues)):
             raise TypeError(f"{type(value).__name__} is no JSON, which {function!r} takes")
         slots.append(value)

@@ -15,8 +15,11 @@ from typing import Any, Callable, Optional, Union
 
 from muster._pickled import buffers, values
 from muster._wire.failures import from_wire
-from muster._wire.messages import JSON
-from muster.errors import ClosureError, FailureKind, UnavailableError, WaitTimeout
+from muster._wire.messages import BYTES, JSON
+from muster.errors import ClosureError, WaitTimeout
+from muster.objects import reasons
+from muster.objects.reasons import unavailable
+from muster.objects.taken import Taken
 from muster.variables import arrays
 from muster.worker.context import waiting
 
@@ -31,35 +34,19 @@ SLOT_KEPT = 1.0
 """Seconds that a function waits for a call with its slot. Objects have threads of their own, so slots are for
 nothing then, and functions that others begin beside train on weights that are older by all of these. After
 it the object may be waiting for a function that needs the slot."""
-TAKEN_MAX = 256
-TAKEN_BYTES_MAX = 64 << 10
-"""Answers that the server may keep for no reason, and bytes of them."""
-
-
-NO_ROOM = "muster.ResourceExhausted", ("too many calls wait", "its worker does not take")
-"""The type of a failure, and how its text begins: the server had no room, and the call was not executed."""
-NO_ROOM_FOR_VALUE = "callers have not taken"
-"""How it begins where the call was executed."""
-READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
-REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
-                              "adam_rows", "begin_cut", "end_cut"))
-"""Methods of variables that may be executed behind calls that were made later: without room they are sent again, as
-nobody waits for the answer of an update."""
 REPEATED_AFTER = 0.05, 2.0
-"""Seconds, twice as many each time; the last: at most."""
+"""Seconds until what the server had no room for is sent again, twice as many each time; the last: at most."""
 WARNED_EVERY = 10.0
-RESTARTED = "muster.ServerRestarted"
-"""The type of a failure: an earlier process of the server had the object. Servers of before do not say it."""
 Of = tuple[str, str]
 """The task of an object, and what it is."""
 
 
 class Call:
-    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "answered", "raw", "encoding",
+    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "json", "answered", "raw", "encoding",
                  "value", "error", "waiters", "of")
 
     def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
-                 plain: bool, of: Of) -> None:
+                 plain: bool, of: Of, json: bool = False) -> None:
         self.number = number
         self.object = object
         self.method = method
@@ -67,6 +54,8 @@ class Call:
         self.ticket = ticket
         self.plain = plain
         """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
+        self.json = json
+        """Its arguments are JSON, and so is its answer, or bytes."""
         self.of = of
         self.answered = False
         self.raw: bytes = b""
@@ -93,14 +82,14 @@ class Calls:
         self._bytes = 0  # of both
         self._out: collections.deque[Union[Call, int]] = collections.deque()
         """Calls, and objects that are deleted after the calls before them."""
-        self._taken: list[int] = []
-        self._taken_bytes = 0
+        self._taken = Taken()
+        self._sent = 0  # the highest number that was ever in a message
         self._told = False
         self._over: Optional[str] = None
         self._reader: Optional[int] = None  # the thread that takes answers, and runs callbacks of them
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
-            plain: bool = False, of: Of = ("", "")) -> Call:
+            plain: bool = False, of: Of = ("", ""), json: bool = False) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
         UnavailableError: it is over."""
         while True:
@@ -108,7 +97,7 @@ class Calls:
                 if self._over is not None:
                     raise unavailable(self._over)
                 if not waits or self._has_room(args) or self._is_callback_with_room():
-                    call = self._add(Call(0, object, method, args, ticket, plain, of))
+                    call = self._add(Call(0, object, method, args, ticket, plain, of, json))
                     self._bytes += len(args)
                     told, self._told = self._told, True
                     break
@@ -144,10 +133,13 @@ class Calls:
     def _await_room(self, args: bytes, oldest: Call) -> None:
         """Or until the oldest call is answered, for which its caller waits as for a value: where that
         is a circle, the call is answered with the error."""
-        self._begin_wait(oldest)
-        with self._lock, waiting():
-            self._room.wait_for(
-                lambda: self._over is not None or oldest.answered or self._has_room(args))
+        wait = self.begin_wait(oldest)
+        try:
+            with self._lock, waiting():
+                self._room.wait_for(
+                    lambda: self._over is not None or oldest.answered or self._has_room(args))
+        finally:
+            self.end_wait(wait)
 
     def has_more(self) -> bool:
         """There is more to send."""
@@ -168,9 +160,7 @@ class Calls:
         """What there is to say, into an ObjectRequests: of one ticket, and not too much. False: nothing."""
         with self._lock:
             if self._taken:
-                m.taken.extend(self._taken)
-                self._taken.clear()
-                self._taken_bytes = 0
+                self._taken.say(m.taken, self._sent + 1)
             batch: list[Call] = []
             size = 0
             out = self._out
@@ -190,6 +180,9 @@ class Calls:
                 m.object.extend([c.object for c in batch])
                 m.method.extend([c.method for c in batch])
                 m.args.extend([c.args for c in batch])
+                if any(c.json for c in batch):
+                    m.encoding.extend([JSON if c.json else BYTES for c in batch])
+                self._sent = max(self._sent, batch[-1].number)
                 self._name(m, batch[0].ticket)
             said = self._fill_more(m) or bool(batch or m.taken or m.drop)
             if not out:
@@ -203,19 +196,17 @@ class Calls:
         """Under the lock."""
         return False
 
-    def _was_deleted(self, object: int) -> bool:
-        """And not lost with a server. Under the lock."""
-        return False
-
     def lost(self, task: str, error: Any) -> None:
-        """The server does not know an object that was not deleted here, as it has started anew."""
+        """The server has started anew, and so does not know an object."""
 
     def again(self) -> bool:
-        """There is another stream: what is not answered is sent again. Whether there is any."""
+        """There is another stream: what is not answered is sent again, and what is taken said again. Whether there
+        is any."""
         with self._lock:
             self._out = collections.deque(self._pending.values())
+            self._taken.again()
             self._again_more()
-            return bool(self._out)
+            return bool(self._out or self._taken)
 
     def _again_more(self) -> None:
         """Under the lock."""
@@ -230,35 +221,33 @@ class Calls:
             pending = self._pending
             full = len(pending) >= CALLS_MAX // 2 or self._bytes > BYTES_MAX // 2
             for i, (number, raw, encoding) in enumerate(zip(m.number, m.value, m.encoding)):
-                self._taken.append(number)
-                self._taken_bytes += len(raw)
+                self._taken.add(number, len(raw))
                 call = pending.pop(number, None)
                 if call is None:
                     continue
-                error = None if failures is None or i not in failures else from_wire(failures[i], not call.plain)
-                if error is not None and error.type == NO_ROOM[0]:
+                failure = None if failures is None else failures.get(i)
+                if failure is not None and failure.reason in reasons.NO_ROOM:
                     refused = call
-                    if _may_be_repeated(call, error.message):
+                    if reasons.may_be_repeated(call, failure.reason):
                         self._refused.append(call)
                         continue
                 self._bytes -= len(call.args)
                 call.args = b""
-                if error is not None:
-                    call.error = error
-                    restarted = call.error.type == RESTARTED and not call.error.worker
-                    if restarted or (_is_unknown(call.error) and not self._was_deleted(call.object)):
-                        call.error = _lost(call, restarted)
-                        lost.append(call)
-                else:
+                if failure is None:
                     call.raw = raw
                     call.encoding = encoding
+                elif failure.reason == reasons.SERVER_RESTARTED:
+                    call.error = reasons.lost(call)
+                    lost.append(call)
+                else:
+                    call.error = from_wire(failure, not call.plain)
                 call.answered = True
                 if call.waiters:
                     ready += call.waiters
                 call.waiters = None
             if full:
                 self._room.notify_all()
-            due = len(self._taken) >= TAKEN_MAX or self._taken_bytes >= TAKEN_BYTES_MAX
+            due = self._taken.due
         if refused is None:
             self._pause = REPEATED_AFTER[0]
         else:
@@ -292,7 +281,12 @@ class Calls:
             refused, self._refused = self._refused, []
             for call in refused:
                 self._add(call)
+            if refused:
+                self._renumbered()
         self._tell()
+
+    def _renumbered(self) -> None:
+        """Calls have other numbers. Under the lock."""
 
     def end(self, reason: str) -> None:
         """No answer will come any more."""
@@ -330,7 +324,7 @@ class Calls:
         if self._on_reader():
             raise RuntimeError(f"a callback cannot wait for the call of {call.method}, as answers come by its thread: "
                                "wait on a thread of your own")
-        self._begin_wait(call)
+        wait = self.begin_wait(call)
         try:
             if answered.wait(SLOT_KEPT if timeout is None else min(timeout, SLOT_KEPT)):
                 return
@@ -341,9 +335,13 @@ class Calls:
             with self._lock:  # who asks again and again would leave as many behind
                 if call.waiters:
                     call.waiters.remove(answered.set)
+            self.end_wait(wait)
 
-    def _begin_wait(self, call: Call) -> None:
-        """Somebody waits for it."""
+    def begin_wait(self, call: Call) -> Any:
+        """This thread waits for it, until `end_wait` with what this returns."""
+
+    def end_wait(self, wait: Any) -> None:
+        pass
 
     def value_of(self, call: Call) -> Any:
         """Of one that is answered, always the same object. Raises its error."""
@@ -352,7 +350,7 @@ class Calls:
         with self._lock:
             raw, encoding = call.raw, call.encoding
         if encoding >= 0:
-            value = _decoded(call.plain, raw, encoding)
+            value = _decoded(call, raw, encoding)
             with self._lock:
                 if call.encoding >= 0:
                     call.value, call.raw, call.encoding = value, b"", -1
@@ -368,33 +366,13 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
             log.exception("a callback of a RemoteValue has failed")
 
 
-def _is_unknown(error: ClosureError) -> bool:
-    """As the server says it of an object. Workers say by a type, or for a task, what they do not have."""
-    return error.kind is FailureKind.STALE_HANDLE and not error.type and not error.worker
+def _decoded(call: Call, raw: bytes, encoding: int) -> Any:
+    if call.json:
+        from muster.objects import named
 
-
-def _may_be_repeated(call: Call, message: str) -> bool:
-    if not call.plain:
-        return False
-    return ((call.method in REPEATED and message.startswith(NO_ROOM[1])) or
-            (call.method in READS and message.startswith(NO_ROOM_FOR_VALUE)))
-
-
-def _lost(call: Call, restarted: bool) -> UnavailableError:
-    task, what = call.of
-    why = "the server has started anew" + ("" if restarted else ", or somebody has deleted it")
-    where = f" on {task}" if task else ""
-    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'}{where} is not there "
-                            f"any more: {why}", dependency=[task] if task else None)
-
-
-def _decoded(plain: bool, raw: bytes, encoding: int) -> Any:
-    if plain:
+        return named.loads(raw) if encoding == JSON else raw
+    if call.plain:
         return values.decode_json(raw) if encoding == JSON else arrays.answer_of(raw)
     if encoding == JSON:
         return values.decode(raw)
     return buffers.load(raw)
-
-
-def unavailable(reason: str) -> UnavailableError:
-    return UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator", reason)

@@ -1,9 +1,10 @@
 """Handles of objects on tasks, and the values of their methods' calls."""
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from muster._pickled import calls as packing
 from muster.coordinator.log_lines import Logs
@@ -12,6 +13,12 @@ from muster.errors import FailureKind
 from muster.objects.calls import Call, Calls
 
 ARGUMENT_BYTES_MAX = 32 << 20
+
+
+def check_argument_bytes(size: int) -> None:
+    """Raises ValueError."""
+    if size > ARGUMENT_BYTES_MAX:
+        raise ValueError(f"the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}")
 
 
 class CallValue(RemoteValue[Any]):
@@ -54,6 +61,17 @@ class CallValue(RemoteValue[Any]):
     def cancel(self) -> None:
         """A call that was made is executed."""
 
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        if self._call.answered:
+            yield
+            return
+        wait = self._calls.begin_wait(self._call)
+        try:
+            yield
+        finally:
+            self._calls.end_wait(wait)
+
     def add_done_callback(self, f: Callable[[], None]) -> None:
         self._calls.when_answered(self._call, f)
 
@@ -78,12 +96,7 @@ class Method:
         self._name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> RemoteValue[Any]:
-        h = self._handle
-        data = b"".join(packing.dump_inline(args, kwargs))
-        if len(data) > ARGUMENT_BYTES_MAX:
-            raise ValueError(f"the arguments have {len(data)} bytes, the limit is {ARGUMENT_BYTES_MAX}")
-        return CallValue(h._calls, h._calls.add(h._id, self._name, data, h._ticket,
-                                               of=(h._task, h._class_name)), h._owner)
+        return self._handle._pack(self._name, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<method {self._name} of {self._handle!r}>"
@@ -110,9 +123,15 @@ class RemoteObject:
             raise AttributeError(f"an object on a task has no {name!r}")
         return Method(self, name)
 
+    def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
+        data = b"".join(packing.dump_inline(tuple(args), dict(kwargs)))
+        check_argument_bytes(len(data))
+        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket,
+                                                      of=(self._task, self._class_name)), self._owner)
+
     def _unowned(self) -> RemoteObject:
         """The same, which does not keep the session open."""
-        return RemoteObject(self._id, self._task, self._class_name, self._ticket, self._calls)
+        return type(self)(self._id, self._task, self._class_name, self._ticket, self._calls)
 
     def delete(self) -> None:
         """Of the coordinator that has the session: the object goes, calls that are not answered fail

@@ -1,10 +1,11 @@
 """Several calls as one value."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import ClosureError, WaitTimeout
@@ -71,6 +72,13 @@ class JoinedValue(CallValue):
         for part in parts:
             part.add_done_callback(ended)
 
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        with contextlib.ExitStack() as noted:
+            for part in list(self._parts):
+                noted.enter_context(part._noted())
+            yield
+
     def __repr__(self) -> str:
         return f"<muster.RemoteValue of {len(self._parts)} calls {self.status.value}>"
 
@@ -115,6 +123,14 @@ class Later(CallValue):
         if not self._made.is_set():
             return RemoteValueStatus.NOT_READY
         return super().status if self._error is None else RemoteValueStatus.ABORTED
+
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        if not self._made.is_set() or self._error is not None:
+            yield
+            return
+        with super()._noted():
+            yield
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
         with self._lock:

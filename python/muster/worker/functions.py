@@ -13,6 +13,7 @@ from muster._pickled import calls, values
 from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
+from muster.objects import named
 from muster.variables import variable
 from muster.worker import uploads
 from muster.worker.blobs import BlobError, Blobs
@@ -212,6 +213,8 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
         return f(bytes(args))
 
     def hook(found: dict[str, Any]) -> Any:
+        if "$object" in found:
+            return named.hook(found)
         if len(found) == 1:
             if "$per_worker" in found:
                 return kept.find(found["$per_worker"])
@@ -239,7 +242,7 @@ def json_output(value: Any, name: str) -> Output:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value), BYTES
     try:
-        return values._write_json(value).encode(), JSON
+        return named.dumps(value).encode(), JSON
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} returns what is no JSON: {error}") from error
 

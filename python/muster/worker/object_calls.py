@@ -9,6 +9,8 @@ from muster.objects.calls import Call, Calls
 
 Name = tuple[int, bool, int]
 """Of a call: its caller, whether that is a worker, and its number."""
+Wait = tuple[Call, Name]
+"""For a call, of the method that executes another one."""
 
 
 class _Within(threading.local):
@@ -26,7 +28,8 @@ class ObjectCalls(Calls):
         self._due = threading.Event()
         super().__init__(self._begin)
         self._send = send
-        self._waits: list[tuple[int, Name]] = []
+        self._waits: list[Wait] = []  # that last
+        self._unsaid: list[Wait] = []
         self._begun = False
 
     def _begin(self) -> None:
@@ -54,17 +57,36 @@ class ObjectCalls(Calls):
 
     def _fill_more(self, m: Any) -> bool:
         """Behind the calls that are waited for."""
-        if not self._waits or self._out:
+        if not self._unsaid or self._out:
             return False
-        for number, (caller, of_worker, outer) in self._waits:
-            m.wait.add(number=number, within_caller=caller, within_worker=of_worker, within_number=outer)
-        self._waits.clear()
+        for call, (caller, of_worker, outer) in self._unsaid:
+            m.wait.add(number=call.number, within_caller=caller, within_worker=of_worker, within_number=outer)
+        self._unsaid.clear()
         return True
 
-    def _begin_wait(self, call: Call) -> None:
+    def _again_more(self) -> None:
+        self._unsaid = list(self._waits)  # they may be lost with the stream
+
+    _renumbered = _again_more
+
+    def _has_more(self) -> bool:
+        return bool(self._unsaid)
+
+    def begin_wait(self, call: Call) -> Optional[Wait]:
         outer = within.call
         if outer is None:
+            return None
+        wait = (call, outer)
+        with self._lock:
+            self._waits.append(wait)
+            self._unsaid.append(wait)
+        self._tell()
+        return wait
+
+    def end_wait(self, wait: Optional[Wait]) -> None:
+        if wait is None:
             return
         with self._lock:
-            self._waits.append((call.number, outer))
-        self._tell()
+            self._waits.remove(wait)
+            if wait in self._unsaid:
+                self._unsaid.remove(wait)

@@ -1,7 +1,10 @@
 """Calls of objects as their caller has them, by themselves: no server."""
 from __future__ import annotations
 
+import asyncio
+import pathlib
 import queue
+import re
 import threading
 from typing import Any
 
@@ -9,9 +12,11 @@ import pytest
 
 import muster
 from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionResponse, WorkerMessage
-from muster.objects import calls
+from muster.objects import calls, reasons, taken
+from muster.objects.handle import CallValue
 from muster.variables import arrays, variable
 from muster.worker.functions import FunctionTable
+from muster.worker.object_calls import ObjectCalls, within
 from muster.worker.objects import Objects
 
 
@@ -34,25 +39,150 @@ def answer(to: calls.Calls, call: calls.Call, value: bytes = b"", encoding: int 
     to.take(m)
 
 
-@pytest.mark.parametrize("kind", [muster.FailureKind.DEPENDENCY_LOST, muster.FailureKind.STALE_HANDLE])
-def test_what_a_server_before_had_is_unavailable_and_told(kind: muster.FailureKind) -> None:
+def test_what_a_server_before_had_is_unavailable_and_told() -> None:
     made = Told()
     of = "ps:0", "the variable 'v'"
     call = made.add(1, "read", b"", b"", of=of)
-    answer(made, call, failure=Failure(kind=int(kind), type="muster.ServerRestarted", message="it began anew"))
+    answer(made, call, failure=Failure(kind=int(muster.FailureKind.DEPENDENCY_LOST), reason=reasons.SERVER_RESTARTED))
     with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 is not there .* started anew$") as caught:
         made.value_of(call)
     assert caught.value.dependency == ["ps:0"] and [task for task, _ in made.told] == ["ps:0"]
 
 
-def test_what_a_method_raises_is_no_loss_of_the_server() -> None:
+@pytest.mark.parametrize("failure", [
+    Failure(kind=int(muster.FailureKind.USER), type="muster.ServerRestarted", message="mine", worker="ps:0"),
+    Failure(kind=int(muster.FailureKind.STALE_HANDLE), message="mine, it was deleted", reason=4)])
+def test_what_a_method_raises_or_somebody_deletes_is_no_loss_of_the_server(failure: Any) -> None:
     made = Told()
     call = made.add(1, "read", b"", b"", of=("ps:0", "it"))
-    answer(made, call, failure=Failure(kind=int(muster.FailureKind.USER), type="muster.ServerRestarted", message="mine",
-                                       worker="ps:0"))
+    answer(made, call, failure=failure)
     with pytest.raises(muster.ClosureError, match="mine"):
         made.value_of(call)
     assert not made.told
+
+
+def test_reasons_are_those_of_the_protocol() -> None:
+    enum = Failure.DESCRIPTOR.fields_by_name["reason"].enum_type
+    for name in ("NO_ROOM_FOR_CALL", "NO_ROOM_FOR_VALUE", "SERVER_RESTARTED"):
+        assert getattr(reasons, name) == enum.values_by_name[name].number
+
+
+def test_nothing_is_read_from_what_the_server_writes_for_people() -> None:
+    """Of failures the kind, the type and the reason are data; the message is passed on."""
+    words = re.compile(r"(message|error|str\(\w+\))\.(startswith|endswith|find|index)\(|\bin \w*\.message\b|\.message ==|"
+                       r"re\.(match|search|fullmatch)\([^)]*message|\.details\(\)\s*(==|in\b)")
+    for path in sorted(pathlib.Path(muster.__file__).parent.rglob("*.py")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert not words.search(line), f"{path.name}:{number}: {line.strip()}"
+
+
+def sent_by(made: calls.Calls) -> Any:
+    m = WorkerMessage().object_requests.add()
+    made.fill(m)
+    return m
+
+
+def test_what_was_taken_is_said_again_unless_the_server_is_known_to_have_heard_it() -> None:
+    """Else it keeps these answers for as long as it has their caller."""
+    made = calls.Calls(lambda: None)
+    first, second = made.add(1, "f", b"", b""), made.add(1, "f", b"", b"")
+    assert list(sent_by(made).number) == [1, 2]
+    answer(made, first)
+    assert list(sent_by(made).taken) == [1]
+    answer(made, second)  # it was sent before 1 was said
+    assert made.again(), "there is something to say"
+    assert list(sent_by(made).taken) == [1, 2], "on another stream, as it may be lost"
+    third = made.add(1, "f", b"", b"")
+    assert not sent_by(made).taken, "once on each"
+    answer(made, third)  # which came behind what was said
+    made.again()
+    assert list(sent_by(made).taken) == [3]
+    fourth = made.add(1, "f", b"", b"")
+    sent_by(made)
+    made.again()
+    assert list(sent_by(made).taken) == [3]
+    answer(made, fourth)  # it may have been told before this stream was heard
+    made.again()
+    assert list(sent_by(made).taken) == [3, 4]
+
+
+def test_what_is_not_known_to_be_heard_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taken, "UNHEARD_MAX", 3)
+    made = taken.Taken()
+    for number in range(1, 6):
+        made.add(number, 0)
+        made.say([], 100)
+    made.again()
+    said: list[int] = []
+    made.say(said, 100)
+    assert said == [3, 4, 5]
+
+
+def test_many_that_were_taken_go_in_several_messages() -> None:
+    """The server refuses a message with more than 16,384, and with it the worker."""
+    made = taken.Taken()
+    for number in range(1, 10_001):
+        made.add(number, 0)
+    sizes, said = [], []
+    while made:
+        now: list[int] = []
+        made.say(now, 20_000)
+        sizes.append(len(now))
+        said += now
+    assert said == list(range(1, 10_001)) and max(sizes) == taken.PER_MESSAGE
+
+
+def test_who_waits_for_whom_is_said_again_on_another_stream() -> None:
+    """Else a circle behind a broken stream would wait for ever."""
+    made = ObjectCalls(lambda data: None)
+    made._begin = lambda: None  # type: ignore[method-assign]  # this test is its thread
+    made._wake = lambda: None
+    call = made.add(1, "f", b"", b"")
+    within.call = (7, False, 3)
+    try:
+        wait = made.begin_wait(call)
+        for _ in range(2):
+            m = sent_by(made)
+            if not m.wait:
+                m = sent_by(made)  # behind the calls
+            assert [(w.number, w.within_caller, w.within_number) for w in m.wait] == [(1, 7, 3)]
+            assert not sent_by(made).wait, "once on each"
+            made.again()
+        made.end_wait(wait)
+        sent_by(made)
+        assert not sent_by(made).wait and not made._waits
+    finally:
+        within.call = None
+
+
+@pytest.mark.parametrize("how", ["await", "future", "async_fetch"])
+def test_whichever_way_a_method_waits_it_is_noted(how: str) -> None:
+    made = ObjectCalls(lambda data: None)
+    made._wake = lambda: None
+    call = made.add(1, "f", b"", b"")
+    value: Any = CallValue(made, call, None)
+    noted: list[int] = []
+    begin = made.begin_wait
+
+    def note(of: calls.Call) -> Any:
+        noted.append(of.number)
+        threading.Timer(0.01, answer, (made, call, b"5")).start()
+        return begin(of)
+
+    made.begin_wait = note  # type: ignore[method-assign]
+
+    async def run() -> Any:
+        if how == "async_fetch":
+            fetch: Any = muster.ClusterCoordinator.async_fetch
+            return (await fetch(None, [value]))[0]
+        return await value
+
+    within.call = (7, False, 3)
+    try:
+        assert (value.future().result(20) if how == "future" else asyncio.run(run())) == 5
+    finally:
+        within.call = None
+    assert noted and set(noted) == {1} and not made._waits
 
 
 def test_two_threads_decode_one_value_at_the_same_time() -> None:
@@ -121,8 +251,8 @@ def test_a_callback_cannot_wait_where_answers_are_read(monkeypatch: pytest.Monke
     assert len(made._pending) == 5 and made._bytes == 8, "and no more"
 
 
-FULL = Failure(kind=int(muster.FailureKind.USER), type="muster.ResourceExhausted",
-               message="too many calls wait, or too much of them")
+FULL = Failure(kind=int(muster.FailureKind.USER), type="muster.ResourceExhausted", message="in other words",
+               reason=reasons.NO_ROOM_FOR_CALL)
 
 
 def test_an_update_for_which_the_server_has_no_room_is_sent_again(monkeypatch: pytest.MonkeyPatch,
@@ -149,22 +279,22 @@ def test_an_update_for_which_the_server_has_no_room_is_sent_again(monkeypatch: p
     assert caplog.text.count("there is no room for calls, as assign_add of the variable 'v' on ps:0") == 1
 
 
-@pytest.mark.parametrize("method, plain, message", [
-    ("assign", True, FULL.message), ("add", False, FULL.message), ("assign_add", False, FULL.message),
-    ("assign_add", True, "callers have not taken too much, there is no room for the value")])
-def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool, message: str) -> None:
+@pytest.mark.parametrize("method, plain, reason", [
+    ("assign", True, FULL.reason), ("add", False, FULL.reason), ("assign_add", False, FULL.reason),
+    ("assign_add", True, reasons.NO_ROOM_FOR_VALUE)])
+def test_what_may_not_be_executed_later_or_twice_fails(method: str, plain: bool, reason: int) -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, method, b"", b"", plain=plain)
-    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, message=message))
+    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, reason=reason))
     with pytest.raises(muster.ClosureError, match="ResourceExhausted"):
         made.value_of(call)
 
 
-@pytest.mark.parametrize("message", [FULL.message, "callers have not taken too much, there is no room for the value"])
-def test_what_waits_for_room_ends_with_its_session(message: str) -> None:
+@pytest.mark.parametrize("reason", sorted(reasons.NO_ROOM))
+def test_what_waits_for_room_ends_with_its_session(reason: int) -> None:
     made = calls.Calls(lambda: None)
     call = made.add(1, "read", b"", b"", plain=True)
-    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, message=message))
+    answer(made, call, failure=Failure(kind=FULL.kind, type=FULL.type, reason=reason))
     made.end("it is closed")
     with pytest.raises(muster.UnavailableError, match="it is closed"):
         made.value_of(call)

@@ -1,0 +1,85 @@
+"""Objects of classes that workers have registered by name, in any language: arguments and results are JSON.
+
+A handle among them is ``{"$object": "obj_…", "task": "ps:0", "class": "Counter", "ticket": "<base64>"}``, whatever its
+object was made of: objects of Python read JSON, too.
+"""
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, Mapping, Optional, Sequence
+
+from muster.coordinator.remote_value import RemoteValue
+from muster.objects import handle
+from muster.objects.calls import Calls
+from muster.objects.handle import CallValue, RemoteObject, check_argument_bytes
+
+_KEY, _PREFIX, _DIGITS = "$object", "obj_", 16
+_KEYS = {_KEY, "task", "class", "ticket"}
+
+
+class NamedObject(RemoteObject):
+    """A handle whose methods take and return JSON: plain values, handles, and outputs, which are waited for."""
+
+    __slots__ = ()
+
+    def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
+        data = arguments(f"{self._class_name}.{method}", args, kwargs)
+        return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket, plain=True, json=True,
+                                                      of=(self._task, self._class_name)), self._owner)
+
+    def __reduce__(self) -> Any:
+        return restored, (self._id, self._task, self._class_name, self._ticket)
+
+
+def arguments(of: str, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]]) -> bytes:
+    """Raises TypeError, ValueError: they are no JSON, or too large; what outputs raise."""
+    try:
+        data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()
+    except TypeError as error:
+        raise TypeError(f"{of} takes JSON: {error}") from error
+    check_argument_bytes(len(data))
+    return data
+
+
+def plain(value: Any) -> Any:
+    """An argument that is no JSON by itself: outputs are waited for. Raises TypeError: it is none at all."""
+    return value.fetch() if isinstance(value, RemoteValue) else to_json(value)
+
+
+def to_json(value: Any) -> dict[str, str]:
+    """A handle. Raises TypeError: it is none."""
+    if not isinstance(value, RemoteObject):
+        raise TypeError(f"{type(value).__name__} is no JSON")
+    return {_KEY: f"{_PREFIX}{value._id:016x}", "task": value._task, "class": value._class_name,
+            "ticket": base64.b64encode(value._ticket).decode()}
+
+
+_WORDS: dict[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+_dumps = json.JSONEncoder(default=plain, **_WORDS).encode
+dumps = json.JSONEncoder(default=to_json, **_WORDS).encode
+"""Of a result."""
+
+
+def hook(found: dict[str, Any]) -> Any:
+    """Of json.loads: a handle, where it is one and there is who calls it."""
+    if _KEY not in found or found.keys() != _KEYS or not all(type(v) is str for v in found.values()):
+        return found
+    id = found[_KEY]
+    try:
+        ticket = base64.b64decode(found["ticket"], validate=True)
+        if not id.startswith(_PREFIX) or len(id) != len(_PREFIX) + _DIGITS:
+            return found
+        return restored(int(id[len(_PREFIX):], 16), found["task"], found["class"], ticket)
+    except (TypeError, ValueError):
+        return found
+
+
+def loads(text: bytes) -> Any:
+    return json.loads(str(text, "utf-8"), object_hook=hook)
+
+
+def restored(id: int, task: str, class_name: str, ticket: bytes) -> NamedObject:
+    """Called while a handle is unpickled. Raises TypeError: it is of no use here."""
+    calls: Calls = handle.calls_of(ticket, f"{class_name} on {task}")
+    return NamedObject(id, task, class_name, ticket, calls, getattr(calls, "owner", lambda: None)())

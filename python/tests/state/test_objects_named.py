@@ -1,0 +1,110 @@
+"""Objects of classes that workers have registered by name, in Python and C++: all that goes there and back is JSON."""
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import subprocess
+from typing import Any, Iterator
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+from muster.objects import handle, named
+from muster.objects.calls import Calls
+
+CPP = pathlib.Path(os.environ.get("MUSTER_BINARY", "muster")).with_name("example_objects")
+
+
+def test_a_class_of_python_is_made_by_its_name(cluster: Cluster) -> None:
+    with cluster.coordinator() as c:
+        t = c.create("Tally", (5,), {"step": 2}, task="worker:0", name="tally")
+        assert repr(t) == "<muster.RemoteObject Tally on worker:0>"
+        assert [t.add().fetch(20), t.add(n=3).fetch(20)] == [7, 13]
+        found = c.get_object("tally")
+        assert found == t and found.same({"a": [1, None, "é"]}).fetch(20) == {"a": [1, None, "é"]}
+        assert t.add(t.add(1)).fetch(20) == 45, "an output is waited for where it is passed"
+        with pytest.raises(LookupError, match="not here"):
+            t.fail().fetch(20)
+        with pytest.raises(TypeError, match="Tally.same takes JSON: object is no JSON"):
+            t.same(object())
+        with pytest.raises(ValueError, match="the arguments have .* the limit is"):
+            t.same("x" * (handle.ARGUMENT_BYTES_MAX + 1))
+        with pytest.raises(TypeError, match="takes JSON: set is no JSON"):
+            c.create("Tally", ({1},), task="worker:0")
+        with pytest.raises(muster.ClosureError, match="no function 'Nobody'"):
+            c.create("Nobody", task="worker:0").add().fetch(20)
+
+
+def test_handles_go_along_in_json_and_in_pickles(cluster: Cluster) -> None:
+    with cluster.coordinator() as c:
+        a, b = (c.create("Tally", task=task) for task in ("worker:0", "worker:1"))
+        assert a.add_to(b, 3).fetch(20) == 3
+        assert a.same([{"h": b}]).fetch(20) == [{"h": b}]
+        assert a.same(b).fetch(20).add().fetch(20) == 4
+        assert c.schedule("add_to", (b, 5)).fetch(20) == 9
+        assert c.schedule(lambda t: t.add(1).fetch(20), (b,)).fetch(20) == 10
+        assert c.schedule("add_to", (b, b.add(0))).fetch(20) == 20, "an output of a method, too"
+
+
+def test_what_looks_like_a_handle_and_is_none_stays_json() -> None:
+    good = {"$object": "obj_00000000000000ff", "task": "ps:0", "class": "C", "ticket": "eHh4"}
+    assert named.hook(dict(good)) == good, "there is no such session here"
+    calls = Calls(lambda: None)
+    handle.register(b"xxx", calls)
+    made = named.hook(dict(good))
+    assert isinstance(made, named.NamedObject) and (made._id, made._ticket) == (255, b"xxx")
+    for field, wrong in (("$object", "ds_1"), ("$object", "obj_zz"), ("ticket", "?"), ("task", 1), ("more", "")):
+        other: dict[str, Any] = {**good, field: wrong}
+        assert named.hook(dict(other)) == other
+
+
+def test_what_the_server_has_no_room_for_is_not_called_again_for_its_name() -> None:
+    """That `read` of a variable may be is known; of other classes it is not."""
+    from muster.objects import reasons
+
+    calls = Calls(lambda: None)
+    call = calls.add(1, "read", b"[]", b"", plain=True, json=True)
+    assert not reasons.may_be_repeated(call, reasons.NO_ROOM_FOR_CALL)
+
+
+@contextlib.contextmanager
+def cpp(cluster: Cluster) -> Iterator[None]:
+    """A parameter server and a worker of examples/objects.cpp."""
+    begun = [subprocess.Popen([str(CPP), role, cluster.server.grpc]) for role in ("ps", "worker")]
+    try:
+        until(lambda: {"ps"} <= {t["job"] for t in cluster.server.tasks() if t["state"] == "CONNECTED"})
+        yield
+    finally:
+        for one in begun:
+            one.terminate()
+        for one in begun:
+            one.wait(20)
+
+
+@pytest.mark.skipif(not CPP.exists(), reason="only beside the examples in C++")
+def test_a_class_of_c_plus_plus_is_used_from_python(tmp_path: pathlib.Path) -> None:
+    cluster = Cluster(tmp_path)
+    try:
+        cluster.add("--processes", "1", "--index", "7")
+        with cpp(cluster), cluster.coordinator() as c:
+            w = c.create("Weights", (3,), task="ps:0", name="weights")
+            w.add([1, 2, 3.5])
+            assert w.read().fetch(20) == [1, 2, 3.5]
+            for _ in range(40):
+                c.schedule("train", (w, 2.0))  # of the worker in C++, which calls the object in turn
+            c.join()
+            assert w.read().fetch(20) == pytest.approx([2, 2, 2], abs=0.1)
+            c.schedule(lambda w: w.add([1, 1, 1]).fetch(20), (w,)).fetch(20)  # of the one in Python
+            assert c.get_object("weights").read().fetch(20) == pytest.approx([3, 3, 3], abs=0.1)
+            with pytest.raises(muster.ClosureError, match="'sub'"):
+                w.sub([1]).fetch(20)
+            with pytest.raises(muster.ClosureError):
+                w.add("text").fetch(20)
+            with pytest.raises(muster.ClosureError, match="Weights"):
+                c.create("Nobody", task="ps:0").add().fetch(20)
+            t = c.create("Tally", task="worker:7")
+            assert t.same(w).fetch(20).read().fetch(20) == w.read().fetch(20), "a handle of C++ as an argument"
+    finally:
+        cluster.close()
