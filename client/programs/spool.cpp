@@ -42,6 +42,8 @@ std::string_view last_line_of(std::string_view text) {
   return before == std::string_view::npos ? text : text.substr(before + 1);
 }
 
+constexpr auto passable = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
+
 }  // namespace
 
 spool::spool(fs::path directory)
@@ -49,7 +51,6 @@ spool::spool(fs::path directory)
   fs::create_directories(root_ / "logs");
   fs::create_directories(root_ / "work");
   fs::permissions(root_ / "logs", fs::perms::owner_all);
-  auto const passable = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
   fs::permissions(root_, passable);
   fs::permissions(root_ / "work", passable);
 }
@@ -68,6 +69,7 @@ void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
   auto const d = directories_of(which.first, which.second);
   fs::create_directories(d.logs);
   fs::create_directories(d.work);
+  fs::permissions(d.work, passable);  // whatever the umask: ranks may be another user's
   forget_oldest(in_use);
 }
 

@@ -1,28 +1,64 @@
-// Reads memory.events of the own control group.
+// Reads memory.events of version 2 and memory.oom_control of version 1.
 #include "launch/ranks/oom_kills.hpp"
 
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <sstream>
 
 namespace muster::launch {
+namespace {
 
-std::uint64_t oom_kills_in(std::string const& events) {
-  std::istringstream lines(events);
+namespace fs = std::filesystem;
+
+std::string text_of(fs::path const& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// None: there is no such file, or no such line in it.
+std::optional<std::uint64_t> number_in(fs::path const& file) {
+  std::istringstream lines(text_of(file));
   std::string name;
   for (std::uint64_t n = 0; lines >> name >> n;)
     if (name == "oom_kill") return n;
-  return 0;
+  return {};
+}
+
+std::uint64_t number_of(fs::path const& tree, std::string const& group, char const* file) {
+  auto const below = group.substr(group.find_first_not_of('/') == std::string::npos
+                                      ? group.size()
+                                      : group.find_first_not_of('/'));
+  if (auto const n = number_in(tree / below / file)) return *n;
+  return number_in(tree / file).value_or(0);
+}
+
+bool names_memory(std::string const& controllers) {
+  return ("," + controllers + ",").find(",memory,") != std::string::npos;
+}
+
+}  // namespace
+
+std::uint64_t oom_kills_of(std::string const& groups, fs::path const& root) {
+  std::uint64_t sum = 0;
+  std::istringstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {
+    auto const first = line.find(':');
+    auto const second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    auto const controllers = line.substr(first + 1, second - first - 1);
+    auto const group = line.substr(second + 1);
+    if (names_memory(controllers))
+      sum += number_of(root / "memory", group, "memory.oom_control");
+    else if (controllers.empty())
+      sum += number_of(fs::is_directory(root / "unified") ? root / "unified" : root, group,
+                       "memory.events");
+  }
+  return sum;
 }
 
 std::uint64_t oom_kills() {
-  auto groups = std::ifstream("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue;
-    std::ostringstream events;
-    events << std::ifstream("/sys/fs/cgroup" + line.substr(3) + "/memory.events").rdbuf();
-    return oom_kills_in(events.str());
-  }
-  return 0;
+  return oom_kills_of(text_of("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
 }  // namespace muster::launch

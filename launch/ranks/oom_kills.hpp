@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace muster::launch {
 
-/// 0 where the system has no such number (control groups of version 2 do).
+/// 0 where the system has no such number.
 std::uint64_t oom_kills();
 
-/// Of the text of a file memory.events. Pure.
-std::uint64_t oom_kills_in(std::string const& events);
+/// The same with the text of /proc/self/cgroup, and control groups below `root`. Those of version 2
+/// stand there or in `unified`, those of version 1 in `memory`; in a container the path may be one
+/// of the host's, and its own group is the root of what it sees.
+std::uint64_t oom_kills_of(std::string const& groups, std::filesystem::path const& root);
 
 }  // namespace muster::launch

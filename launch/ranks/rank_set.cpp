@@ -152,7 +152,8 @@ void rank_set::ended(pid_t pid, int raw_status) {
   set_status(e, raw_status);
   r.end.exit_status = e.signal != 0 ? 0 : e.status;
   r.end.signal = e.signal;
-  if (e.signal == SIGKILL && !r.end.stopped) {
+  // A shell says so of what it has run.
+  if ((e.signal == SIGKILL || e.status == 128 + SIGKILL) && !r.end.stopped) {
     auto const now = oom_kills();
     r.end.out_of_memory = now > oom_kills_;
     oom_kills_ = now;

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "launch/ranks/oom_kills.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::launch {
 namespace {
@@ -87,9 +91,35 @@ TEST(rank_orders, to_stop_are_for_all_with_sigterm_unless_they_say_otherwise) {
   EXPECT_ANY_THROW(parse_order(R"({"start": {}})", {}));
 }
 
-TEST(oom_kills, are_counted_by_the_kernel) {
-  EXPECT_EQ(oom_kills_in("low 0\nhigh 4\nmax 0\noom 9\noom_kill 3\noom_group_kill 0\n"), 3u);
-  EXPECT_EQ(oom_kills_in(""), 0u);
+class oom_kills_of_groups : public testing::Test {
+ protected:
+  void put(std::string const& file, std::string const& text) {
+    auto const path = groups_.path() / file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  std::uint64_t in(std::string const& own) { return oom_kills_of(own, groups_.path()); }
+
+  muster::test::temporary_directory groups_;
+};
+
+TEST_F(oom_kills_of_groups, of_version_2_are_in_memory_events) {
+  put("a/b/memory.events", "low 0\nhigh 4\nmax 0\noom 9\noom_kill 3\noom_group_kill 0\n");
+  EXPECT_EQ(in("0::/a/b\n"), 3u);
+  EXPECT_EQ(in("0::/a/c\n"), 0u);
+  EXPECT_EQ(in(""), 0u);
+  EXPECT_EQ(in("no groups at all\n"), 0u);
+}
+
+TEST_F(oom_kills_of_groups, of_version_1_are_in_memory_oom_control) {
+  put("memory/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
+  put("unified/memory.events", "oom_kill 1\n");
+  EXPECT_EQ(in("4:cpu,cpuacct:/job\n3:memory:/job\n0::/\n"), 6u) << "both, on a hybrid host";
+}
+
+TEST_F(oom_kills_of_groups, are_those_at_the_root_where_the_path_is_the_hosts) {
+  put("memory/memory.oom_control", "oom_kill 2\n");
+  EXPECT_EQ(in("3:memory:/docker/0123\n"), 2u);
 }
 
 }  // namespace
