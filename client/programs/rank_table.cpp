@@ -1,6 +1,7 @@
 // Who is held, who has ended, who is to be told of.
 #include "client/programs/rank_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster {
@@ -65,10 +66,22 @@ void rank_table::started(rank_key const& key, std::uint32_t pid, std::string not
   untold_.push_back(key);
 }
 
+void rank_table::asked_to_end(std::uint64_t launcher,
+                              google::protobuf::RepeatedField<std::uint32_t> const& named) {
+  for (auto& [key, r] : held_)
+    if (r.launcher == launcher && !r.ended &&
+        (named.empty() || std::count(named.begin(), named.end(), key.rank) > 0))
+      r.asked_to_end = true;
+}
+
 std::vector<std::string> rank_table::ended(rank_key const& key, v1::RankEnded what) {
   auto* r = find(key);
   if (!r || r->ended) return {};
   *what.mutable_name() = name_of(key);
+  if (what.stopped() && !what.lease_ran_out() && what.not_started().empty() && !r->asked_to_end) {
+    what.set_stopped(false);
+    what.add_stderr("somebody has ended its launcher");
+  }
   r->ended = std::move(what);
   --alive_;
   untold_.push_back(key);

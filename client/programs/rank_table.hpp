@@ -29,6 +29,7 @@ struct held_rank {
   std::string not_preloaded{};
   std::vector<std::string> devices{};
   bool told_started = false, told_ended = false;  // to the server, on this stream
+  bool asked_to_end = false;                      // by this worker
 };
 
 class rank_table {
@@ -45,7 +46,11 @@ class rank_table {
   std::set<std::pair<std::uint64_t, std::uint32_t>> attempts() const;
 
   void started(rank_key const& key, std::uint32_t pid, std::string not_preloaded = {});
-  /// Gives its devices back to the caller.
+  /// Those of the launcher that are named; where none are, all.
+  void asked_to_end(std::uint64_t launcher,
+                    google::protobuf::RepeatedField<std::uint32_t> const& named);
+  /// Gives its devices back to the caller. A rank that its launcher has stopped though nobody had
+  /// asked for that has failed: somebody has ended the launcher.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
   /// Says its end once more.
   void say_again(rank_key const& key);

@@ -294,6 +294,7 @@ void ranks::stop(v1::StopRanks const& order) {
 
 // One that waits for its upload has nothing that would end.
 void ranks::stop(std::uint64_t launcher, v1::StopRanks const& order) {
+  table_.asked_to_end(launcher, order.rank());
   if (!unpacking_.contains(launcher)) return launchers_.tell(launcher, stop_line(order));
   auto const named = [&order](std::uint32_t rank) {
     return order.rank().empty() || std::count(order.rank().begin(), order.rank().end(), rank) > 0;

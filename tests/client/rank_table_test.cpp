@@ -51,6 +51,27 @@ TEST(rank_table, tells_beginning_and_end_once_a_stream_until_it_is_told_to_forge
   EXPECT_FALSE(t.find(key));
 }
 
+TEST(rank_table, takes_ranks_for_failed_whose_launcher_somebody_has_ended) {
+  rank_table t;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) t.add({7, 1, rank}, 1);
+  v1::RankEnded stopped;
+  stopped.set_signal(9);
+  stopped.set_stopped(true);
+  t.ended({7, 1, 0}, stopped);
+  google::protobuf::RepeatedField<std::uint32_t> named;
+  named.Add(1);
+  t.asked_to_end(1, named);
+  t.ended({7, 1, 1}, stopped);
+  stopped.set_lease_ran_out(true);
+  t.ended({7, 1, 2}, stopped);
+  auto const m = told(t);
+  ASSERT_EQ(m.ended_size(), 3);
+  EXPECT_FALSE(m.ended(0).stopped());
+  EXPECT_EQ(m.ended(0).stderr(0), "somebody has ended its launcher");
+  EXPECT_TRUE(m.ended(1).stopped()) << "the worker has asked for it";
+  EXPECT_TRUE(m.ended(2).stopped()) << "the launcher itself, since the lease ran out";
+}
+
 TEST(rank_table, offers_all_that_it_holds_and_keeps_what_the_server_keeps) {
   rank_table t;
   for (std::uint32_t rank = 0; rank < 4; ++rank) t.add({7, 1, rank}, 1);
