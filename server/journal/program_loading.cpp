@@ -76,7 +76,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
 
 core::program_cause decoded(wire::ProgramCause const& w, bool& ok) {
   core::program_cause c;
-  c.kind = within(w.kind(), core::cause_kind::request, ok);
+  c.kind = within(w.kind(), core::cause_kind::coordination, ok);
   c.rank = w.rank();
   c.task = w.task();
   c.host = w.host();

@@ -23,8 +23,8 @@ std::string_view name(program_end e) {
 std::string_view name(cause_kind k) {
   static constexpr std::string_view names[] = {"EXIT_STATUS", "SIGNAL",      "OUT_OF_MEMORY",
                                                "NOT_STARTED", "WORKER_LOST", "WORKER_LEFT",
-                                               "DEADLINE",    "REQUEST"};
-  return named<cause_kind::request>(names, k);
+                                               "DEADLINE",    "REQUEST",     "COORDINATION"};
+  return named<cause_kind::coordination>(names, k);
 }
 
 std::string_view name(rank_state s) {

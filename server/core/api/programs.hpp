@@ -57,7 +57,8 @@ enum class cause_kind : std::uint8_t {
   worker_lost,    ///< its worker was away for longer than its lease
   worker_left,    ///< its worker has stopped it to leave
   deadline,
-  request,  ///< somebody cancelled, stopped or restarted it
+  request,       ///< somebody cancelled, stopped or restarted it
+  coordination,  ///< its coordination service knew a task to have failed; others ended after that
 };
 std::string_view name(cause_kind k);
 

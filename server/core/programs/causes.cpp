@@ -1,6 +1,7 @@
 #include "server/core/programs/causes.hpp"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/utf8.hpp"
@@ -28,13 +29,20 @@ std::string words(rank_view const& r, rank_end const& how) {
     case cause_kind::not_started:
       return "could not be started: " + how.not_started;
     case cause_kind::out_of_memory:
-      return "was killed since memory had run out";
+      return how.signal != 0 ? "was killed since memory had run out"
+                             : "a process of it was killed since memory had run out, exit status " +
+                                   std::to_string(how.exit_status);
     case cause_kind::signal:
       return "signal " + std::to_string(how.signal) +
              (how.signal == sigkill ? ", which Muster has not sent" : "");
     default:
       return "exit status " + std::to_string(how.exit_status);
   }
+}
+
+std::string first_line(std::string_view text) {
+  auto const line = text.substr(0, text.find('\n'));
+  return std::string(line.substr(0, border_at(line, std::min(line.size(), line_bytes_max))));
 }
 
 }  // namespace
@@ -64,11 +72,29 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   return c;
 }
 
+// It may have been asked to end since others had: a signal is no news then.
+void note_end(program_cause& c, rank_end const& how) {
+  if (how.signal != 0 || how.exit_status == 0) return;
+  c.exit_status = how.exit_status;
+  c.stderr_lines = how.stderr_lines;
+}
+
+program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
+                                   rank_view const& r, rank_end const& how) {
+  program_cause c;
+  c.kind = cause_kind::coordination;
+  c.rank = failed.rank;
+  c.task = failed.task;
+  c.host = failed.host;
+  c.text = failed.task + " on " + failed.host + ": " + first_line(told.message) + "; " + r.task +
+           " on " + r.host + " ended after that: " + words(r, how);
+  c.coordination = told;
+  return c;
+}
+
 program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told) {
-  if (!told) return c;
-  auto const line = std::string_view(told->message).substr(0, told->message.find('\n'));
-  c.text += "; the coordination service had told: ";
-  c.text += line.substr(0, border_at(line, std::min(line.size(), line_bytes_max)));
+  if (!told || c.coordination) return c;
+  c.text += "; the coordination service had told: " + first_line(told->message);
   c.coordination = told;
   return c;
 }

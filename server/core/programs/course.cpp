@@ -27,6 +27,14 @@ bool all_waited_for_ended(attempt const& a) {
                      [any](rank const& r) { return (any && r.serves) || r.ended_well(); });
 }
 
+// Another rank that had failed as far as the coordination service knew; null: none.
+rank const* failed_before(attempt const& a, rank const& ended) {
+  if (!a.trouble || a.trouble->task.empty() || a.trouble->task == ended.seen.task) return nullptr;
+  auto const it = std::find_if(a.ranks.begin(), a.ranks.end(),
+                               [&](rank const& r) { return r.seen.task == a.trouble->task; });
+  return it == a.ranks.end() || it->ended_well() ? nullptr : &*it;
+}
+
 }  // namespace
 
 void course::enter(program& p, program_state s, program_end end) {
@@ -50,8 +58,18 @@ void course::started(program& p, std::uint32_t rank, std::uint32_t pid, time_poi
 
 void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   attempts_.dead(p, rank, how, now);
-  if (p.goal == goal::run) judge(p, rank, how, now);
+  if (p.goal == goal::run)
+    judge(p, rank, how, now);
+  else
+    note_end_of_failed(p, rank, how);
   if (p.now.alive == 0) close(p, now);
+}
+
+// Who had failed as its coordination service saw it may end after those who heard of that.
+void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how) {
+  for (auto* cause : {&p.cause, &p.now.about.cause})
+    if (*cause && (*cause)->kind == cause_kind::coordination && (*cause)->rank == rank)
+      note_end(**cause, how);
 }
 
 // Of a machine that is gone the others hear before its lease has run out, and end with an error:
@@ -63,6 +81,10 @@ void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_poi
   if (!how.well())
     if (auto const gone = attempts_.out_of_reach(p, now))
       return fail(p, cause_of_loss(p.now.ranks[*gone].seen, r.seen, how), program_end::lost, now);
+  if (!how.well())
+    if (auto const* failed = failed_before(p.now, r))
+      return fail(p, cause_of_failed_task(failed->seen, *p.now.trouble, r.seen, how),
+                  program_end::failed, now);
   if (!how.well()) return fail(p, cause_of(r.seen, how), program_end::failed, now);
   if (all_waited_for_ended(p.now)) {
     p.now.about.end = program_end::succeeded;

@@ -32,6 +32,7 @@ class course {
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
+  static void note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how);
   /// The attempt has failed for this; it is stopped, and another follows where one may.
   void fail(program& p, program_cause why, program_end as, time_point now);
   void end_attempt(program& p, goal then, time_point now);

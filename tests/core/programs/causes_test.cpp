@@ -11,7 +11,7 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   spec.max_restarts = 1;
   auto const p = b.submit(spec);
   b.run(w, p, 1, {0, 1});
-  coordination_failure const told{code::unavailable, "worker:1", "it is silent\nfor 10 s"};
+  coordination_failure const told{code::deadline_exceeded, {}, "barrier 'b' was not met\nin 10 s"};
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
   EXPECT_EQ(b.state(p), program_state::running) << "the program may bear it";
   b.end(w, p, 1, 0, 6);
@@ -21,12 +21,51 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   ASSERT_TRUE(attempt.cause);
   EXPECT_EQ(attempt.cause->coordination, told) << "what is told of ranks that are stopped is not";
   EXPECT_EQ(attempt.cause->text,
-            "worker:0 on host0: exit status 6; the coordination service had told: it is silent");
+            "worker:0 on host0: exit status 6; the coordination service had told: "
+            "barrier 'b' was not met");
   ASSERT_EQ(b.look(p).attempt, 2u);
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
   b.run(w, p, 2, {0, 1});
   b.end(w, p, 2, 0, 7);
   EXPECT_FALSE(b.look(p).cause->coordination) << "of the attempt before";
+}
+
+// Rank 1 has reported its error and waits; rank 0 hears of it and ends first.
+TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
+  bench b;
+  auto const w = b.attach(0), other = b.attach(1);
+  auto spec = of_workers(2);
+  spec.max_restarts = 1;
+  spec.per_worker = 1;
+  auto const p = b.submit(spec);
+  b.run(w, p, 1, {0});
+  b.run(other, p, 1, {1});
+  coordination_failure const told{code::internal, "worker:1", "loss is NaN"};
+  b.step([&] { b.core->coordination_failed({p, 1, told}); });
+  b.end(w, p, 1, 0, 1);
+  auto cause = *b.look(p).cause;
+  EXPECT_EQ(cause.kind, cause_kind::coordination);
+  EXPECT_EQ(cause.rank, 1);
+  EXPECT_EQ(cause.host, "host1") << "the host that is avoided when it fails again";
+  EXPECT_EQ(cause.text,
+            "worker:1 on host1: loss is NaN; worker:0 on host0 ended after that: exit status 1");
+  EXPECT_EQ(cause.coordination, told);
+  b.report(other, {}, {{.name = {p, 1, 1}, .exit_status = 5, .stderr_lines = {"NaN"}}});
+  cause = *b.core->attempts_of(p).value().at(0).cause;
+  EXPECT_EQ(cause.exit_status, 5u) << "its own, though it ended later";
+  EXPECT_EQ(cause.stderr_lines, std::vector<std::string>{"NaN"});
+  EXPECT_EQ(b.look(p).restarts, 1u);
+}
+
+TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
+  bench b;
+  auto const w = b.attach(0);
+  auto const p = b.submit(of_workers(2));
+  b.run(w, p, 1, {0, 1});
+  b.step([&] { b.core->coordination_failed({p, 1, {code::internal, "worker:1", "NaN"}}); });
+  b.end(w, p, 1, 1, 5);
+  EXPECT_EQ(b.look(p).cause->text,
+            "worker:1 on host0: exit status 5; the coordination service had told: NaN");
 }
 
 TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
