@@ -9,9 +9,6 @@
 namespace muster::core::programs {
 namespace {
 
-// That of process 0's own service, and where PyTorch's processes meet.
-constexpr std::size_t ports_of_first = 2;
-
 rank_state state_of(rank_end const& how) {
   if (how.stopped || how.lease_ran_out) return rank_state::stopped;
   return how.well() ? rank_state::succeeded : rank_state::failed;
@@ -19,6 +16,7 @@ rank_state state_of(rank_end const& how) {
 
 }  // namespace
 
+// Those of the first are of process 0's own service, and where PyTorch's processes meet.
 // Workers of one machine share its ports, so each of its ranges needs room for all ranks there.
 bool attempts::ports_for(placement const& where, std::vector<host_number> const& on,
                          time_point now) {
@@ -29,7 +27,7 @@ bool attempts::ports_for(placement const& where, std::vector<host_number> const&
     auto const& h = hosts_.at(n);
     auto const it = needed.find(h.address);
     if (it == needed.end()) continue;
-    if (ports_.available(h.address, h.first_port, h.last_port, now) < it->second) return false;
+    if (ports_free(h, now, it->second) < it->second) return false;
   }
   return true;
 }

@@ -27,6 +27,12 @@ class attempts {
   /// attached and have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
+  /// Beside that of each rank, the worker of the first gives so many ports.
+  static constexpr std::uint32_t ports_of_first = 2;
+  /// So many ports of the host's could be given now, `enough` at most.
+  std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
+    return ports_.available(h.address, h.first_port, h.last_port, now, enough);
+  }
   /// All that are alive are asked to end, and killed after the grace.
   void stop(program& p, duration grace);
   /// REQUIRES (all below): the rank is alive.

@@ -22,31 +22,65 @@ std::uint32_t least_ranks(program_spec const& spec) {
   return sum;
 }
 
+// Behind the number of workers.
+std::string closed(std::size_t count) {
+  return count == 0 ? ""
+                    : " (" + std::to_string(count) + " more cordoned, draining or out of sight)";
+}
+
+std::string spares_text(std::size_t count) {
+  return count == 0 ? ""
+                    : "; " + counted(count, "place") + " put by as spares of programs that run";
+}
+
+// Where nothing but idle workers with more of something would help.
+std::string never_fits(program const& p, std::string const& fit) {
+  auto const& never = p.room.never;
+  switch (never.what) {
+    using enum obstacle::kind;
+    case resource:
+      return "no worker that takes programs has " + never.text;
+    case labels:
+      return "no worker that takes programs has the labels " + never.text;
+    case per_worker:
+      return fit + "; even idle, they have no room for all with per_worker " +
+             std::to_string(p.spec->per_worker);
+    case ports:
+      return fit + "; even idle, they have too few ports for all in --program-ports";
+    case room:
+      break;
+  }
+  return fit + "; even idle, they have no room for all";
+}
+
 }  // namespace
 
 std::string controller::waits_for(program const& p) const {
   if (!p.waits()) return {};
   if (p.lacks_upload())
     return "its upload is not on this server, put it again: PUT /api/v1/blobs/" + p.spec->upload;
-  auto const hosts = hosts_.attached_count();
-  if (hosts == 0) return "no worker that takes programs is connected";
   auto const attached = hosts_.attached();
+  if (attached.empty()) return "no worker that takes programs is connected";
   if (!p.spec->upload.empty() &&
       std::none_of(attached.begin(), attached.end(), [&](auto n) { return hosts_.at(n).unpacks; }))
     return "no worker that unpacks uploads is connected";
-  auto const least = least_ranks(*p.spec);
-  auto const of = " of its " + counted(least, "rank");
-  auto const fit = "there is room for " + std::to_string(p.room.would_fit) + of + " on the " +
-                   counted(hosts, "worker") +
-                   (hosts == 1 ? " that takes programs" : " that take programs");
   if (p.room.pauses) return "a pause before it starts again";
+  if (!p.room.looked) return "programs that wait as well are looked at before it";
+  if (p.room.workers == 0)
+    return counted(attached.size(), "worker") + " that could take it " +
+           (attached.size() == 1 ? "is" : "are") + " cordoned, draining or out of sight";
+  auto const fit = "there is room for " + std::to_string(p.room.would_fit) + " of its " +
+                   counted(least_ranks(*p.spec), "rank") + " on the " +
+                   counted(p.room.workers, "worker") +
+                   (p.room.workers == 1 ? " that takes programs" : " that take programs") +
+                   closed(attached.size() - std::min<std::size_t>(attached.size(), p.room.workers));
+  if (!p.room.fits_when_idle) return never_fits(p, fit);
   if (p.room.lacks_ports)
-    return "too few ports of its workers' --program-ports are free, or have rested for a minute";
-  if (!p.room.fits_when_idle && p.room.lacking)
-    return "no worker that takes programs has " + p.room.lacking->first + "=" +
-           std::to_string(p.room.lacking->second);
-  if (!p.room.fits_when_idle) return fit + "; even idle, they have no room for all";
-  return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "");
+    return fit +
+           "; too few of their --program-ports are free and have rested for a "
+           "minute";
+  return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "") +
+         spares_text(placer_.spare_places());
 }
 
 program_view controller::view_of(program const& p) const {

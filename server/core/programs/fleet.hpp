@@ -17,6 +17,7 @@ struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
   std::vector<room> rooms;  // of each, with its position
+  bool few_ports = false;   // some have less room for that
 };
 
 /// Those that are open, in order of tasks. `avoid`: without those that have failed the program.

@@ -19,12 +19,6 @@ std::uint32_t fitting(named_amounts const& free, named_amounts const& each, std:
   return max;
 }
 
-bool has_labels(named_texts const* has, named_texts const& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [has](auto const& l) {
-    return has && std::find(has->begin(), has->end(), l) != has->end();
-  });
-}
-
 struct share {
   room* at = nullptr;
   std::uint32_t capacity = 0;
@@ -120,6 +114,12 @@ std::vector<std::uint32_t> counts_with(program_spec const& spec, std::uint32_t f
 
 }  // namespace
 
+bool has_labels(named_texts const* has, named_texts const& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [has](auto const& l) {
+    return has && std::find(has->begin(), has->end(), l) != has->end();
+  });
+}
+
 placement place(program_spec const& spec, std::vector<room> const& all) {
   auto rooms = all;
   if (spec.per_worker > 0)
@@ -176,20 +176,6 @@ void give_back(named_amounts& to, named_amounts const& amounts) {
                                   [&, &wanted = name](auto const& p) { return p.first == wanted; });
     if (has != to.end()) has->second += amount;
   }
-}
-
-std::optional<named_amounts::value_type> lacking(program_spec const& spec,
-                                                 std::vector<room> const& rooms) {
-  for (auto const& t : spec.tasks)
-    for (auto const& need : t.resources) {
-      auto const has = [&](room const& r) {
-        return std::any_of(r.free.begin(), r.free.end(), [&](auto const& one) {
-          return one.first == need.first && one.second >= need.second;
-        });
-      };
-      if (std::none_of(rooms.begin(), rooms.end(), has)) return need;
-    }
-  return {};
 }
 
 }  // namespace muster::core::programs

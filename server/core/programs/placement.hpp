@@ -37,9 +37,7 @@ struct placement {
 /// With as many tasks of each type as fit, between its min and max.
 placement place(program_spec const& spec, std::vector<room> const& rooms);
 
-/// A resource of which no worker has what one task asks for; none: each is somewhere.
-std::optional<named_amounts::value_type> lacking(program_spec const& spec,
-                                                 std::vector<room> const& rooms);
+bool has_labels(named_texts const* has, named_texts const& wanted);
 
 /// The order of ranks: chief, worker, ps, evaluator, others by name. Indexes in spec.tasks.
 std::vector<std::uint32_t> group_order(program_spec const& spec);

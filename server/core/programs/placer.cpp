@@ -6,36 +6,59 @@
 
 namespace muster::core::programs {
 
-fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid) const {
-  return fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
+// No more ranks than there are ports, and `more_ports` beside them: a worker whose ports are used
+// up is no reason to wait while others have theirs.
+fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid,
+                   std::uint32_t more_ports) const {
+  auto f = fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
+  for (auto& r : f.rooms) {
+    auto const& h = hosts_.at(f.hosts[r.host]);
+    std::size_t const wanted = r.ranks_max + std::size_t{more_ports};
+    std::size_t const ports = which == fleet::amounts::free
+                                  ? attempts_.ports_free(h, now, wanted)
+                                  : std::min(wanted, h.last_port - h.first_port + std::size_t{1});
+    if (ports >= wanted) continue;
+    r.ranks_max = static_cast<std::uint32_t>(ports - std::min<std::size_t>(ports, more_ports));
+    f.few_ports = true;
+  }
+  return f;
+}
+
+// Which worker the first rank is on, which takes more ports, is known when all have their places.
+bool placer::start_on(program& p, time_point now, bool avoid) {
+  bool few_ports = false;
+  for (auto const more_ports : {0u, attempts::ports_of_first}) {
+    auto const f = look(p, now, fleet::amounts::free, avoid, more_ports);
+    auto const where = programs::place(*p.spec, f.rooms);
+    few_ports = f.few_ports;
+    if (more_ports == 0) p.room.would_fit = where.would_fit;
+    if (where.ranks.empty()) break;
+    if (!attempts_.begin(p, where, f.hosts, now)) continue;
+    course_.begun(p);
+    spares_.want(p);
+    return true;
+  }
+  if (!few_ports) return false;
+  auto const all = fleet_for(p, hosts_, ledger_, limits_, now, fleet::amounts::free, avoid);
+  p.room.lacks_ports = !programs::place(*p.spec, all.rooms).ranks.empty();
+  return false;
 }
 
 // Its own spares are the first that it takes.
 bool placer::start(program& p, time_point now) {
   spares_.release(p);
-  auto f = look(p, now, fleet::amounts::free, true);
-  auto where = programs::place(*p.spec, f.rooms);
-  p.room.fits_when_idle = true;
-  p.room.lacks_ports = false;
-  if (where.ranks.empty()) {
-    p.room.would_fit = where.would_fit;
-    if (!programs::place(*p.spec, look(p, now, fleet::amounts::all, true).rooms).ranks.empty())
-      return false;
-    f = look(p, now, fleet::amounts::free, false);
-    where = programs::place(*p.spec, f.rooms);
-    p.room.would_fit = where.would_fit;
-    if (where.ranks.empty()) {
-      auto const idle = look(p, now, fleet::amounts::all, false).rooms;
-      p.room.fits_when_idle = !programs::place(*p.spec, idle).ranks.empty();
-      p.room.lacking = lacking(*p.spec, idle);
-      return false;
-    }
-  }
-  p.room.lacks_ports = !attempts_.begin(p, where, f.hosts, now);
-  if (p.room.lacks_ports) return false;
-  course_.begun(p);
-  spares_.want(p);
-  return true;
+  p.room = {.looked = true, .fits_when_idle = true};
+  if (start_on(p, now, true)) return true;
+  auto const idle = look(p, now, fleet::amounts::all, false).rooms;
+  p.room.workers = static_cast<std::uint32_t>(idle.size());
+  if (!programs::place(*p.spec, look(p, now, fleet::amounts::all, true).rooms).ranks.empty())
+    return false;
+  if (start_on(p, now, false)) return true;
+  p.room.fits_when_idle = !programs::place(*p.spec, idle).ranks.empty();
+  if (p.room.fits_when_idle) return false;
+  auto const all = fleet_for(p, hosts_, ledger_, limits_, now, fleet::amounts::all, false);
+  p.room.never = obstacle_of(*p.spec, idle, all.rooms);
+  return false;
 }
 
 void placer::reserve(program const& p, time_point now) {

@@ -52,10 +52,14 @@ class placer {
   };
   std::vector<put_by> const& reserved() const { return reserved_; }
   program_id reserved_for() const { return reserved_for_; }
+  /// Places that are put by for programs that run.
+  std::size_t spare_places() const { return spares_.count(); }
 
  private:
-  fleet look(program const& p, time_point now, fleet::amounts which, bool avoid) const;
+  fleet look(program const& p, time_point now, fleet::amounts which, bool avoid,
+             std::uint32_t more_ports = 0) const;
   bool start(program& p, time_point now);
+  bool start_on(program& p, time_point now, bool avoid);
   void reserve(program const& p, time_point now);
   void top_up();
   void note_times(std::vector<program*> const& waiting, time_point now);

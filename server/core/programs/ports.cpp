@@ -1,6 +1,8 @@
 // Ports go round the range, so that one that was given back is given again as late as can be.
 #include "server/core/programs/ports.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 
 namespace muster::core::programs {
@@ -13,14 +15,17 @@ void port_table::forget_rested(std::string const& address, time_point now) {
 }
 
 std::size_t port_table::available(std::string const& address, std::uint16_t first,
-                                  std::uint16_t last, time_point now) {
-  forget_rested(address, now);
+                                  std::uint16_t last, time_point now, std::size_t enough) {
   std::size_t const all = last - first + std::size_t{1};
-  auto const it = machines_.find(address);
-  if (it == machines_.end()) return all;
+  auto it = machines_.find(address);
+  if (it == machines_.end() || enough + it->second.until.size() <= all)
+    return std::min(all, enough);
+  forget_rested(address, now);
+  it = machines_.find(address);
+  if (it == machines_.end()) return std::min(all, enough);
   auto const& until = it->second.until;
   auto const taken = std::distance(until.lower_bound(first), until.upper_bound(last));
-  return all - static_cast<std::size_t>(taken);
+  return std::min(enough, all - static_cast<std::size_t>(taken));
 }
 
 std::optional<std::uint16_t> port_table::take(std::string const& address, std::uint16_t first,

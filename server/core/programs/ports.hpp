@@ -23,9 +23,9 @@ class port_table {
   /// None: all of the range are taken, or rest. REQUIRES: first <= last.
   std::optional<std::uint16_t> take(std::string const& address, std::uint16_t first,
                                     std::uint16_t last, time_point now);
-  /// So many could be taken.
+  /// So many could be taken; counted no further than `enough`.
   std::size_t available(std::string const& address, std::uint16_t first, std::uint16_t last,
-                        time_point now);
+                        time_point now, std::size_t enough);
   /// It is in use already, by a rank of an earlier process of this server.
   void claim(std::string const& address, std::uint16_t port) {
     machines_[address].until[port] = never;

@@ -14,6 +14,7 @@
 #include "server/core/api/program_facts.hpp"
 #include "server/core/common/alarms.hpp"
 #include "server/core/programs/hosts.hpp"
+#include "server/core/programs/obstacles.hpp"
 
 namespace muster::core::programs {
 
@@ -59,8 +60,10 @@ struct attempt {
 /// When workers were last looked for.
 struct room_found {
   std::uint32_t would_fit = 0;
+  bool looked = false;  // else nothing below is known
   bool fits_when_idle = false;
-  std::optional<named_amounts::value_type> lacking{};  // what no worker has, also when it is idle
+  obstacle never{};           // where it does not fit when they are idle: why
+  std::uint32_t workers = 0;  // that may take something new
   bool pauses = false;
   bool lacks_ports = false;
 };

@@ -37,6 +37,13 @@ void spares::lost(stream_id worker) {
     if (auto* const p = table_.find(id)) std::erase(p->spares, worker);
 }
 
+std::size_t spares::count() const {
+  std::size_t sum = 0;
+  for (auto const id : wanting_)
+    if (auto const* const p = table_.find(id)) sum += p->spares.size();
+  return sum;
+}
+
 // What more the program may have on the worker, with its ranks and spares there.
 std::uint32_t spares::left(program const& p, host_number n) const {
   if (p.spec->per_worker == 0) return limits_.worker_ranks_max;

@@ -29,6 +29,8 @@ class spares {
   void drop_ended();
   /// As many as are missing and fit, of all that run.
   void keep(time_point now);
+  /// That are put by now.
+  std::size_t count() const;
   /// For its own next attempt.
   void release(program& p);
   /// The worker's stream has ended, and with it what was put by there.

@@ -315,17 +315,6 @@ TEST(programs, that_failed_are_found_by_their_end_and_all_by_their_name) {
   EXPECT_FALSE(b.core->has_key("you", "once"));
 }
 
-TEST(programs, that_no_worker_could_run_say_what_is_lacking) {
-  bench b;
-  b.attach(0, {{"gpu", 2}});
-  EXPECT_EQ(b.look(b.submit(of_workers(1, {{"gpu", 4}}))).waits_for,
-            "no worker that takes programs has gpu=4");
-  EXPECT_EQ(
-      b.look(b.submit(of_workers(3, {{"gpu", 2}}))).waits_for,
-      "there is room for 1 of its 3 ranks on the 1 worker that takes programs; even idle, they "
-      "have no room for all");
-}
-
 // Of two ranks that the worker does not know, one never got its order and one had started: the
 // attempt is over, and nothing of it is started.
 TEST(programs, of_which_a_worker_has_lost_a_rank_are_not_started_in_part) {

@@ -64,7 +64,7 @@ TEST(rank_ports, rest_before_they_are_given_again) {
   EXPECT_EQ(ports.take("h", 10, 11, now), 11);
   EXPECT_EQ(ports.take("h", 10, 11, now), std::nullopt);
   ports.give_back("h", 11, now);
-  EXPECT_EQ(ports.available("h", 10, 11, now + 59s), 0u);
+  EXPECT_EQ(ports.available("h", 10, 11, now + 59s, 9), 0u);
   EXPECT_EQ(ports.take("h", 10, 11, now + 60s), 11);
 }
 
