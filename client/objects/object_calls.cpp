@@ -87,8 +87,7 @@ std::shared_ptr<value_handle const> object_calls::call(object_place const& to,
     while (oldest->second->what != asked::step::call) ++oldest;
     auto const first = oldest->second;
     // What makes room may wait for who waits here: then the first is answered with that error.
-    note_wait(*first);
-    if (!waits_.empty()) {
+    if (note_wait(*first)) {
       tell(held);
       held.lock();
     }
@@ -176,16 +175,21 @@ void object_calls::tell(lock& held) {
 
 // Who waits.
 
-void object_calls::note_wait(asked const& a) {
-  if (auto const* within = calls_here::within(); within && !a.answered)
-    waits_.emplace_back(a.number, *within);
+bool object_calls::note_wait(asked& a) {
+  auto const* within = calls_here::within();
+  if (!within || a.answered) return false;
+  auto& all = a.waited_by;
+  if (std::find(all.begin(), all.end(), *within) != all.end()) return false;
+  if (all.size() >= waits_max) all.erase(all.begin());
+  all.push_back(*within);
+  waits_.emplace_back(a.number, *within);
+  return true;
 }
 
 bool object_calls::wait(one const& a, std::chrono::milliseconds timeout) {
   lock held(mutex_);
   if (a->answered) return true;
-  if (calls_here::within()) {
-    note_wait(*a);
+  if (note_wait(*a)) {
     tell(held);
     held.lock();
   }
@@ -199,9 +203,12 @@ bool object_calls::answered(one const& a) const {
 
 void object_calls::enter(one const& a, std::shared_ptr<waiting> const& w) {
   lock held(mutex_);
-  if (!a->answered) return a->waiters.push_back(w);
-  held.unlock();
-  w->resume(true);
+  if (a->answered) {
+    held.unlock();
+    return w->resume(true);
+  }
+  a->waiters.push_back(w);
+  if (note_wait(*a)) tell(held);
 }
 
 // The stream.
@@ -235,7 +242,10 @@ void object_calls::write(asked const& a, v1::ObjectRequests& to) const {
 
 bool object_calls::fill(v1::ObjectRequests& to) {
   lock held(mutex_);
-  for (auto const number : std::exchange(taken_, {})) to.add_taken(number);
+  for (auto const number : std::exchange(taken_, {})) {
+    to.add_taken(number);
+    said_.push_back({number, last_});
+  }
   taken_bytes_ = 0;
   std::size_t rows = 0, bytes = 0;
   one last;
@@ -275,8 +285,15 @@ void object_calls::again() {
   lock held(mutex_);
   told_ticket_ = false;
   out_.clear();
-  for (auto const& [number, a] : pending_) out_.push_back(a);
-  if (!out_.empty()) tell(held);
+  waits_.clear();
+  for (auto const& [number, a] : pending_) {
+    out_.push_back(a);
+    for (auto const& within : a->waited_by) waits_.emplace_back(number, within);
+  }
+  std::vector<std::uint64_t> taken;
+  for (auto const& s : std::exchange(said_, {})) taken.push_back(s.number);
+  taken_.insert(taken_.begin(), taken.begin(), taken.end());
+  if (!out_.empty() || !taken_.empty()) tell(held);
 }
 
 void object_calls::settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed) {
@@ -287,10 +304,12 @@ void object_calls::settle(asked& a, std::vector<std::shared_ptr<waiting>>& resum
   a.args = {};
   a.create.clear_args();
   a.answered = true;
+  a.waited_by.clear();
   for (auto& w : std::exchange(a.waiters, {})) resumed.push_back(std::move(w));
 }
 
-void object_calls::forget_drops_before(std::uint64_t number) {
+void object_calls::heard_before(std::uint64_t number) {
+  while (!said_.empty() && said_.front().last < number) said_.pop_front();
   while (!drops_.empty() && drops_.front() < number) {
     pending_.erase(drops_.front());
     drops_.pop_front();
@@ -308,7 +327,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
     a->found = found;
     if (found.has_failure()) a->error = from_wire(found.failure());
     settle(*a, resumed);
-    forget_drops_before(found.number());
+    heard_before(found.number());
   }
   proto::sparse_column failures(m.failure());
   int const n = std::min(m.number_size(), m.value_size());
@@ -325,7 +344,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
     else
       a->output = {m.value(i), encoding_at(m.encoding(), i)};
     settle(*a, resumed);
-    forget_drops_before(m.number(i));
+    heard_before(m.number(i));
   }
   changed_.notify_all();
   if (taken_.size() >= taken_max || taken_bytes_ >= taken_bytes_max)
@@ -347,6 +366,7 @@ void object_calls::end(std::string const& reason) {
   out_.clear();
   drops_.clear();
   taken_.clear();
+  said_.clear();
   waits_.clear();
   changed_.notify_all();
   held.unlock();

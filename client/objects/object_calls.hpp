@@ -33,6 +33,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
   /// Objects that were deleted, of which the server may not know.
   static constexpr std::size_t drops_max = 10'000;
+  /// Methods that wait for one call, of which the server is told.
+  static constexpr std::size_t waits_max = 64;
   /// Answers that the server may keep for no reason, and bytes of them.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
@@ -80,6 +82,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     std::optional<failure> error{};
     v1::ObjectFound found{};
     std::vector<std::shared_ptr<waiting>> waiters{};
+    std::vector<call_name> waited_by{};  // the newest methods that wait for it, at most waits_max
 
     std::size_t size() const { return args.size() + create.args().size() + method.size() + 32; }
   };
@@ -102,11 +105,12 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
   }
   /// If this thread executes a method, the server is told that it waits: that may be a circle.
-  void note_wait(asked const& a);
+  /// False: there is nothing to tell.
+  bool note_wait(asked& a);
   void write(asked const& a, v1::ObjectRequests& to) const;
   void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
   /// Whatever was asked before this number has come to the server.
-  void forget_drops_before(std::uint64_t number);
+  void heard_before(std::uint64_t number);
   /// Wakes the stream, once until it has looked; releases the mutex.
   void tell(lock& held);
 
@@ -121,9 +125,17 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::size_t bytes_ = 0;                 // of arguments of calls
   std::deque<std::uint64_t> drops_;       // of them, at most drops_max
   std::deque<one> out_;                   // pending and not sent on this stream
-  std::vector<std::uint64_t> taken_;
+  std::vector<std::uint64_t> taken_;      // not said on this stream
   std::size_t taken_bytes_ = 0;
-  /// Calls that methods wait for, each with the one that waits; as many as there are threads.
+  struct said {
+    std::uint64_t number = 0;
+    std::uint64_t last =
+        0;  // asked before it was said: the answer to a later one says it was heard
+  };
+  /// Taken, and not known to be heard: at most what was asked before the first was said, so 2 *
+  /// calls_max.
+  std::deque<said> said_;
+  /// Calls that methods wait for, each with the one that waits, to be said on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
   bool told_ = false;         // the stream knows that there is something
   bool told_ticket_ = false;  // on this stream

@@ -347,6 +347,8 @@ bool hosted_objects::reports() {
 }
 
 void hosted_objects::report(v1::WorkerMessage& to) {
+  // Behind a message that was full of answers: who answers on and on calls others, too.
+  if (std::exchange(calls_turn_, false) && calls_->has_more()) return ask(to);
   std::unique_lock held(mutex_);
   for (auto const id : std::exchange(built_, {})) {
     auto const failed = failed_.find(id);
@@ -385,7 +387,11 @@ void hosted_objects::report(v1::WorkerMessage& to) {
   }
   if (out_.empty()) told_ = false;
   held.unlock();
-  if (bytes > bytes_per_message_max) return;  // calls are to go in another message
+  calls_turn_ = bytes > bytes_per_message_max;
+  if (!calls_turn_) ask(to);
+}
+
+void hosted_objects::ask(v1::WorkerMessage& to) {
   auto& asked = *to.add_object_requests();
   if (!calls_->fill(asked)) to.mutable_object_requests()->RemoveLast();
 }

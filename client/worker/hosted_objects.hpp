@@ -109,6 +109,8 @@ class hosted_objects {
   /// False: the system gives none. REQUIRES: the mutex.
   bool start_thread(std::shared_ptr<hosted> const& o, bool makes);
   void join_over();
+  /// Adds what functions and methods ask of others.
+  void ask(v1::WorkerMessage& to);
 
   // Threads of an object.
   void run(std::shared_ptr<hosted> const& o, bool makes);
@@ -126,6 +128,7 @@ class hosted_objects {
 
   // Engine thread.
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
+  bool calls_turn_ = false;  // calls go in a message of their own, before more answers
 
   mutable std::mutex mutex_;  // protects all below
   std::shared_ptr<worker_identity const> me_;

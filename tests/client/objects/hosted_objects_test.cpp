@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
+#include "muster/function_error.hpp"
 #include "tests/client/fake_server.hpp"
 #include "tests/support/worker_thread.hpp"
 
@@ -225,6 +227,121 @@ TEST_F(hosted, takes_unequal_columns_and_unknown_objects_for_nothing) {
     s->Write(more);
     EXPECT_EQ(read_reports(s, 1, 1).values, std::vector<std::string>{"1"});
   }});
+}
+
+// A worker that is asked to leave while who calls its object calls on and on.
+TEST_F(hosted, leave_with_their_worker_while_calls_come) {
+  server.on_attach = [](worker_stream* s) {
+    greet(s);
+    v1::ServerMessage m;
+    order_begin(m, false);
+    order_build(m, "Tally");
+    order_call(m, 1);
+    s->Write(m);
+    v1::ServerMessage leave;
+    leave.set_drain(true);
+    s->Write(leave);
+    v1::WorkerMessage r;
+    for (std::uint64_t n = 2; s->Read(&r);) {
+      v1::ServerMessage more;
+      order_call(more, n++);
+      order_call(more, n++);
+      if (!s->Write(more)) break;
+    }
+    return grpc::Status::OK;
+  };
+  worker_thread w(options_for(server.address()), [](worker& to) {
+    to.object(object_class<tally>("Tally").method("count", &tally::count));
+  });
+  EXPECT_EQ(w.join(), 0);
+}
+
+/// Without a stream: what is there to say, and when it wakes who is to say it.
+struct hosted_alone : testing::Test {
+  std::atomic<int> wakes = 0;
+  std::promise<void> reached, go_on;
+  hosted_objects all;
+
+  ~hosted_alone() override { all.end(); }
+
+  void begin(object_class<tally> const& c) {
+    all.add(c.entry());
+    all.begin([this] {
+      ++wakes;
+      wakes.notify_all();
+    });
+    all.welcomed(std::make_shared<worker_identity const>());
+    v1::ServerMessage m;
+    order_build(m, "Tally");
+    all.take(*m.mutable_objects());
+  }
+  /// Its methods "block" says when all before it is answered.
+  auto blocks() {
+    return [this](tally&) {
+      reached.set_value();
+      go_on.get_future().wait();
+    };
+  }
+  v1::WorkerMessage said() {
+    v1::WorkerMessage m;
+    if (all.reports()) all.report(m);
+    return m;
+  }
+};
+
+TEST_F(hosted_alone, calls_of_methods_take_turns_with_large_answers) {
+  auto const large = hosted_objects::bytes_per_message_max + 1;
+  begin(object_class<tally>("Tally")
+            .method("large", [large](tally&) { return std::string(large, 'x'); })
+            .method("ask", [](tally&, remote_object const& o) { o.call<void>("count"); })
+            .method("block", blocks()));
+  v1::ServerMessage m;
+  for (std::uint64_t n = 1; n <= 10; ++n) order_call(m, n, "large");
+  order_call(m, 11, "ask", who,
+             R"([{"$object":"obj_0000000000000001","task":"ps:0","class":"C","ticket":"AAAA"}])");
+  order_call(m, 12, "block");
+  all.take(*m.mutable_objects());
+  reached.get_future().wait();
+  EXPECT_EQ(said().objects().value_size(), 1);
+  auto const second = said();
+  ASSERT_EQ(second.object_requests_size(), 1) << "not behind nine more answers";
+  EXPECT_EQ(second.object_requests(0).method(0), "count");
+  EXPECT_EQ(second.objects().value_size(), 0);
+  EXPECT_EQ(said().objects().value_size(), 1);
+  go_on.set_value();
+}
+
+TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
+  auto const large = hosted_objects::bytes_per_message_max / 2 + 1;
+  begin(object_class<tally>("Tally")
+            .method("raise",
+                    [large](tally&) {
+                      throw function_error("broken", "ValueError", std::string(large, 'x'));
+                    })
+            .method("block", blocks()));
+  v1::ServerMessage m;
+  for (std::uint64_t n = 1; n <= 4; ++n) order_call(m, n, "raise");
+  order_call(m, 5, "block");
+  all.take(*m.mutable_objects());
+  reached.get_future().wait();
+  for (int n = 1; n <= 4; ++n) EXPECT_EQ(said().objects().failure_size(), 1);
+  go_on.set_value();
+}
+
+// An answer may be sent by who was woken for another, before it wakes: the next one wakes again.
+TEST_F(hosted_alone, wake_for_each_answer_that_nobody_was_woken_for) {
+  begin(object_class<tally>("Tally").method("count", &tally::count));
+  constexpr int many = 20'000;
+  v1::ServerMessage m;
+  for (std::uint64_t n = 1; n <= many; ++n) order_call(m, n);
+  all.take(*m.mutable_objects());
+  for (int answers = 0; answers < many;) {
+    int const before = wakes;
+    if (all.reports())
+      answers += said().objects().value_size();
+    else
+      wakes.wait(before);
+  }
 }
 
 TEST(object_class, says_what_is_wrong_with_it) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <thread>
 
 namespace muster::detail {
@@ -84,6 +87,102 @@ TEST_F(object_calls_of_a_session, says_which_answers_it_has) {
   answer(object_calls::taken_max);
   EXPECT_EQ(wakes, before + 1);
   EXPECT_EQ(filled().taken_size(), static_cast<int>(object_calls::taken_max));
+}
+
+TEST_F(object_calls_of_a_session, says_again_on_another_stream_which_answers_it_has) {
+  auto const a = add(), b = add(), c = add();
+  filled();
+  answer(1);
+  answer(2);
+  auto m = filled();
+  ASSERT_EQ(m.taken_size(), 2);
+  answer(3);
+  calls->again();
+  m = filled();
+  ASSERT_EQ(m.taken_size(), 3) << "those may be lost that were said";
+  EXPECT_EQ(m.taken(0), 1u);
+  EXPECT_EQ(m.taken(2), 3u);
+  auto const d = add();
+  filled();
+  answer(4);
+  calls->again();
+  m = filled();
+  ASSERT_EQ(m.taken_size(), 1) << "what was said before an answered call was heard";
+  EXPECT_EQ(m.taken(0), 4u);
+}
+
+TEST_F(object_calls_of_a_session, keeps_no_more_of_what_it_has_said_than_was_asked_before) {
+  std::vector<std::shared_ptr<value_handle const>> all;
+  for (int round = 0; round < 4; ++round) {
+    all.clear();
+    for (std::size_t i = 0; i < object_calls::calls_max; ++i) all.push_back(add());
+    while (calls->has_more()) filled();
+    auto const first = object_calls::calls_max * static_cast<std::size_t>(round) + 1;
+    for (std::size_t i = 0; i < object_calls::calls_max; ++i) {
+      answer(first + i);
+      filled();
+    }
+  }
+  calls->again();
+  EXPECT_LE(static_cast<std::size_t>(filled().taken_size()), 2 * object_calls::calls_max);
+}
+
+// A method that waits, whose call is 5 of another.
+TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
+  call_name const within{9, false, 5};
+  auto const a = add(), b = add();
+  filled();
+  {
+    calls_here const here(calls, &within);
+    EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
+    EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
+  }
+  auto m = filled();
+  ASSERT_EQ(m.wait_size(), 1) << "once a stream";
+  EXPECT_EQ(m.wait(0).number(), 1u);
+  EXPECT_EQ(m.wait(0).within_caller(), 9u);
+  EXPECT_EQ(m.wait(0).within_number(), 5u);
+  calls->again();
+  m = filled();
+  EXPECT_EQ(m.number_size(), 2);
+  ASSERT_EQ(m.wait_size(), 1);
+  EXPECT_EQ(m.wait(0).number(), 1u);
+  answer(1);
+  calls->again();
+  EXPECT_EQ(filled().wait_size(), 0) << "nobody waits for what is answered";
+}
+
+TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
+  call_name const within{9, false, 5};
+  auto const a = add();
+  filled();
+  boost::asio::io_context io;
+  boost::asio::co_spawn(io, a->async_wait(for_ever), boost::asio::detached);
+  calls_here const here(calls, &within);
+  io.poll();
+  auto const m = filled();
+  ASSERT_EQ(m.wait_size(), 1);
+  EXPECT_EQ(m.wait(0).number(), 1u);
+  answer(1);
+  io.run();
+}
+
+TEST_F(object_calls_of_a_session, tell_of_so_many_methods_that_wait_for_one_call) {
+  auto const a = add();
+  for (std::uint64_t n = 1; n <= object_calls::waits_max + 1; ++n) {
+    call_name const within{9, false, n};
+    calls_here const here(calls, &within);
+    EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
+  }
+  calls->again();
+  auto const m = filled();
+  ASSERT_EQ(static_cast<std::size_t>(m.wait_size()), object_calls::waits_max);
+  EXPECT_EQ(m.wait(0).within_number(), 2u) << "the newest";
+}
+
+TEST_F(object_calls_of_a_session, refuses_names_of_methods_that_are_no_text) {
+  EXPECT_THROW(calls->call(place, "add\xff", "[]"), std::invalid_argument);
+  EXPECT_FALSE(calls->has_more());
 }
 
 TEST_F(object_calls_of_a_session, waits_while_too_many_are_not_answered) {

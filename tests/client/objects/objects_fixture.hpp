@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/cluster_coordinator.hpp"
@@ -30,6 +31,14 @@ struct counter {
   void raise(std::string const& what) { throw function_error(what, "ValueError"); }
   std::string big(std::size_t bytes) { return std::string(bytes, 'x'); }
   int n;
+};
+
+/// Whether its numbers come without a gap.
+struct rising {
+  void next(int n) { good = good && n == std::exchange(last, n) + 1; }
+  bool is_rising() const { return good; }
+  int last = 0;
+  bool good = true;
 };
 
 /// Holds its methods until the test lets them go, and says how many there were at one time.
@@ -61,6 +70,9 @@ inline void add_classes(worker& w) {
                .method("raise", &counter::raise)
                .method("big", &counter::big)
                .method("job", [](counter&, context& c) { return c.job(); }));
+  w.object(object_class<rising>("Rising")
+               .method("next", &rising::next)
+               .method("is_rising", &rising::is_rising));
   w.object(object_class<meeting>("Meeting").method("pass", &meeting::pass).concurrency(4));
   w.object(
       object_class<caller>("Caller").method("add_to", &caller::add_to).method("ask", &caller::ask));

@@ -39,6 +39,18 @@ TEST_F(objects, execute_the_calls_of_one_caller_in_their_order) {
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)].fetch(), i + 1);
 }
 
+// What was asked last goes before the end of the session, in its order.
+TEST_F(objects, are_called_in_order_also_by_who_closes) {
+  constexpr int many = 20'000;
+  {
+    cluster_coordinator one({.server = server.address()});
+    auto const o = one.create({.task = "ps:0", .name = "rising", .detached = true}, "Rising");
+    for (int i = 1; i <= many; ++i) o.call<void>("next", i);
+  }
+  auto const o = c->get_object("rising");
+  EXPECT_TRUE(o.call<bool>("is_rising").fetch());
+}
+
 TEST_F(objects, tell_what_methods_throw) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   auto const e = thrown_by<closure_error>([&] { o.call<void>("raise", "broken").fetch(); });
@@ -68,8 +80,9 @@ TEST_F(objects, tell_why_one_could_not_be_made) {
   auto const none = c->create({.task = "ps:0"}, "Weights", 3);
   auto const e = thrown_by<closure_error>([&] { none.call<int>("read").fetch(); });
   EXPECT_EQ(e.kind(), failure_kind::stale_handle);
-  EXPECT_EQ(e.message(),
-            "this worker, of C++, has no class 'Weights'; it has: Counter, Meeting, Caller");
+  EXPECT_EQ(
+      e.message(),
+      "this worker, of C++, has no class 'Weights'; it has: Counter, Rising, Meeting, Caller");
   auto const threw = c->create({.task = "ps:0"}, "Counter", -1);
   EXPECT_EQ(thrown_by<closure_error>([&] { threw.call<int>("value").fetch(); }).message(),
             "it begins at 0");
