@@ -35,7 +35,7 @@ void raise(failure f) {
 cluster_coordinator::cluster_coordinator(coordinator_options options)
     : engine_(client_engine::shared()),
       session_(std::make_shared<detail::coordinator_session>(std::move(options))) {
-  session_->begin_objects();
+  session_->begin_objects(engine_);
   session_->start(*engine_);
 }
 

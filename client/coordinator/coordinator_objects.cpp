@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "client/coordinator/coordinator_session.hpp"
+#include "client/link/client_engine.hpp"
 #include "client/session/session_link.hpp"
 #include "proto/byte_buffer.hpp"
 
@@ -12,14 +13,20 @@ namespace muster {
 namespace detail {
 
 // The last owner of a value may be a handle, whatever became of the coordinator.
-void coordinator_session::begin_objects() {
+void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
   std::weak_ptr<client_session> const weak = weak_from_this();
-  objects_->begin([weak] {
+  auto const wake = [weak] {
     auto const kept = weak.lock();
     if (!kept) return;
     auto& self = static_cast<coordinator_session&>(*kept);
     lock held(self.mutex_);
     self.wake();
+  };
+  std::weak_ptr<object_calls> const calls = objects_;
+  objects_->begin(wake, [engine = std::move(engine), calls](milliseconds pause) {
+    call_later(engine, pause, [calls] {
+      if (auto const there = calls.lock()) there->repeat();
+    });
   });
 }
 
@@ -50,28 +57,24 @@ client_session::next coordinator_session::next_message(grpc::ByteBuffer& to) {
   return other;
 }
 
-}  // namespace detail
-
-namespace {
-
-void check_task(std::string const& task, v1::NewObject& to) {
+void set_task(std::string const& field, std::string const& task, v1::NewObject& to) {
   auto const colon = task.rfind(':');
   auto const index = colon == task.npos
                          ? std::optional<std::int64_t>()
                          : parse_task_index(std::string_view(task).substr(colon + 1));
   if (colon == 0 || !index || *index > 0xffff'ffff)
-    throw std::invalid_argument("object_options.task: '" + task +
+    throw std::invalid_argument(field + ": '" + task +
                                 "', must be a job and an index, such as ps:0");
   to.set_job(to_utf8(task.substr(0, colon)));
   to.set_index(static_cast<std::uint32_t>(*index));
 }
 
-}  // namespace
+}  // namespace detail
 
 remote_object cluster_coordinator::make_object(object_options const& o, detail::request r) {
   refuse_to_wait_for_itself();
   v1::NewObject what;
-  check_task(o.task, what);
+  detail::set_task("object_options.task", o.task, what);
   what.set_name(to_utf8(o.name));
   what.set_class_name(to_utf8(r.function));
   what.set_detached(o.detached);

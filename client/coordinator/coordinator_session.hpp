@@ -8,9 +8,13 @@
 #include "client/coordinator/generation.hpp"
 #include "client/objects/object_calls.hpp"
 #include "client/session/client_session.hpp"
+#include "client/variables/known_variables.hpp"
 #include "muster/cluster_coordinator.hpp"
 
 namespace muster::detail {
+
+/// Errors: std::invalid_argument, which names the field.
+void set_task(std::string const& field, std::string const& task, v1::NewObject& to);
 
 class coordinator_session final : public client_session {
  public:
@@ -20,7 +24,7 @@ class coordinator_session final : public client_session {
   /// token is that of a handle.
   std::uint64_t closure_id(std::uint64_t token) const;
   /// Before start().
-  void begin_objects();
+  void begin_objects(std::weak_ptr<client_engine> engine);
 
  private:
   // The users' half: any thread, under the mutex.
@@ -86,6 +90,7 @@ class coordinator_session final : public client_session {
 
   coordinator_options const options_;
   std::shared_ptr<object_calls> const objects_;
+  known_variables variables_;
   bool objects_turn_ = false;  // engine thread: else closures go first
 
   // The mutex protects all below.

@@ -13,6 +13,7 @@
 
 #include "base/check.hpp"
 #include "client/link/server_list.hpp"
+#include "coro/timer_queue.hpp"
 
 namespace muster {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t tasks_max = 65'536;
 constexpr int message_bytes_max = 128 << 20;
 
-std::string variable(char const* name) {
+std::string setting(char const* name) {
   auto const* text = std::getenv(name);
   return text ? text : "";
 }
@@ -43,10 +44,22 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   return grpc::SslCredentials(o);
 }
 
+coro::task<void> after(coro::engine_context& engine, std::chrono::milliseconds pause,
+                       std::function<void()> f) {
+  coro::timer timer(engine);
+  if (co_await timer.wait_for(pause)) f();
+}
+
 }  // namespace
 
+void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
+                std::function<void()> f) {
+  if (auto const on = engine.lock())
+    on->tasks().spawn("later", after(on->context(), pause, std::move(f)));
+}
+
 tls_options tls_options::from_environment() {
-  return {variable("MUSTER_CA"), variable("MUSTER_CERT"), variable("MUSTER_KEY")};
+  return {setting("MUSTER_CA"), setting("MUSTER_CERT"), setting("MUSTER_KEY")};
 }
 
 tls_options const& checked_tls(tls_options const& tls) {
@@ -103,7 +116,7 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_opti
 }
 
 void add_token(grpc::ClientContext& context, std::string const& token) {
-  static std::string const of_environment = variable("MUSTER_TOKEN");
+  static std::string const of_environment = setting("MUSTER_TOKEN");
   auto const& which = token.empty() ? of_environment : token;
   if (!which.empty()) context.AddMetadata("authorization", "Bearer " + which);
 }

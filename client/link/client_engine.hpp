@@ -5,6 +5,8 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,6 +37,10 @@ class client_engine {
   coro::task_group tasks_;
   std::thread thread_;
 };
+
+/// Calls `f` on the engine thread after a while, unless the engine ends before. Engine thread only.
+void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
+                std::function<void()> f);
 
 /// Puts a token into a call's metadata: this one, or that of the environment. Before it starts.
 void add_token(grpc::ClientContext& context, std::string const& token);

@@ -57,10 +57,6 @@ class call_handle final : public value_handle {
   object_calls::one const call_;
 };
 
-failure over(std::string const& reason) {
-  return {failure_kind::dependency_lost, "muster::cluster_coordinator", reason};
-}
-
 void check_method(std::string_view name) {
   if (name.empty() || name.size() > name_bytes_max || !is_utf8(name))
     throw std::invalid_argument("the name of a method has 1 to " + std::to_string(name_bytes_max) +
@@ -71,21 +67,33 @@ void check_method(std::string_view name) {
 
 // Users.
 
-std::shared_ptr<value_handle const> object_calls::call(object_place const& to,
-                                                       std::string_view method, std::string args) {
-  check_method(method);
+object_calls::one object_calls::made(object_place const& to, std::string_view method, value args) {
   auto made = std::make_shared<asked>();
   made->object = to.id;
   made->method = method;
-  made->args = std::move(args);
+  made->args = std::move(args.bytes);
+  made->encoding = args.encoding;
   made->ticket = to.ticket;
   made->shown = to.class_name + "." + made->method;
-  auto const bytes = made->args.size();
+  return made;
+}
+
+void object_calls::add_call(one const& a) {
+  ++calls_;
+  bytes_ += a->args.size();
+  add(a);
+}
+
+object_calls::handle object_calls::call(object_place const& to, std::string_view method,
+                                        value args) {
+  check_method(method);
+  auto const a = made(to, method, std::move(args));
+  auto const bytes = a->args.size();
   lock held(mutex_);
   while (!over_ && !has_room(bytes)) {
     auto oldest = pending_.begin();
-    while (oldest->second->what != asked::step::call) ++oldest;
-    auto const first = oldest->second;
+    while (oldest != pending_.end() && oldest->second->what != asked::step::call) ++oldest;
+    auto const first = oldest == pending_.end() ? refused_.front() : oldest->second;
     // What makes room may wait for who waits here: then the first is answered with that error.
     if (note_wait(*first)) {
       tell(held);
@@ -94,11 +102,30 @@ std::shared_ptr<value_handle const> object_calls::call(object_place const& to,
     changed_.wait(held, [&] { return over_ || first->answered || has_room(bytes); });
   }
   throw_if_over();
-  ++calls_;
-  bytes_ += bytes;
-  add(made);
+  add_call(a);
   tell(held);
-  return std::make_shared<call_handle const>(shared_from_this(), std::move(made));
+  return std::make_shared<call_handle const>(shared_from_this(), a);
+}
+
+std::vector<object_calls::handle> object_calls::call_in_turn(object_place const& to,
+                                                             std::string_view method,
+                                                             std::vector<std::string> args) {
+  auto const left = std::make_shared<std::deque<one>>();
+  std::vector<handle> all;
+  for (auto& bytes : args) {
+    left->push_back(made(to, method, {std::move(bytes), encoding::bytes}));
+    left->back()->next = left;
+    all.push_back(std::make_shared<call_handle const>(shared_from_this(), left->back()));
+  }
+  lock held(mutex_);
+  if (over_) left->clear();  // they hold it in turn
+  throw_if_over();
+  for (std::size_t n = 0; n < in_turn_max && !left->empty(); ++n) {
+    add_call(left->front());
+    left->pop_front();
+  }
+  tell(held);
+  return all;
 }
 
 void object_calls::erase(object_place const& of) {
@@ -209,168 +236,6 @@ void object_calls::enter(one const& a, std::shared_ptr<waiting> const& w) {
   }
   a->waiters.push_back(w);
   if (note_wait(*a)) tell(held);
-}
-
-// The stream.
-
-void object_calls::write(asked const& a, v1::ObjectRequests& to) const {
-  switch (a.what) {
-    case asked::step::make:
-      if (!a.create.function().empty()) {
-        *to.add_create() = a.create;
-        return;
-      }
-      {
-        auto& looked_for = *to.add_find();
-        looked_for.set_number(a.number);
-        looked_for.set_name(a.create.name());
-      }
-      return;
-    case asked::step::call:
-      if (ticket_.empty()) to.set_ticket(a.ticket);
-      to.add_number(a.number);
-      to.add_object(a.object);
-      to.add_method(a.method);
-      to.add_args(a.args);
-      to.add_encoding(v1::JSON);
-      return;
-    case asked::step::drop:
-      to.add_drop(a.object);
-      return;
-  }
-}
-
-bool object_calls::fill(v1::ObjectRequests& to) {
-  lock held(mutex_);
-  for (auto const number : std::exchange(taken_, {})) {
-    to.add_taken(number);
-    said_.push_back({number, last_});
-  }
-  taken_bytes_ = 0;
-  std::size_t rows = 0, bytes = 0;
-  one last;
-  while (!out_.empty() && rows < per_message_max) {
-    auto const& next = out_.front();
-    bytes += next->size();
-    if (rows > 0 && bytes > bytes_per_message_max) break;
-    // A message is read in the order of its steps, and has the calls of one ticket.
-    if (last && (next->what < last->what || (ticket_.empty() && next->ticket != last->ticket)))
-      break;
-    last = next;
-    write(*next, to);
-    out_.pop_front();
-    ++rows;
-  }
-  if (out_.empty()) {
-    for (auto const& [number, within] : std::exchange(waits_, {})) {
-      auto& w = *to.add_wait();
-      w.set_number(number);
-      w.set_within_caller(within.caller);
-      w.set_within_worker(within.of_worker);
-      w.set_within_number(within.number);
-    }
-    told_ = false;
-  }
-  if (rows == 0 && to.taken_size() == 0 && to.wait_size() == 0) return false;
-  if (!ticket_.empty() && !std::exchange(told_ticket_, true)) to.set_ticket(ticket_);
-  return true;
-}
-
-bool object_calls::has_more() const {
-  lock held(mutex_);
-  return told_ && (!out_.empty() || !taken_.empty() || !waits_.empty());
-}
-
-void object_calls::again() {
-  lock held(mutex_);
-  told_ticket_ = false;
-  out_.clear();
-  waits_.clear();
-  for (auto const& [number, a] : pending_) {
-    out_.push_back(a);
-    for (auto const& within : a->waited_by) waits_.emplace_back(number, within);
-  }
-  std::vector<std::uint64_t> taken;
-  for (auto const& s : std::exchange(said_, {})) taken.push_back(s.number);
-  taken_.insert(taken_.begin(), taken.begin(), taken.end());
-  if (!out_.empty() || !taken_.empty()) tell(held);
-}
-
-void object_calls::settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed) {
-  if (a.what == asked::step::call) {
-    --calls_;
-    bytes_ -= a.args.size();
-  }
-  a.args = {};
-  a.create.clear_args();
-  a.answered = true;
-  a.waited_by.clear();
-  for (auto& w : std::exchange(a.waiters, {})) resumed.push_back(std::move(w));
-}
-
-void object_calls::heard_before(std::uint64_t number) {
-  while (!said_.empty() && said_.front().last < number) said_.pop_front();
-  while (!drops_.empty() && drops_.front() < number) {
-    pending_.erase(drops_.front());
-    drops_.pop_front();
-  }
-}
-
-void object_calls::take(v1::ObjectAnswers const& m) {
-  std::vector<std::shared_ptr<waiting>> resumed;
-  lock held(mutex_);
-  for (auto const& found : m.found()) {
-    auto const it = pending_.find(found.number());
-    if (it == pending_.end()) continue;  // repeated
-    auto const a = it->second;
-    pending_.erase(it);
-    a->found = found;
-    if (found.has_failure()) a->error = from_wire(found.failure());
-    settle(*a, resumed);
-    heard_before(found.number());
-  }
-  proto::sparse_column failures(m.failure());
-  int const n = std::min(m.number_size(), m.value_size());
-  for (int i = 0; i < n; ++i) {
-    auto const* why = failures.at(i);
-    taken_.push_back(m.number(i));
-    taken_bytes_ += m.value(i).size();
-    auto const it = pending_.find(m.number(i));
-    if (it == pending_.end()) continue;
-    auto const a = it->second;
-    pending_.erase(it);
-    if (why)
-      a->error = from_wire(*why);
-    else
-      a->output = {m.value(i), encoding_at(m.encoding(), i)};
-    settle(*a, resumed);
-    heard_before(m.number(i));
-  }
-  changed_.notify_all();
-  if (taken_.size() >= taken_max || taken_bytes_ >= taken_bytes_max)
-    tell(held);
-  else
-    held.unlock();
-  for (auto const& w : resumed) w->resume(true);
-}
-
-void object_calls::end(std::string const& reason) {
-  std::vector<std::shared_ptr<waiting>> resumed;
-  lock held(mutex_);
-  if (over_) return;
-  over_ = reason;
-  for (auto const& [number, a] : std::exchange(pending_, {})) {
-    a->error = over(reason);
-    settle(*a, resumed);
-  }
-  out_.clear();
-  drops_.clear();
-  taken_.clear();
-  said_.clear();
-  waits_.clear();
-  changed_.notify_all();
-  held.unlock();
-  for (auto const& w : resumed) w->resume(true);
 }
 
 }  // namespace muster::detail

@@ -40,17 +40,27 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
+  /// Of call_in_turn, under way.
+  static constexpr std::size_t in_turn_max = 8;
+  /// Between attempts at what the server has no room for; twice as long each time.
+  static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
   /// `ticket`: of a session; empty for a worker, which says that of the handle with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
   /// Before all else. `wake` is called when there is something to send, by any thread, under no
-  /// lock of this.
-  void begin(std::function<void()> wake) { wake_ = std::move(wake); }
+  /// lock of this; `later` by the one that takes answers: repeat() is to be called after this time.
+  void begin(
+      std::function<void()> wake,
+      std::function<void(std::chrono::milliseconds)> later = [](auto) {}) {
+    wake_ = std::move(wake);
+    later_ = std::move(later);
+  }
 
   // Users.
-  std::shared_ptr<value_handle const> call(object_place const& to, std::string_view method,
-                                           std::string args) override;
+  handle call(object_place const& to, std::string_view method, value args) override;
+  std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
+                                   std::vector<std::string> args) override;
   void erase(object_place const& of) override;
   /// Waits until the server has taken it; the number is set here. Errors: as raise() of what the
   /// server refuses it with; unavailable_error.
@@ -64,6 +74,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// Another stream begins.
   void again();
   void take(v1::ObjectAnswers const& m);
+  /// Asks again what the server had no room for.
+  void repeat();
   /// No answer will come any more.
   void end(std::string const& reason);
 
@@ -76,7 +88,9 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     v1::NewObject create{};  // make; with a class, or else it looks for the name
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{};
-    std::string shown{};  // "Counter.add"
+    muster::encoding encoding = muster::encoding::json;          // bytes: of a variable
+    std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // that wait for their turn
+    std::string shown{};                                         // "Counter.add"
     bool answered = false;
     value output{};
     std::optional<failure> error{};
@@ -101,6 +115,9 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   /// All below REQUIRE the mutex.
   void throw_if_over() const;
   void add(one a);
+  static failure over(std::string const& reason);
+  static one made(object_place const& to, std::string_view method, value args);
+  void add_call(one const& a);
   bool has_room(std::size_t bytes) const {
     return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
   }
@@ -116,6 +133,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
 
   std::string const ticket_;
   std::function<void()> wake_;
+  std::function<void(std::chrono::milliseconds)> later_;
 
   mutable std::mutex mutex_;  // protects all below
   std::condition_variable changed_;
@@ -125,7 +143,10 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::size_t bytes_ = 0;                 // of arguments of calls
   std::deque<std::uint64_t> drops_;       // of them, at most drops_max
   std::deque<one> out_;                   // pending and not sent on this stream
-  std::vector<std::uint64_t> taken_;      // not said on this stream
+  std::vector<one> refused_;              // for want of room at the server; counted as calls
+  std::chrono::milliseconds pause_ = repeat_min;
+  bool repeats_ = false;              // later
+  std::vector<std::uint64_t> taken_;  // not said on this stream
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;

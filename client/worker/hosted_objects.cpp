@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "client/checks.hpp"
+#include "client/variables/stored_variable.hpp"
 #include "client/wire.hpp"
 #include "client/worker/job.hpp"
 #include "muster/function_error.hpp"
@@ -14,10 +15,18 @@
 namespace muster {
 namespace {
 
+std::string const& name_of(detail::class_entry const& c) {
+  return c.name;
+}
+template <class Method>
+std::string const& name_of(Method const& m) {
+  return m.first;
+}
+
 template <class Named>
 std::string names_of(Named const& all) {
   std::string names;
-  for (auto const& name : all) names += (names.empty() ? "" : ", ") + name;
+  for (auto const& named : all) names += (names.empty() ? "" : ", ") + name_of(named);
   return names.empty() ? "none" : names;
 }
 
@@ -35,9 +44,10 @@ void hosted_objects::add(detail::class_entry c) {
   classes_.push_back(std::move(c));
 }
 
-void hosted_objects::begin(std::function<void()> wake) {
+void hosted_objects::begin(std::function<void()> wake,
+                           std::function<void(std::chrono::milliseconds)> later) {
   wake_ = wake;
-  calls_->begin(std::move(wake));
+  calls_->begin(std::move(wake), std::move(later));
 }
 
 void hosted_objects::welcomed(std::shared_ptr<worker_identity const> me) {
@@ -86,20 +96,19 @@ void hosted_objects::build(v1::BuildObject& b) {
     if (it != objects_.end()) return;  // it is told when it is made
   }
   failure why;
-  auto const of = std::find_if(classes_.begin(), classes_.end(),
-                               [&](auto const& c) { return c.name == b.function(); });
+  auto const own = std::find_if(classes_.begin(), classes_.end(),
+                                [&](auto const& c) { return c.name == b.function(); });
+  auto const* const of = own != classes_.end() ? &*own : detail::built_in_class(b.function());
   auto o = std::make_shared<hosted>();
   o->id = id;
   o->build.Swap(&b);
-  if (of == classes_.end()) {
-    std::vector<std::string> names;
-    for (auto const& c : classes_) names.push_back(c.name);
+  if (!of) {
     why = {failure_kind::stale_handle, "muster::no_class",
            "this worker, of C++, has no class '" + o->build.function() +
-               "'; it has: " + names_of(names)};
+               "'; it has: " + names_of(classes_)};
     return tell_built(id, &why);
   }
-  o->of = &*of;
+  o->of = of;
   if (o->build.concurrency() > of->concurrency) {
     why = {failure_kind::input, "muster::concurrency_error",
            "concurrency: " + std::to_string(o->build.concurrency()) + ", the class '" + of->name +
@@ -277,17 +286,16 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   answer a{o.id, next.name, false, {}, {}};
   auto const found = o.of->methods.find(next.method);
   if (found == o.of->methods.end()) {
-    std::vector<std::string> names;
-    for (auto const& [name, m] : o.of->methods) names.push_back(name);
-    a.why = {
-        failure_kind::input, "muster::no_method",
-        "'" + o.of->name + "' has no method '" + next.method + "'; it has: " + names_of(names)};
+    a.why = {failure_kind::input, "muster::no_method",
+             "'" + o.of->name + "' has no method '" + next.method +
+                 "'; it has: " + names_of(o.of->methods)};
     return a;
   }
-  if (next.args.encoding == encoding::bytes) {
-    a.why = {
-        failure_kind::input, "muster::argument_error",
-        "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them"};
+  if (o.of->takes_arrays != (next.args.encoding == encoding::bytes)) {
+    a.why = {failure_kind::input, "muster::argument_error",
+             o.of->takes_arrays ? "a variable takes arrays, not JSON: call it by a muster::variable"
+                                : "objects of C++ take arguments as JSON; these are bytes, as "
+                                  "calls of Python have them"};
     return a;
   }
   std::shared_ptr<worker_identity const> me;
@@ -304,96 +312,6 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   a.ok = call_function(method, c, {next.args.bytes, next.args.encoding}, a.result, a.why);
   if (!a.ok) a.result = {};
   return a;
-}
-
-// Reports.
-
-void hosted_objects::tell_built(std::uint64_t id, failure const* why) {
-  {
-    std::lock_guard held(mutex_);
-    if (why) {
-      failed_[id] = *why;  // ids rise: the first is the oldest
-      // None that is still to be told: it would be told as one that was made.
-      for (auto it = failed_.begin(); failed_.size() > failed_max && it != failed_.end();)
-        it = built_.contains(it->first) || it->first == id ? std::next(it) : failed_.erase(it);
-    }
-    if (!why || failed_.contains(id)) built_.insert(id);
-  }
-  wake_stream();
-}
-
-void hosted_objects::put(std::shared_ptr<answer const> a) {
-  {
-    std::lock_guard held(mutex_);
-    out_.push_back(std::move(a));
-  }
-  wake_stream();
-}
-
-void hosted_objects::wake_stream() {
-  {
-    std::lock_guard held(mutex_);
-    if (std::exchange(told_, true)) return;
-  }
-  wake_();
-}
-
-bool hosted_objects::reports() {
-  std::unique_lock held(mutex_);
-  if (!out_.empty() || !built_.empty()) return true;
-  told_ = false;  // it was woken for what has gone already
-  held.unlock();
-  return calls_->has_more();
-}
-
-void hosted_objects::report(v1::WorkerMessage& to) {
-  // Behind a message that was full of answers: who answers on and on calls others, too.
-  if (std::exchange(calls_turn_, false) && calls_->has_more()) return ask(to);
-  std::unique_lock held(mutex_);
-  for (auto const id : std::exchange(built_, {})) {
-    auto const failed = failed_.find(id);
-    if (failed == failed_.end()) {
-      to.mutable_objects()->add_built(id);
-      continue;
-    }
-    objects_.erase(id);  // the server says no word of it any more
-    auto& f = *to.mutable_objects()->add_failed();
-    f.set_object(id);
-    to_wire(failed->second, *f.mutable_failure());
-  }
-  std::size_t rows = 0, bytes = 0;
-  if (!out_.empty()) to.mutable_objects()->set_first(sent_ + 1);
-  while (!out_.empty() && rows < answers_per_message_max) {
-    auto const& a = *out_.front();
-    bytes += a.size();
-    if (rows > 0 && bytes > bytes_per_message_max) break;
-    auto& m = *to.mutable_objects();
-    m.add_object(a.object);
-    m.add_caller(a.name.caller);
-    m.add_of_worker(a.name.of_worker);
-    m.add_number(a.name.number);
-    m.add_value(a.result.bytes);
-    m.add_encoding(a.result.encoding == encoding::bytes ? v1::BYTES : v1::JSON);
-    if (!a.ok) {
-      auto& f = *m.add_failure();
-      f.set_position(static_cast<std::uint32_t>(rows));
-      to_wire(a.why, f);
-    }
-    ++rows;
-    ++sent_;
-    kept_[{a.object, a.name}] = {sent_, out_.front()};
-    kept_by_number_[sent_] = {a.object, a.name};
-    out_.pop_front();
-  }
-  if (out_.empty()) told_ = false;
-  held.unlock();
-  calls_turn_ = bytes > bytes_per_message_max;
-  if (!calls_turn_) ask(to);
-}
-
-void hosted_objects::ask(v1::WorkerMessage& to) {
-  auto& asked = *to.add_object_requests();
-  if (!calls_->fill(asked)) to.mutable_object_requests()->RemoveLast();
 }
 
 }  // namespace muster

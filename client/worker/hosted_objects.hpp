@@ -50,8 +50,10 @@ class hosted_objects {
   /// concurrency 0).
   void add(detail::class_entry c);
 
-  /// `wake`: there is something to send; any thread.
-  void begin(std::function<void()> wake);
+  /// As object_calls::begin.
+  void begin(
+      std::function<void()> wake,
+      std::function<void(std::chrono::milliseconds)> later = [](auto) {});
   /// The place of the worker on the stream that begins.
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);

@@ -148,11 +148,16 @@ class worker::runtime {
     hello_.set_objects(true);  // also without classes: functions may call those of others
     std::weak_ptr<client_engine> const engine = engine_;
     std::weak_ptr<hosted_objects> const there = objects_;
-    objects_->begin([this, engine, there] {
+    auto const wake = [this, engine, there] {
       auto const to = engine.lock();
       if (!to) return;
       to->context().post([this, there] {
         if (!there.expired() && current_) current_->take_object_reports();
+      });
+    };
+    objects_->begin(wake, [engine, there](std::chrono::milliseconds pause) {
+      call_later(engine, pause, [there] {
+        if (auto const o = there.lock()) o->calls()->repeat();
       });
     });
   }

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -28,6 +29,7 @@
 #include "muster/per_worker_value.hpp"
 #include "muster/remote_object.hpp"
 #include "muster/remote_value.hpp"
+#include "muster/variable.hpp"
 
 namespace muster {
 
@@ -135,6 +137,47 @@ class cluster_coordinator {
   /// By its name. Errors: closure_error (there is none), unavailable_error.
   remote_object get_object(std::string const& name);
 
+  /// Makes a variable full of zeros or ones, on a task, or in shards of rows as a partitioner says;
+  /// see variable.hpp. Errors: as of create.
+  template <class T>
+  variable<T> make_variable(variable_options const& o, shape const& of) {
+    return variable<T>(make_variable_core(o, detail::dtype_of<T>, of, nullptr));
+  }
+  /// Of these numbers. Where more than 24 MiB go to a task it waits until they are there. Errors:
+  /// also std::invalid_argument (not as many as the shape says), those of its task.
+  template <class T>
+  variable<T> make_variable(variable_options const& o, shape const& of, std::span<T const> values) {
+    std::uint64_t n = 1;
+    for (auto const d : of) n *= d;
+    if (values.size() != n)
+      throw std::invalid_argument("shape: " + detail::shown(of) + ", there are " +
+                                  std::to_string(values.size()) + " numbers");
+    auto const all = detail::view_of(values, of);
+    return variable<T>(make_variable_core(o, detail::dtype_of<T>, of, &all));
+  }
+  template <class T>
+  variable<T> make_variable(variable_options const& o, shape const& of,
+                            std::vector<T> const& values) {
+    return make_variable<T>(o, of, std::span<T const>(values));
+  }
+  /// By its name, whole or in shards, whoever has made it. Waits for it to say its shape. Errors:
+  /// as of get_object; std::invalid_argument (no variable of T).
+  template <class T>
+  variable<T> get_variable(std::string const& name) {
+    return variable<T>(find_variable_core(name));
+  }
+
+  /// Writes a checkpoint below the directory `path`, which only this program needs to see: all
+  /// variables that it has made or found, each shard between two of its calls. `keep`: the newest
+  /// so many stay. Returns its number once it is on the disk. Python reads it, too. Errors:
+  /// std::invalid_argument (one has no name), std::system_error, those of calls.
+  std::uint64_t save(std::string const& path, std::optional<std::uint32_t> keep = {});
+  /// Loads the newest whole checkpoint below `path` into the variables that this coordinator has
+  /// made or found, by name, in whatever number of shards; what else it has is passed over.
+  /// Returns its number; nothing: there is none. Errors: std::invalid_argument (none is whole; it
+  /// has not all of them, or of other shapes: then nothing was loaded), those of calls.
+  std::optional<std::uint64_t> restore(std::string const& path);
+
   /// Waits until nothing is left of what was scheduled before the call; what other threads schedule
   /// meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,
   /// unavailable_error.
@@ -178,6 +221,11 @@ class cluster_coordinator {
 
  private:
   void refuse_to_wait_for_itself() const;
+  std::shared_ptr<detail::variable_core const> make_variable_core(variable_options const& o,
+                                                                  std::string_view dtype,
+                                                                  shape const& of,
+                                                                  detail::array_view const* values);
+  std::shared_ptr<detail::variable_core const> find_variable_core(std::string const& name);
 
   std::shared_ptr<client_engine> engine_;  // outlives the session's stream
   std::shared_ptr<detail::coordinator_session> session_;

@@ -39,6 +39,7 @@ struct class_entry {
   maker make{};
   std::map<std::string, method, std::less<>> methods{};
   std::uint32_t concurrency = 1;
+  bool takes_arrays = false;  // and no JSON: arguments are bytes
 };
 
 /// Of a method: a member function, or a callable whose first parameter is the object.

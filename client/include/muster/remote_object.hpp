@@ -15,11 +15,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "muster/detail/argument_text.hpp"
 #include "muster/remote_value.hpp"
 
 namespace muster::detail {
+
+class variable_core;
 
 /// What a handle says of its object.
 struct object_place {
@@ -32,8 +35,13 @@ struct object_place {
 class object_caller {
  public:
   virtual ~object_caller() = default;
-  virtual std::shared_ptr<value_handle const> call(object_place const& to, std::string_view method,
-                                                   std::string args) = 0;
+  using handle = std::shared_ptr<value_handle const>;
+
+  virtual handle call(object_place const& to, std::string_view method, value args) = 0;
+  /// Of arrays, each with its own arguments; only some are under way at one time. Waits for
+  /// nothing.
+  virtual std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
+                                           std::vector<std::string> args) = 0;
   virtual void erase(object_place const& of) = 0;
 };
 
@@ -67,7 +75,7 @@ class remote_object {
     detail::request r;
     detail::append_arguments(r, args...);
     return remote_value<Result>(
-        caller().call(place(), method, detail::plain_arguments(std::move(r))));
+        caller().call(place(), method, {detail::plain_arguments(std::move(r)), encoding::json}));
   }
 
   /// Deletes the object: calls that are not answered fail with cancelled_error. Errors:
@@ -90,6 +98,8 @@ class remote_object {
   }
 
  private:
+  friend class detail::variable_core;
+
   detail::object_place const& place() const;
   detail::object_caller& caller() const;
   void write(boost::json::value& to) const;

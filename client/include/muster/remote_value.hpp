@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 
+#include "muster/array.hpp"
 #include "muster/detail/json_types.hpp"
 #include "muster/detail/value_handle.hpp"
 #include "muster/json.hpp"
@@ -68,6 +69,8 @@ class remote_value {
       return;
     else if constexpr (std::is_same_v<T, value>)
       return v;
+    else if constexpr (detail::is_array<T>::value)
+      return detail::array_from<T>(v, of.function());
     else
       return detail::output_of<T>(of.function(), from_json({v.bytes, v.encoding}));
   }

@@ -5,8 +5,8 @@
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <exception>
 #include <thread>
 
 namespace muster::detail {
@@ -21,7 +21,7 @@ struct object_calls_of_a_session : testing::Test {
     calls->begin([this] { ++wakes; });
   }
   std::shared_ptr<value_handle const> add(std::string args = "[1]") {
-    return calls->call(place, "add", std::move(args));
+    return calls->call(place, "add", {std::move(args)});
   }
   v1::ObjectRequests filled() {
     v1::ObjectRequests m;
@@ -157,7 +157,7 @@ TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
   auto const a = add();
   filled();
   boost::asio::io_context io;
-  boost::asio::co_spawn(io, a->async_wait(for_ever), boost::asio::detached);
+  boost::asio::co_spawn(io, a->async_wait(for_ever), [](std::exception_ptr e) { EXPECT_FALSE(e); });
   calls_here const here(calls, &within);
   io.poll();
   auto const m = filled();
@@ -181,7 +181,7 @@ TEST_F(object_calls_of_a_session, tell_of_so_many_methods_that_wait_for_one_call
 }
 
 TEST_F(object_calls_of_a_session, refuses_names_of_methods_that_are_no_text) {
-  EXPECT_THROW(calls->call(place, "add\xff", "[]"), std::invalid_argument);
+  EXPECT_THROW(calls->call(place, "add\xff", {"[]"}), std::invalid_argument);
   EXPECT_FALSE(calls->has_more());
 }
 
@@ -210,6 +210,73 @@ TEST_F(object_calls_of_a_session, waits_while_too_many_bytes_are_not_answered) {
   waits.join();
 }
 
+TEST_F(object_calls_of_a_session, makes_some_of_many_calls_at_a_time) {
+  constexpr auto at_once = object_calls::in_turn_max;
+  auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(10, "part"));
+  ASSERT_EQ(all.size(), 10u);
+  EXPECT_EQ(static_cast<std::size_t>(filled().number_size()), at_once);
+  EXPECT_EQ(all.back()->status(), value_status::not_ready);
+  answer(1);
+  answer(2);
+  auto const m = filled();
+  ASSERT_EQ(m.number_size(), 2);
+  EXPECT_EQ(m.encoding(1), v1::BYTES);
+  for (std::uint64_t n = 3; n <= 9; ++n) answer(n);
+  EXPECT_EQ(filled().number_size(), 0);
+  calls->end("the server is gone");
+  EXPECT_EQ(all[0]->get(for_ever).bytes, "1");
+  EXPECT_THROW(all[9]->get(for_ever), unavailable_error);
+}
+
+TEST_F(object_calls_of_a_session, ends_those_whose_turn_never_comes) {
+  auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(100, "part"));
+  calls->end("the server is gone");
+  EXPECT_THROW(all[99]->get(for_ever), unavailable_error);
+  EXPECT_THROW(calls->call_in_turn(place, "read_rows", {"part"}), unavailable_error);
+}
+
+// Nobody may wait for an update, and hear that it was not made.
+TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_room_for) {
+  std::vector<std::chrono::milliseconds> pauses;
+  calls->begin([] {}, [&](auto after) { pauses.push_back(after); });
+  auto const refuse = [this](std::uint64_t number, std::string const& why) {
+    v1::ObjectAnswers m;
+    m.add_number(number);
+    m.add_value();
+    auto& f = *m.add_failure();
+    f.set_type("muster.ResourceExhausted");
+    f.set_message(why);
+    calls->take(m);
+  };
+  std::string const no_room = "too many calls wait, or too much of them";
+  auto const update = calls->call(place, "assign_add", {"arrays", encoding::bytes});
+  auto const assign = calls->call(place, "assign", {"arrays", encoding::bytes});
+  auto const other = add();
+  filled();
+  for (std::uint64_t n = 1; n <= 3; ++n) refuse(n, no_room);
+  EXPECT_EQ(update->status(), value_status::not_ready);
+  EXPECT_THROW(assign->get(for_ever), closure_error) << "it would overtake a newer one";
+  EXPECT_THROW(other->get(for_ever), closure_error);
+  EXPECT_EQ(pauses, std::vector{object_calls::repeat_min});
+  EXPECT_EQ(filled().number_size(), 0);
+  calls->repeat();
+  auto m = filled();
+  ASSERT_EQ(m.number_size(), 1);
+  EXPECT_EQ(m.number(0), 4u) << "with another number";
+  EXPECT_EQ(m.args(0), "arrays");
+  refuse(4, no_room);
+  EXPECT_EQ(pauses.back(), 2 * object_calls::repeat_min);
+  calls->repeat();
+  filled();
+  answer(5, "null");
+  EXPECT_EQ(update->get(for_ever).bytes, "null");
+  auto const read = calls->call(place, "read", {"", encoding::bytes});
+  refuse(6, "callers have not taken too much, there is no room for the value");
+  EXPECT_EQ(read->status(), value_status::not_ready);
+  calls->end("the server is gone");
+  EXPECT_THROW(read->get(for_ever), unavailable_error);
+}
+
 TEST_F(object_calls_of_a_session, forgets_the_oldest_of_too_many_that_were_deleted) {
   for (std::size_t i = 0; i <= object_calls::drops_max; ++i) calls->erase(place);
   calls->again();
@@ -231,8 +298,8 @@ TEST(object_calls_of_a_worker, go_apart_by_their_tickets) {
   auto const calls = std::make_shared<object_calls>(std::string());
   calls->begin([] {});
   object_place const one{1, "ps:0", "C", "ticket of one"}, two{2, "ps:0", "C", "ticket of two"};
-  auto const a = calls->call(one, "f", "[]"), b = calls->call(one, "f", "[]"),
-             c = calls->call(two, "f", "[]");
+  auto const a = calls->call(one, "f", {"[]"}), b = calls->call(one, "f", {"[]"}),
+             c = calls->call(two, "f", {"[]"});
   v1::ObjectRequests first, second;
   EXPECT_TRUE(calls->fill(first));
   EXPECT_EQ(first.ticket(), "ticket of one");

@@ -1,0 +1,49 @@
+// Numbers with a shape, in C order: what is read from a variable.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "muster/detail/array_view.hpp"
+#include "muster/value.hpp"
+
+namespace muster {
+
+/// Of each dimension; none: a single number.
+using shape = std::vector<std::uint64_t>;
+
+template <class T>
+struct array {
+  std::vector<T> data;
+  muster::shape shape;
+};
+
+namespace detail {
+
+template <class T>
+struct is_array : std::false_type {};
+template <class T>
+struct is_array<array<T>> : std::true_type {};
+
+/// The array that the bytes of a value are. Errors: std::invalid_argument (of another dtype).
+template <class A>
+A array_from(value const& v, std::string const& of) {
+  using T = typename decltype(A::data)::value_type;
+  auto const all = decode(v.bytes);
+  if (all.size() != 1 || all[0].dtype != dtype_of<T>)
+    throw std::invalid_argument("the output of '" + of + "' is no array of " +
+                                std::string(dtype_of<T>));
+  A made;
+  made.shape = all[0].shape;
+  made.data.resize(all[0].data.size() / sizeof(T));
+  copy(all[0], made.data.data());
+  return made;
+}
+
+}  // namespace detail
+}  // namespace muster

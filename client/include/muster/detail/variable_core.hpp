@@ -1,0 +1,92 @@
+// A variable on tasks, whole or in shards of rows, whatever its dtype. For variable.hpp only.
+#pragma once
+
+#include <atomic>
+#include <boost/json.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "muster/detail/array_view.hpp"
+#include "muster/remote_object.hpp"
+
+namespace muster::detail {
+
+/// Bytes of what goes in one call; the limit of arguments and results is 32 MiB.
+inline constexpr std::uint64_t whole_bytes_max = std::uint64_t{24} << 20;
+/// Of the pieces of what is larger.
+inline constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
+
+class variable_core {
+ public:
+  using handle = std::shared_ptr<value_handle const>;
+  using indices = std::span<std::int64_t const>;
+  using numbers = std::span<double const>;
+
+  /// `bounds`: where shards begin and, last, where the last one ends. `index`: by which others find
+  /// shards, if it has a name.
+  variable_core(std::vector<remote_object> shards, std::vector<std::uint64_t> bounds,
+                detail::shape of, std::string dtype, std::string name, remote_object index = {});
+  /// Of shards that were found. Waits for their shapes. Errors: std::invalid_argument (no
+  /// variables), those of their calls.
+  static std::shared_ptr<variable_core const> of(std::vector<remote_object> shards,
+                                                 std::string const& name, remote_object index);
+
+  detail::shape const& shape() const { return shape_; }
+  std::string const& dtype() const { return dtype_; }
+  std::string const& name() const { return name_; }
+  std::vector<remote_object> const& shards() const { return shards_; }
+  std::vector<std::uint64_t> const& bounds() const { return bounds_; }
+  std::uint64_t row_bytes() const;
+  /// By this handle or a copy.
+  bool erased() const { return erased_; }
+  /// Errors: std::invalid_argument (too large).
+  handle call(std::size_t shard, std::string_view method,
+              std::vector<array_view> const& args) const;
+
+  // Arrays are of the variable's dtype. Errors: std::invalid_argument, std::out_of_range.
+  handle read() const;
+  handle read_rows(std::uint64_t begin, std::uint64_t end) const;
+  handle gather(indices which) const;
+  /// assign, assign_add, assign_sub; sgd with its rate. Of all of it, or one number for all.
+  handle update(std::string_view method, array_view const& with, numbers more = {}) const;
+  handle assign_rows(std::uint64_t begin, std::string_view rows) const;
+  /// scatter_add, scatter_sub, scatter_update, sgd_rows; adam_rows, a step of all shards.
+  handle change_rows(std::string_view method, indices which, std::string_view rows,
+                     numbers more = {}) const;
+  /// sgd with momentum, adam: each shard's in one call.
+  handle step(std::string_view method, array_view const& gradient, numbers more) const;
+  void erase() const;
+
+  void write(boost::json::value& to) const;
+  /// Errors: std::invalid_argument.
+  static std::shared_ptr<variable_core const> read(boost::json::value const& from);
+
+ private:
+  struct range {
+    std::size_t shard = 0;
+    std::uint64_t begin = 0, end = 0;  // rows of the variable
+  };
+
+  std::vector<handle> call_in_turn(std::size_t shard, std::string_view method,
+                                   std::vector<std::string> args) const;
+  std::vector<range> ranges(std::uint64_t begin, std::uint64_t end) const;
+  std::vector<range> pieces(range const& of) const;
+  std::uint64_t rows() const;
+  detail::shape of_rows(std::uint64_t count) const;
+  array_view rows_of(std::string_view data, std::uint64_t first, range const& r) const;
+  void check_whole(array_view const& with) const;
+  void check_indices(indices which) const;
+
+  std::vector<remote_object> const shards_;
+  std::vector<std::uint64_t> const bounds_;
+  detail::shape const shape_;
+  std::string const dtype_, name_;
+  remote_object const index_;
+  mutable std::atomic<bool> erased_ = false;
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,365 @@
+#include "client/variables/checkpoint_files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <system_error>
+
+namespace muster::detail {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::int64_t format = 1;
+constexpr std::string_view prefix = "checkpoint-", suffix = ".tmp";
+
+[[noreturn]] void fail(fs::path const& at) {
+  throw std::system_error(errno, std::generic_category(), at.string());
+}
+
+void sync(fs::path const& folder) {
+  int const fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail(folder);
+  int const result = ::fsync(fd);
+  ::close(fd);
+  if (result != 0) fail(folder);
+}
+
+fs::path folder_of(fs::path const& path, std::uint64_t number) {
+  return path / (std::string(prefix) + std::to_string(number));
+}
+fs::path unfinished_of(fs::path const& path, std::uint64_t number) {
+  return folder_of(path, number).string() + std::string(suffix);
+}
+
+json::array list_of(shape const& of) {
+  json::array made;
+  for (auto const n : of) made.push_back(static_cast<std::int64_t>(n));
+  return made;
+}
+
+shape shape_of(json::value const& list) {
+  return json::value_to<shape>(list);
+}
+
+void append_text(std::string& to, std::string_view text) {
+  auto const escaped = [&to](unsigned n) {
+    char digits[7];
+    std::snprintf(digits, sizeof digits, "\\u%04x", n);
+    to += digits;
+  };
+  to += '"';
+  for (std::size_t i = 0; i < text.size();) {
+    auto const c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x80) {  // valid UTF-8, as it comes from parsed JSON or names that were checked
+      int const more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+      unsigned point = c & (0x3f >> more);
+      for (int k = 1; k <= more && i + static_cast<std::size_t>(k) < text.size(); ++k)
+        point =
+            point << 6 | (static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]) & 0x3f);
+      if (point >= 0x10000) {
+        escaped(0xd800 + ((point - 0x10000) >> 10));
+        escaped(0xdc00 + ((point - 0x10000) & 0x3ff));
+      } else {
+        escaped(point);
+      }
+      i += static_cast<std::size_t>(more) + 1;
+      continue;
+    }
+    ++i;
+    constexpr std::string_view named = "\"\\\n\r\t\b\f", letters = "\"\\nrtbf";
+    if (auto const at = named.find(static_cast<char>(c)); at != named.npos)
+      to += '\\', to += letters[at];
+    else if (c < ' ' || c > '~')
+      escaped(c);
+    else
+      to += static_cast<char>(c);
+  }
+  to += '"';
+}
+
+void append(std::string& to, json::value const& v) {
+  if (auto const* o = v.if_object()) {
+    std::map<std::string_view, json::value const*> sorted;
+    for (auto const& [key, member] : *o) sorted.emplace(key, &member);
+    char const* separator = "";
+    to += '{';
+    for (auto const& [key, member] : sorted) {
+      to += std::exchange(separator, ", ");
+      append_text(to, key);
+      to += ": ";
+      append(to, *member);
+    }
+    to += '}';
+  } else if (auto const* a = v.if_array()) {
+    char const* separator = "";
+    to += '[';
+    for (auto const& member : *a) {
+      to += std::exchange(separator, ", ");
+      append(to, member);
+    }
+    to += ']';
+  } else if (auto const* s = v.if_string()) {
+    append_text(to, *s);
+  } else {
+    to += json::serialize(v);
+  }
+}
+
+}  // namespace
+
+// Of keys by code points: those of UTF-8 sort so by their bytes.
+std::string python_json(json::value const& v) {
+  std::string text;
+  append(text, v);
+  return text;
+}
+
+std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished) {
+  std::vector<std::uint64_t> found;
+  std::error_code none;
+  for (auto const& entry : fs::directory_iterator(path, none)) {
+    std::string name = entry.path().filename();
+    bool const is_unfinished = name.ends_with(suffix);
+    if (is_unfinished) name.resize(name.size() - suffix.size());
+    if (is_unfinished != unfinished || !name.starts_with(prefix)) continue;
+    std::uint64_t n = 0;
+    auto const* end = name.data() + name.size();
+    auto const read = std::from_chars(name.data() + prefix.size(), end, n);
+    if (read.ec == std::errc() && read.ptr == end) found.push_back(n);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// Writing.
+
+checkpoint_writer::checkpoint_writer(fs::path path) : path_(fs::absolute(std::move(path))) {
+  if (!fs::is_directory(path_)) {
+    fs::create_directories(path_);
+    sync(path_.parent_path());
+  }
+  for (bool const unfinished : {false, true})
+    for (auto const n : checkpoints_in(path_, unfinished)) number_ = std::max(number_, n);
+  folder_ = unfinished_of(path_, ++number_);
+  if (!fs::create_directory(folder_))
+    throw std::system_error(EEXIST, std::generic_category(), folder_.string());
+  data_ = ::open((folder_ / "data").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (data_ < 0) fail(folder_ / "data");
+}
+
+checkpoint_writer::~checkpoint_writer() {
+  if (data_ >= 0) ::close(data_);
+  std::error_code none;
+  if (!folder_.empty()) fs::remove_all(folder_, none);
+}
+
+void checkpoint_writer::write(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto const n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(folder_);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void checkpoint_writer::variable(std::string const& name, shape const& of,
+                                 std::string const& dtype) {
+  variables_[name] =
+      json::object{{"shape", list_of(of)}, {"dtype", dtype}, {"parts", json::array()}};
+}
+
+void checkpoint_writer::rows(std::string const& name, std::uint64_t begin,
+                             std::vector<saved_array> const& saved, std::int64_t version) {
+  json::array kept;
+  for (auto const& [slot, of] : saved) {
+    write(data_, of.data);
+    hash_.add(of.data);
+    kept.push_back(json::object{{"slot", slot},
+                                {"shape", list_of(of.shape)},
+                                {"dtype", of.dtype},
+                                {"offset", static_cast<std::int64_t>(at_)},
+                                {"bytes", static_cast<std::int64_t>(of.data.size())}});
+    at_ += of.data.size();
+  }
+  variables_.at(name).at("parts").as_array().push_back(
+      json::object{{"begin", static_cast<std::int64_t>(begin)},
+                   {"arrays", std::move(kept)},
+                   {"version", version}});
+}
+
+std::uint64_t checkpoint_writer::finish() {
+  if (::fsync(data_) != 0) fail(folder_);
+  json::object manifest{{"format", format},
+                        {"bytes", static_cast<std::int64_t>(at_)},
+                        {"sha256", hash_.digits()},
+                        {"variables", variables_},
+                        {"objects", json::object()}};
+  manifest["manifest_sha256"] = sha256_of(python_json(manifest));
+  auto const file = folder_ / "manifest.json";
+  int const fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) fail(file);
+  try {
+    write(fd, python_json(manifest));
+    if (::fsync(fd) != 0) fail(file);
+  } catch (...) {
+    ::close(fd);
+    throw;
+  }
+  ::close(fd);
+  sync(folder_);
+  fs::rename(folder_, folder_of(path_, number_));
+  folder_.clear();
+  sync(path_);
+  return number_;
+}
+
+void tidy_checkpoints(fs::path const& path, std::uint64_t newest,
+                      std::optional<std::uint32_t> keep) {
+  auto const whole = checkpoints_in(path);
+  for (std::size_t i = 0; keep && i + *keep < whole.size(); ++i)  // a half is never taken for one
+    fs::rename(folder_of(path, whole[i]), unfinished_of(path, whole[i]));
+  std::error_code none;
+  for (auto const n : checkpoints_in(path, true))
+    if (n < newest) fs::remove_all(unfinished_of(path, n), none);
+}
+
+// Reading.
+
+checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
+    : number_(number), folder_(folder_of(path, number)) {
+  std::ifstream file(folder_ + "/manifest.json", std::ios::binary);
+  if (!file) throw torn(folder_ + " has no manifest.json");
+  std::string const text((std::istreambuf_iterator<char>(file)), {});
+  boost::system::error_code bad;
+  auto parsed = json::parse(text, bad);
+  auto* const manifest = bad ? nullptr : parsed.if_object();
+  auto const* said = manifest ? manifest->if_contains("manifest_sha256") : nullptr;
+  if (!said || !said->is_string()) throw torn(folder_ + "/manifest.json is cut off");
+  std::string const digest(said->as_string());
+  manifest->erase("manifest_sha256");
+  if (digest != sha256_of(python_json(*manifest)))
+    throw torn(folder_ + "/manifest.json is not as it was written");
+  if (auto const of = manifest->at("format").to_number<std::int64_t>(); of != format)
+    throw torn(folder_ + " is of format " + std::to_string(of) + ", this is " +
+               std::to_string(format));
+  variables_ = manifest->at("variables").as_object();
+  data_.open(folder_ + "/data", std::ios::binary);
+  if (!data_) throw torn(folder_ + " has no data");
+  sha256 hash;
+  std::uint64_t size = 0;
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (data_) {
+    data_.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    auto const n = static_cast<std::size_t>(data_.gcount());
+    hash.add(std::string_view(piece).substr(0, n));
+    size += n;
+  }
+  data_.clear();
+  auto const wanted = manifest->at("bytes").to_number<std::uint64_t>();
+  if (size != wanted || hash.digits() != manifest->at("sha256").as_string())
+    throw torn(folder_ + "/data is not as it was written: " + std::to_string(size) + " bytes of " +
+               std::to_string(wanted));
+}
+
+json::object const& checkpoint_reader::variable(std::string const& name) const {
+  return variables_.at(name).as_object();
+}
+
+void checkpoint_reader::check(std::string const& name, shape const& of,
+                              std::string const& dtype) const {
+  auto const* v = variables_.if_contains(name);
+  if (!v)
+    throw std::invalid_argument("checkpoint " + std::to_string(number_) + " has no variable '" +
+                                name + "'");
+  auto const has = shape_of(v->at("shape"));
+  auto const* type = v->at("dtype").as_string().c_str();
+  if (has != of || type != dtype)
+    throw std::invalid_argument("the variable '" + name + "' has " + shown(of) + " " + dtype +
+                                ", in checkpoint " + std::to_string(number_) + " " + shown(has) +
+                                " " + type);
+}
+
+std::size_t checkpoint_reader::arrays_of(std::string const& name) const {
+  std::size_t most = 1;
+  for (auto const& p : variable(name).at("parts").as_array())
+    most = std::max(most, p.at("arrays").as_array().size());
+  return most;
+}
+
+std::string checkpoint_reader::data_at(std::uint64_t at, std::uint64_t size) {
+  std::string bytes(size, '\0');
+  data_.seekg(static_cast<std::streamoff>(at));
+  if (!data_.read(bytes.data(), static_cast<std::streamsize>(size)) && size > 0)
+    throw torn(folder_ + "/data has changed");
+  data_.clear();
+  return bytes;
+}
+
+std::pair<std::vector<checkpoint_reader::part>, std::int64_t> checkpoint_reader::rows(
+    std::string const& name, std::uint64_t begin, std::uint64_t end) {
+  auto const& v = variable(name);
+  auto of = shape_of(v.at("shape"));
+  bool const whole = of.empty();
+  if (!whole) of[0] = end - begin;
+  std::vector<part> found;
+  std::int64_t version = 0;
+  auto const slot_of = [&](json::value const& kept, shape const& shape) -> part& {
+    std::string const slot(kept.at("slot").as_string());
+    for (auto& p : found)
+      if (p.slot == slot) return p;
+    std::string const dtype(kept.at("dtype").as_string());
+    std::uint64_t n = item_bytes(dtype);
+    for (auto const d : shape) n *= d;
+    return found.emplace_back(part{slot, dtype, shape, std::string(n, '\0')});
+  };
+  for (auto const& p : v.at("parts").as_array()) {
+    auto const& arrays = p.at("arrays").as_array();
+    auto const own = shape_of(arrays.at(0).at("shape"));
+    auto const first = p.at("begin").to_number<std::uint64_t>();
+    auto const low = std::max(begin, first), high = std::min(end, first + (whole ? 1 : own.at(0)));
+    if (!whole && low >= high) continue;
+    version = std::max(version, p.at("version").to_number<std::int64_t>());
+    for (auto const& kept : arrays) {
+      auto const shape = shape_of(kept.at("shape"));
+      auto const at = kept.at("offset").to_number<std::uint64_t>();
+      auto const size = kept.at("bytes").to_number<std::uint64_t>();
+      if (shape != own || whole) {
+        slot_of(kept, shape).data = data_at(at, size);
+        continue;
+      }
+      auto const row = size / std::max<std::uint64_t>(1, own[0]);
+      auto const bytes = data_at(at + (low - first) * row, (high - low) * row);
+      slot_of(kept, of).data.replace((low - begin) * row, bytes.size(), bytes);
+    }
+  }
+  if (found.empty()) {  // no rows
+    std::string const dtype(v.at("dtype").as_string());
+    found.push_back({"", dtype, of, {}});
+  }
+  return {std::move(found), version};
+}
+
+found_checkpoint newest_checkpoint(fs::path const& path) {
+  for (;;) {
+    found_checkpoint found;
+    auto const there = checkpoints_in(path);
+    for (auto n = there.rbegin(); n != there.rend(); ++n) {
+      try {
+        found.newest = std::make_unique<checkpoint_reader>(path, *n);
+        return found;
+      } catch (checkpoint_reader::torn const& e) {
+        found.wrong.push_back(e.what());
+      }
+    }
+    // Else who writes has made newer ones meanwhile, and removed these.
+    if (checkpoints_in(path) == there) return found;
+  }
+}
+
+}  // namespace muster::detail

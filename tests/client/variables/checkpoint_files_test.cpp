@@ -1,0 +1,112 @@
+// Checkpoints on disk: what is cut off or changed is passed over.
+#include "client/variables/checkpoint_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_directory.hpp"
+
+namespace muster::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct checkpoint_files : testing::Test {
+  test::temporary_directory folder;
+  fs::path const path = fs::path(folder.path()) / "c";
+
+  static array_view view(std::vector<float> const& all, shape of) {
+    return view_of(std::span(all), std::move(of));
+  }
+  std::uint64_t write(float first) {
+    checkpoint_writer out(path);
+    std::vector<float> const top{first, 2, 3, 4}, bottom{5, 6}, m{1, 1, 1, 1}, more{2, 2};
+    std::int64_t const step = 7;
+    out.variable("w", {3, 2}, "float32");
+    out.rows("w", 0, {{"", view(top, {2, 2})}, {"m", view(m, {2, 2})}, {"step", scalar_view(step)}},
+             3);
+    out.rows("w", 2, {{"", view(bottom, {1, 2})}, {"m", view(more, {1, 2})}}, 5);
+    return out.finish();
+  }
+  static std::vector<float> floats(checkpoint_reader::part const& p) {
+    std::vector<float> all(p.data.size() / sizeof(float));
+    copy(p.view(), all.data());
+    return all;
+  }
+  static std::string text_of(fs::path const& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static void put(fs::path const& file, std::string const& text) {
+    std::ofstream(file, std::ios::binary) << text;
+  }
+};
+
+TEST_F(checkpoint_files, give_rows_back_however_they_were_divided) {
+  EXPECT_EQ(newest_checkpoint(path).newest, nullptr);
+  EXPECT_EQ(write(1), 1u);
+  auto const found = newest_checkpoint(path);
+  ASSERT_TRUE(found.newest);
+  found.newest->check("w", {3, 2}, "float32");
+  EXPECT_EQ(found.newest->arrays_of("w"), 3u);
+  auto const [parts, version] = found.newest->rows("w", 1, 3);
+  EXPECT_EQ(version, 5);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].shape, (shape{2, 2}));
+  EXPECT_EQ(floats(parts[0]), (std::vector<float>{3, 4, 5, 6}));
+  EXPECT_EQ(parts[1].slot, "m");
+  EXPECT_EQ(floats(parts[1]), (std::vector<float>{1, 1, 2, 2}));
+  EXPECT_EQ(parts[2].shape, shape{});
+  EXPECT_THROW(found.newest->check("w", {2, 2}, "float32"), std::invalid_argument);
+  EXPECT_THROW(found.newest->check("w", {3, 2}, "float64"), std::invalid_argument);
+  EXPECT_THROW(found.newest->check("v", {3, 2}, "float32"), std::invalid_argument);
+}
+
+TEST_F(checkpoint_files, that_are_cut_off_or_changed_are_passed_over) {
+  write(1);
+  write(2);
+  for (std::string const name : {"manifest.json", "data"}) {
+    auto const file = path / "checkpoint-2" / name;
+    auto const whole = text_of(file);
+    for (std::size_t n = 0; n < whole.size(); n += 1 + whole.size() / 50) {
+      put(file, whole.substr(0, n));
+      EXPECT_EQ(newest_checkpoint(path).newest->number(), 1u) << name << " " << n;
+      auto changed = whole;
+      changed[n] ^= 1;
+      put(file, changed);
+      auto const found = newest_checkpoint(path);
+      EXPECT_EQ(found.newest->number(), 1u) << name << " " << n;
+      EXPECT_EQ(found.wrong.size(), 1u);
+    }
+    fs::remove(file);
+    EXPECT_EQ(newest_checkpoint(path).newest->number(), 1u);
+    put(file, whole);
+    EXPECT_EQ(newest_checkpoint(path).newest->number(), 2u);
+  }
+}
+
+TEST_F(checkpoint_files, that_were_not_finished_are_none_and_go_with_the_next) {
+  write(1);
+  { checkpoint_writer const given_up(path); }
+  EXPECT_TRUE(checkpoints_in(path, true).empty());
+  fs::create_directory(path / "checkpoint-2.tmp");  // of one that was killed
+  EXPECT_EQ(write(3), 3u);
+  tidy_checkpoints(path, 3, {});
+  EXPECT_TRUE(checkpoints_in(path, true).empty());
+  EXPECT_EQ(checkpoints_in(path), (std::vector<std::uint64_t>{1, 3}));
+  tidy_checkpoints(path, 3, 1);
+  EXPECT_EQ(checkpoints_in(path), (std::vector<std::uint64_t>{3}));
+  EXPECT_TRUE(checkpoints_in(path, true).empty());
+}
+
+// Expected texts are what json.dumps(…, sort_keys=True) gives.
+TEST_F(checkpoint_files, have_manifests_as_python_writes_them) {
+  boost::json::object const o{
+      {"b", boost::json::array{1, -2, "x\n\"\\\x7f"}}, {"a", boost::json::object()}, {"ä", "€😀"}};
+  EXPECT_EQ(python_json(o),
+            R"({"a": {}, "b": [1, -2, "x\n\"\\\u007f"], "\u00e4": "\u20ac\ud83d\ude00"})");
+}
+
+}  // namespace
+}  // namespace muster::detail

@@ -1,0 +1,47 @@
+// The rules of TensorFlow, as python/tests/state/test_partitioners.py has them.
+#include "muster/partitioner.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+using counts = std::vector<std::uint64_t>;
+
+TEST(partitioners, divide_by_fixed_numbers) {
+  EXPECT_EQ(fixed_shards_partitioner(2)({10, 3}, 4), (counts{2, 1}));
+  EXPECT_EQ(fixed_shards_partitioner(5)({3}, 4), counts{3});
+  EXPECT_EQ(fixed_shards_partitioner(5)({0}, 4), counts{1});
+  EXPECT_THROW(fixed_shards_partitioner(0), std::invalid_argument);
+}
+
+TEST(partitioners, divide_by_the_least_size) {
+  auto const p = min_size_partitioner({.min_shard_bytes = 4, .max_shards = 2});
+  EXPECT_EQ(p({6, 1}, 4), (counts{2, 1}));
+  EXPECT_EQ(min_size_partitioner({.min_shard_bytes = 4, .max_shards = 10})({6, 1}, 4),
+            (counts{6, 1}));
+  EXPECT_EQ(min_size_partitioner({.min_shard_bytes = 100, .max_shards = 10})({30, 1}, 4),
+            (counts{2, 1}));
+  EXPECT_THROW(min_size_partitioner({.min_shard_bytes = 0}), std::invalid_argument);
+  EXPECT_THROW(min_size_partitioner({.max_shards = 0}), std::invalid_argument);
+}
+
+TEST(partitioners, divide_by_the_greatest_size) {
+  EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 4})({6, 1}, 4), (counts{6, 1}));
+  EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 4, .max_shards = 2})({6, 1}, 4),
+            (counts{2, 1}));
+  EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 1024})({6, 1}, 4), (counts{1, 1}));
+  EXPECT_EQ(max_size_partitioner({.max_shard_bytes = 2})({6, 1}, 4), (counts{6, 1}));
+  EXPECT_THROW(max_size_partitioner({}), std::invalid_argument);
+}
+
+TEST(partitioners, give_the_first_shards_a_row_more) {
+  EXPECT_EQ(detail::bounds_of(fixed_shards_partitioner(3), {8, 2}, 4), (counts{0, 3, 6, 8}));
+  EXPECT_EQ(detail::bounds_of({}, {8, 2}, 4), (counts{0, 8}));
+  EXPECT_EQ(detail::bounds_of(fixed_shards_partitioner(3), {}, 4), (counts{0, 0}));
+  auto const second = [](shape const&, std::size_t) { return counts{1, 2}; };
+  EXPECT_THROW(detail::bounds_of(second, {8, 2}, 4), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace muster
