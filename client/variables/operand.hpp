@@ -2,6 +2,7 @@
 // alignment, or one number for all places. For stored_variable.cpp.
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,6 +22,14 @@ namespace muster::detail {
 }
 [[noreturn]] inline void index_error(std::string const& what) {
   throw function_error(what, "IndexError");
+}
+
+/// As Python says it.
+inline std::string shown(double n) {
+  char text[32];
+  auto const end = std::to_chars(text, text + sizeof text, n).ptr;
+  std::string made(text, end);
+  return made.find_first_not_of("-0123456789") == made.npos ? made + ".0" : made;
 }
 
 template <class N>

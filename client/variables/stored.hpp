@@ -172,7 +172,7 @@ class stored final : public variable_base, array_rules<T> {
       auto const b1 = number("beta1", a.at(more + 1)), b2 = number("beta2", a.at(more + 2));
       auto const epsilon = number("epsilon", a.at(more + 3));
       if (!(0 <= b1 && b1 < 1 && 0 <= b2 && b2 < 1))
-        value_error("beta1: " + std::to_string(b1) + ", beta2: " + std::to_string(b2) +
+        value_error("beta1: " + shown(b1) + ", beta2: " + shown(b2) +
                     ", must be from 0 to below 1");
       if (of_rows) {
         auto const s = summed(a.at(0), a.at(1));
