@@ -10,15 +10,19 @@ namespace muster::detail {
 namespace {
 
 /// The server had no room for it, or for its value. Updates and reads of variables may be executed
-/// behind what was asked later, and nobody may be there who hears that an update was lost; it
-/// returns less than it takes, so it was not executed where there is no room.
+/// behind what was asked later, and nobody may be there who hears that an update was lost.
 bool may_be_repeated(object_calls::asked const& a, v1::Failure const& why) {
-  constexpr std::string_view methods[] = {"read",        "read_rows",   "gather",     "info",
-                                          "save",        "cut_rows",    "assign_add", "assign_sub",
-                                          "scatter_add", "scatter_sub", "sgd",        "sgd_rows",
-                                          "adam",        "adam_rows",   "begin_cut",  "end_cut"};
-  return a.encoding == encoding::bytes && why.type() == "muster.ResourceExhausted" &&
-         std::find(std::begin(methods), std::end(methods), a.method) != std::end(methods);
+  constexpr std::string_view reads[] = {"read", "read_rows", "gather", "info", "save", "cut_rows"};
+  constexpr std::string_view updates[] = {"assign_add", "assign_sub", "scatter_add", "scatter_sub",
+                                          "sgd",        "sgd_rows",   "adam",        "adam_rows",
+                                          "begin_cut",  "end_cut"};
+  if (a.encoding != encoding::bytes) return false;
+  auto const is_of = [&a](auto const& all) {
+    return std::find(std::begin(all), std::end(all), a.method) != std::end(all);
+  };
+  bool const for_call = why.reason() == v1::NO_ROOM_FOR_CALL;
+  return (for_call && is_of(updates)) ||
+         ((for_call || why.reason() == v1::NO_ROOM_FOR_VALUE) && is_of(reads));
 }
 
 }  // namespace

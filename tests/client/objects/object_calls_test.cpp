@@ -239,21 +239,19 @@ TEST_F(object_calls_of_a_session, ends_those_whose_turn_never_comes) {
 TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_room_for) {
   std::vector<std::chrono::milliseconds> pauses;
   calls->begin([] {}, [&](auto after) { pauses.push_back(after); });
-  auto const refuse = [this](std::uint64_t number, std::string const& why) {
+  auto const refuse = [this](std::uint64_t number, v1::FailureReason why) {
     v1::ObjectAnswers m;
     m.add_number(number);
     m.add_value();
     auto& f = *m.add_failure();
-    f.set_type("muster.ResourceExhausted");
-    f.set_message(why);
+    f.set_reason(why);
     calls->take(m);
   };
-  std::string const no_room = "too many calls wait, or too much of them";
   auto const update = calls->call(place, "assign_add", {"arrays", encoding::bytes});
   auto const assign = calls->call(place, "assign", {"arrays", encoding::bytes});
   auto const other = add();
   filled();
-  for (std::uint64_t n = 1; n <= 3; ++n) refuse(n, no_room);
+  for (std::uint64_t n = 1; n <= 3; ++n) refuse(n, v1::NO_ROOM_FOR_CALL);
   EXPECT_EQ(update->status(), value_status::not_ready);
   EXPECT_THROW(assign->get(for_ever), closure_error) << "it would overtake a newer one";
   EXPECT_THROW(other->get(for_ever), closure_error);
@@ -264,14 +262,14 @@ TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_
   ASSERT_EQ(m.number_size(), 1);
   EXPECT_EQ(m.number(0), 4u) << "with another number";
   EXPECT_EQ(m.args(0), "arrays");
-  refuse(4, no_room);
+  refuse(4, v1::NO_ROOM_FOR_CALL);
   EXPECT_EQ(pauses.back(), 2 * object_calls::repeat_min);
   calls->repeat();
   filled();
   answer(5, "null");
   EXPECT_EQ(update->get(for_ever).bytes, "null");
   auto const read = calls->call(place, "read", {"", encoding::bytes});
-  refuse(6, "callers have not taken too much, there is no room for the value");
+  refuse(6, v1::NO_ROOM_FOR_VALUE);
   EXPECT_EQ(read->status(), value_status::not_ready);
   calls->end("the server is gone");
   EXPECT_THROW(read->get(for_ever), unavailable_error);
