@@ -14,7 +14,7 @@ import muster
 from conftest import Cluster, binary, until
 from muster.errors import ClosureError
 from muster.variables import checkpoint, handle
-from muster.variables.variable import Variable
+from muster.variables.variable import CUTS_MAX, Variable
 
 np = pytest.importorskip("numpy")
 TRAIN = pathlib.Path(binary()).parent / "example_train"
@@ -155,6 +155,19 @@ def test_checkpoints_go_from_one_language_to_the_other(cluster_of_cpp: Cluster, 
         np.testing.assert_allclose(back.read().fetch(20), wanted, rtol=1e-6)
         back.adam(begin).fetch(20)
         back.delete()
+
+
+def test_of_too_many_cuts_the_oldest_goes(cluster_of_cpp: Cluster) -> None:
+    v = cluster_of_cpp.coordinator().variable(np.ones((3, 2), "float32"))
+    cuts = [v._call("begin_cut").fetch(20) for _ in range(CUTS_MAX + 1)]
+    v.assign(2)
+    with pytest.raises(ClosureError, match=f"there is no cut {cuts[0]} of this variable"):
+        v._call("cut_rows", cuts[0], 0, 1).fetch(20)
+    array, version = v._call("cut_rows", cuts[1], 1, 2).fetch(20)
+    assert array.tolist() == [[1, 1]] and int(version) == 0
+    v._call("end_cut", cuts[1]).fetch(20)
+    with pytest.raises(ClosureError, match="others have ended it"):
+        v._call("cut_rows", cuts[1], 0, 1).fetch(20)
 
 
 def test_large_ones_go_in_pieces(cluster_of_cpp: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
