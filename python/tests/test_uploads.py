@@ -16,6 +16,7 @@ import pytest
 import muster
 from conftest import Cluster
 from muster._pickled import uploads as zipped
+from muster.coordinator.objects import SessionObjects
 from muster.worker import uploads as unpacked
 
 
@@ -267,6 +268,29 @@ def test_a_client_with_a_wrong_digest_is_told(cluster: Cluster, here: pathlib.Pa
     with cluster.coordinator(upload=[module], continue_on_error=True) as c:
         with pytest.raises(muster.InputError, match="has other contents"):
             c.schedule(module.f).fetch(20)
+
+
+def test_objects_are_made_with_large_uploads_that_were_sent_once(cluster: Cluster, here: pathlib.Path,
+                                                                 monkeypatch: Any) -> None:
+    write(here, thing_of_much="import much\n\n\nclass Thing:\n    def answer(self):\n        return much.X\n")
+    (here / "much").mkdir()
+    (here / "much" / "__init__.py").write_text("X = 5\n")
+    (here / "much" / "data").write_bytes(os.urandom(2 << 20))
+    module = importlib.import_module("thing_of_much")
+    sizes: list[int] = []
+    make = SessionObjects.make
+
+    def measured(self: Any, words: Any, function: str, args: bytes, encoding: int) -> Any:
+        sizes.append(len(args))
+        return make(self, words, function, args, encoding)
+
+    monkeypatch.setattr(SessionObjects, "make", measured)
+    with cluster.coordinator(upload=[module, here / "much"]) as c:
+        made = [c.create(module.Thing, task=f"worker:{i % 2}") for i in range(3)]
+        made.append(c.create(module.Thing, task="worker:0", name="outlives", detached=True))
+        assert [thing.answer().fetch(20) for thing in made] == [5] * 4
+        made[-1].delete()
+    assert max(sizes[:3]) < 10_000 and sizes[3] > 2 << 20, "blobs go with their session, this one does not"
 
 
 def test_a_worker_keeps_so_many_and_those_in_use(here: pathlib.Path, folder: pathlib.Path,

@@ -40,7 +40,7 @@ from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure, values_of
 from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
-                                     WithUploads, identity, install_upload)
+                                     WithUploads, identity, install_upload, make_with_uploads)
 from muster.errors import CancelledError, ClosureError
 from muster.objects.dataset import DistributedDataset, Read
 from muster.objects.handle import RemoteObject
@@ -413,9 +413,9 @@ class ClusterCoordinator(Scheduling, State):
         function = self._callables.pickled(cls).data
         arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
         if self._uploads:
-            install = [InstallUpload(u.digest, u.data) for u in self._uploads]
-            function = self._callables.pickled(WithUploads(install, function, b"".join(arguments))).data
-            arguments = calls.dump_inline((), {})
+            blobs = None if detached else self._session.blobs  # which go with the session
+            arguments = self._sent.along(self._uploads, function, b"".join(arguments), blobs)
+            function = self._callables.pickled(make_with_uploads).data
         made = self._session.objects_known().create(words, function, arguments)
         if hasattr(cls, "save_state"):
             self._known.add(made, name)

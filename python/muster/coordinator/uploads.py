@@ -2,10 +2,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Callable
+from typing import Callable, Optional, Sequence
 
+from muster._pickled import calls
+from muster._pickled.buffers import Data
 from muster._pickled.uploads import Upload
+from muster.coordinator.blobs import Blobs, Content
 from muster.coordinator.remote_value import PerWorkerValues
+from muster.coordinator.requests import SERVER_WAIT
+from muster.coordinator.work import Large
 
 
 class Uploads:
@@ -15,6 +20,8 @@ class Uploads:
         self._build = build
         self._lock = threading.Lock()  # protects _values; held while the server is asked
         self._values: dict[str, PerWorkerValues] = {}
+        self._named: dict[bytes, Content] = {}
+        """Blobs of uploads that objects are made with, whenever their task is there."""
 
     def value(self, upload: Upload) -> PerWorkerValues:
         with self._lock:
@@ -22,3 +29,15 @@ class Uploads:
             if found is None:
                 found = self._values[upload.digest] = self._build(upload)
             return found
+
+    def along(self, uploads: Sequence[Upload], function: bytes, arguments: bytes,
+              blobs: Optional[Blobs]) -> list[Data]:
+        """Arguments of `work.make_with_uploads`. `blobs`: large uploads are sent once, and kept at the server for as
+        long as the session is there; None: they are within."""
+        naming = blobs.naming() if blobs is not None and blobs.limit(SERVER_WAIT) else None
+        install = [(u.digest, Large(u.data)) for u in uploads]
+        data, _ = calls.dump_arguments((install, function, arguments), {}, None if naming is None else naming.take)
+        if naming is not None:
+            with self._lock:
+                self._named.update((content.digest, content) for content in naming.contents)
+        return data

@@ -67,6 +67,11 @@ class WithUploads:
         return pickle.loads(self.function)(*args, **kwargs)
 
 
+def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:
+    """An object whose modules come along."""
+    return WithUploads([InstallUpload(digest, bytes(data)) for digest, data in install], function, arguments)()
+
+
 class MakeDataset:
     """Of a function, what it returns; of anything else, itself."""
 
