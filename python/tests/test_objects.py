@@ -427,6 +427,17 @@ def test_many_threads_call_in_their_own_order(with_ps: Cluster) -> None:
         assert [n for n in seen if base <= n < base + 1000] == [base + i for i in range(500)]
 
 
+def test_what_was_called_of_a_detached_object_is_done_though_its_task_comes_later(
+        make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    c = cluster.coordinator()
+    c.create(Counter, (1,), task="ps:0", name="late", detached=True).add(4)
+    c.close()
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1")
+    with cluster.coordinator() as other:
+        assert other.get_object("late").add(0).fetch(20) == 5
+
+
 def test_calls_of_a_detached_object_are_sent_before_the_session_closes(with_ps: Cluster) -> None:
     c, other = with_ps.coordinator(), with_ps.coordinator()
     h = c.create(Counter, task="ps:0", name="kept", detached=True)
