@@ -178,7 +178,8 @@ class Objects:
                 order = orders.get()  # no deadline: calls come, or it is dropped
             if order is None or hosted.gone:
                 break
-            self._answer(self._call(id, hosted, order))
+            answer = self._call(id, hosted, order)
+            self._answer(answer, orders.empty())  # nothing of it may come along: it goes at once
         hosted.instance = None
 
     def _make(self, id: int, hosted: Hosted) -> None:
@@ -239,7 +240,7 @@ class Objects:
 
     # Answers.
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: Answer, at_once: bool = False) -> None:
         now = time.monotonic()
         with self._lock:
             if self._out_bytes + len(answer.value) > BYTES_MAX:
@@ -247,6 +248,9 @@ class Objects:
             self._out.append(answer)
             self._out_bytes += len(answer.value)
             first = len(self._out) == 1
+            if at_once:
+                self._flush()
+                return
             if first:
                 self._since = now
             elif (now - self._since > ANSWERS_WAIT or len(self._out) >= ANSWERS_MAX or
