@@ -12,6 +12,7 @@ import pytest
 
 import muster
 from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionResponse, WorkerMessage
+from muster.coordinator.objects import SessionObjects
 from muster.objects import calls, reasons, taken
 from muster.objects.handle import CallValue
 from muster.variables import arrays, variable
@@ -104,6 +105,18 @@ def test_what_was_taken_is_said_again_unless_the_server_is_known_to_have_heard_i
     answer(made, fourth)  # it may have been told before this stream was heard
     made.again()
     assert list(sent_by(made).taken) == [3, 4]
+
+
+def test_a_session_says_it_again_with_its_ticket() -> None:
+    made = SessionObjects(lambda: None, lambda task, error: None, lambda: False)
+    call = made.add(1, "f", b"", made.ticket)
+    first = sent_by(made)
+    assert list(first.number) == [1] and first.ticket == made.ticket
+    answer(made, call)
+    assert list(sent_by(made).taken) == [1]
+    assert made.again()
+    again = sent_by(made)
+    assert list(again.taken) == [1] and again.ticket == made.ticket and not again.number
 
 
 def test_what_is_not_known_to_be_heard_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
