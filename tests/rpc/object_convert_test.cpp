@@ -74,5 +74,37 @@ TEST(object_convert, a_failure_is_of_one_of_the_rows) {
   EXPECT_EQ(from_wire(r, answers), "objects.failure: position 1 is none of its rows");
 }
 
+TEST(object_convert, why_the_server_refuses_a_call_is_its_word_alone) {
+  core::objects::call_answer a;
+  a.ok = false;
+  a.why = core::objects::because(
+      core::failure_reason::no_room_for_call,
+      {core::failure_kind::user, "muster.ResourceExhausted", "full", "", "", 0});
+  v1::ObjectAnswers answers;
+  to_wire(a, answers);
+  EXPECT_EQ(answers.failure(0).reason(), v1::NO_ROOM_FOR_CALL);
+
+  v1::ObjectReports r;
+  r.add_object(7);
+  r.add_caller(1);
+  r.add_of_worker(false);
+  r.add_number(1);
+  r.add_value("");
+  r.add_encoding(v1::JSON);
+  r.add_failure()->set_reason(v1::NO_ROOM_FOR_CALL);
+  std::vector<object_hub::report> reports;
+  ASSERT_EQ(from_wire(r, reports), "");
+  EXPECT_EQ(reports[0].answer.why.reason, core::failure_reason::unsaid)
+      << "a method could have its caller make an update twice";
+}
+
+TEST(object_convert, an_object_that_is_made_with_json_is_called_with_json) {
+  v1::NewObject o;
+  o.set_encoding(v1::BYTES);
+  EXPECT_FALSE(from_wire(o).json);
+  o.set_encoding(v1::JSON);
+  EXPECT_TRUE(from_wire(o).json);
+}
+
 }  // namespace
 }  // namespace muster::server
