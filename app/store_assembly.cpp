@@ -1,6 +1,7 @@
 // With etcd blobs are this server's alone, and do not outlive it.
 #include "app/store_assembly.hpp"
 
+#include "server/core/queries/closure_queries.hpp"
 #include "server/disk/own_files.hpp"
 
 namespace muster::server {
@@ -61,7 +62,7 @@ void store_assembly::keep_uploads() {
 void store_assembly::watch_blobs() {
   keep_uploads();
   blobs_.sweep([this](core::closure_id id) {
-    auto const view = pools().of(id).state().closure(id);
+    auto const view = pools().of(id).state().closures().look(id);
     return view && !view->history && view->state == core::closure_state::succeeded &&
            view->released.empty();
   });

@@ -189,22 +189,6 @@ effects const& coordinator::step(time_point now, event& e) {
   return std::visit([&](auto& alternative) -> effects const& { return step(now, alternative); }, e);
 }
 
-std::string_view coordinator::function_name(function_id f) const {
-  return state_->book.functions[f].name;
-}
-
-std::uint32_t coordinator::connected_workers() const {
-  return static_cast<std::uint32_t>(state_->registry.all().size());
-}
-
-std::uint32_t coordinator::tasks_of(std::string const& job) const {
-  return state_->registry.tasks.tasks_of(job);
-}
-
-std::uint64_t coordinator::tasks_version() const {
-  return state_->registry.tasks.version();
-}
-
 bool coordinator::has_room(session_id id) const {
   auto* s = state_->sessions.find(id);
   return s && !s->full;
@@ -226,13 +210,62 @@ bool coordinator::has(session_id id) const {
   return state_->sessions.find(id) != nullptr;
 }
 
+std::optional<held_place> coordinator::held(stream_id stream, closure_id closure,
+                                            std::uint32_t attempt) const {
+  auto const& st = *state_;
+  slot const c = st.closures.find(closure);
+  if (c == no_slot) return {};
+  auto const& r = st.closures[c];
+  if (r.worker == worker_number{} || st.registry.of(r.worker).stream != stream ||
+      r.attempt != attempt)
+    return {};
+  auto const& s = st.sessions.of(r.owner);
+  if (s.id == session_id{}) return {};  // the core's own
+  return held_place{s.id, r.order, r.stop_requested};
+}
+
 bool coordinator::is_durable(session_id id) const {
   auto const* s = state_->sessions.find(id);
   return s && s->durable;
 }
 
-std::vector<fact> coordinator::forget_durable() const {
-  return state_->words.forget_all();
+bool coordinator::knows(any_id id) const {
+  struct {
+    state const& st;
+    bool operator()(session_id s) const { return st.sessions.find(s) || st.sessions.note_of(s); }
+    bool operator()(closure_id c) const { return st.closures.is_mine(closure_table::slot_of(c)); }
+    bool operator()(per_worker_id v) const { return st.builds.find(v) != nullptr; }
+    bool operator()(program_id p) const { return st.programs.knows(p); }
+  } const known{*state_};
+  return std::visit(known, id);
+}
+
+coordinator::last_will coordinator::forget_all() const {
+  return {state_->values.forget_all(), state_->words.forget_all()};
+}
+
+session_queries const& coordinator::sessions() const {
+  return state_->ask.sessions;
+}
+
+closure_queries const& coordinator::closures() const {
+  return state_->ask.closures;
+}
+
+worker_queries const& coordinator::workers() const {
+  return state_->ask.workers;
+}
+
+value_queries const& coordinator::values() const {
+  return state_->ask.values;
+}
+
+per_worker_queries const& coordinator::per_worker() const {
+  return state_->ask.per_worker;
+}
+
+function_queries const& coordinator::functions() const {
+  return state_->ask.functions;
 }
 
 config const& coordinator::configuration() const {

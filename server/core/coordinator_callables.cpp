@@ -1,6 +1,5 @@
 // Names of what closures call, as they come with them; and which of those are not needed any more.
 #include <map>
-#include <unordered_map>
 
 #include "server/core/coordinator_state.hpp"
 
@@ -43,43 +42,6 @@ void coordinator::state::forget_callables(std::vector<function_id> const& coming
   closures.for_each([&](slot, closure_record const& r) { use(r.function); });
   book.functions.forget_unused(std::move(used));
   book.functions.next_look = step.now + between_looks;
-}
-
-namespace {
-template <class View>
-void count(function_entry const& f, View& into) {
-  into.waiting += f.waiting;
-  into.queued += f.queued;
-  into.running += f.running;
-  into.succeeded += f.succeeded;
-  into.failed += f.failed;
-  into.cancelled += f.cancelled;
-}
-}  // namespace
-
-std::vector<function_view> coordinator::functions() const {
-  std::vector<function_view> out;
-  auto const& all = state_->book.functions;
-  std::unordered_map<std::uint32_t, std::size_t> place_of;
-  for (std::uint32_t i = 0; i < all.numbers(); ++i)
-    if (auto const& f = all[function_id{i}]; !f.callable) {
-      place_of.emplace(i, out.size());
-      out.push_back({f.name, f.workers, f.ever_had});
-    }
-  for (auto const& f : all.all()) count(f, out[place_of.at(raw(f.served))]);
-  return out;
-}
-
-std::vector<shown_function_view> coordinator::shown_functions() const {
-  std::vector<shown_function_view> out;
-  std::unordered_map<std::string_view, std::size_t> place_of;
-  for (auto const& f : state_->book.functions.all()) {
-    if (f.name.empty()) continue;  // a number that is free
-    auto const [at, fresh] = place_of.try_emplace(f.name, out.size());
-    if (fresh) out.push_back({f.name});
-    count(f, out[at->second]);
-  }
-  return out;
 }
 
 }  // namespace muster::core

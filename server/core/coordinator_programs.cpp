@@ -53,8 +53,4 @@ programs::controller const& coordinator::programs() const {
   return state_->programs;
 }
 
-bool coordinator::knows(program_id id) const {
-  return state_->programs.knows(id);
-}
-
 }  // namespace muster::core

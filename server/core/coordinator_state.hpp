@@ -1,5 +1,5 @@
 // The coordinator's parts: all its state, the transitions, which change it, and what looks at it
-// between steps. Private to coordinator*.cpp, queries/ and their tests.
+// between steps. Private to *.cpp beside it and their tests.
 //
 //   coordinator   routes an event to a transition, ends the step
 //   transitions/  workers/    worker_answers  worker_events
@@ -9,7 +9,7 @@
 //                 lifecycle/  lifecycle  value_keeping  session_flow  release_texts
 //                 (each folder may use those below it)
 //   durable/      the facts that follow from a step's changes, and how jobs begin again with them
-//   queries/      what readers ask between steps
+//   queries/      what readers ask between steps, by subject
 //   state/        engine_state: the sub-models closures/ scheduling/ workers/ sessions/ values/
 //                 per_worker/ policies/ activity/, which do not know each other
 //   below them    records/ common/ api/
@@ -18,7 +18,12 @@
 #include "server/core/coordinator.hpp"
 #include "server/core/durable/job_restart.hpp"
 #include "server/core/durable/last_words.hpp"
+#include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/explainer.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/core/transitions/placing/dispatcher.hpp"
 #include "server/core/transitions/placing/version_watch.hpp"
 #include "server/core/transitions/sessions/parked_calls.hpp"
@@ -48,7 +53,18 @@ struct coordinator::state : engine_state {
   job_restart restarting{*this, flow, keeping, life, intake};
   last_words words{*this};
   dispatcher handing{*this, life, building};
-  explainer explain{*this, texts, workers};
+  explainer why{*this, texts, workers, versions};
+
+  struct {
+    session_queries sessions;
+    closure_queries closures;
+    worker_queries workers;
+    value_queries values;
+    per_worker_queries per_worker;
+    function_queries functions;
+  } const ask{{*this, texts},        {*this, texts, keeping, why},
+              worker_queries(*this), value_queries(*this),
+              {*this, texts},        function_queries(*this)};
 
   time_point due = never;  // when the next tick is wanted, as of the last step
 
@@ -67,9 +83,6 @@ struct coordinator::state : engine_state {
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }
   exclusive_closure exclusive_of(closure_id id) const;
-  job_view view_of(session const& s) const;
-  task_view view_of(task_row const& t) const;
-  void name(closure_view& v, function_id f) const;
   /// Numbers for what the event's closures are to call, where there is room for them.
   void take_callables(std::vector<closure_spec>& coming,
                       std::vector<callable_name> const& callables);

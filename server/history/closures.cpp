@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "server/core/api/closure_search.hpp"
+#include "server/core/queries/closure_queries.hpp"
 
 namespace muster::history {
 
@@ -94,7 +95,7 @@ void for_rows(history const& h, session_id of, Wanted wanted, F f) {
 
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of) {
-  auto known = core.closure(id);
+  auto known = core.closures().look(id);
   if (known) return known;
   std::optional<closure_view> row;
   for_rows(
@@ -105,7 +106,7 @@ result<closure_view> closure(history const& h, coordinator const& core, closure_
 
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of) {
-  auto known = core.explain(id, now);
+  auto known = core.closures().explain(id, now);
   if (known) return known;
   if (auto const row = closure(h, core, id, of)) return explain_row(*row);
   return known;
@@ -115,7 +116,7 @@ std::vector<closure_view> closures(history const& h, coordinator const& core, se
                                    std::vector<closure_id> const& ids) {
   std::unordered_map<closure_id, closure_view> known;
   for (auto const id : ids)
-    if (auto v = core.closure(id); v && (of == session_id{} || v->job == of))
+    if (auto v = core.closures().look(id); v && (of == session_id{} || v->job == of))
       known.emplace(id, std::move(*v));
   if (known.size() < ids.size()) {
     std::unordered_map<closure_id, bool> missing;
@@ -134,7 +135,7 @@ std::vector<closure_view> closures(history const& h, coordinator const& core, se
 result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
                           closure_cursor from, closure_bounds const& within) {
   auto const owner = q.rows ? h.rows().find(q.session) : std::nullopt;
-  auto out = core.look(q, from, within);
+  auto out = core.closures().search(q, from, within);
   if (!out) return out;
   if (owner) out->of += h.rows().all().size(*owner);
   // The core may have forgotten a name that rows still have.

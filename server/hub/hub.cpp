@@ -6,6 +6,8 @@
 #include <variant>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 
 namespace muster::server {
 
@@ -21,8 +23,9 @@ hub::hub(core::config config, hub_dependencies dependencies, log_limits limits)
 
 void hub::close(std::string const& why) {
   muster::status const gone{muster::code::not_found, why};
-  if (dependencies_.move_values) dependencies_.move_values(core_.forget_spilled());
-  if (auto const jobs = core_.forget_durable(); !jobs.empty()) write_down(jobs);
+  auto const left = core_.forget_all();
+  if (dependencies_.move_values) dependencies_.move_values(left.values);
+  if (!left.jobs.empty()) write_down(left.jobs);
   if (auto const all = core_.programs().forget_all(); core_.configuration().durable && !all.empty())
     dependencies_.write_down_programs(all);
   if (auto* const clusters = dependencies_.coordination)
@@ -51,7 +54,7 @@ void hub::report(core::stream_id stream, log_line line) {
   if (!held) return logs_.count_stray();
   line.index = held->index;
   if (logs_.name_of(line.closure).empty())
-    logs_.set_name(held->job, line.closure, core_.called(line.closure));
+    logs_.set_name(held->job, line.closure, core_.functions().called(line.closure));
   logs_.add(held->job, std::move(line));
 }
 
@@ -318,7 +321,7 @@ void hub::deliver(core::effects const& fx) {
   deliver_notices(fx.notices, false, wait);
 
   follow_deadlines();
-  if (dependencies_.pool.over_budget && core_.server_keeps_too_much())
+  if (dependencies_.pool.over_budget && core_.values().too_many_bytes_in_server())
     dependencies_.pool.over_budget();
   if (!later.empty())
     hold(changed,

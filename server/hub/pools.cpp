@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 
 namespace muster::server {
 namespace {
@@ -71,7 +73,7 @@ void pools::moved(core::values_moved m) {
 
 void pools::make_room() {
   for_each([](hub& h) {
-    if (h.state().keeps_too_much()) h.on_deadline();
+    if (h.state().values().too_many_bytes()) h.on_deadline();
   });
 }
 
@@ -79,7 +81,7 @@ std::string pools::in_use(cluster_id c) {
   auto* const h = existing(c);
   if (!h || h == &main_) return {};
   auto const now = h->state().overview(h->now());
-  auto const workers = h->state().connected_workers();
+  auto const workers = h->state().workers().connected();
   auto const jobs = now.jobs_running + now.sessions;
   auto const programs = h->state().programs().unfinished();
   std::string text;

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "muster/session.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/test_server.hpp"
 #include "tests/support/worker_thread.hpp"
 
@@ -123,8 +124,8 @@ TEST(bundled_without_exec, exec_is_not_there_unless_allowed) {
   test_server server;
   worker_thread worker(options_for(server.address()), {}, {});
   ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).tasks_connected == 1; }));
-  auto const functions =
-      server.on_engine([](server::hub& h) { return h.state().task("worker", 0)->functions; });
+  auto const functions = server.on_engine(
+      [](server::hub& h) { return h.state().workers().look("worker", 0)->functions; });
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.echo"), 1);
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.exec"), 0);
 }

@@ -8,6 +8,8 @@
 
 #include "muster/cluster_coordinator.hpp"
 #include "muster/function_error.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 #include "tests/support/proxy.hpp"
 #include "tests/support/test_server.hpp"
 #include "tests/support/worker_thread.hpp"
@@ -62,7 +64,8 @@ struct coordinator_cut : testing::Test {
 
   bool suspended() {
     return server.eventually([](auto& core) {
-      return !core.jobs({}, 1).items.empty() && !core.jobs({}, 1).items[0].attached;
+      return !core.sessions().list({}, 1).items.empty() &&
+             !core.sessions().list({}, 1).items[0].attached;
     });
   }
 };
@@ -89,7 +92,7 @@ TEST_F(coordinator_cut, what_runs_goes_on_and_is_heard_of_later) {
   ASSERT_TRUE(suspended());
   hold.open();
   ASSERT_TRUE(server.eventually(
-      [](auto& core) { return core.jobs({}, 1).items[0].counts.succeeded == 1; }));
+      [](auto& core) { return core.sessions().list({}, 1).items[0].counts.succeeded == 1; }));
   EXPECT_EQ(held.status(), value_status::not_ready);
   wire.mend();
   EXPECT_EQ(held.fetch(seconds(60)), 1);
@@ -120,7 +123,7 @@ TEST_F(coordinator_cut, per_worker_values_stay_and_dropped_ones_go) {
   EXPECT_EQ(late.fetch(seconds(60)), 2);
   EXPECT_EQ(built, 2) << "nothing was built again";
   EXPECT_TRUE(server.eventually(
-      [](auto& core) { return core.per_worker_values({}, 10).items.size() == 1; }));
+      [](auto& core) { return core.per_worker().list({}, 10).items.size() == 1; }));
 }
 
 TEST_F(coordinator_cut, a_value_that_is_asked_for_while_away_is_created_on_return) {

@@ -5,6 +5,7 @@
 #include <boost/asio/use_future.hpp>
 #include <latch>
 
+#include "server/core/queries/session_queries.hpp"
 #include "tests/client/coordinator_fixture.hpp"
 
 namespace muster::test {
@@ -84,7 +85,7 @@ TEST_F(leaving, detached_session_finishes_its_work) {
   c.reset();
   g.open();
   EXPECT_TRUE(server.eventually([](auto& core) {
-    auto const job = core.jobs({}, 1).items.at(0);
+    auto const job = core.sessions().list({}, 1).items.at(0);
     return !job.attached && job.detached && job.counts.succeeded == 2;
   }));
   EXPECT_THROW(v.fetch(), cancelled_error) << "this process does not hear of it";

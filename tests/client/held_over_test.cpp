@@ -8,6 +8,7 @@
 #include <semaphore>
 
 #include "muster/session.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/proxy.hpp"
 #include "tests/support/test_server.hpp"
@@ -28,13 +29,13 @@ struct held_over : testing::Test {
   }
   std::uint64_t reconnects() {
     return server.on_engine([](server::hub& h) {
-      auto const t = h.state().task("worker", 0);
+      auto const t = h.state().workers().look("worker", 0);
       return t ? t->reconnects : 0;
     });
   }
   bool reconnected(std::uint64_t times = 1) {
     return server.eventually([&](core::coordinator const& c) {
-      auto const t = c.task("worker", 0);
+      auto const t = c.workers().look("worker", 0);
       return t && t->reconnects >= times && t->state == core::task_state::connected;
     });
   }

@@ -4,6 +4,7 @@
 #include <latch>
 
 #include "muster/session.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "tests/support/test_server.hpp"
 #include "tests/support/worker_thread.hpp"
 
@@ -141,8 +142,9 @@ TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
     h.ask(e, [&](core::reply const& r) { id = std::get<core::session_reply>(r.body).session; });
     return id;
   });
-  ASSERT_TRUE(server.eventually(
-      [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::succeeded; }));
+  ASSERT_TRUE(server.eventually([&](core::coordinator const& c) {
+    return c.sessions().look(job)->state == core::job_state::succeeded;
+  }));
   auto const page = server.on_engine([&](server::hub& h) {
     return h.logs().after({job, {}}, 0, 10);
   });

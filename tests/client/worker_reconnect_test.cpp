@@ -6,6 +6,7 @@
 
 #include "muster/log.hpp"
 #include "muster/session.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 #include "tests/support/worker_thread.hpp"
@@ -21,7 +22,8 @@ TEST(worker_reconnect, comes_back_to_a_server_that_restarted_with_the_same_incar
   worker_thread worker(options_for(server->address()));
   ASSERT_TRUE(connected(*server));
   auto const incarnation = [](test_server& s) {
-    return s.on_engine([](server::hub& h) { return h.state().task("worker", 0)->incarnation; });
+    return s.on_engine(
+        [](server::hub& h) { return h.state().workers().look("worker", 0)->incarnation; });
   };
   auto const before = incarnation(*server);
   server.reset();
@@ -79,7 +81,7 @@ TEST(worker_reconnect, to_a_server_that_does_not_know_it_keeps_the_index) {
   worker_thread worker(options_for(server->address()));
   auto const is_second = [](test_server& s) {
     return s.eventually([](core::coordinator const& c) {
-      auto const t = c.task("worker", 1);
+      auto const t = c.workers().look("worker", 1);
       return t && t->state == core::task_state::connected;
     });
   };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "muster/session.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/test_server.hpp"
 #include "tests/support/worker_thread.hpp"
 
@@ -33,7 +34,8 @@ TEST(worker, presents_itself) {
   o.version = "9";
   worker_thread worker(o);
   ASSERT_TRUE(connected(server));
-  auto const task = server.on_engine([](server::hub& h) { return *h.state().task("gpu", 7); });
+  auto const task =
+      server.on_engine([](server::hub& h) { return *h.state().workers().look("gpu", 7); });
   EXPECT_EQ(task.slots, 3u);
   EXPECT_EQ(task.credits, 16u);
   EXPECT_EQ(task.version, "9");
@@ -48,9 +50,10 @@ TEST(worker, stop_leaves_in_order_and_returns_0) {
   ASSERT_TRUE(connected(server));
   EXPECT_EQ(worker.stop(), 0);
   EXPECT_TRUE(server.eventually([](auto& c) {
-    return c.task("worker", 0)->state != core::task_state::connected;
+    return c.workers().look("worker", 0)->state != core::task_state::connected;
   })) << "the stream ends a moment before the row changes";
-  auto const task = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
+  auto const task =
+      server.on_engine([](server::hub& h) { return *h.state().workers().look("worker", 0); });
   EXPECT_EQ(task.state, core::task_state::disconnected);
 }
 
@@ -69,7 +72,7 @@ TEST(worker, stop_answers_what_is_running_first) {
   auto result = s.call<int>("slow");
   started.wait();
   std::thread stopping([&] { EXPECT_EQ(worker.stop(), 0); });
-  ASSERT_TRUE(server.eventually([](auto& c) { return c.task("worker", 0)->draining; }));
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.workers().look("worker", 0)->draining; }));
   finish.count_down();
   EXPECT_EQ(result.get(), 5);
   stopping.join();
@@ -116,11 +119,13 @@ TEST(worker, beats_when_it_is_idle) {
   worker_thread worker(options_for(server.address()));
   ASSERT_TRUE(connected(server));
   auto const seen = [&] {
-    return server.on_engine([](server::hub& h) { return h.state().task("worker", 0)->last_seen; });
+    return server.on_engine(
+        [](server::hub& h) { return h.state().workers().look("worker", 0)->last_seen; });
   };
   auto const first = seen();
   ASSERT_TRUE(server.eventually([&](auto& c) {
-    return c.task("worker", 0)->last_seen > first + milliseconds(600);  // two timeouts later
+    return c.workers().look("worker", 0)->last_seen >
+           first + milliseconds(600);  // two timeouts later
   }));
   EXPECT_TRUE(connected(server));
 }
@@ -158,7 +163,7 @@ TEST(worker, two_workers_share_100000_closures_and_each_finishes_once) {
   EXPECT_EQ(std::count(times.begin(), times.end(), 1), 100'000);
   for (int i : {0, 1}) {
     auto const task =
-        server.on_engine([i](server::hub& h) { return *h.state().task("worker", i); });
+        server.on_engine([i](server::hub& h) { return *h.state().workers().look("worker", i); });
     EXPECT_GT(task.finished, 10'000u);
   }
 }

@@ -43,10 +43,10 @@ std::string cluster::idle_beside_work() const {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
   std::uint64_t prefetched = 0;
-  for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items) prefetched += t.prefetched;
-  for (auto const& f : core.functions()) {
+  for (auto const& t : core.workers().list(0, ~std::size_t{}, {}).items) prefetched += t.prefetched;
+  for (auto const& f : core.functions().all()) {
     if (f.queued <= prefetched || f.workers == 0) continue;
-    for (auto const& t : core.tasks(0, ~std::size_t{}, {}).items)
+    for (auto const& t : core.workers().list(0, ~std::size_t{}, {}).items)
       if ((t.state == task_state::connected || t.state == task_state::late) && !t.draining &&
           !t.cordoned && !t.away && t.starts_at <= now_ && t.running < t.slots &&
           !holds_state(t.job) &&
@@ -159,8 +159,8 @@ worker_result cluster::bad(stream_id w, closure_id c, std::string message,
   auto r = good(w, c);
   r.ok = false;
   r.value = {};
-  r.failure.kind = kind;
-  r.failure.message = std::move(message);
+  r.failure.emplace().kind = kind;
+  r.failure->message = std::move(message);
   return r;
 }
 

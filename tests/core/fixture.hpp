@@ -20,6 +20,11 @@
 #include "server/core/api/explanation.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/activity/pages.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/printers.hpp"
@@ -151,13 +156,13 @@ class cluster {
   core::closures sent(stream_id w) const;          // in the last step
   notices noticed(session_id s) const;             // in the last step
   std::vector<std::uint64_t> tokens_sent() const;  // in the last step, oldest first
-  closure_state state(closure_id c) const { return core.closure(c)->state; }
+  closure_state state(closure_id c) const { return core.closures().look(c)->state; }
   task_state state(std::string_view job, std::int64_t index) const {
-    return core.task(job, index)->state;
+    return core.workers().look(job, index)->state;
   }
-  task_view task(std::int64_t index) const { return core.task("worker", index).value(); }
-  job_view job(session_id s) const { return core.job(s).value(); }
-  explanation why(closure_id c) const { return core.explain(c, now_).value(); }
+  task_view task(std::int64_t index) const { return core.workers().look("worker", index).value(); }
+  job_view job(session_id s) const { return core.sessions().look(s).value(); }
+  explanation why(closure_id c) const { return core.closures().explain(c, now_).value(); }
   /// Log events of the last step.
   std::vector<log_event> const& said() const { return past.log().said(); }
   core::witness const& watch() const { return witness_; }

@@ -80,7 +80,7 @@ class fuzz_player {
   }
   stream_id some_stream() { return anything(c_.watch().streams(), stream_id{byte()}); }
   session_id some_session() {
-    auto const newest = c_.core.jobs({}, 6).items;
+    auto const newest = c_.core.sessions().list({}, 6).items;
     std::vector<session_id> ids;
     for (auto const& v : newest) ids.push_back(v.id);
     return anything(ids, session_id{byte()});
@@ -225,7 +225,7 @@ class fuzz_player {
 
   void schedule_some() {
     core::schedule e{{}, some_session(), some_closures()};
-    auto const v = c_.core.job(e.session);
+    auto const v = c_.core.sessions().look(e.session);
     if (one_in(4)) e.generation = byte() % 4u;
     if (v && v->resumable && !e.closures.empty() && one_in(2))
       e.closures[0].token = std::min(e.closures[0].token, some_token());
@@ -238,7 +238,7 @@ class fuzz_player {
   // Only streams are closed (a shell that closes a job is a defect of the shell).
   void end_session() {
     auto const id = some_session();
-    auto const v = c_.core.job(id);
+    auto const v = c_.core.sessions().look(id);
     if (!v || !v->streaming)
       one_in(3) ? c_.ask(retry_job{{}, id, {}}) : c_.ask(delete_session{{}, id});
     else if (v->resumable && !one_in(4))
@@ -282,29 +282,31 @@ class fuzz_player {
   /// Reading must not disturb anything, whatever is asked for.
   void look(closure_id closure, session_id session) const {
     auto const before = c_.core.overview(c_.now()).closures;
-    EXPECT_EQ(c_.core.closure(closure).has_value(), c_.core.explain(closure, c_.now()).has_value());
-    EXPECT_EQ(c_.core.job(session).has_value(), c_.core.closures(session, 1, 2).has_value());
-    EXPECT_LE(c_.core.gangs().items.size(), gangs_view::max);
-    EXPECT_TRUE(c_.core.unmet_demand().complete);
+    EXPECT_EQ(c_.core.closures().look(closure).has_value(),
+              c_.core.closures().explain(closure, c_.now()).has_value());
+    EXPECT_EQ(c_.core.sessions().look(session).has_value(),
+              c_.core.closures().list(session, 1, 2).has_value());
+    EXPECT_LE(c_.core.closures().gangs().items.size(), gangs_view::max);
+    EXPECT_TRUE(c_.core.closures().unmet_demand().complete);
     EXPECT_EQ(c_.core.overview(c_.now()).closures, before);
   }
 
   void finish() {
     for (auto const s : c_.watch().streams()) c_.leave(s);
     c_.advance(c_.core.configuration().reconnect_grace);
-    for (auto const& t : c_.core.tasks(0, 100, {}).items)
+    for (auto const& t : c_.core.workers().list(0, 100, {}).items)
       c_.ask(cordon_task{{}, t.job, t.index, false});
     auto const w = c_.attach({.functions = {"a", "b", "c"}, .slots = 4, .credits = 4});
     while (!c_.held(w).empty() && !testing::Test::HasFailure()) c_.succeed(w, c_.held(w).front());
     auto const v = c_.core.overview(c_.now());
     EXPECT_EQ(v.closures.queued + v.closures.running, 0u);
-    for (auto const& job : c_.core.jobs({}, 100).items) {
+    for (auto const& job : c_.core.sessions().list({}, 100).items) {
       bool const is_open = job.state == job_state::running;  // those that have ended stay listed
       EXPECT_TRUE(!is_open || c_.watch().unanswered_tokens(job.id) == 0);
       EXPECT_FALSE(job.stopping);
     }
     forget_results();
-    for (auto const& job : c_.core.jobs({}, 100).items)
+    for (auto const& job : c_.core.sessions().list({}, 100).items)
       EXPECT_TRUE(!job.streaming || c_.core.has_room(job.id)) << "held back for ever";
     reached = v;
     c_.step(stop{});
@@ -313,7 +315,7 @@ class fuzz_player {
 
   /// Of those who keep any: they may fill the server, and then streams are rightly held back.
   void forget_results() {
-    for (auto const& job : c_.core.jobs({}, 100).items) {
+    for (auto const& job : c_.core.sessions().list({}, 100).items) {
       if (job.resumable && job.attached) {
         c_.step(close_session{job.id});
       } else if (job.resumable || !job.streaming) {

@@ -1,6 +1,9 @@
 // Replies about durable jobs wait for a disk that the test plays; others do not.
 #include "tests/hub/durable_jobs.hpp"
 
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+
 namespace muster::server {
 namespace durable_cases {
 
@@ -25,7 +28,7 @@ TEST_F(durable_jobs, what_is_told_of_one_waits_for_its_own_changes) {
   };
   auto const opened = [&](std::string const& name) {
     open(name);
-    return h->state().jobs({}, 1).items.at(0).id;
+    return h->state().sessions().list({}, 1).items.at(0).id;
   };
   auto const a = opened("a");
   commits.on_durable(1, {}, at);
@@ -94,8 +97,8 @@ TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
   e.session = core::session_id{4'711};
   auto extras = std::make_shared<core::closure_extras>();
   core::input_ref taken;
-  auto const a = h->state().jobs({}, 1).items.at(0).id;
-  taken.closure = h->state().closures(a, 0, 1)->items.at(0).id;
+  auto const a = h->state().sessions().list({}, 1).items.at(0).id;
+  taken.closure = h->state().closures().list(a, 0, 1)->items.at(0).id;
   taken.offset = 1;
   extras->inputs.push_back(taken);
   e.closures.push_back({h->learn({"f"}).ids.at(0), 0, 0, core::blob("[]"), extras});

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/hub_sinks.hpp"
 
 namespace muster::server {
@@ -149,7 +151,7 @@ TEST_F(pools_test, a_cluster_that_goes_ends_what_is_in_it_and_nothing_else) {
   EXPECT_EQ(all.in_use(train), "");
   EXPECT_EQ(&all.of(job.session), &main);
   auto& again = **all.named("train");
-  EXPECT_EQ(again.state().connected_workers(), 0u);
+  EXPECT_EQ(again.state().workers().connected(), 0u);
   EXPECT_NE(open(again).closures, job.closures) << "ids are never used again";
 }
 
@@ -187,7 +189,7 @@ TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
   EXPECT_GT(wide.value_bytes.used(), 1000u);
   all.make_room();
   EXPECT_LE(wide.value_bytes.used(), 1000u);
-  EXPECT_TRUE(of_train.state().job(mine.session));
+  EXPECT_TRUE(of_train.state().sessions().look(mine.session));
 }
 
 TEST_F(pools_test, lines_of_logs_are_kept_within_one_limit) {

@@ -7,6 +7,9 @@
 #include <sstream>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 #include "server/journal/facts.hpp"
 #include "tests/journal/format_4_world.hpp"
 
@@ -52,7 +55,7 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
   std::ostringstream out;
   for (auto const& k : known) {
     if (k.job.job.id == core::session_id{}) continue;
-    auto const j = c.job(k.job.job.id).value();
+    auto const j = c.sessions().look(k.job.job.id).value();
     out << text(j.id) << " '" << j.name << "' " << name(j.state) << (j.open ? " open" : "")
         << (j.resumable ? " holding" : "") << (j.detached ? " detached" : "") << " generation "
         << j.generation << " error " << said(j.error) << " created " << at(j.created)
@@ -63,13 +66,13 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
     for (auto const& request : k.job.accepted)
       for (auto const& closure : request.closures) {
         if (closure.forgotten) continue;
-        describe(c.closure(closure.id).value(), out);
+        describe(c.closures().look(closure.id).value(), out);
         if (closure.token != 0 && j.resumable)
           out << "    token " << closure.token << " is of "
               << text(c.closure_of(j.id, closure.token)) << "\n";
       }
   }
-  for (auto const& v : c.per_worker_values({}, 100).items)
+  for (auto const& v : c.per_worker().list({}, 100).items)
     out << "per_worker " << raw(v.id) << " " << v.name << " " << v.function << " " << said(v.args)
         << " of " << raw(v.owner) << " by '" << v.submitted_by << "' released " << v.released
         << " users " << v.users << "\n";

@@ -112,9 +112,9 @@ void format_4_world::jobs_that_end() {
   spec.weight = 3;
   auto const bad = submit("failed", c_.specs({"f", "f"}), spec);
   auto broken = c_.bad(w_, bad[0], "division by zero");
-  broken.failure.type = "ZeroDivisionError";
-  broken.failure.traceback = "line 1\nline 2";
-  broken.failure.exception = std::string("\x80\x05\0", 3);
+  broken.failure->type = "ZeroDivisionError";
+  broken.failure->traceback = "line 1\nline 2";
+  broken.failure->exception = std::string("\x80\x05\0", 3);
   answer(broken);
   answer(c_.good(w_, bad[1]));
   core::retry_job again;

@@ -13,6 +13,11 @@
 
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/journal/memory_store.hpp"
 #include "tests/support/simulation/virtual_time.hpp"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/queries/closure_queries.hpp"
 
 namespace muster::server::journal {
 
@@ -48,7 +49,7 @@ void model_workers::attach(worker w) {
   e.answers = *w.kept;
   std::vector<std::pair<core::closure_id, std::uint32_t>> unfinished;
   for (auto const& r : *w.kept)
-    if (auto const view = server_.core().closure(r.closure); view && !ended(view->state))
+    if (auto const view = server_.core().closures().look(r.closure); view && !ended(view->state))
       unfinished.emplace_back(r.closure, r.attempt);
   auto const stream = e.stream;
   auto const again = *w.kept;
@@ -59,7 +60,7 @@ void model_workers::attach(worker w) {
     if (known_lost.contains({c.id, c.attempt}))
       server_.fail(text(c.id) + " is taken up with an attempt that was lost");
   for (auto const& [id, attempt] : unfinished) {
-    auto const view = server_.core().closure(id);
+    auto const view = server_.core().closures().look(id);
     bool const by_it = view && view->state == core::closure_state::succeeded &&
                        view->attempts.back().attempt == attempt;
     server_.counts["answered_again"] += by_it;  // to an earlier server
@@ -69,7 +70,7 @@ void model_workers::attach(worker w) {
 }
 
 bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
-  auto const view = server_.core().closure(id);
+  auto const view = server_.core().closures().look(id);
   if (!view) return false;
   return std::any_of(view->attempts.begin(), view->attempts.end(), [&](auto const& a) {
     return a.attempt == attempt && a.outcome.how == core::attempt_end::worker_lost;
@@ -114,7 +115,7 @@ void model_workers::answer_one(bool well) {
   if (r.ok)
     r.value = core::blob(value_of(c.args));
   else
-    r.failure = {core::failure_kind::user, "Error", "broken", "trace", "", 0};
+    r.failure = core::failure{core::failure_kind::user, "Error", "broken", "trace", "", 0};
   auto const w = workers_[stream];
   w.kept->push_back(r);
   if (!well && dice_.chance(5)) return lose(stream, true);  // with the answer inside

@@ -6,6 +6,8 @@
 
 #include "server/core/api/id_text.hpp"
 #include "server/core/api/placeholders.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
 
 namespace muster::server::journal {
 
@@ -153,7 +155,7 @@ void restart_world::cancel_or_delete() {
     e.session = job;
     return server_.ask(e, [this](core::reply const& r) { count("retried") += r.status.ok(); });
   }
-  if (server_.core().job(job)->state == core::job_state::running) return;
+  if (server_.core().sessions().look(job)->state == core::job_state::running) return;
   jobs_[job].deleted = true;
   core::delete_session e;
   e.session = job;
@@ -170,7 +172,7 @@ void restart_world::ask_for_an_end() {
   server_.ask(e, [this, job](core::reply const& r) {
     auto const* j = std::get_if<core::join_reply>(&r.body);
     if (!r.status.ok() || !j || !j->done) return;
-    auto const view = server_.core().job(job);
+    auto const view = server_.core().sessions().look(job);
     if (!view) return;
     jobs_[job].ended = true;
     jobs_[job].finished = view->finished;
@@ -194,7 +196,7 @@ void restart_world::act() {
 void restart_world::heal() {
   workers_.heal();
   // Those whose clients were never told of them, too.
-  for (auto const& j : server_.core().jobs({}, ~std::size_t{}).items) {
+  for (auto const& j : server_.core().sessions().list({}, ~std::size_t{}).items) {
     core::seal_session seal;
     seal.session = j.id;
     server_.ask(seal, [](core::reply const&) {});
@@ -210,12 +212,12 @@ void restart_world::heal() {
 void restart_world::check_known() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
-    auto const job = server_.core().job(id);
+    auto const job = server_.core().sessions().look(id);
     if (!job) return fail(text(id) + " was accepted and is lost");
     if (j.ended && (job->state == core::job_state::running || job->finished != j.finished))
       return fail(text(id) + " was told to have ended and has not, or ended again");
     for (auto const c : j.closures) {
-      auto const view = server_.core().closure(c);
+      auto const view = server_.core().closures().look(c);
       if (!view) return fail(text(c) + " was accepted and is lost");
       if (view->inputs.size() != closures_.at(c).inputs)
         return fail(text(c) + " has lost its inputs");
@@ -229,11 +231,11 @@ void restart_world::check_known() {
 void restart_world::check_the_end() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
-    auto const job = server_.core().job(id);
+    auto const job = server_.core().sessions().look(id);
     if (!job) return fail(text(id) + " is gone");
     if (job->counts.total() < j.closures.size()) return fail(text(id) + " has lost closures");
     for (auto const c : j.closures) {
-      auto const v = server_.core().closure(c);
+      auto const v = server_.core().closures().look(c);
       if (!v) return fail(text(c) + " is gone");
       if (!core::ended(v->state)) return fail(text(c) + " has not ended");
       told(c, v->state, std::string(v->data.view()));

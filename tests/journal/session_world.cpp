@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 
 namespace muster::server::journal {
 
@@ -277,13 +280,13 @@ void session_world::lose_touch() {
 
 void session_world::check_known() {
   for (auto const& [n, c] : clients_) {
-    if (!server_.core().job(c.session)) return fail(text(c.session) + " is lost");
+    if (!server_.core().sessions().look(c.session)) return fail(text(c.session) + " is lost");
     for (auto const& [token, id] : c.values)
-      if (id != core::per_worker_id{} && !server_.core().per_worker(id))
+      if (id != core::per_worker_id{} && !server_.core().per_worker().look(id))
         return fail(text(id) + " is lost");
     for (auto const& [token, t] : c.tasks) {
       if (t.id == core::closure_id{}) continue;
-      auto const view = server_.core().closure(t.id);
+      auto const view = server_.core().closures().look(t.id);
       if (!view) return fail(text(t.id) + " is lost");
       if (t.outcome && (view->state == core::closure_state::succeeded) != t.outcome->ok)
         return fail(text(t.id) + " was told otherwise");

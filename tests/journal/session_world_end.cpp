@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/core/api/id_text.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "tests/journal/session_world.hpp"
 
 namespace muster::server::journal {
@@ -69,11 +70,11 @@ void session_world::leave() {
     close(clients_.begin()->second);
     if (clients_.size() == before) return fail("a client cannot leave");
   }
-  for (auto const& j : server_.core().jobs({}, ~std::size_t{}).items)
+  for (auto const& j : server_.core().sessions().list({}, ~std::size_t{}).items)
     server_.step(core::close_session{j.id});  // of clients that were never told of theirs
   // Those that have ended stay listed.
   auto const someone_stays = [this] {
-    auto const all = server_.core().jobs({}, ~std::size_t{}).items;
+    auto const all = server_.core().sessions().list({}, ~std::size_t{}).items;
     return std::any_of(all.begin(), all.end(),
                        [](auto const& j) { return j.state == core::job_state::running; });
   };

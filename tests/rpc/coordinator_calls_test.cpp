@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "server/core/queries/value_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 
@@ -290,7 +291,7 @@ TEST_F(coordinator_calls, per_worker_value_is_built_shown_used_and_released) {
   release.set_value(made.value());
   call(&v1::CoordinatorService::Stub::ReleasePerWorkerValue, release);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(server.eventually([](auto& c) { return c.per_worker_values({}, 1).items.empty(); }));
+  EXPECT_TRUE(server.eventually([](auto& c) { return c.per_worker().list({}, 1).items.empty(); }));
   call(&v1::CoordinatorService::Stub::ReleasePerWorkerValue, release);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
 }

@@ -7,6 +7,9 @@
 
 #include <cstdio>
 
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 
@@ -76,11 +79,12 @@ TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) 
   ASSERT_TRUE(given);
   EXPECT_EQ(given->attempt(0), 2u);
 
-  auto const lost = server.on_engine([](server::hub& h) { return *h.state().task("worker", 0); });
+  auto const lost =
+      server.on_engine([](server::hub& h) { return *h.state().workers().look("worker", 0); });
   EXPECT_EQ(lost.state, core::task_state::error);
   EXPECT_EQ(lost.error, "connection lost");
   auto const page =
-      server.on_engine([&](server::hub& h) { return *h.state().closures(job, 0, 1); });
+      server.on_engine([&](server::hub& h) { return *h.state().closures().list(job, 0, 1); });
   ASSERT_EQ(page.items.at(0).attempts.size(), 2u);
   auto const& attempts = page.items[0].attempts;
   EXPECT_LE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(10));
@@ -92,7 +96,7 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   hand_worker worker(server.address(), make_hello());
   worker.cancel();
   EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
-    return c.task("worker", 0)->state == core::task_state::error;
+    return c.workers().look("worker", 0)->state == core::task_state::error;
   }));
 }
 
@@ -107,9 +111,11 @@ TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
     ASSERT_EQ(victim.line(), "1\n");
     victim.kill_it();
   }
-  EXPECT_TRUE(server.eventually(
-      [&](core::coordinator const& c) { return c.job(job)->state == core::job_state::failed; }));
-  auto const error = server.on_engine([&](server::hub& h) { return h.state().job(job)->error; });
+  EXPECT_TRUE(server.eventually([&](core::coordinator const& c) {
+    return c.sessions().look(job)->state == core::job_state::failed;
+  }));
+  auto const error =
+      server.on_engine([&](server::hub& h) { return h.state().sessions().look(job)->error; });
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }
 

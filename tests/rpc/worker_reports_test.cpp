@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "server/core/queries/session_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 
@@ -54,7 +55,7 @@ struct worker_reports : testing::Test {
   }
   bool answered() {
     return server.eventually([&](core::coordinator const& c) {
-      return c.job(job)->state == core::job_state::succeeded;
+      return c.sessions().look(job)->state == core::job_state::succeeded;
     });
   }
 };

@@ -1,6 +1,7 @@
 // The worker stream's good days: welcome, dispatch, credits, leaving.
 #include <gtest/gtest.h>
 
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 
@@ -99,7 +100,7 @@ TEST(worker_stream, half_close_gives_back_what_it_holds) {
   ASSERT_TRUE(first.half_close());
   EXPECT_TRUE(first.finish().ok());
   EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
-    return c.task("worker", 0)->state == core::task_state::disconnected;
+    return c.workers().look("worker", 0)->state == core::task_state::disconnected;
   }));
   hand_worker second(server.address(), make_hello({"f"}, 1, 1, 2));
   auto const again = second.read_closures();

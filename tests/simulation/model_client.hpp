@@ -34,7 +34,9 @@ class model_client {
   void schedule_more(int batches);
   void ask_for_a_worker(core::closure_extras& x);
   static void make_gang(std::vector<core::closure_spec>& batch);
-  bool doomed_is_known() const { return world_.server().task("worker", doomed_).has_value(); }
+  bool doomed_is_known() const {
+    return world_.server().workers().look("worker", doomed_).has_value();
+  }
   void create_value();
   void release_value();
   std::vector<core::closure_spec> batch();

@@ -182,22 +182,22 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   switch (b) {
     case behaviour::fail:
       r.ok = false;
-      r.failure.message = "as told";
+      r.failure.emplace().message = "as told";
       break;
     case behaviour::fail_stale:
       r.ok = what.attempt > 1;
-      r.failure.kind = core::failure_kind::stale_handle;
+      r.failure.emplace().kind = core::failure_kind::stale_handle;
       r.value = value_for(what.args);
       break;
     case behaviour::lose_ps:  // gone for a while: a session that asks too often fails
       r.ok = builds ? tried > fails : tried > 2;
-      r.failure.kind = core::failure_kind::dependency_lost;
-      r.failure.dependencies = {builds || tried == 1 ? "ps:0" : "ps:1"};
+      r.failure.emplace().kind = core::failure_kind::dependency_lost;
+      r.failure->dependencies = {builds || tried == 1 ? "ps:0" : "ps:1"};
       r.value = value_for(what.args);
       break;
     case behaviour::time_out:
       r.ok = builds ? tried > fails : tried > 1;
-      r.failure.kind = core::failure_kind::timeout;
+      r.failure.emplace().kind = core::failure_kind::timeout;
       r.value = value_for(what.args);
       break;
     default:
@@ -217,7 +217,7 @@ void model_worker::check_values(core::assignment const& a) const {
       if (value.encoding() != core::encoding::json)
         throw violation("an input in bytes was put into JSON arguments");
   auto const given_up = [this](core::per_worker_id v) {
-    auto const view = world_.server().per_worker(v);
+    auto const view = world_.server().per_worker().look(v);
     return view && std::any_of(view->components.begin(), view->components.end(), [](auto& part) {
              return part.state == core::value_state::ready && part.error &&
                     part.error->kind != core::failure_kind::user;
@@ -274,8 +274,8 @@ void model_worker::on_stop(core::stop_request const& s) {
     r.closure = s.closure;
     r.attempt = s.attempt;
     r.ok = false;
-    r.failure.kind = core::failure_kind::cancelled;
-    r.failure.message = "stopped";
+    r.failure.emplace().kind = core::failure_kind::cancelled;
+    r.failure->message = "stopped";
     holds_.erase(it);
     answer(std::move(r));
     execute_next();

@@ -14,16 +14,16 @@ namespace {
 /// All that readers can see, as bytes: views have no comparison of their own.
 std::string everything(core::coordinator const& c, core::time_point now) {
   archive::writer all;
-  auto const jobs = c.jobs({}, ~std::size_t{});
-  all(jobs.items, c.functions(), c.overview(now), c.connected_workers());
-  all(c.tasks(0, ~std::size_t{}, {}).items, c.per_worker_values({}, ~std::size_t{}).items);
-  for (auto const& f : c.functions()) all(f.name);
+  auto const jobs = c.sessions().list({}, ~std::size_t{});
+  all(jobs.items, c.functions().all(), c.overview(now), c.workers().connected());
+  all(c.workers().list(0, ~std::size_t{}, {}).items, c.per_worker().list({}, ~std::size_t{}).items);
+  for (auto const& f : c.functions().all()) all(f.name);
   for (auto const& job : jobs.items) {
     all(c.has_room(job.id));
     for (std::uint64_t token = 0; token < 1'000; ++token) all(c.closure_of(job.id, token));
-    auto const closures = c.closures(job.id, 0, ~std::size_t{});
+    auto const closures = c.closures().list(job.id, 0, ~std::size_t{});
     all(closures->items);
-    for (auto const& v : closures->items) all(*c.explain(v.id, now));
+    for (auto const& v : closures->items) all(*c.closures().explain(v.id, now));
   }
   return all.take();
 }

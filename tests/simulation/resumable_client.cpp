@@ -151,7 +151,7 @@ void resumable_client::release_some() {
   world_.counts["released"] += e.tokens.size();
   world_.ask(std::move(e), [](core::reply const&) {});
   for (auto const id : gone)
-    if (world_.server().closure(id)) throw violation("a released value is still there");
+    if (world_.server().closures().look(id)) throw violation("a released value is still there");
 }
 
 void resumable_client::break_stream() {
@@ -239,7 +239,7 @@ void resumable_client::drained_seen(std::uint32_t generation) {
   if (!draining_) throw violation("drained without a reason");
   auto const own = std::count_if(pending_.begin(), pending_.end(),
                                  [](auto const& p) { return p.second.spec.own_error; });
-  if (world_.server().job(session_)->counts.running > static_cast<std::uint64_t>(own))
+  if (world_.server().sessions().look(session_)->counts.running > static_cast<std::uint64_t>(own))
     throw violation("raised while something of the generation runs");
   generation_ = generation + 1;
   if (has_failed_) {
@@ -255,10 +255,11 @@ void resumable_client::leave() {
   auto const held = held_;
   ended();
   world_.apply(core::close_session{id});
-  if (auto const left = world_.server().job(id); left && left->state == core::job_state::running)
+  if (auto const left = world_.server().sessions().look(id);
+      left && left->state == core::job_state::running)
     throw violation("a closed session is still there");
   for (auto const& [token, closure] : held)
-    if (world_.server().closure(closure))
+    if (world_.server().closures().look(closure))
       throw violation("a closed session's value is still there");
 }
 
@@ -320,7 +321,7 @@ void resumable_client::schedule_by_call() {
                collected(r);
                auto const* j = std::get_if<core::join_reply>(&r.body);
                if (life != life_ || !session_open_ || !r.status.ok() || !j) return;
-               if (j->has_error && world_.server().job(session_)->counts.running > 0)
+               if (j->has_error && world_.server().sessions().look(session_)->counts.running > 0)
                  throw violation("raised while something of the generation runs");
                if (j->has_error) return;
                core::schedule e{{}, session_, {}, 0};

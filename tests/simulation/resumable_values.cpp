@@ -14,7 +14,7 @@ bool resumable_client::used(core::per_worker_id v) const {
 // Whether a released value is there, and not only for a closure whose own value was lost and that
 // is running again: that one was scheduled while the handle was good.
 bool resumable_client::kept(core::per_worker_id v) const {
-  return world_.server().per_worker(v) && !world_.needed_again(v);
+  return world_.server().per_worker().look(v) && !world_.needed_again(v);
 }
 
 void resumable_client::own_values() {
@@ -59,7 +59,8 @@ void resumable_client::resume_values(core::resume_session& e) {
 
 void resumable_client::check_values() const {
   for (auto const& [token, id] : built_)
-    if (!world_.server().per_worker(id)) throw violation("a wanted per-worker value is gone");
+    if (!world_.server().per_worker().look(id))
+      throw violation("a wanted per-worker value is gone");
   for (auto const id : dropped_)
     if (kept(id)) throw violation("an unwanted per-worker value is still there");
 }

@@ -173,7 +173,7 @@ void live(cluster& c) {
     throw violation(std::to_string(c.disk.size()) +
                     " values are on the disk, the server knows of " +
                     std::to_string(v.values_spilled));
-  if (!c.earth.server().per_worker_values({}, 1).items.empty())
+  if (!c.earth.server().per_worker().list({}, 1).items.empty())
     throw violation("a per-worker value is left over");
 }
 

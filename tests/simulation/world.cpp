@@ -108,7 +108,7 @@ void world::learn_what_runs_again(core::effects const& fx) {
 
 bool world::needed_again(core::per_worker_id v) const {
   return std::any_of(again_.begin(), again_.end(), [&](core::closure_id id) {
-    auto const c = server_->closure(id);
+    auto const c = server_->closures().look(id);
     return c && std::count(c->per_worker.begin(), c->per_worker.end(), v) > 0;
   });
 }

@@ -13,6 +13,11 @@
 #include <vector>
 
 #include "server/core/coordinator.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/history.hpp"
 #include "tests/core/changes_model.hpp"
 #include "tests/core/witness.hpp"

@@ -77,6 +77,28 @@ TEST(tidy, structs_have_few_fields) {
       "twenty fields at most: put those that belong together into a struct of their own");
 }
 
+// Methods that change nothing and answer: of the class of that name in the header.
+std::size_t queries_of(std::string const& path, std::string const& name) {
+  std::size_t n = 0;
+  for (auto const& s : cpp_sources()) {
+    if (s.path != path) continue;
+    bool within = false;
+    for (auto const& line : s.lines) {
+      if (line.starts_with("class " + name + " {")) within = true;
+      if (line == "};") within = false;
+      n += within && line.ends_with(") const;");
+    }
+  }
+  return n;
+}
+
+TEST(tidy, the_coordinator_is_asked_few_questions) {
+  auto const n = queries_of("server/core/coordinator.hpp", "coordinator");
+  EXPECT_GT(n, 0u) << "the header or its class has another name";
+  EXPECT_LE(n, 20u) << "what only readers want is a listener below server/history, or one of the "
+                       "queries by subject in server/core/queries";
+}
+
 std::vector<defined_type> scanned(std::vector<std::string> lines) {
   return type_scanner(code_of({"some.hpp", std::move(lines)})).found;
 }

@@ -200,7 +200,7 @@ void worker::on_dispatch(std::span<core::assignment const> batch) {
     answer(h, [this](core::worker_result& r, core::blob args) {
       r.ok = habit_ == habit::echo;
       r.value = args;
-      r.failure.message = r.ok ? "" : "as told";
+      if (!r.ok) r.failure.emplace().message = "as told";
     });
   });
 }
@@ -217,8 +217,7 @@ void worker::fail_all(std::string const& message) {
   engine_.run([&](server::hub& h) {
     answer(h, [&](core::worker_result& r, core::blob) {
       r.ok = false;
-      r.failure.message = message;
-      r.failure.type = "ValueError";
+      r.failure = core::failure{core::failure_kind::user, "ValueError", message, "", "", 0};
     });
   });
 }

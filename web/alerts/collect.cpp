@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/jobs/pages.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
@@ -28,12 +33,12 @@ std::string worker_address(engine_services& services) {
 void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& core = h.state();
   p.overview = core.overview(h.now());
-  for (auto& f : core.functions())
+  for (auto& f : core.functions().all())
     if (f.queued > 0 && f.workers == 0 && p.unserved.size() < pool_facts::functions_max)
       p.unserved.push_back(std::move(f));
   auto const in_state = [&](core::task_state s, std::uint32_t count) {
     std::vector<core::task_view> rows;
-    if (count > 0) rows = core.tasks(0, pool_facts::tasks_max, {s, {}}).items;
+    if (count > 0) rows = core.workers().list(0, pool_facts::tasks_max, {s, {}}).items;
     return rows;
   };
   p.lost = in_state(core::task_state::error, p.overview.tasks_error);
@@ -41,7 +46,7 @@ void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& n = p.overview.closures;
   p.closures = n.blocked + n.queued + n.running;
   p.closures_max = core.configuration().closures_max;
-  p.disk_fails_since = core.disk_fails_since();
+  p.disk_fails_since = core.values().disk_fails_since();
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {
@@ -49,13 +54,13 @@ void copy_jobs(server::hub& h, pool_facts& p) {
                                         pool_facts::failed_jobs_max);
   p.failed_sessions = history::sessions_failed_since(h.past(), h.state(), h.now() - end_is_news,
                                                      pool_facts::failed_sessions_max);
-  p.waits_since = h.state().waits_since();
+  p.waits_since = h.state().sessions().waits_since();
 }
 
 void copy_waiting(server::hub& h, pool_facts& p) {
   if (p.overview.closures.queued == 0) return;
-  p.unmet_demand = h.state().unmet_demand();
-  p.gangs = h.state().gangs();
+  p.unmet_demand = h.state().closures().unmet_demand();
+  p.gangs = h.state().closures().gangs();
 }
 
 void copy_programs(server::hub& h, pool_facts& p) {

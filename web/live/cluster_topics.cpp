@@ -4,6 +4,7 @@
 #include <span>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/cluster_endpoints.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -48,7 +49,7 @@ struct copied {
 
 bool has_workers(engine_services& services, cluster_id c) {
   auto* const pool = services.pools.existing(c);
-  return pool && !pool->state().tasks(0, 1, {}).items.empty();
+  return pool && !pool->state().workers().list(0, 1, {}).items.empty();
 }
 
 void copy_barriers(engine_services& services, cluster_id c, copied& into) {

@@ -1,6 +1,7 @@
 // Joins what the core and the log store know.
 #include "web/live/log_look.hpp"
 
+#include "server/core/queries/session_queries.hpp"
 #include "server/history/closures.hpp"
 
 namespace muster::web {
@@ -13,14 +14,14 @@ muster::result<server::log_target> log_target_of(server::hub& h, core::closure_i
 }
 
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job) {
-  auto const known = h.state().job(job);
+  auto const known = h.state().sessions().look(job);
   if (!known) return known.error();
   return server::log_target{job, {}};
 }
 
 muster::result<log_state> look_at_log(server::hub& h, server::log_target of, std::uint64_t seq,
                                       std::size_t limit, bool newest) {
-  auto const job = h.state().job(of.job);
+  auto const job = h.state().sessions().look(of.job);
   if (!job) return job.error();
   log_state s;
   s.page = newest ? h.logs().newest(of, limit) : h.logs().after(of, seq, limit);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/jobs/pages.hpp"
 #include "web/alerts/collect.hpp"
 #include "web/live/programs_topics.hpp"
@@ -51,7 +52,7 @@ task_page tasks_from(server::pools& all, task_place from, server::cluster_scope 
       page.next = task_place{at, row};
       return;
     }
-    auto some = h.state().tasks(row, room, {});
+    auto some = h.state().workers().list(row, room, {});
     name_cluster(h, some.items);
     append(page.rows, std::move(some.items));
     if (some.next) page.next = task_place{at, *some.next};

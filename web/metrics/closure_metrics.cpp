@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/function_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/closures.hpp"
 
 namespace muster::web {
@@ -80,13 +82,13 @@ void write_functions(metric_text& m, measured_closures const& c) {
 }
 
 void measure(server::hub& h, bool main, measured_closures& into) {
-  add_shown(h.state().shown_functions(), functions_measured, into.functions);
+  add_shown(h.state().functions().shown(), functions_measured, into.functions);
   auto const o = history::overview(h.past(), h.state(), into.now);
   if (into.pools.size() < pools_measured)
     into.pools.push_back({h.state().configuration().cluster, o});
   into.metrics.add(h.past().metrics(), into.now);
   auto const room = tasks_measured - into.tasks.size();
-  auto some = h.state().tasks(0, room, {}).items;
+  auto some = h.state().workers().list(0, room, {}).items;
   auto const all =
       std::size_t{o.tasks_connected} + o.tasks_late + o.tasks_error + o.tasks_disconnected;
   into.tasks_more += all - std::min(all, some.size());

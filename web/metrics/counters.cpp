@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "server/core/queries/function_queries.hpp"
 #include "server/history/closures.hpp"
 
 namespace muster::web {
@@ -148,8 +149,8 @@ counters collect_counters(server::hub& h) {
   counters c;
   c.now = h.now();
   c.overview = history::overview(h.past(), h.state(), c.now);
-  c.functions = h.state().functions();
-  add_shown(h.state().shown_functions(), shown_max, c.shown);
+  c.functions = h.state().functions().all();
+  add_shown(h.state().functions().shown(), shown_max, c.shown);
   std::erase_if(c.shown, [](auto const& f) { return all_of(f) == 0; });
   if (c.functions.size() > functions_shown) c.functions.resize(functions_shown);
   return c;

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 #include "server/hub/access/gate.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/access/token_keeper.hpp"
@@ -37,7 +40,7 @@ struct whose {
 std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   core::session_id session{};
   auto const of_hub = [&](server::hub& h) {
-    return whose{h.cluster(), std::string(h.state().submitter(session))};
+    return whose{h.cluster(), std::string(h.state().sessions().submitter(session))};
   };
   if (auto const job = server::parse_job(id)) {
     session = *job;
@@ -45,7 +48,7 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   }
   if (auto const value = server::parse_per_worker(id)) {
     auto& h = services.pools.of(*value);
-    auto const v = h.state().per_worker(*value);
+    auto const v = h.state().per_worker().look(*value);
     if (v && v->owner == core::session_id{}) return whose{h.cluster(), v->submitted_by};
     if (v) session = v->owner;
     return of_hub(h);
@@ -59,7 +62,7 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   if (!closure) closure = server::parse_value(id);
   if (!closure) return {};
   auto& h = services.pools.of(*closure);
-  if (auto const v = h.state().closure(*closure)) session = v->job;
+  if (auto const v = h.state().closures().look(*closure)) session = v->job;
   return of_hub(h);
 }
 

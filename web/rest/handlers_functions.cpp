@@ -1,5 +1,7 @@
 // Functions that workers brought, and what waits for workers that are not there: gangs, and
 // closures that no connected worker can run.
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/function_queries.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -12,7 +14,7 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const from = static_cast<std::size_t>(query.page_token('f'));
   auto work = [from, limit](server::hub& h) {
-    auto all = h.state().functions();
+    auto all = h.state().functions().all();
     core::page<core::function_view, std::size_t> page;
     auto const begin = std::min(from, all.size());
     auto const end = std::min(begin + limit, all.size());
@@ -24,11 +26,13 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
 }
 
 coro::task<response> list_gangs(web_context& context, exchange& ex) {
-  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().gangs(); }));
+  return look(context,
+              in_pool_named(ex, [](server::hub& h) { return h.state().closures().gangs(); }));
 }
 
 coro::task<response> list_unmet_demand(web_context& context, exchange& ex) {
-  return look(context, in_pool_named(ex, [](server::hub& h) { return h.state().unmet_demand(); }));
+  return look(context, in_pool_named(
+                           ex, [](server::hub& h) { return h.state().closures().unmet_demand(); }));
 }
 
 }  // namespace

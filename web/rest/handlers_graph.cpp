@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "server/core/api/listings.hpp"
+#include "server/core/queries/closure_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
@@ -80,7 +81,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
     if (!grouped) {
       auto work = [id = *id, g = std::move(nodes)](
                       server::hub& h) mutable -> muster::result<core::graph_nodes> {
-        if (auto const s = h.state().graph(id, g); !s.ok()) return s;
+        if (auto const s = h.state().closures().graph(id, g); !s.ok()) return s;
         return std::move(g);
       };
       auto step = co_await context.engine.on_engine(in_pool_of(*id, std::move(work)));
@@ -92,7 +93,7 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
     } else {
       auto work = [id = *id, g = std::move(groups)](
                       server::hub& h) mutable -> muster::result<core::closure_groups> {
-        if (auto const s = h.state().group(id, g); !s.ok()) return s;
+        if (auto const s = h.state().closures().group(id, g); !s.ok()) return s;
         return std::move(g);
       };
       auto step = co_await context.engine.on_engine(in_pool_of(*id, std::move(work)));

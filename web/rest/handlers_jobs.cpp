@@ -1,5 +1,6 @@
 // Jobs: list, look, seal, cancel, wait, forget.
 #include "base/text.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/history/jobs/pages.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
@@ -44,7 +45,8 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    return look(context, in_pool_of(id, [id](server::hub& h) { return h.state().job(id); }));
+    return look(context,
+                in_pool_of(id, [id](server::hub& h) { return h.state().sessions().look(id); }));
   });
 }
 
@@ -56,7 +58,7 @@ coro::task<response> command(web_context& context, exchange& ex) {
       Event e;
       e.session = id;
       h.ask(e, [&h, slot, id](core::reply const& r) {
-        r.status.ok() ? slot->send(h.state().job(id)) : slot->send(r.status);
+        r.status.ok() ? slot->send(h.state().sessions().look(id)) : slot->send(r.status);
       });
     };
     return ask<core::job_view>(context, in_pool_of(id, std::move(work)));
@@ -81,7 +83,7 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
       e.deadline = h.now() + timeout;
       auto const call = h.ask(e, [&h, slot, id](core::reply const& r) {
         bool const told = r.status.ok() || r.status.code == muster::code::deadline_exceeded;
-        told ? slot->send(h.state().job(id)) : slot->send(r.status);
+        told ? slot->send(h.state().sessions().look(id)) : slot->send(r.status);
       });
       slot->parked_as(call);
     };

@@ -1,4 +1,5 @@
 // PerWorkerValues: made, shown, released.
+#include "server/core/queries/value_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/rest/access.hpp"
@@ -33,7 +34,7 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
     e.submitted_by = by;
     h.ask(std::move(e), [&h, slot](core::reply const& r) {
       if (!r.status.ok()) return slot->send(r.status);
-      slot->send(h.state().per_worker(std::get<core::per_worker_reply>(r.body).id));
+      slot->send(h.state().per_worker().look(std::get<core::per_worker_reply>(r.body).id));
     });
   };
   return ask<core::per_worker_view>(context, taking_in({}, parsed->cluster, 0, 0, std::move(work)),
@@ -43,7 +44,7 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
 coro::task<response> get_value(web_context& context, exchange& ex) {
   return with_id(ex, "per-worker value", server::parse_per_worker,
                  [&context](core::per_worker_id id) {
-                   auto work = [id](server::hub& h) { return h.state().per_worker(id); };
+                   auto work = [id](server::hub& h) { return h.state().per_worker().look(id); };
                    return look(context, in_pool_of(id, std::move(work)));
                  });
 }
@@ -52,7 +53,7 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const after = core::per_worker_id{query.page_token('p')};
-  auto work = [after, limit](server::hub& h) { return h.state().per_worker_values(after, limit); };
+  auto work = [after, limit](server::hub& h) { return h.state().per_worker().list(after, limit); };
   return look(context, in_pool_named(ex, std::move(work)), as_page{"per_worker_values", 'p'});
 }
 

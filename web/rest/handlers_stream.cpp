@@ -1,5 +1,6 @@
 // What workers did: the task stream, and a task's last hour. Large answers are gathered from the
 // engine in steps, for a quarter of a second; who wants more goes on behind `next`.
+#include "server/core/queries/worker_queries.hpp"
 #include "server/history/activity/pages.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
@@ -129,7 +130,7 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
         f.lanes = {at};
         worker_history all{history::minutes(h->past(), h->state(), f, {}, h->now()).minutes,
                            h->now()};
-        if (!all.minutes.empty() || h->state().task(at.first, at.second)) return all;
+        if (!all.minutes.empty() || h->state().workers().look(at.first, at.second)) return all;
       }
       return muster::status{muster::code::not_found,
                             "no worker " + at.first + ":" + std::to_string(at.second) +

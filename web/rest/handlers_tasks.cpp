@@ -2,6 +2,7 @@
 // worker holds, drain or cordon it.
 #include "base/text.hpp"
 #include "server/core/api/listings.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -42,11 +43,11 @@ struct tasks_at {
 // Workers come first: kind 't' of the page token counts their rows, 'a' the agents.
 void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::size_t limit,
                   tasks_at& into) {
-  core::coordinator::task_filter filter;
+  core::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
   if (!f.state.empty() && !filter.state) return;  // no worker is ever in that state
-  auto page = h.state().tasks(after, limit, filter);
+  auto page = h.state().workers().list(after, limit, filter);
   into.workers = std::move(page.items);
   if (page.next) into.next = page_token('t', *page.next);
 }
@@ -126,7 +127,7 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
   }
   auto* const h = services.pools.existing(c);
   if (!h || kind == task_kind::agent) return no_task(services, c, at);
-  auto const t = h->state().task(at.first, at.second);
+  auto const t = h->state().workers().look(at.first, at.second);
   if (!t) return t.error();
   return to_text(*t, h->now());
 }
@@ -194,7 +195,7 @@ coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
     auto work = [at](engine_services& services,
                      coordination::cluster_id c) -> muster::result<core::worker_hands> {
       auto* const h = services.pools.existing(c);
-      if (h) return h->state().in_hands_of(at.first, at.second, hands_max);
+      if (h) return h->state().workers().in_hands_of(at.first, at.second, hands_max);
       return muster::status{muster::code::not_found,
                             "no worker " + at.first + ":" + std::to_string(at.second)};
     };

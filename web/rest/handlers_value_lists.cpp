@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
@@ -103,7 +105,7 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   };
   core::session_id after{};
   for (;;) {
-    auto work = [after](server::hub& h) { return h.state().value_holders(after); };
+    auto work = [after](server::hub& h) { return h.state().values().holders(after); };
     auto step = co_await context.engine.on_engine(in_pool(cluster, std::move(work)));
     if (!step) co_return problem_response(step.error());
     std::move(step->items.begin(), step->items.end(), std::back_inserter(all));
@@ -142,7 +144,7 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const most = static_cast<std::size_t>(query.number("bytes", preview_default));
-    auto work = [id](server::hub& h) { return h.state().closure(id); };
+    auto work = [id](server::hub& h) { return h.state().closures().look(id); };
     return look(context, in_pool_of(id, std::move(work)), [most](core::closure_view const& c) {
       return object_response(preview_members, c, most);
     });

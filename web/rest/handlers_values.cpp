@@ -1,4 +1,5 @@
 // RemoteValues: what is known of one, and its content; listings are in handlers_value_lists.cpp.
+#include "server/core/queries/closure_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
@@ -29,7 +30,8 @@ void value_members(member_list const& m, core::closure_view const& c) {
 
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
-    return look(context, in_pool_of(id, [id](server::hub& h) { return h.state().closure(id); }),
+    return look(context,
+                in_pool_of(id, [id](server::hub& h) { return h.state().closures().look(id); }),
                 as_told_by<value_members>);
   });
 }

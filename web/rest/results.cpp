@@ -5,6 +5,8 @@
 // reply is ever held as a whole. A follower (`wait=true`) parks at the first closure that has not
 // ended, then asks again; its pages start small after each wait and grow while everything in them
 // has ended, so that following costs no more than what there is to tell.
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 
@@ -63,11 +65,11 @@ class result_stream {
   coro::task<muster::result<result_page>> next_page() {
     auto work = [job = job_, from = next_,
                  limit = limit_](server::hub& h) -> muster::result<result_page> {
-      auto page = h.state().closures(job, from, limit);
+      auto page = h.state().closures().list(job, from, limit);
       if (!page) return page.error();
       result_page p;
       p.page = std::move(*page);
-      if (auto const view = h.state().job(job))
+      if (auto const view = h.state().sessions().look(job))
         p.job_ended = view->state != core::job_state::running;
       return p;
     };

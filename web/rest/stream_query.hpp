@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/core/api/activity.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "web/json/stream_json.hpp"
 #include "web/live/websocket_hub.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -24,7 +25,7 @@ struct stream_query {
       using value = answer<decltype(work(services.pools.main()))>;
       if (job != core::session_id{}) {
         auto& h = services.pools.of(job);
-        if (auto const there = h.state().job(job); !there) return value(there.error());
+        if (auto const there = h.state().sessions().look(job); !there) return value(there.error());
         return value(work(h));
       }
       auto const pool = services.pools.named(cluster);

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "base/text.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/core/words/attempt_words.hpp"
 #include "server/history/activity/pages.hpp"
 #include "server/hub/id_text.hpp"
@@ -130,7 +132,7 @@ class closures_trace final : public trace_stream {
 
   coro::task<muster::result<bool>> page() override {
     auto work = [job = job_, from = next_](server::hub& h) -> muster::result<looked> {
-      auto page = h.state().closures(job, from, closures_a_page);
+      auto page = h.state().closures().list(job, from, closures_a_page);
       if (!page) return page.error();
       return looked{std::move(*page), h.now()};
     };
@@ -249,7 +251,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   auto const text = ex.req.capture("id");
   auto const id = server::parse_job(text);
   if (!id) co_return problem_response(unknown_id("job", text));
-  auto looking = [job = *id](server::hub& h) { return h.state().job(job); };
+  auto looking = [job = *id](server::hub& h) { return h.state().sessions().look(job); };
   auto const job = co_await context.engine.on_engine(in_pool_of(*id, std::move(looking)));
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";

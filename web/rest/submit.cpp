@@ -1,6 +1,7 @@
 // Submitting a job: from its JSON to the engine and back with the ids of its closures.
 #include "web/rest/submit.hpp"
 
+#include "server/core/queries/session_queries.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/access.hpp"
@@ -15,7 +16,7 @@ using schedule_result = muster::result<scheduled>;
 schedule_result result_of(server::hub& h, core::reply const& r) {
   if (!r.status.ok()) return r.status;
   auto const& body = std::get<core::session_reply>(r.body);
-  auto job = h.state().job(body.session);
+  auto job = h.state().sessions().look(body.session);
   if (!job) return job.error();
   return scheduled{std::move(*job), body.closures, body.created};
 }
@@ -128,7 +129,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
   auto work = [event, who = ex.req.who](engine_services& services,
                                         answer_handle<schedule_result> const& slot) {
     auto& h = services.pools.of(event.session);
-    auto const old = h.state().job(event.session);
+    auto const old = h.state().sessions().look(event.session);
     auto const again = old ? old->counts.failed + old->counts.cancelled : 0;
     if (auto full = who ? server::room_of(*who, services.pools, 1, again) : muster::status{};
         !full.ok())

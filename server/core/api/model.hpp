@@ -159,9 +159,9 @@ struct worker_result {
   closure_id closure{};
   std::uint32_t attempt = 0;
   bool ok = true;
-  blob value;              // ok
-  core::failure failure;   // !ok
-  duration execution{-1};  // as the worker measured it; less than 0: it did not
+  blob value;                              // ok
+  std::optional<core::failure> failure{};  // !ok; most have none to carry or to clear
+  duration execution{-1};                  // as the worker measured it; less than 0: it did not
 };
 
 struct worker_attached {

@@ -219,6 +219,7 @@ explanation explainer::explain(slot c, time_point now) const {
   e.state = r.state();
   e.attempt = r.attempt;
   e.lasted = now - r.created;
+  e.version = versions_.why_it_waits(c, now);
   explain_loss(c, now, e);
   if (r.state() == closure_state::blocked)
     explain_blocked(c, e);

@@ -9,14 +9,16 @@
 #include "server/core/api/explanation.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/transitions/lifecycle/release_texts.hpp"
+#include "server/core/transitions/placing/version_watch.hpp"
 #include "server/core/transitions/workers/worker_events.hpp"
 
 namespace muster::core {
 
 class explainer {
  public:
-  explainer(engine_state const& core, release_texts const& texts, worker_events const& workers)
-      : core_(core), texts_(texts), workers_(workers) {}
+  explainer(engine_state const& core, release_texts const& texts, worker_events const& workers,
+            version_watch const& versions)
+      : core_(core), texts_(texts), workers_(workers), versions_(versions) {}
 
   /// REQUIRES: there is such a closure.
   explanation explain(slot c, time_point now) const;
@@ -60,6 +62,7 @@ class explainer {
   engine_state const& core_;
   release_texts const& texts_;
   worker_events const& workers_;
+  version_watch const& versions_;
 };
 
 }  // namespace muster::core

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "server/core/queries/worker_queries.hpp"
+
 namespace muster::history {
 
 namespace {
@@ -43,7 +45,7 @@ void add_running(std::map<std::pair<std::uint32_t, time_point>, minute_view>& al
 
 std::vector<running_view> running_on(history const& h, coordinator const& core, lane_view const& l,
                                      session_id of) {
-  auto all = core.running_on(l.job, l.index, of);
+  auto all = core.workers().running_on(l.job, l.index, of);
   for (auto& r : all) {
     r.lane = l.lane;
     r.function = h.named().of(r.function);

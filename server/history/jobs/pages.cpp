@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/history/closures.hpp"
 
 namespace muster::history {
@@ -10,7 +11,7 @@ namespace muster::history {
 namespace {
 
 job_view view_of(coordinator const& core, session_id id) {
-  auto v = core.job(id);
+  auto v = core.sessions().look(id);
   check(v.has_value(), "what is listed is known");
   return std::move(*v);
 }
@@ -27,7 +28,7 @@ std::vector<job_view> views_of(coordinator const& core, std::vector<session_id> 
 
 page<job_view, session_id> jobs(history const& h, coordinator const& core, session_id before,
                                 std::size_t limit, job_filter const& filter) {
-  if (filter.takes_all()) return core.jobs(before, limit);
+  if (filter.takes_all()) return core.sessions().list(before, limit);
   auto const found = h.jobs().page_of(before, limit, filter);
   return {views_of(core, found.items), found.next};
 }

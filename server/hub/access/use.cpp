@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <string>
 
+#include "server/core/queries/session_queries.hpp"
+
 namespace muster::server {
 
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session) {
-  auto const owner = h.state().submitter(session);
+  auto const owner = h.state().sessions().submitter(session);
   if (!h.state().knows(session) || core::may_change(who, owner)) return {};
   return {code::permission_denied, "it was submitted with '" + std::string(owner) +
                                        "', and token '" + who->id + "' is not an admin's"};
@@ -22,9 +24,9 @@ muster::status check_function(core::caller const& who, std::string_view function
 
 namespace {
 
-core::coordinator::usage usage_of(core::token const& who, pools& all) {
-  core::coordinator::usage u;
-  all.for_each([&](hub& h) { h.state().add_usage(who.id, u); });
+core::submitter_usage usage_of(core::token const& who, pools& all) {
+  core::submitter_usage u;
+  all.for_each([&](hub& h) { h.state().sessions().add_usage(who.id, u); });
   return u;
 }
 
@@ -42,7 +44,8 @@ muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t closures) {
   if (who.queued_max + who.sessions_max + who.value_bytes_max == 0) return {};
   auto const u = usage_of(who, all);
-  if (auto s = over(who, "unfinished jobs, sessions and programs", u.sessions, sessions, who.sessions_max);
+  if (auto s = over(who, "unfinished jobs, sessions and programs", u.sessions, sessions,
+                    who.sessions_max);
       !s.ok())
     return s;
   if (auto s = over(who, "queued closures", u.queued, closures, who.queued_max); !s.ok()) return s;

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/session_queries.hpp"
+#include "server/core/queries/value_queries.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
@@ -105,7 +108,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   if (!answer.status.ok()) co_return answer.status;
   auto const session = std::get<core::session_reply>(answer.body).session;
   auto const& state = pools_.of(session).state();  // its cluster may have gone meanwhile
-  auto const found_view = state.job(session);
+  auto const found_view = state.sessions().look(session);
   if (!found_view) co_return found_view.error();
   auto const& view = *found_view;
   auto opened = to_wire(view, r.open(), state.configuration());
@@ -196,7 +199,7 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   if (!session) return session.error();
   auto& h = pools_.of(*session);
   for (auto const id : r.closure()) {
-    auto const view = h.state().closure(core::closure_id{id});
+    auto const view = h.state().closures().look(core::closure_id{id});
     if (!view || view->job != *session) continue;  // released, or none of this session's
     h.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
@@ -213,16 +216,16 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
     return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
                    std::to_string(explained_max));
   auto& h = pools_.of(*session);
-  if (auto const known = h.state().job(*session); !known) return known.error();
+  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
   v1::ExplainResponse response;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     if (id == core::closure_id{}) continue;
-    bool const no_worker = h.state().has_no_worker(id);
+    bool const no_worker = h.state().closures().has_no_worker(id);
     if (!no_worker && response.token() != 0) continue;
     response.set_token(token);
     response.set_no_worker(no_worker);
-    if (auto why = h.state().explain(id, h.now())) response.set_why(text(*why));
+    if (auto why = h.state().closures().explain(id, h.now())) response.set_why(text(*why));
     if (no_worker) break;
   }
   return response;
@@ -252,13 +255,14 @@ muster::result<v1::PerWorkerValue> coordinator_calls::create_per_worker(
   event->owner = *session;
   auto const answer = h.ask_now(std::move(*event));
   if (!answer.status.ok()) return answer.status;
-  return to_wire(h.state().per_worker(std::get<core::per_worker_reply>(answer.body).id).value());
+  return to_wire(
+      h.state().per_worker().look(std::get<core::per_worker_reply>(answer.body).id).value());
 }
 
 muster::result<v1::PerWorkerValue> coordinator_calls::get_per_worker(
     v1::GetPerWorkerValueRequest const& r) {
   auto const id = core::per_worker_id{r.value()};
-  auto const found = pools_.of(id).state().per_worker(id);
+  auto const found = pools_.of(id).state().per_worker().look(id);
   if (!found) return found.error();
   return to_wire(*found);
 }
@@ -282,7 +286,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
     return invalid("limit: " + std::to_string(r.limit()) + ", the most is " +
                    std::to_string(lines_max));
   auto const& h = pools_.of(*session);
-  if (auto const known = h.state().job(*session); !known) return known.error();
+  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
   v1::GetLogsResponse response;
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
@@ -304,7 +308,7 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto& h = pools_.of(*session);
-  auto const view = h.state().job(*session);
+  auto const view = h.state().sessions().look(*session);
   if (!view) return view.error();
   if (!view->resumable)
     return muster::status{muster::code::failed_precondition,

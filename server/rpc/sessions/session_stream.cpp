@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proto/columns.hpp"
+#include "server/core/queries/session_queries.hpp"
 #include "server/hub/access/use.hpp"
 #include "server/hub/id_text.hpp"
 #include "server/rpc/call_access.hpp"
@@ -120,7 +121,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
   core::resume_reply resumed;
   auto const problem = open.resume().empty() ? open_new(open) : resume(open, resumed);
   if (!problem.ok()) return problem;
-  auto const view = hub_->state().job(session_).value();
+  auto const view = hub_->state().sessions().look(session_).value();
   auto opened = to_wire(view, open, hub_->state().configuration());
   opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/workers/rank_convert.hpp"
@@ -171,7 +173,7 @@ std::vector<core::closure_id> worker_connection::naming_blobs(
 
 // Of the value that the core has taken: an answer may have come too late.
 void worker_connection::keep_blob_of(core::closure_id closure) {
-  auto const view = hub_->state().closure(closure);
+  auto const view = hub_->state().closures().look(closure);
   if (!view || view->state != core::closure_state::succeeded) return;
   if (auto const hash = blob_named_by(view->data.view()); !hash.empty())
     options_.blobs->name(closure, hash);
@@ -236,9 +238,9 @@ void worker_connection::on_welcome(core::welcome const& w) {
 void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   outstanding_ += batch.size();
   auto const& state = hub_->state();
-  if (auto const version = state.tasks_version(); version != tasks_version_) {
+  if (auto const version = state.workers().tasks_version(); version != tasks_version_) {
     tasks_version_ = version;
-    if (auto const now = state.tasks_of(job_); now != workers_told_)
+    if (auto const now = state.workers().tasks_of(job_); now != workers_told_)
       out_.tail().set_workers(workers_told_ = now);
   }
   for (auto const& a : batch)

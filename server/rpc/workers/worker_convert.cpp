@@ -62,7 +62,7 @@ std::string take_failure(v1::Failure const& f, std::span<core::worker_result> re
   if (r.value.size() != 0) return ".position: " + std::to_string(f.position()) + " has a value too";
   r.ok = false;
   r.value = {};
-  auto wrong = from_wire(f, r.failure);
+  auto wrong = from_wire(f, r.failure.emplace());
   return wrong.empty() ? wrong : ".kind: " + wrong;
 }
 

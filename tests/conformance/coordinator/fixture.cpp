@@ -1,5 +1,6 @@
 #include "tests/conformance/coordinator/fixture.hpp"
 
+#include "server/core/queries/session_queries.hpp"
 #include "tests/conformance/coordinator/datasets.hpp"
 
 namespace muster::test {
@@ -45,7 +46,7 @@ void conformance::start_worker() {
 
 void conformance::wait_stopping() {
   EXPECT_TRUE(server.eventually([](auto& core) {
-    auto const s = core.jobs({}, 1).items.at(0);
+    auto const s = core.sessions().list({}, 1).items.at(0);
     return s.stopping || s.generation > 1;
   }));
 }

@@ -5,6 +5,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "tests/conformance/coordinator/datasets.hpp"
 #include "tests/conformance/coordinator/fixture.hpp"
 
@@ -25,8 +27,8 @@ struct coordinator_conformance_per_worker : conformance, testing::WithParamInter
   }
 
   void await_workers(std::size_t n) {
-    ASSERT_TRUE(
-        server.eventually([n](auto& core) { return core.tasks(0, 100, {}).items.size() >= n; }));
+    ASSERT_TRUE(server.eventually(
+        [n](auto& core) { return core.workers().list(0, 100, {}).items.size() >= n; }));
   }
   /// What each worker's own component gives to `function`.
   template <class Result, class... Args>
@@ -92,7 +94,7 @@ TEST_P(coordinator_conformance_per_worker, testRepeatedIteratorCreation) {
     EXPECT_EQ(first, (std::vector{0, 0, 0}));
   }
   EXPECT_TRUE(
-      server.eventually([](auto& core) { return core.per_worker_values({}, 1).items.empty(); }));
+      server.eventually([](auto& core) { return core.per_worker().list({}, 1).items.empty(); }));
   for (int i = 0; i < 6'000 && live_iterators > 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // workers say nothing about drops
   EXPECT_EQ(live_iterators, 0) << "dropped on every worker";

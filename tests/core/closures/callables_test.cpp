@@ -43,7 +43,7 @@ std::size_t found(cluster& c, session_id s, closure_query q) {
 }
 
 shown_function_view counted(cluster& c, std::string const& name) {
-  for (auto const& f : c.core.shown_functions())
+  for (auto const& f : c.core.functions().shown())
     if (f.name == name) return f;
   return {};
 }
@@ -56,19 +56,19 @@ TEST(callables, are_shown_and_their_function_is_what_workers_are_sent) {
   auto const held = c.held(w);
   ASSERT_EQ(held.size(), 2u);
   for (auto const& a : c.fx().assignments)
-    EXPECT_EQ(c.core.function_name(a.function), "python:3.11");
-  auto const v = c.core.closure(held[0]).value();
+    EXPECT_EQ(c.core.functions().name(a.function), "python:3.11");
+  auto const v = c.core.closures().look(held[0]).value();
   EXPECT_EQ(v.function, "python:3.11");
   EXPECT_EQ(v.display_name, "train.step");
   EXPECT_EQ(v.callable, hash_of('h'));
-  auto const plain = c.core.closure(held[1]).value();
+  auto const plain = c.core.closures().look(held[1]).value();
   EXPECT_EQ(plain.function, "python:3.11");
   EXPECT_EQ(plain.display_name, "");
   EXPECT_EQ(plain.callable, "");
   auto const running = history::running(c.past, c.core, {}, {});
   EXPECT_EQ(running.names.functions.size(), 2u);
   closure_groups groups;
-  ASSERT_TRUE(c.core.group(s, groups).ok());
+  ASSERT_TRUE(c.core.closures().group(s, groups).ok());
   EXPECT_EQ(groups.groups.at(0).first, "train.step");
 }
 
@@ -93,8 +93,8 @@ TEST(callables, are_counted_by_name_and_with_their_function) {
   EXPECT_EQ(counted(c, "train.step").succeeded, 1u);
   EXPECT_EQ(counted(c, "train.step").failed, 1u);
   EXPECT_EQ(counted(c, "python:3.11").running, 1u);
-  ASSERT_EQ(c.core.functions().size(), 1u);
-  auto const f = c.core.functions()[0];
+  ASSERT_EQ(c.core.functions().all().size(), 1u);
+  auto const f = c.core.functions().all()[0];
   EXPECT_EQ(f.name, "python:3.11");
   EXPECT_EQ(f.workers, 1u);
   EXPECT_EQ(f.succeeded + f.failed + f.running, 3u);
@@ -116,7 +116,7 @@ TEST(callables, of_a_version_that_is_missing_fail_as_their_function_does) {
   schedule(c, s, {1}, {{"train.step", {}}});
   auto const id = c.core.closure_of(s, 1);
   c.advance(10s);
-  auto const v = c.core.closure(id).value();
+  auto const v = c.core.closures().look(id).value();
   EXPECT_EQ(v.state, closure_state::failed);
   EXPECT_EQ(v.error->kind, failure_kind::stale_handle);
   EXPECT_EQ(v.error->message, "it asks for python:3.11; connected workers have python:3.12");
@@ -130,8 +130,8 @@ TEST(callables, run_again_under_their_name) {
   c.lose(w);
   auto const again = c.attach({.functions = {"python:3.11"}});
   ASSERT_EQ(c.held(again).size(), 1u);
-  EXPECT_EQ(c.core.closure(c.held(again)[0])->display_name, "train.step");
-  EXPECT_EQ(c.core.function_name(c.fx().assignments.at(0).function), "python:3.11");
+  EXPECT_EQ(c.core.closures().look(c.held(again)[0])->display_name, "train.step");
+  EXPECT_EQ(c.core.functions().name(c.fx().assignments.at(0).function), "python:3.11");
 }
 
 TEST(callables, beyond_the_hashes_of_one_name_share_the_name) {
@@ -140,8 +140,8 @@ TEST(callables, beyond_the_hashes_of_one_name_share_the_name) {
   cluster c(small);
   auto const s = held_session(c);
   schedule(c, s, {1, 2}, {{"f", hash_of('a')}, {"f", hash_of('b')}});
-  EXPECT_EQ(c.core.closure(c.core.closure_of(s, 1))->callable, hash_of('a'));
-  auto const second = c.core.closure(c.core.closure_of(s, 2)).value();
+  EXPECT_EQ(c.core.closures().look(c.core.closure_of(s, 1))->callable, hash_of('a'));
+  auto const second = c.core.closures().look(c.core.closure_of(s, 2)).value();
   EXPECT_EQ(second.display_name, "f");
   EXPECT_EQ(second.callable, "");
 }
@@ -176,8 +176,8 @@ TEST(callables, show_their_function_while_the_table_is_full) {
   cluster c(small);
   auto const s = held_session(c);
   schedule(c, s, {1, 2, 3}, {{"a", {}}, {"b", {}}, {"c", {}}});
-  EXPECT_EQ(c.core.closure(c.core.closure_of(s, 2))->display_name, "b");
-  auto const third = c.core.closure(c.core.closure_of(s, 3)).value();
+  EXPECT_EQ(c.core.closures().look(c.core.closure_of(s, 2))->display_name, "b");
+  auto const third = c.core.closures().look(c.core.closure_of(s, 3)).value();
   EXPECT_EQ(third.display_name, "");
   EXPECT_EQ(third.function, "python:3.11");
 }
@@ -224,7 +224,7 @@ TEST(callables, are_looked_through_once_in_ten_seconds) {
     e.closures[0].token = ++token;
     e.callables = {{name, {}}};
     c.step(std::move(e));
-    return c.core.closure(c.core.closure_of(s, token))->display_name;
+    return c.core.closures().look(c.core.closure_of(s, token))->display_name;
   };
   EXPECT_EQ(shown("a"), "a");
   EXPECT_EQ(shown("b"), "");  // a is needed
@@ -261,7 +261,7 @@ TEST(callables, are_written_down_and_known_after_a_restart) {
     cluster after(durable);
     restore_jobs e{{job}};
     after.restore(std::move(e));
-    auto const v = after.core.closure(after.core.closure_of(s, 2)).value();
+    auto const v = after.core.closures().look(after.core.closure_of(s, 2)).value();
     EXPECT_EQ(v.function, "python:3.11");
     EXPECT_EQ(v.display_name, shown);
     auto const w = after.attach({.functions = {"python:3.11"}, .slots = 2, .credits = 2});
@@ -274,7 +274,7 @@ TEST(callables, of_a_number_that_nobody_gave_are_none) {
   auto const s = held_session(c);
   schedule(c, s, {2, 3}, {{"a", {}}, {"", {}}});
   for (std::uint64_t const token : {1, 2}) {
-    auto const v = c.core.closure(c.core.closure_of(s, token)).value();
+    auto const v = c.core.closures().look(c.core.closure_of(s, token)).value();
     EXPECT_EQ(v.function, "python:3.11");
     EXPECT_EQ(v.display_name, "");
   }

@@ -11,15 +11,15 @@ TEST(function_table, a_name_keeps_its_number) {
   auto const b = c.learn("b").value();
   EXPECT_NE(a, b);
   EXPECT_EQ(c.learn("a").value(), a);
-  EXPECT_EQ(c.core.function_name(a), "a");
-  EXPECT_EQ(c.core.function_name(b), "b");
+  EXPECT_EQ(c.core.functions().name(a), "a");
+  EXPECT_EQ(c.core.functions().name(b), "b");
 }
 
 TEST(function_table, names_stay_in_place_while_the_table_grows) {
   cluster c;
-  auto const first = c.core.function_name(c.function("first"));
+  auto const first = c.core.functions().name(c.function("first"));
   for (int i = 0; i < 5'000; ++i) c.function("f" + std::to_string(i));
-  EXPECT_EQ(c.core.function_name(c.function("first")).data(), first.data());
+  EXPECT_EQ(c.core.functions().name(c.function("first")).data(), first.data());
 }
 
 TEST(function_table, refuses_names_that_nobody_could_read) {

@@ -84,7 +84,7 @@ TEST(inputs, a_failed_input_fails_whoever_needs_it) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.fail(w, producer[0], "no such file");
-  auto const closure = c.core.closure(job[0]).value();
+  auto const closure = c.core.closures().look(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::input);
   EXPECT_EQ(closure.error->message, "input " + text(producer[0]) + " failed: no such file");
@@ -98,9 +98,9 @@ TEST(inputs, who_needs_a_failed_input_hears_of_its_class_worker_and_traceback) {
   auto const middle = c.open_with({needing(c, {of(producer[0])})});
   auto const end = c.open_with({needing(c, {of(middle[0])})});
   auto r = c.bad(w, producer[0], "no such file");
-  r.failure.type = "FileNotFoundError";
-  r.failure.traceback = "line 1";
-  r.failure.exception = "for its client alone";
+  r.failure->type = "FileNotFoundError";
+  r.failure->traceback = "line 1";
+  r.failure->exception = "for its client alone";
   c.answer(w, {r});
   failure const expected{failure_kind::input,
                          "FileNotFoundError",
@@ -108,10 +108,10 @@ TEST(inputs, who_needs_a_failed_input_hears_of_its_class_worker_and_traceback) {
                          "line 1",
                          "worker:3",
                          1};
-  EXPECT_EQ(c.core.closure(middle[0])->error, expected);
-  EXPECT_EQ(c.core.closure(end[0])->error, expected);
+  EXPECT_EQ(c.core.closures().look(middle[0])->error, expected);
+  EXPECT_EQ(c.core.closures().look(end[0])->error, expected);
   auto const late = c.open_with({needing(c, {of(producer[0])})});
-  EXPECT_EQ(c.core.closure(late[0])->error, expected);
+  EXPECT_EQ(c.core.closures().look(late[0])->error, expected);
 }
 
 TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind) {
@@ -120,11 +120,11 @@ TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind)
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   auto r = c.bad(w, producer[0], "unfit", failure_kind::input);
-  r.failure.exception = "pickled";
+  r.failure->exception = "pickled";
   c.answer(w, {r});
-  EXPECT_EQ(c.core.closure(producer[0])->error->exception, "pickled");
-  EXPECT_EQ(c.core.closure(job[0])->error->message, "unfit");
-  EXPECT_EQ(c.core.closure(job[0])->error->exception, "");
+  EXPECT_EQ(c.core.closures().look(producer[0])->error->exception, "pickled");
+  EXPECT_EQ(c.core.closures().look(job[0])->error->message, "unfit");
+  EXPECT_EQ(c.core.closures().look(job[0])->error->exception, "");
 }
 
 TEST(inputs, of_a_long_traceback_those_who_wait_get_the_end) {
@@ -133,10 +133,10 @@ TEST(inputs, of_a_long_traceback_those_who_wait_get_the_end) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   auto r = c.bad(w, producer[0], "deep");
-  for (int i = 0; i < 4'000; ++i) r.failure.traceback += "ü";
-  r.failure.traceback += " the end";
+  for (int i = 0; i < 4'000; ++i) r.failure->traceback += "ü";
+  r.failure->traceback += " the end";
   c.answer(w, {r});
-  auto const told = c.core.closure(job[0])->error->traceback;
+  auto const told = c.core.closures().look(job[0])->error->traceback;
   EXPECT_LE(told.size(), 4'096u + 4);
   EXPECT_TRUE(told.starts_with("…ü") && told.ends_with("ü the end")) << told.substr(0, 8);
 }
@@ -164,7 +164,7 @@ TEST(inputs, a_cancelled_input_fails_whoever_needs_it) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, producer[0]}).ok());
-  EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::input);
+  EXPECT_EQ(c.core.closures().look(job[0])->error->kind, failure_kind::input);
 }
 
 TEST(inputs, a_long_chain_fails_without_nesting) {
@@ -241,7 +241,7 @@ TEST(inputs, in_bytes_go_beside_bytes_and_not_into_json) {
   result.value = blob("\xfe", encoding::bytes);
   c.answer(w, {result});
   ASSERT_EQ(c.state(in_json[0]), closure_state::failed);
-  auto const error = c.core.closure(in_json[0])->error;
+  auto const error = c.core.closures().look(in_json[0])->error;
   EXPECT_EQ(error->kind, failure_kind::input);
   EXPECT_EQ(error->message, "input " + text(producers[0]) +
                                 " is bytes (raw, or a pickled Python value), which cannot be part "
@@ -275,7 +275,8 @@ TEST(inputs, beside_bytes_have_the_same_limit) {
   auto const job = c.open_with({beside});
   c.succeed(w, producer[0], "123456");
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  EXPECT_EQ(c.core.closure(job[0])->error->message, "the inputs have 12 bytes, the limit is 10");
+  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
+            "the inputs have 12 bytes, the limit is 10");
 }
 
 TEST(inputs, explain_names_the_one_it_waits_for) {

@@ -14,12 +14,12 @@ TEST(fail_fast, the_first_error_cancels_what_is_queued_and_asks_what_runs_to_sto
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{b, job[1], 1}}));
   for (auto const queued : {job[2], job[3]}) {
     EXPECT_EQ(c.state(queued), closure_state::cancelled);
-    EXPECT_EQ(c.core.closure(queued)->error,
+    EXPECT_EQ(c.core.closures().look(queued)->error,
               (failure{failure_kind::cancelled, "",
                        "an earlier closure of job_0000000000000001 failed", "", "", 0}));
   }
   EXPECT_EQ(c.state(job[1]), closure_state::running);
-  EXPECT_TRUE(c.core.closure(job[1])->cancel_requested);
+  EXPECT_TRUE(c.core.closures().look(job[1])->cancel_requested);
   EXPECT_EQ(c.held(a), closures{}) << "nothing of it is handed out any more";
 }
 

@@ -19,7 +19,7 @@ TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
   auto const id = c.held(w)[0];
   c.succeed(w, id, "42");
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("42"), {}}}));
-  EXPECT_FALSE(c.core.closure(id));
+  EXPECT_FALSE(c.core.closures().look(id));
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
   EXPECT_EQ(c.job(s).counts.succeeded, 1u);
 }
@@ -185,7 +185,7 @@ TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
   EXPECT_EQ(c.fx().outcomes,
             (std::vector{outcome{s, t[1], false, {}, cancelled("the client is gone")}}));
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, id, 1}}));
-  EXPECT_TRUE(c.core.job(s)) << "something of it still runs";
+  EXPECT_TRUE(c.core.sessions().look(s)) << "something of it still runs";
   c.succeed(w, id);
   EXPECT_EQ(c.job(s).state, job_state::cancelled);
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
@@ -210,7 +210,7 @@ TEST(streaming, a_stream_is_not_deleted) {
   cluster c;
   auto const s = c.stream();
   EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
-  EXPECT_TRUE(c.core.job(s));
+  EXPECT_TRUE(c.core.sessions().look(s));
 }
 
 // One message may carry a thousand: a misspelt name is an error of its own closure, or a join would

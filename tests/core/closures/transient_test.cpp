@@ -15,7 +15,7 @@ struct transient : testing::Test {
   worker_result gone(stream_id w, closure_id id, std::vector<std::string> names,
                      std::string message = "no answer") {
     auto r = c.bad(w, id, std::move(message), failure_kind::dependency_lost);
-    r.failure.dependencies = std::move(names);
+    r.failure->dependencies = std::move(names);
     return r;
   }
   /// The worker's closure reports `names` as lost; then time passes until it runs again.
@@ -37,7 +37,7 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.task(0).state, task_state::connected);
   EXPECT_EQ(c.task(0).failed, 0u);
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::dependency_lost, "ps:1: no answer"}));
   EXPECT_EQ(
       c.said(),
@@ -157,7 +157,7 @@ TEST_F(transient, a_stopped_closure_is_cancelled_instead) {
   c.ask(cancel_closure{{}, job[0]});
   c.answer(w, {gone(w, job[0], {"ps:1"})});
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
-  EXPECT_EQ(c.core.closure(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
             "cancelled instead of run again: lost ps:1: no answer");
 }
 
@@ -187,7 +187,7 @@ TEST_F(timeouts, are_borne_until_the_number_is_full) {
   auto const job = c.open({"f"});
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   EXPECT_EQ(c.held(w), job.closures) << "again at once";
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::timed_out, "slow disk"}));
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   c.fail(w, job[0], "slow disk", failure_kind::timeout);

@@ -21,12 +21,12 @@ struct built_again : testing::Test {
     return std::get<per_worker_reply>(r.body).id;
   }
   static per_worker_view::component part(cluster const& c, per_worker_id v, std::size_t i = 0) {
-    return c.core.per_worker(v)->components.at(i);
+    return c.core.per_worker().look(v)->components.at(i);
   }
   /// The build that it holds fails.
   static void report(cluster& c, stream_id w, std::string const& dependency = "ps:0") {
     auto r = c.bad(w, c.held(w).at(0), "ps is away", failure_kind::dependency_lost);
-    r.failure.dependencies = {dependency};
+    r.failure->dependencies = {dependency};
     c.answer(w, {std::move(r)});
   }
   static void time_out(cluster& c, stream_id w) {

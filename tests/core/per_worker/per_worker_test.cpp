@@ -30,7 +30,7 @@ joining builder(std::uint32_t slots = 1, std::uint32_t credits = 4) {
 
 std::vector<value_state> states(cluster const& c, per_worker_id id) {
   std::vector<value_state> all;
-  auto const v = c.core.per_worker(id).value();
+  auto const v = c.core.per_worker().look(id).value();
   for (auto const& part : v.components) all.push_back(part.state);
   return all;
 }
@@ -80,7 +80,8 @@ TEST(per_worker, is_aborted_with_its_worker_and_built_again_before_it_is_used) {
   EXPECT_EQ(c.held(w), closures{job[0]});
   c.lose(w, "connection lost");
   EXPECT_EQ(states(c, v), std::vector{aborted});
-  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message, "worker lost: connection lost");
+  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
+            "worker lost: connection lost");
   auto next = builder(1, 1);
   next.index = 0;
   auto const again = c.attach(next);
@@ -98,7 +99,7 @@ TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
   auto const job = c.open({"f"});
   c.fail(w, c.held(w).at(0), "no such file");
   EXPECT_EQ(states(c, v), std::vector{ready});
-  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message, "no such file");
+  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message, "no such file");
   c.succeed(w, job[0]);
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   // What needs it is sent; the worker knows that there is no value and answers with INPUT.
@@ -154,7 +155,7 @@ TEST(per_worker, a_builder_that_kills_its_worker_is_given_up) {
   auto const w = c.attach(next);
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(states(c, v), std::vector{ready});
-  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message,
+  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
             "quarantined: 3 workers were lost while they built it");
 }
 
@@ -168,7 +169,7 @@ TEST(per_worker, a_builder_may_lose_as_many_workers_as_a_closure_of_its_session)
   c.lose(c.attach(next));
   auto const w = c.attach(next);
   EXPECT_TRUE(c.held(w).empty());
-  EXPECT_EQ(c.core.per_worker(v)->components.at(0).error->message,
+  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
             "quarantined: 1 workers were lost while they built it");
 }
 
@@ -185,7 +186,7 @@ TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
   c.succeed(w, job[0]);
   ASSERT_EQ(c.fx().drop_requests.size(), 1u);
   EXPECT_EQ(c.fx().drop_requests[0].stream, w);
-  EXPECT_EQ(c.core.per_worker(v).error().message, text(v) + " was released");
+  EXPECT_EQ(c.core.per_worker().look(v).error().message, text(v) + " was released");
 }
 
 TEST(per_worker, one_released_while_it_is_built_is_stopped_and_dropped) {
@@ -205,7 +206,7 @@ TEST(per_worker, one_with_an_owner_goes_with_its_session) {
   auto const s = c.stream();
   auto const v = create(c, "make", s);
   c.step(close_session{s});
-  EXPECT_FALSE(c.core.per_worker(v).has_value());
+  EXPECT_FALSE(c.core.per_worker().look(v).has_value());
 }
 
 TEST(per_worker, bad_requests_are_refused) {
@@ -243,9 +244,9 @@ TEST(per_worker, nobody_releases_what_is_anothers) {
   auto const other = c.open({}, resumable_values()).id;
   auto const v = create(c, "make", s, 1);
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v, other}).code, code::not_found);
-  EXPECT_TRUE(c.core.per_worker(v));
+  EXPECT_TRUE(c.core.per_worker().look(v));
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v, s}), status{});
-  EXPECT_FALSE(c.core.per_worker(v));
+  EXPECT_FALSE(c.core.per_worker().look(v));
 }
 
 TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
@@ -256,10 +257,10 @@ TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
   auto const unlisted = create(c, "make", s, 2);
   while (!c.held(w).empty()) c.succeed(w, c.held(w).at(0), "null");
   c.step(suspend_session{s});
-  EXPECT_TRUE(c.core.per_worker(unlisted));
+  EXPECT_TRUE(c.core.per_worker().look(unlisted));
   c.reply_to_event(resume_session{{}, s, {}, {1}});
-  EXPECT_TRUE(c.core.per_worker(kept));
-  EXPECT_FALSE(c.core.per_worker(unlisted));
+  EXPECT_TRUE(c.core.per_worker().look(kept));
+  EXPECT_FALSE(c.core.per_worker().look(unlisted));
   EXPECT_EQ(c.fx().drop_requests, (std::vector{drop_request{w, unlisted}}));
 }
 

@@ -45,7 +45,7 @@ TEST_F(stateful, unbound_closures_do_not_go_there) {
   auto const p = c.attach(ps(1));
   auto const job = c.open({"f"});
   EXPECT_TRUE(c.held(p).empty());
-  auto const why = *c.core.explain(job[0], c.now());
+  auto const why = *c.core.closures().explain(job[0], c.now());
   EXPECT_EQ(why.why, closure_reason::unsatisfiable);
   EXPECT_EQ(why.lack.value().need, (unmet_need{unmet_need::kind::by_name, {}, {}, 0, 1}));
   auto const named = c.open_with(bound(1));
@@ -130,7 +130,7 @@ TEST_F(stateful, a_failure_that_names_it_is_reliance) {
   auto const s = c.open({"f"}, resumable_values()).id;
   auto const f = c.held(w).at(0);
   auto r = c.bad(w, f, "no answer", failure_kind::dependency_lost);
-  r.failure.dependencies = {"ps:0"};
+  r.failure->dependencies = {"ps:0"};
   c.answer(w, {r});
   EXPECT_TRUE(c.noticed(s).empty()) << "one report is borne";
   c.attach(ps(2));
@@ -171,7 +171,7 @@ struct stateful_values : stateful {
   }
   std::vector<std::string> built_on(per_worker_id v) const {
     std::vector<std::string> all;
-    auto const view = c.core.per_worker(v).value();
+    auto const view = c.core.per_worker().look(v).value();
     for (auto const& part : view.components)
       all.push_back(part.job + ":" + std::to_string(part.index));
     return all;
@@ -252,7 +252,7 @@ TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
   auto const q = c.attach(ps(2));
   EXPECT_TRUE(c.held(q).empty());
   for (auto const token : tokens) {
-    auto const ended = c.core.closure(c.core.closure_of(s, token));
+    auto const ended = c.core.closures().look(c.core.closure_of(s, token));
     ASSERT_TRUE(ended && ended->error) << token;
     EXPECT_EQ(ended->error->dependencies, names{"ps:0"});
   }

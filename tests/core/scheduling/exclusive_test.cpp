@@ -18,7 +18,7 @@ struct exclusive : testing::Test {
     EXPECT_EQ(c.why(id).why, closure_reason::exclusive);
     return c.why(id).emptied;
   }
-  bool is_exclusive(closure_id id) const { return c.core.closure(id)->exclusive; }
+  bool is_exclusive(closure_id id) const { return c.core.closures().look(id)->exclusive; }
   closure_spec asking(closure_options o, names const& function = {"f"}) {
     auto work = c.specs(function).front();
     work.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
@@ -272,7 +272,7 @@ TEST_F(exclusive, it_stays_so_when_it_waits_for_a_time_in_between) {
   auto const bad = suspect();
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto failed = c.bad(w, bad, "ps is away", failure_kind::dependency_lost);
-  failed.failure.dependencies = {"ps:0"};
+  failed.failure->dependencies = {"ps:0"};
   c.answer(w, {failed});
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(c.why(bad).workers_lost, 3u);
@@ -379,7 +379,7 @@ TEST_F(exclusive, the_overview_lists_the_oldest_until_they_have_ended) {
   ASSERT_EQ(v.exclusive.size(), 20u);
   EXPECT_EQ(v.exclusive[19].closure, all[19]);
   EXPECT_EQ(v.exclusive[0].closure, all[0]);
-  EXPECT_EQ(v.exclusive[0].job, c.core.closure(all[0])->job);
+  EXPECT_EQ(v.exclusive[0].job, c.core.closures().look(all[0])->job);
   EXPECT_EQ(v.exclusive[0].function, "f0");
   EXPECT_EQ(v.exclusive[0].workers_lost, 3u);
   EXPECT_EQ(v.exclusive[0].worker, "");

@@ -45,7 +45,7 @@ TEST_F(nested, what_waits_gives_its_slot_to_another_and_still_runs) {
   EXPECT_EQ(c.task(0).slots, 1u);
   EXPECT_EQ(c.task(0).running, 1u);
   EXPECT_EQ(c.task(0).waiting, 1u);
-  EXPECT_TRUE(c.core.explain(job[0], c.now())->waits_for_value);
+  EXPECT_TRUE(c.core.closures().explain(job[0], c.now())->waits_for_value);
 }
 
 TEST_F(nested, ten_deep_on_one_slot) {
@@ -59,11 +59,11 @@ TEST_F(nested, ten_deep_on_one_slot) {
   }
   while (!chain.empty()) {
     c.succeed(w, chain.back());
-    EXPECT_EQ(c.core.closure(chain.back())->state, closure_state::succeeded);
+    EXPECT_EQ(c.core.closures().look(chain.back())->state, closure_state::succeeded);
     chain.pop_back();
     if (!chain.empty()) go_on(chain.back());
   }
-  EXPECT_EQ(c.core.task("deep", 0)->waiting, 0u);
+  EXPECT_EQ(c.core.workers().look("deep", 0)->waiting, 0u);
 }
 
 TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_is_free) {

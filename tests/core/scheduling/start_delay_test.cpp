@@ -33,7 +33,7 @@ TEST_F(start_delay, no_closure_comes_before) {
   auto const w = c.attach({.index = 1});
   auto const job = c.open({"f"});
   EXPECT_TRUE(c.held(w).empty());
-  auto const why = *c.core.explain(job[0], c.now());
+  auto const why = *c.core.closures().explain(job[0], c.now());
   EXPECT_EQ(why.why, closure_reason::workers_start);
   EXPECT_EQ(why.lack.value().starts_in, 2'000ms);
   c.advance(1'999ms);
@@ -93,7 +93,7 @@ TEST_F(given_up, what_can_only_run_there_fails) {
   EXPECT_EQ(c.task(3).state, task_state::error) << "listed for as long as it is waited for";
   c.advance(1s);
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  auto const error = c.core.closure(job[0])->error;
+  auto const error = c.core.closures().look(job[0])->error;
   EXPECT_EQ(error->kind, failure_kind::worker_lost);
   EXPECT_EQ(
       error->message,
@@ -114,7 +114,7 @@ TEST_F(given_up, not_if_it_comes_back) {
 TEST_F(given_up, a_row_that_nobody_waits_for_goes_after_the_retention) {
   c.lose(c.attach({.index = 3}));
   c.advance(10min);
-  EXPECT_FALSE(c.core.task("worker", 3));
+  EXPECT_FALSE(c.core.workers().look("worker", 3));
 }
 
 TEST_F(given_up, a_drained_worker_does_not_count_as_having_a_function) {

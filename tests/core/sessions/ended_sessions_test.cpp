@@ -17,7 +17,7 @@ session_id ended(cluster& c, stream_id w) {
 
 std::vector<session_id> listed(cluster const& c) {
   std::vector<session_id> ids;
-  for (auto const& j : c.core.jobs({}, 100).items) ids.push_back(j.id);
+  for (auto const& j : c.core.sessions().list({}, 100).items) ids.push_back(j.id);
   return ids;
 }
 
@@ -90,7 +90,7 @@ TEST(ended_sessions, one_that_never_had_a_closure_goes_at_once) {
   auto const s = c.stream();
   c.step(close_session{s});
   EXPECT_EQ(c.fx().released, std::vector{s});
-  EXPECT_FALSE(c.core.job(s));
+  EXPECT_FALSE(c.core.sessions().look(s));
 }
 
 TEST(ended_sessions, it_takes_nothing_any_more) {
@@ -122,7 +122,7 @@ TEST(ended_sessions, more_than_are_kept_forget_the_one_that_ended_first) {
   auto const d = ended(c, w);
   EXPECT_EQ(c.fx().released, std::vector{a});
   EXPECT_EQ(listed(c), (std::vector{d, b}));
-  EXPECT_EQ(c.core.job(a).error(),
+  EXPECT_EQ(c.core.sessions().look(a).error(),
             (status{code::not_found, text(a) + " is finished and forgotten"}));
 }
 
@@ -160,8 +160,8 @@ TEST(ended_sessions, they_make_room_for_newcomers_before_finished_jobs_do) {
   c.succeed(w, job[0]);
   auto const s = ended(c, w);
   c.stream();
-  EXPECT_FALSE(c.core.job(s));
-  EXPECT_TRUE(c.core.job(job.id));
+  EXPECT_FALSE(c.core.sessions().look(s));
+  EXPECT_TRUE(c.core.sessions().look(job.id));
 }
 
 TEST(ended_sessions, one_may_be_deleted) {

@@ -29,7 +29,7 @@ TEST(failed, one_that_goes_on_tells_its_first_error_and_how_many_failed) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"}, continue_all());
   auto bad = c.bad(w, job[1], std::string(300, 'x'));
-  bad.failure.type = "ValueError";
+  bad.failure->type = "ValueError";
   c.answer(w, {bad});
   EXPECT_TRUE(c.said().empty());
   c.fail(w, job[0], "second");

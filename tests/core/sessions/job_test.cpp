@@ -10,8 +10,8 @@ TEST(job, ids_are_given_in_order_and_closures_in_schedule_order) {
   auto const b = c.open({"f"});
   EXPECT_EQ(a.id, session_id{1});
   EXPECT_EQ(b.id, session_id{2});
-  EXPECT_EQ(c.core.closure(a[1])->index, 1u);
-  EXPECT_EQ(c.core.closure(b[0])->job, b.id);
+  EXPECT_EQ(c.core.closures().look(a[1])->index, 1u);
+  EXPECT_EQ(c.core.closures().look(b[0])->job, b.id);
 }
 
 TEST(job, without_closures_has_succeeded_at_once) {
@@ -29,7 +29,7 @@ TEST(job, left_open_goes_on_until_it_is_sealed) {
   EXPECT_EQ(c.job(job.id).state, job_state::running);
   EXPECT_TRUE(c.job(job.id).open);
   auto const more = c.append(job.id, {"f", "f"});
-  EXPECT_EQ(c.core.closure(more[0])->index, 1u);
+  EXPECT_EQ(c.core.closures().look(more[0])->index, 1u);
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
   EXPECT_FALSE(c.job(job.id).open);
   c.succeed(w, more[0]);
@@ -82,10 +82,11 @@ TEST(job, unknown_ids_are_told_from_forgotten_ones) {
     EXPECT_EQ(c.status_of(cancel_session{{}, id}), expected);
     EXPECT_EQ(c.status_of(delete_session{{}, id}), expected);
     EXPECT_EQ(c.status_of(join_session{{}, id, never}), expected);
-    EXPECT_EQ(c.core.job(id).error(), expected);
-    EXPECT_EQ(c.core.closures(id, 0, 10).error(), expected);
+    EXPECT_EQ(c.core.sessions().look(id).error(), expected);
+    EXPECT_EQ(c.core.closures().list(id, 0, 10).error(), expected);
   }
-  EXPECT_EQ(c.core.job(session_id{}).error().message, "there is no job_0000000000000000");
+  EXPECT_EQ(c.core.sessions().look(session_id{}).error().message,
+            "there is no job_0000000000000000");
 }
 
 TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_scheduled) {
@@ -94,7 +95,7 @@ TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_sched
   bad[1].function = function_id{77};
   auto const expected = wrong_field("closures[1].function", "unknown number");
   EXPECT_EQ(c.status_of(open_session{{}, {}, bad}), expected);
-  EXPECT_TRUE(c.core.jobs({}, 10).items.empty());
+  EXPECT_TRUE(c.core.sessions().list({}, 10).items.empty());
   auto const job = c.open({}, left_open());
   EXPECT_EQ(job.id, session_id{1}) << "a refused job uses up no id";
   EXPECT_EQ(c.status_of(schedule{{}, job.id, bad}), expected);

@@ -14,7 +14,7 @@ TEST(limits, more_functions_than_allowed_are_refused_with_the_number) {
                 w,
                 {code::resource_exhausted, "the worker declares 3 functions, the limit is 2"},
                 false}}));
-  EXPECT_TRUE(c.core.tasks(0, 10, {}).items.empty()) << "it leaves no trace";
+  EXPECT_TRUE(c.core.workers().list(0, 10, {}).items.empty()) << "it leaves no trace";
   c.attach({.functions = {"a", "b"}});
   EXPECT_EQ(c.fx().welcomes.size(), 1u);
 }
@@ -25,7 +25,7 @@ TEST(limits, a_worker_with_an_impossible_function_name_is_refused) {
   EXPECT_EQ(
       c.fx().disconnects,
       (std::vector{disconnect{w, {code::invalid_argument, "function name is empty"}, false}}));
-  EXPECT_FALSE(c.core.task("worker", 0));
+  EXPECT_FALSE(c.core.workers().look("worker", 0));
 }
 
 TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
@@ -41,8 +41,8 @@ TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
   c.leave(a);
   c.attach({.index = 9});
   EXPECT_EQ(c.fx().welcomes.at(0).index, 9);
-  EXPECT_FALSE(c.core.task("worker", 1));
-  EXPECT_TRUE(c.core.task("worker", 0));
+  EXPECT_FALSE(c.core.workers().look("worker", 1));
+  EXPECT_TRUE(c.core.workers().look("worker", 0));
 }
 
 TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
@@ -81,9 +81,9 @@ TEST(limits, slots_beyond_the_credits_are_no_use) {
 TEST(limits, a_function_declared_twice_counts_once) {
   cluster c;
   auto const w = c.attach({.functions = {"f", "f"}});
-  EXPECT_EQ(c.core.functions().at(0).workers, 1u);
+  EXPECT_EQ(c.core.functions().all().at(0).workers, 1u);
   c.lose(w);
-  EXPECT_EQ(c.core.functions().at(0).workers, 0u);
+  EXPECT_EQ(c.core.functions().all().at(0).workers, 0u);
 }
 
 TEST(limits, a_worker_without_functions_gets_nothing) {

@@ -52,8 +52,8 @@ TEST_F(own_errors, an_error_of_others_stops_none_that_runs_or_waits) {
   EXPECT_EQ(c.job(s).generation, 2u);
   c.succeed(w, running, "1");
   c.succeed(w, queued, "2");
-  EXPECT_EQ(c.core.closure(running)->data, blob("1"));
-  EXPECT_EQ(c.core.closure(queued)->data, blob("2"));
+  EXPECT_EQ(c.core.closures().look(running)->data, blob("1"));
+  EXPECT_EQ(c.core.closures().look(queued)->data, blob("2"));
   EXPECT_EQ(c.job(s).generation, 2u);
 }
 
@@ -78,7 +78,7 @@ TEST_F(own_errors, a_cancel_of_the_session_ends_them_too) {
   EXPECT_EQ(c.state(queued), closure_state::cancelled);
   EXPECT_EQ(c.fx().stop_requests.size(), 3u);
   c.fail(w, running, "stopped", failure_kind::cancelled);
-  EXPECT_EQ(c.core.closure(running)->error->kind, failure_kind::cancelled);
+  EXPECT_EQ(c.core.closures().look(running)->error->kind, failure_kind::cancelled);
 }
 
 TEST_F(own_errors, a_close_waits_for_them) {
@@ -102,7 +102,7 @@ TEST_F(own_errors, one_whose_input_is_cancelled_with_its_generation_says_so_itse
   auto const token = specs[0].token;
   c.step(core::schedule{{}, s, std::move(specs)});
   c.fail(w, bad);
-  auto const told = c.core.closure(id(token));
+  auto const told = c.core.closures().look(id(token));
   ASSERT_TRUE(told && told->error);
   EXPECT_EQ(told->error->kind, failure_kind::input);
 }

@@ -40,11 +40,11 @@ TEST_F(resumable_session, a_value_stays_until_its_token_is_released) {
   auto const f = id(t[0]);
   c.succeed(w, f, "42");
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("42"), {}, f}}));
-  EXPECT_EQ(c.core.closure(f)->data, blob("42"));
+  EXPECT_EQ(c.core.closures().look(f)->data, blob("42"));
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 2u);
   EXPECT_EQ(c.job(s).values, 1u);
   EXPECT_EQ(c.status_of(release(s, {t[0], 999})), status{});
-  EXPECT_FALSE(c.core.closure(f));
+  EXPECT_FALSE(c.core.closures().look(f));
   EXPECT_EQ(id(t[0]), closure_id{});
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
 }
@@ -53,7 +53,7 @@ TEST_F(resumable_session, a_failure_stays_too) {
   schedule({"f"});
   auto const f = id(t[0]);
   c.fail(w, f, "broken");
-  EXPECT_EQ(c.core.closure(f)->error->message, "broken");
+  EXPECT_EQ(c.core.closures().look(f)->error->message, "broken");
 }
 
 TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_value) {
@@ -66,7 +66,7 @@ TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_valu
   again(t[0]);  // the client may not have seen it
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, {}, {}, f}}));
   c.ask(release(s, {t[0]}));
-  EXPECT_FALSE(c.core.closure(f));
+  EXPECT_FALSE(c.core.closures().look(f));
 }
 
 TEST_F(resumable_session, a_held_value_is_an_input_of_a_later_closure) {
@@ -151,8 +151,8 @@ TEST_F(resumable_session, goes_on_without_its_client_and_is_cancelled_after_the_
   c.succeed(w, all[0]);
   EXPECT_EQ(c.state(all[2]), closure_state::running);
   for (int i = 0; i < 12; ++i) c.advance(5s), c.alive(w);
-  EXPECT_FALSE(c.core.closure(all[0]).has_error() && c.core.job(s).has_value() &&
-               !c.job(s).stopping);
+  EXPECT_FALSE(c.core.closures().look(all[0]).has_error() &&
+               c.core.sessions().look(s).has_value() && !c.job(s).stopping);
   while (!c.held(w).empty()) c.succeed(w, c.held(w)[0]);
   EXPECT_NE(c.job(s).state, job_state::running);
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
@@ -166,11 +166,11 @@ TEST_F(resumable_session, a_client_that_comes_back_finds_everything) {
   c.succeed(w, all[1], "8");
   c.advance(10s);
   EXPECT_EQ(resumed(c, s, {t[0], t[2]}), (resume_reply{1, 0, {}}));
-  EXPECT_FALSE(c.core.closure(all[1])) << "it was not asked for";
+  EXPECT_FALSE(c.core.closures().look(all[1])) << "it was not asked for";
   again(t[0]);
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("7"), {}, all[0]}}));
   c.advance(10min);
-  EXPECT_TRUE(c.core.job(s)) << "the lease has ended with the return";
+  EXPECT_TRUE(c.core.sessions().look(s)) << "the lease has ended with the return";
 }
 
 TEST_F(resumable_session, a_client_that_comes_back_learns_of_the_error_it_missed) {
@@ -203,9 +203,9 @@ TEST_F(resumable_session, asks_for_another_grace_within_limits) {
   auto const brief = c.open({}, spec).id;
   c.step(suspend_session{brief});
   c.advance(4s);
-  EXPECT_TRUE(c.core.job(brief));
+  EXPECT_TRUE(c.core.sessions().look(brief));
   c.advance(2s);
-  EXPECT_FALSE(c.core.job(brief));
+  EXPECT_FALSE(c.core.sessions().look(brief));
   spec.grace = 25h;
   EXPECT_EQ(c.status_of(open_session{{}, spec, {}}),
             wrong_field("session_grace", "not between 0 and 86400 s"));
@@ -223,7 +223,7 @@ TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hou
   auto const f = c.core.closure_of(d, tok[0]);
   c.succeed(v, f, "9");
   c.advance(50min);
-  EXPECT_EQ(c.core.closure(f)->data, blob("9"));
+  EXPECT_EQ(c.core.closures().look(f)->data, blob("9"));
   c.advance(2h);
   EXPECT_EQ(c.job(d).state, job_state::succeeded);
 }
@@ -232,7 +232,7 @@ TEST_F(resumable_session, an_operator_may_end_one_without_a_client) {
   EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
   c.step(suspend_session{s});
   EXPECT_EQ(c.status_of(delete_session{{}, s}), status{});
-  EXPECT_FALSE(c.core.job(s));
+  EXPECT_FALSE(c.core.sessions().look(s));
 }
 
 TEST_F(resumable_session, held_values_have_a_limit_and_going_over_it_is_an_error_of_the_session) {
@@ -271,9 +271,9 @@ TEST_F(session_by_call, schedule_gives_the_ids_by_which_values_are_fetched_and_r
   auto const v = c.reply_to_event(await_value{{}, ids[0], c.now()});
   EXPECT_EQ(std::get<value_reply>(v.body).data, blob("1"));
   c.ask(release_values{{}, s, {}, ids});
-  EXPECT_FALSE(c.core.closure(ids[0]));
+  EXPECT_FALSE(c.core.closures().look(ids[0]));
   c.succeed(w, ids[1], "2");
-  EXPECT_FALSE(c.core.closure(ids[1])) << "released while it ran: gone when it ended";
+  EXPECT_FALSE(c.core.closures().look(ids[1])) << "released while it ran: gone when it ended";
   EXPECT_EQ(c.status_of(await_value{{}, ids[1], c.now()}).code, code::not_found);
 }
 
@@ -291,9 +291,9 @@ TEST_F(session_by_call, every_call_renews_the_lease) {
     c.advance(50s);
     c.ask(join(join_mode::settle));
   }
-  EXPECT_TRUE(c.core.job(s));
+  EXPECT_TRUE(c.core.sessions().look(s));
   c.advance(71s);
-  EXPECT_FALSE(c.core.job(s));
+  EXPECT_FALSE(c.core.sessions().look(s));
 }
 
 TEST_F(session_by_call, join_waits_until_nothing_is_left) {
@@ -335,7 +335,7 @@ TEST_F(session_by_call, exactly_one_of_many_callers_gets_the_error_and_nothing_r
   EXPECT_FALSE(joined(c.reply_to(d)).has_error);
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(c.state(ids[2]), closure_state::cancelled) << "every failure stays readable";
-  EXPECT_EQ(c.core.closure(ids[1])->error->message, "the second");
+  EXPECT_EQ(c.core.closures().look(ids[1])->error->message, "the second");
 }
 
 TEST_F(session_by_call, an_error_nobody_waits_for_is_kept_until_somebody_asks) {

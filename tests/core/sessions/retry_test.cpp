@@ -84,7 +84,7 @@ TEST_F(job_retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
   EXPECT_EQ(c.job(job.id).counts.failed, 2u);
   auto const fresh = again(job.id);
   ASSERT_EQ(fresh.closures.size(), 2u);
-  EXPECT_EQ(c.core.closure(fresh[1])->inputs, (closures{job[0], fresh[0]}));
+  EXPECT_EQ(c.core.closures().look(fresh[1])->inputs, (closures{job[0], fresh[0]}));
   c.succeed(w, fresh[0], "20");
   ASSERT_EQ(c.fx().assignments.size(), 1u);
   auto const& inputs = *c.fx().assignments[0].inputs;

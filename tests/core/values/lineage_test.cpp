@@ -59,18 +59,18 @@ TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
   EXPECT_NE(again, a);
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
   EXPECT_EQ(c.state(b), closure_state::blocked);
-  auto const why = *c.core.explain(b, c.now());
+  auto const why = *c.core.closures().explain(b, c.now());
   EXPECT_EQ(why.why, closure_reason::input_made_again);
   EXPECT_EQ(why.input, a);
   EXPECT_EQ(why.made_by, again);
   c.succeed(w, again, value('z'));
   EXPECT_EQ(c.held(w), closures{b});
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('z'));
-  auto const seen = c.core.closure(a).value();
+  auto const seen = c.core.closures().look(a).value();
   EXPECT_EQ(seen.attempts.at(0).outcome, (attempt_outcome{attempt_end::value_lost, {}, again}));
   EXPECT_EQ(seen.data.view(), value('z')) << "it is kept again";
   EXPECT_EQ(c.job(seen.job).counts.succeeded, 1u) << "its job is as it was";
-  EXPECT_EQ(c.core.explain(a, c.now())->lost.how, attempt_end::value_lost);
+  EXPECT_EQ(c.core.closures().explain(a, c.now())->lost.how, attempt_end::value_lost);
 }
 
 TEST_F(lineage, it_is_told_as_many_workers_as_before) {
@@ -120,7 +120,7 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
   auto const b = scheduled("[]", {a});
   unreadable(a);
   c.fail(w, only_held(), "not today");
-  auto const error = c.core.closure(b)->error.value();
+  auto const error = c.core.closures().look(b)->error.value();
   EXPECT_EQ(error.kind, failure_kind::input);
   EXPECT_EQ(error.message, "input: the value of " + text(a) +
                                " was released 0 s ago: it could not be read back from "
@@ -138,9 +138,9 @@ TEST_F(lineage, three_times_and_no_more) {
   }
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  EXPECT_NE(c.core.closure(b)->error->message.find("was run again 3 times already"),
+  EXPECT_NE(c.core.closures().look(b)->error->message.find("was run again 3 times already"),
             std::string::npos)
-      << c.core.closure(b)->error->message;
+      << c.core.closures().look(b)->error->message;
 }
 
 TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
@@ -149,10 +149,10 @@ TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
   c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
   c.succeed(w, b, value('b'));
   c.step(values_moved{{{move_kind::write, b, true, {}, {}}}});
-  c.ask(delete_session{{}, c.core.closure(a)->job});
+  c.ask(delete_session{{}, c.core.closures().look(a)->job});
   auto const d = scheduled("[]", {b});
   unreadable(b);
-  auto const message = c.core.closure(d)->error->message;
+  auto const message = c.core.closures().look(d)->error->message;
   EXPECT_NE(message.find(text(b) + " cannot run again: its own input: there is no " + text(a)),
             std::string::npos)
       << message;
@@ -182,17 +182,17 @@ TEST_F(lineage, a_released_per_worker_value_stays_for_who_is_made_again) {
   unreadable(a);
   auto const again = only_held();
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v}), status{});
-  EXPECT_TRUE(c.core.per_worker(v)) << text(again) << " needs it";
+  EXPECT_TRUE(c.core.per_worker().look(v)) << text(again) << " needs it";
   c.succeed(w, again, value('z'));
   EXPECT_TRUE(c.reply_to(call)->status.ok());
-  EXPECT_FALSE(c.core.per_worker(v));
+  EXPECT_FALSE(c.core.per_worker().look(v));
 }
 
 TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  c.ask(delete_session{{}, c.core.closure(a)->job});
+  c.ask(delete_session{{}, c.core.closures().look(a)->job});
   c.succeed(w, only_held(), value('z'));
   EXPECT_EQ(c.held(w), closures{b});
 }

@@ -18,13 +18,13 @@ TEST(retention, more_finished_jobs_than_kept_forget_the_oldest) {
   auto const w = c.attach();
   auto const a = finished(c, w);
   auto const b = finished(c, w);
-  EXPECT_TRUE(c.core.job(a.id));
+  EXPECT_TRUE(c.core.sessions().look(a.id));
   auto const d = finished(c, w);
-  EXPECT_FALSE(c.core.job(a.id));
-  EXPECT_FALSE(c.core.closure(a[0]));
-  EXPECT_TRUE(c.core.job(b.id));
-  EXPECT_TRUE(c.core.job(d.id));
-  EXPECT_EQ(c.core.job(a.id).error(),
+  EXPECT_FALSE(c.core.sessions().look(a.id));
+  EXPECT_FALSE(c.core.closures().look(a[0]));
+  EXPECT_TRUE(c.core.sessions().look(b.id));
+  EXPECT_TRUE(c.core.sessions().look(d.id));
+  EXPECT_EQ(c.core.sessions().look(a.id).error(),
             (status{code::not_found,
                     "job_0000000000000001 is finished and forgotten, 0 s ago: more jobs "
                     "than --jobs-kept (2) have finished since"}));
@@ -39,8 +39,8 @@ TEST(retention, the_oldest_is_the_one_that_finished_first) {
   auto const b = c.open({"f"});
   c.succeed(w, b[0]);
   c.succeed(w, a[0]);
-  EXPECT_FALSE(c.core.job(b.id));
-  EXPECT_TRUE(c.core.job(a.id));
+  EXPECT_FALSE(c.core.sessions().look(b.id));
+  EXPECT_TRUE(c.core.sessions().look(a.id));
 }
 
 TEST(retention, deleted_jobs_do_not_count) {
@@ -52,9 +52,9 @@ TEST(retention, deleted_jobs_do_not_count) {
   auto const b = finished(c, w);
   c.ask(delete_session{{}, b.id});
   finished(c, w);
-  EXPECT_TRUE(c.core.job(a.id));
+  EXPECT_TRUE(c.core.sessions().look(a.id));
   finished(c, w);
-  EXPECT_FALSE(c.core.job(a.id));
+  EXPECT_FALSE(c.core.sessions().look(a.id));
 }
 
 TEST(retention, values_beyond_the_bytes_forget_the_oldest_until_they_fit) {
@@ -67,10 +67,10 @@ TEST(retention, values_beyond_the_bytes_forget_the_oldest_until_they_fit) {
   auto const d = finished(c, w, 20);
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 100u);
   auto const e = finished(c, w, 50);
-  EXPECT_FALSE(c.core.job(a.id));
-  EXPECT_FALSE(c.core.job(b.id));
-  EXPECT_TRUE(c.core.job(d.id));
-  EXPECT_TRUE(c.core.job(e.id));
+  EXPECT_FALSE(c.core.sessions().look(a.id));
+  EXPECT_FALSE(c.core.sessions().look(b.id));
+  EXPECT_TRUE(c.core.sessions().look(d.id));
+  EXPECT_TRUE(c.core.sessions().look(e.id));
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 70u);
   EXPECT_EQ(c.core.overview(c.now()).values_held, 2u);
 }
@@ -83,12 +83,13 @@ TEST(retention, a_running_job_is_never_forgotten) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   c.succeed(w, job[0], std::string(50, 'x'));
-  EXPECT_EQ(c.core.closure(job[0])->data.size(), 50u);
+  EXPECT_EQ(c.core.closures().look(job[0])->data.size(), 50u);
   c.park(join_session{{}, job.id, never});
   auto const call = c.last_call();
   c.succeed(w, job[1]);
   EXPECT_EQ(std::get<join_reply>(c.reply_to(call)->body).state, job_state::succeeded);
-  EXPECT_FALSE(c.core.job(job.id)) << "but then at once, after those who wait were told";
+  EXPECT_FALSE(c.core.sessions().look(job.id))
+      << "but then at once, after those who wait were told";
 }
 
 TEST(retention, a_finished_job_may_be_deleted_and_a_running_one_not) {
@@ -114,9 +115,9 @@ TEST(retention, a_forgotten_closure_is_recognised_after_its_place_was_used_again
   auto const fresh = c.open({"f"});
   ASSERT_NE(fresh[0], old[0]);
   EXPECT_EQ(
-      c.core.closure(old[0]).error(),
+      c.core.closures().look(old[0]).error(),
       (status{code::not_found, "there is no cl_0000000100000000, or its value was released"}));
-  EXPECT_EQ(c.core.explain(old[0], c.now()).error().code, code::not_found);
+  EXPECT_EQ(c.core.closures().explain(old[0], c.now()).error().code, code::not_found);
   EXPECT_EQ(c.status_of(cancel_closure{{}, old[0]}).code, code::not_found);
   EXPECT_EQ(
       c.status_of(await_value{{}, old[0], never}),
@@ -132,7 +133,7 @@ TEST(retention, what_is_counted_since_the_start_stays_when_jobs_are_forgotten) {
   EXPECT_EQ(v.closures.succeeded, 1u);
   EXPECT_EQ(v.jobs_succeeded, 1u);
   EXPECT_EQ(v.jobs_running, 0u);
-  EXPECT_EQ(c.core.functions().at(0).succeeded, 1u);
+  EXPECT_EQ(c.core.functions().all().at(0).succeeded, 1u);
 }
 
 }  // namespace

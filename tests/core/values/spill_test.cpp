@@ -62,7 +62,7 @@ struct spilling_cluster {
     write_all();
     return first;
   }
-  closure_view view(closure_id id) const { return c.core.closure(id).value(); }
+  closure_view view(closure_id id) const { return c.core.closures().look(id).value(); }
   overview_view overview() const { return c.core.overview(c.now()); }
 
   cluster c;
@@ -122,7 +122,7 @@ TEST_F(spilling, a_value_is_read_back_as_an_input) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}, {a, 0, 2}}, {}});
   auto const job = c.open_with({spec});
   EXPECT_EQ(c.state(job[0]), closure_state::blocked);
-  EXPECT_EQ(c.core.explain(job[0], c.now())->why, closure_reason::input_read_back);
+  EXPECT_EQ(c.core.closures().explain(job[0], c.now())->why, closure_reason::input_read_back);
   read(a);
   ASSERT_EQ(c.fx().assignments.size(), 1u);
   EXPECT_EQ(c.fx().assignments[0].inputs->at(0).view(), value('a'));

@@ -32,10 +32,10 @@ TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
   c.advance(30min);
   succeed_all(c, w);
   c.advance(1h - 1s);
-  EXPECT_TRUE(c.core.job(job.id));
+  EXPECT_TRUE(c.core.sessions().look(job.id));
   c.advance(61s);
   c.tick();
-  EXPECT_EQ(c.core.job(job.id).error().message,
+  EXPECT_EQ(c.core.sessions().look(job.id).error().message,
             text(job.id) +
                 " is finished and forgotten, 60 s ago: it was older than --value-age (3600 s)");
   EXPECT_EQ(why_gone(c, job[0]),
@@ -50,7 +50,7 @@ TEST(value_age, a_job_that_runs_is_never_too_old) {
   cluster c(settings);
   auto const job = c.open({"f"});
   c.advance(3h);
-  EXPECT_TRUE(c.core.job(job.id));
+  EXPECT_TRUE(c.core.sessions().look(job.id));
 }
 
 TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
@@ -73,7 +73,7 @@ TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
   ASSERT_EQ(again.token, 1u);
   c.step(core::schedule{{}, s, {again}});
   EXPECT_TRUE(c.held(w).empty()) << "it has run once";
-  EXPECT_NE(c.core.explain(a, c.now())->released, "");
+  EXPECT_NE(c.core.closures().explain(a, c.now())->released, "");
   c.advance(30min);
   EXPECT_NE(why_gone(c, b), "");
 }
@@ -89,7 +89,7 @@ TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
   auto spec = c.specs({"f"}).front();
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
   auto const job = c.open_with({spec});
-  EXPECT_EQ(c.core.closure(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
             "input: the value of " + text(a) +
                 " was released 0 s ago: its session held more values than --session-values-max "
                 "(1)");

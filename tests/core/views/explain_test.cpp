@@ -121,7 +121,7 @@ TEST(explain, failed_and_cancelled) {
 TEST(explain, unknown) {
   cluster c;
   EXPECT_EQ(
-      c.core.explain(closure_id{1}, c.now()).error(),
+      c.core.closures().explain(closure_id{1}, c.now()).error(),
       (status{code::not_found, "there is no cl_0000000000000001, or its value was released"}));
 }
 

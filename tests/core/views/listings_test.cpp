@@ -18,7 +18,7 @@ walked walk(coordinator const& core, closure_query const& q, closure_bounds cons
   walked all;
   closure_cursor at;
   for (; at.part != closure_cursor::end; ++all.steps) {
-    auto step = core.look(q, at, within).value();
+    auto step = core.closures().search(q, at, within).value();
     all.found.insert(all.found.end(), step.found.begin(), step.found.end());
     all.most_looked_at = std::max(all.most_looked_at, step.looked_at);
     all.in_order = step.in_order;
@@ -29,7 +29,7 @@ walked walk(coordinator const& core, closure_query const& q, closure_bounds cons
 }
 std::vector<std::uint32_t> indexes(cluster& c, closure_query const& q) {
   std::vector<std::uint32_t> out;
-  for (auto const& f : walk(c.core, q).found) out.push_back(c.core.closure(f.id)->index);
+  for (auto const& f : walk(c.core, q).found) out.push_back(c.core.closures().look(f.id)->index);
   return out;
 }
 using list = std::vector<std::uint32_t>;
@@ -109,11 +109,11 @@ TEST(listings, pages_go_on_behind_the_last_entry) {
   cluster c;
   auto const job = c.open(names(5, "f"));
   closure_query q{.session = job.id};
-  auto first = c.core.look(q, {}, {.room = 2}).value();
+  auto first = c.core.closures().search(q, {}, {.room = 2}).value();
   EXPECT_TRUE(first.in_order);
   EXPECT_EQ(first.found.size(), 2u);
   EXPECT_EQ(first.next.at, 2u);
-  auto const rest = c.core.look(q, first.next, {}).value();
+  auto const rest = c.core.closures().search(q, first.next, {}).value();
   EXPECT_EQ(rest.found.size(), 3u);
   EXPECT_EQ(rest.next.part, closure_cursor::end);
   q.descending = true;
@@ -134,7 +134,7 @@ TEST(listings, a_step_looks_at_a_bounded_number_of_a_million_records_and_all_are
   q.states = any_state;
   std::uint64_t seen = 0;
   for (closure_cursor at; at.part != closure_cursor::end;) {
-    auto const page = c.core.look(q, at, {.room = 1'000}).value();
+    auto const page = c.core.closures().search(q, at, {.room = 1'000}).value();
     for (auto const& f : page.found) ASSERT_EQ(f.key, ++seen);
     at = page.next;
   }
@@ -147,7 +147,7 @@ TEST(listings, a_step_looks_at_a_bounded_number_of_a_million_records_and_all_are
   closure_groups groups;
   while (!groups.done) {
     auto const before = groups.looked_at;
-    ASSERT_TRUE(c.core.group(job, groups).ok());
+    ASSERT_TRUE(c.core.closures().group(job, groups).ok());
     ASSERT_LE(groups.looked_at - before, step_units / 4);
   }
   ASSERT_EQ(groups.groups.size(), 1u);
@@ -174,7 +174,7 @@ TEST(listings, values_are_found_by_status_place_age_and_size) {
   q.value = {};
   q.place = value_whereabouts::memory;
   EXPECT_EQ(indexes(c, q), (list{1, 0}));
-  EXPECT_EQ(whereabouts(*c.core.closure(job[2])), value_whereabouts::none);
+  EXPECT_EQ(whereabouts(*c.core.closures().look(job[2])), value_whereabouts::none);
 }
 
 TEST(listings, holders_tell_values_and_bytes) {
@@ -183,7 +183,7 @@ TEST(listings, holders_tell_values_and_bytes) {
   auto const job = c.open({"f", "f"});
   c.open({"g"});
   c.succeed(w, job[0], "12345");
-  auto const page = c.core.value_holders({});
+  auto const page = c.core.values().holders({});
   ASSERT_EQ(page.items.size(), 1u);
   EXPECT_EQ(page.items[0].job, job.id);
   EXPECT_EQ(page.items[0].values, 1u);
@@ -199,16 +199,16 @@ TEST(listings, a_worker_tells_what_it_runs_and_was_prefetched) {
   auto const job = c.open(names(8, "f"));
   while (c.held(w).size() < 2) c.succeed(w, c.held(w).at(0));  // quick ones: its window grows
   auto const held = c.held(w);
-  auto const hands = c.core.in_hands_of("worker", 0, 10).value();
+  auto const hands = c.core.workers().in_hands_of("worker", 0, 10).value();
   ASSERT_EQ(hands.running.size(), 1u);
   EXPECT_EQ(hands.running[0].id, held[0]);
   EXPECT_EQ(hands.running[0].job, job.id);
   EXPECT_EQ(hands.running[0].function, "f");
   EXPECT_EQ(hands.prefetched.size(), held.size() - 1);
-  EXPECT_EQ(c.core.in_hands_of("worker", 0, 0)->more, held.size());
-  EXPECT_FALSE(c.core.in_hands_of("worker", 7, 10));
+  EXPECT_EQ(c.core.workers().in_hands_of("worker", 0, 0)->more, held.size());
+  EXPECT_FALSE(c.core.workers().in_hands_of("worker", 7, 10));
   c.lose(w);
-  EXPECT_TRUE(c.core.in_hands_of("worker", 0, 10)->running.empty());
+  EXPECT_TRUE(c.core.workers().in_hands_of("worker", 0, 10)->running.empty());
 }
 
 std::vector<closure_spec> chain(cluster& c, std::size_t n) {
@@ -223,28 +223,28 @@ TEST(listings, dependents_are_told_before_and_after_the_end) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with(chain(c, 3));
-  EXPECT_EQ(c.core.closure(job[0])->dependents, closures{job[1]});
+  EXPECT_EQ(c.core.closures().look(job[0])->dependents, closures{job[1]});
   c.succeed(w, job[0]);
-  EXPECT_EQ(c.core.closure(job[0])->dependents, closures{job[1]});
-  EXPECT_EQ(c.core.closure(job[0])->dependents_more, 0u);
+  EXPECT_EQ(c.core.closures().look(job[0])->dependents, closures{job[1]});
+  EXPECT_EQ(c.core.closures().look(job[0])->dependents_more, 0u);
 }
 
 TEST(listings, the_graph_has_closures_and_inputs_or_functions_and_how_often) {
   cluster c;
   auto const job = c.open_with(chain(c, 3));
   graph_nodes g;
-  ASSERT_TRUE(c.core.graph(job.id, g).ok());
+  ASSERT_TRUE(c.core.closures().graph(job.id, g).ok());
   EXPECT_TRUE(g.done);
   ASSERT_EQ(g.nodes.size(), 3u);
   EXPECT_EQ(g.nodes[1].inputs, closures{job[0]});
   EXPECT_EQ(g.functions, names{"f"});
   closure_groups groups;
-  ASSERT_TRUE(c.core.group(job.id, groups).ok());
+  ASSERT_TRUE(c.core.closures().group(job.id, groups).ok());
   EXPECT_TRUE(groups.done);
   ASSERT_EQ(groups.groups.size(), 1u);
   EXPECT_EQ(groups.groups[0].second.total(), 3u);
   EXPECT_EQ(groups.edges.begin()->second, 2u);
-  EXPECT_FALSE(c.core.graph(session_id{99}, g).ok());
+  EXPECT_FALSE(c.core.closures().graph(session_id{99}, g).ok());
 }
 
 }  // namespace listings_cases

@@ -15,7 +15,7 @@ TEST(view_closures, a_queued_one_shows_its_arguments_and_no_attempt) {
   cluster c;
   c.wait(1s);
   auto const job = c.open({"f", "g"});
-  auto const v = c.core.closure(job[1]).value();
+  auto const v = c.core.closures().look(job[1]).value();
   EXPECT_EQ(v.id, job[1]);
   EXPECT_EQ(v.job, job.id);
   EXPECT_EQ(v.index, 1u);
@@ -40,7 +40,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   c.lose(a, "cut");
   c.wait(1s);
   auto const b = c.attach({.index = 2, .incarnation = 2, .host = "h3"});
-  auto const running = c.core.closure(job[0])->attempts;
+  auto const running = c.core.closures().look(job[0])->attempts;
   ASSERT_EQ(running.size(), 2u);
   EXPECT_EQ(running[0].worker, "worker:1");
   EXPECT_EQ(running[0].outcome, (attempt_outcome{attempt_end::worker_lost, "cut"}));
@@ -55,7 +55,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   c.succeed(b, job[0]);
   c.leave(b);
   c.advance(11min);  // the row is gone, the history is not
-  auto const ended = c.core.closure(job[0])->attempts;
+  auto const ended = c.core.closures().look(job[0])->attempts;
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[1].worker, "worker:2");
   EXPECT_EQ(ended[1].ended, start + 3s);
@@ -68,24 +68,25 @@ TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
   auto const job = c.open({"f", "f", "f"}, continue_all());
   c.ask(cancel_closure{{}, job[1]});
   c.answer(w, {c.bad(w, job[0]), c.bad(w, job[1], "stopped", failure_kind::cancelled)});
-  EXPECT_EQ(c.core.closure(job[0])->attempts.at(0).outcome, (attempt_outcome{attempt_end::failed}));
-  EXPECT_EQ(c.core.closure(job[1])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::failed}));
+  EXPECT_EQ(c.core.closures().look(job[1])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::cancelled}));
-  EXPECT_EQ(c.core.closure(job[2])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().look(job[2])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::running}));
 }
 
 TEST(view_closures, are_listed_in_schedule_order_page_by_page) {
   cluster c;
   auto const job = c.open(names(5, "f"));
-  auto const first = c.core.closures(job.id, 0, 2).value();
+  auto const first = c.core.closures().list(job.id, 0, 2).value();
   EXPECT_EQ(indexes(first), (list{0, 1}));
   EXPECT_EQ(first.next, 2u);
-  auto const last = c.core.closures(job.id, 2, 3).value();
+  auto const last = c.core.closures().list(job.id, 2, 3).value();
   EXPECT_EQ(indexes(last), (list{2, 3, 4}));
   EXPECT_FALSE(last.next);
-  EXPECT_TRUE(c.core.closures(job.id, 99, 3)->items.empty());
-  EXPECT_FALSE(c.core.closures(job.id, 99, 3)->next);
+  EXPECT_TRUE(c.core.closures().list(job.id, 99, 3)->items.empty());
+  EXPECT_FALSE(c.core.closures().list(job.id, 99, 3)->next);
 }
 
 }  // namespace view_closures_cases

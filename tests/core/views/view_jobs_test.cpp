@@ -32,7 +32,7 @@ TEST(view_jobs, are_listed_newest_first_page_by_page) {
   std::vector<std::size_t> sizes;
   session_id before{};
   for (;;) {
-    auto const page = c.core.jobs(before, 2);
+    auto const page = c.core.sessions().list(before, 2);
     sizes.push_back(page.items.size());
     for (auto const& v : page.items) seen.push_back(raw(v.id));
     if (!page.next) break;
@@ -44,11 +44,11 @@ TEST(view_jobs, are_listed_newest_first_page_by_page) {
 
 TEST(view_jobs, a_page_that_ends_with_the_last_one_has_no_next) {
   cluster c;
-  EXPECT_TRUE(c.core.jobs({}, 10).items.empty());
+  EXPECT_TRUE(c.core.sessions().list({}, 10).items.empty());
   c.open({});
   c.open({});
-  EXPECT_FALSE(c.core.jobs({}, 2).next);
-  EXPECT_EQ(c.core.jobs({}, 1).next, session_id{2});
+  EXPECT_FALSE(c.core.sessions().list({}, 2).next);
+  EXPECT_EQ(c.core.sessions().list({}, 1).next, session_id{2});
 }
 
 TEST(view_jobs, of_a_session_show_who_has_it) {
@@ -100,15 +100,15 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
 TEST(view_jobs, a_page_of_none_is_empty) {
   cluster c;
   c.open({});
-  EXPECT_TRUE(c.core.jobs({}, 0).items.empty());
-  EXPECT_FALSE(c.core.jobs({}, 0).next);
+  EXPECT_TRUE(c.core.sessions().list({}, 0).items.empty());
+  EXPECT_FALSE(c.core.sessions().list({}, 0).next);
 }
 
 TEST(view_jobs, a_page_may_begin_at_a_job_that_was_forgotten) {
   cluster c;
   for (int i = 0; i < 3; ++i) c.open({});
   c.ask(delete_session{{}, session_id{2}});
-  auto const page = c.core.jobs(session_id{2}, 10);
+  auto const page = c.core.sessions().list(session_id{2}, 10);
   ASSERT_EQ(page.items.size(), 1u);
   EXPECT_EQ(page.items[0].id, session_id{1});
 }
@@ -120,7 +120,7 @@ TEST(view_jobs, functions_count_what_became_of_their_closures) {
   c.succeed(w, job[0]);
   c.fail(w, job[1]);
   c.ask(cancel_closure{{}, job[3]});
-  auto const all = c.core.functions();
+  auto const all = c.core.functions().all();
   ASSERT_EQ(all.size(), 2u);
   auto const& f = all[0].name == "f" ? all[0] : all[1];
   auto const& g = all[0].name == "f" ? all[1] : all[0];
@@ -132,8 +132,8 @@ TEST(view_jobs, functions_count_what_became_of_their_closures) {
   EXPECT_EQ(g.cancelled, 1u);
   EXPECT_EQ(g.queued, 0u);
   c.lose(w);
-  EXPECT_EQ(c.core.functions()[0].running + c.core.functions()[1].running, 0u);
-  EXPECT_EQ(c.core.functions()[0].queued + c.core.functions()[1].queued, 1u);
+  EXPECT_EQ(c.core.functions().all()[0].running + c.core.functions().all()[1].running, 0u);
+  EXPECT_EQ(c.core.functions().all()[0].queued + c.core.functions().all()[1].queued, 1u);
 }
 
 TEST(overview, counts_tasks_closures_values_jobs_and_calls) {

@@ -51,14 +51,14 @@ TEST(view_tasks, are_listed_by_job_and_index_page_by_page) {
   cluster c;
   for (auto const index : {10, 2, 1}) c.attach({.index = index});
   c.attach({.job = "chief"});
-  auto const first = c.core.tasks(0, 3, {});
+  auto const first = c.core.workers().list(0, 3, {});
   EXPECT_EQ(shown(first), (names{"chief:0", "worker:1", "worker:2"}));
   EXPECT_EQ(first.next, 3u);
-  auto const last = c.core.tasks(*first.next, 3, {});
+  auto const last = c.core.workers().list(*first.next, 3, {});
   EXPECT_EQ(shown(last), (names{"worker:10"}));
   EXPECT_FALSE(last.next);
-  EXPECT_FALSE(c.core.tasks(0, 4, {}).next);
-  EXPECT_TRUE(c.core.tasks(99, 4, {}).items.empty());
+  EXPECT_FALSE(c.core.workers().list(0, 4, {}).next);
+  EXPECT_TRUE(c.core.workers().list(99, 4, {}).items.empty());
 }
 
 TEST(view_tasks, may_be_filtered_by_state_and_job) {
@@ -67,23 +67,24 @@ TEST(view_tasks, may_be_filtered_by_state_and_job) {
   c.lose(c.attach());
   c.attach({.index = 1});
   c.attach({.index = 2});
-  coordinator::task_filter filter;
+  task_filter filter;
   filter.state = task_state::connected;
-  EXPECT_EQ(shown(c.core.tasks(0, 9, filter)), (names{"chief:0", "worker:1", "worker:2"}));
+  EXPECT_EQ(shown(c.core.workers().list(0, 9, filter)), (names{"chief:0", "worker:1", "worker:2"}));
   filter.job = "worker";
-  EXPECT_EQ(shown(c.core.tasks(0, 9, filter)), (names{"worker:1", "worker:2"}));
-  auto const page = c.core.tasks(0, 1, filter);
+  EXPECT_EQ(shown(c.core.workers().list(0, 9, filter)), (names{"worker:1", "worker:2"}));
+  auto const page = c.core.workers().list(0, 1, filter);
   EXPECT_EQ(shown(page), (names{"worker:1"}));
-  EXPECT_EQ(shown(c.core.tasks(*page.next, 1, filter)), (names{"worker:2"}));
+  EXPECT_EQ(shown(c.core.workers().list(*page.next, 1, filter)), (names{"worker:2"}));
   filter.state = task_state::error;
-  EXPECT_EQ(shown(c.core.tasks(0, 9, filter)), (names{"worker:0"}));
+  EXPECT_EQ(shown(c.core.workers().list(0, 9, filter)), (names{"worker:0"}));
 }
 
 TEST(view_tasks, an_unknown_one_is_an_error_with_its_name) {
   cluster c;
   c.attach();
-  EXPECT_EQ(c.core.task("worker", 1).error(), (status{code::not_found, "no task worker:1"}));
-  EXPECT_EQ(c.core.task("ps", 0).error(), (status{code::not_found, "no task ps:0"}));
+  EXPECT_EQ(c.core.workers().look("worker", 1).error(),
+            (status{code::not_found, "no task worker:1"}));
+  EXPECT_EQ(c.core.workers().look("ps", 0).error(), (status{code::not_found, "no task ps:0"}));
 }
 
 }  // namespace

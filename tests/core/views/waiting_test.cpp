@@ -22,7 +22,7 @@ TEST(waiting_gangs, are_shown_with_why) {
   c.open({"f"});
   auto const fits = c.open_with(gang(c, 2));
   auto const large = c.open_with(gang(c, 3));
-  auto const v = c.core.gangs();
+  auto const v = c.core.closures().gangs();
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.more, 0u);
   EXPECT_EQ(v.items[0].job, fits.id);
@@ -37,8 +37,8 @@ TEST(waiting_gangs, are_shown_with_why) {
 TEST(waiting_gangs, no_more_than_a_hundred_are_shown) {
   cluster c;
   for (int i = 0; i < 103; ++i) c.open_with(gang(c, 2));
-  EXPECT_EQ(c.core.gangs().items.size(), 100u);
-  EXPECT_EQ(c.core.gangs().more, 3u);
+  EXPECT_EQ(c.core.closures().gangs().items.size(), 100u);
+  EXPECT_EQ(c.core.closures().gangs().more, 3u);
 }
 
 TEST(waiting_gangs, those_that_can_never_start_do_not_stand_in_the_way_of_others) {
@@ -69,7 +69,7 @@ TEST(waiting_gangs, one_that_could_not_start_does_when_a_worker_comes) {
   auto const large = c.open_with(gang(c, 2));
   auto const b = c.attach();
   EXPECT_EQ(c.held(a).size() + c.held(b).size(), 2u);
-  EXPECT_TRUE(c.core.gangs().items.empty());
+  EXPECT_TRUE(c.core.closures().gangs().items.empty());
   EXPECT_EQ(c.job(large.id).counts.running, 2u);
 }
 
@@ -80,7 +80,7 @@ TEST(unmet_demand, that_no_worker_meets_are_shown_once_for_all_jobs) {
   auto const job = c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
   c.wait(1s);
   c.open_with({asking(c, "f", gpus)});
-  auto const v = c.core.unmet_demand();
+  auto const v = c.core.closures().unmet_demand();
   ASSERT_EQ(v.items.size(), 1u);
   EXPECT_TRUE(v.complete);
   EXPECT_EQ(v.items[0].needs.resources, gpus.resources);
@@ -100,7 +100,7 @@ TEST(unmet_demand, for_what_is_only_busy_are_none) {
   closure_options const gpus{.resources = {{"gpu", 2}}};
   c.open_with({asking(c, "f", gpus), asking(c, "f", gpus)});
   c.open({"f"});
-  EXPECT_TRUE(c.core.unmet_demand().items.empty());
+  EXPECT_TRUE(c.core.closures().unmet_demand().items.empty());
 }
 
 TEST(unmet_demand, for_a_function_nobody_has_are_shown) {
@@ -108,7 +108,7 @@ TEST(unmet_demand, for_a_function_nobody_has_are_shown) {
   c.attach();
   c.open({"g"});
   c.open({"h"});
-  auto const v = c.core.unmet_demand();
+  auto const v = c.core.closures().unmet_demand();
   ASSERT_EQ(v.items.size(), 2u);
   EXPECT_EQ(v.items[0].functions, names{"g"});
   EXPECT_EQ(v.items[0].lack.why, closure_reason::function_unseen);
@@ -120,7 +120,7 @@ TEST(unmet_demand, two_functions_with_the_same_needs_are_one) {
   c.attach({.functions = {"f", "g"}});
   closure_options const o{.labels = {{"zone", "x"}}};
   c.open_with({asking(c, "f", o), asking(c, "g", o)});
-  auto const v = c.core.unmet_demand();
+  auto const v = c.core.closures().unmet_demand();
   ASSERT_EQ(v.items.size(), 1u);
   EXPECT_EQ(v.items[0].functions, (names{"f", "g"}));
   EXPECT_EQ(v.items[0].queued, 2u);
@@ -131,8 +131,8 @@ TEST(unmet_demand, when_there_are_too_many_it_says_so) {
   c.attach();
   for (std::uint32_t i = 1; i <= 201; ++i)
     c.open_with({asking(c, "f", {.resources = {{"gpu", i}}})});
-  EXPECT_EQ(c.core.unmet_demand().items.size(), unmet_demand_view::max);
-  EXPECT_FALSE(c.core.unmet_demand().complete);
+  EXPECT_EQ(c.core.closures().unmet_demand().items.size(), unmet_demand_view::max);
+  EXPECT_FALSE(c.core.closures().unmet_demand().complete);
 }
 
 }  // namespace

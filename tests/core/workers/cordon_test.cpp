@@ -121,7 +121,7 @@ TEST(cordon, an_idle_worker_is_no_room_for_a_gang) {
     spec.extras = std::make_shared<closure_extras>(closure_extras{{.gang = "g"}, {}});
   c.open_with(all);
   EXPECT_TRUE(c.held(a).empty());
-  auto const gangs = c.core.gangs();
+  auto const gangs = c.core.closures().gangs();
   ASSERT_EQ(gangs.items.size(), 1u);
   EXPECT_FALSE(gangs.items[0].waits.possible);
   c.status_of(uncordon(1));
@@ -142,7 +142,7 @@ TEST(cordon, explain_and_wishes_say_that_only_cordoned_workers_could) {
   EXPECT_EQ(lack.draining, 0u);
   EXPECT_EQ(lack.cordoned, 1u);
   EXPECT_EQ(lack.cordoned_task, "worker:0");
-  auto const unmet_demand = c.core.unmet_demand();
+  auto const unmet_demand = c.core.closures().unmet_demand();
   ASSERT_EQ(unmet_demand.items.size(), 1u);
   EXPECT_EQ(unmet_demand.items[0].lack, lack);
   EXPECT_EQ(unmet_demand.items[0].workers, 1u);

@@ -42,7 +42,7 @@ struct giving_up : testing::Test {
     return s;
   }
   void lose_worker_3() { c.lose(c.attach({.index = 3}), "kernel panic"); }
-  failure error(closure_id id) const { return c.core.closure(id)->error.value(); }
+  failure error(closure_id id) const { return c.core.closures().look(id)->error.value(); }
 
   cluster c{soon()};
 };
@@ -165,10 +165,10 @@ TEST_F(giving_up, a_value_that_another_worker_may_build_is_waited_for) {
 TEST_F(giving_up, a_component_goes_with_the_row_of_its_task) {
   auto const v = value();
   c.lose(c.attach({.functions = {"f", "make"}, .index = 3}));
-  EXPECT_EQ(c.core.per_worker(v)->components.size(), 1u);
+  EXPECT_EQ(c.core.per_worker().look(v)->components.size(), 1u);
   c.advance(10min);
-  EXPECT_FALSE(c.core.task("worker", 3));
-  EXPECT_TRUE(c.core.per_worker(v)->components.empty());
+  EXPECT_FALSE(c.core.workers().look("worker", 3));
+  EXPECT_TRUE(c.core.per_worker().look(v)->components.empty());
 }
 
 struct lost_builds : giving_up {
@@ -177,7 +177,7 @@ struct lost_builds : giving_up {
   }
   std::size_t components_failed(per_worker_id v) const {
     std::size_t n = 0;
-    auto const view = c.core.per_worker(v).value();
+    auto const view = c.core.per_worker().look(v).value();
     for (auto const& part : view.components)
       n += part.state == value_state::ready && part.error.has_value();
     return n;

@@ -31,7 +31,7 @@ struct num_workers : testing::Test {
   }
   std::vector<std::int64_t> built_on(per_worker_id v) const {
     std::vector<std::int64_t> all;
-    auto const view = c.core.per_worker(v).value();
+    auto const view = c.core.per_worker().look(v).value();
     for (auto const& part : view.components) all.push_back(part.index);
     return all;
   }
@@ -43,29 +43,29 @@ struct num_workers : testing::Test {
 using told_numbers = std::vector<std::uint32_t>;
 
 TEST_F(num_workers, goes_up_to_the_highest_index_of_the_job_alone) {
-  EXPECT_EQ(c.core.tasks_of("worker"), 0u);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 0u);
   c.attach(builder());
   c.attach({.index = 5, .job = "ps"});
-  EXPECT_EQ(c.core.tasks_of("worker"), 1u);
-  EXPECT_EQ(c.core.tasks_of("ps"), 6u);
-  EXPECT_EQ(c.core.tasks_of("work"), 0u);
-  auto const before = c.core.tasks_version();
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 1u);
+  EXPECT_EQ(c.core.workers().tasks_of("ps"), 6u);
+  EXPECT_EQ(c.core.workers().tasks_of("work"), 0u);
+  auto const before = c.core.workers().tasks_version();
   auto const second = c.attach(builder());
-  EXPECT_NE(c.core.tasks_version(), before);
-  EXPECT_EQ(c.core.tasks_of("worker"), 2u);
+  EXPECT_NE(c.core.workers().tasks_version(), before);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u);
   c.lose(second);
-  EXPECT_EQ(c.core.tasks_of("worker"), 2u) << "it may come back, or be followed";
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u) << "it may come back, or be followed";
   c.advance(c.core.configuration().task_retention);
-  EXPECT_EQ(c.core.tasks_of("worker"), 1u) << "forgotten";
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 1u) << "forgotten";
 }
 
 TEST_F(num_workers, is_at_least_what_the_cluster_declares) {
   config three;
   three.declared_jobs = {{"worker", 3}};
   cluster d(three);
-  EXPECT_EQ(d.core.tasks_of("worker"), 3u);
+  EXPECT_EQ(d.core.workers().tasks_of("worker"), 3u);
   d.attach({.index = 3});
-  EXPECT_EQ(d.core.tasks_of("worker"), 4u);
+  EXPECT_EQ(d.core.workers().tasks_of("worker"), 4u);
 }
 
 TEST_F(num_workers, is_what_the_session_declares_however_late_workers_come) {

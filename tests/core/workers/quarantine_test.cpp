@@ -15,7 +15,7 @@ TEST(quarantine, three_lost_workers_are_enough) {
   lose_workers(c, 2);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   lose_workers(c, 1);
-  auto const closure = c.core.closure(job[0]).value();
+  auto const closure = c.core.closures().look(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.value, value_state::aborted);
   EXPECT_EQ(closure.error,

@@ -28,7 +28,7 @@ struct reconnect : testing::Test {
     return job;
   }
   attempt_outcome outcome(closure_id id, std::size_t attempt = 0) {
-    return c.core.closure(id)->attempts.at(attempt).outcome;
+    return c.core.closures().look(id)->attempts.at(attempt).outcome;
   }
 };
 
@@ -65,7 +65,7 @@ TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {
   EXPECT_EQ(c.task(0).reconnects, 1u);
   c.answer(back, {c.good(back, job[1]), c.good(back, job[0])});
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
-  EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 1u);
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 1u);
   EXPECT_EQ(c.job(job.id).requeued, 0u);
 }
 
@@ -86,7 +86,7 @@ TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
   EXPECT_EQ(c.fx().welcomes.at(0).kept, (std::vector<std::uint32_t>{0}));
   EXPECT_EQ(c.held(back), closures({job[1], job[0]})) << "sent to it again";
   EXPECT_EQ(outcome(job[0]), (attempt_outcome{attempt_end::not_there}));
-  EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 2u);
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 2u);
 }
 
 TEST_F(reconnect, what_the_server_does_not_want_is_not_kept) {
@@ -174,7 +174,7 @@ TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
   EXPECT_TRUE(c.fx().welcomes.at(0).kept.empty());
   EXPECT_TRUE(c.fx().disconnects.empty());
   EXPECT_EQ(c.held(next), job.closures);
-  EXPECT_EQ(c.core.closure(job[0])->attempts.size(), 2u);
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 2u);
   EXPECT_EQ(outcome(job[0]),
             (attempt_outcome{attempt_end::worker_lost,
                              "worker:0 was taken over by another incarnation on host"}));
@@ -185,9 +185,9 @@ TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away)
   c.cut(w);
   auto const more = c.open({"f"});
   EXPECT_EQ(c.state(more[0]), closure_state::queued);
-  EXPECT_EQ(c.core.functions().at(0).workers, 0u);
-  EXPECT_EQ(c.core.explain(more[0], c.now())->why, closure_reason::workers_closed);
-  EXPECT_EQ(c.core.explain(more[0], c.now())->lack.value().away, 1u);
+  EXPECT_EQ(c.core.functions().all().at(0).workers, 0u);
+  EXPECT_EQ(c.core.closures().explain(more[0], c.now())->why, closure_reason::workers_closed);
+  EXPECT_EQ(c.core.closures().explain(more[0], c.now())->lack.value().away, 1u);
   session_spec strict;
   strict.require_function = true;
   EXPECT_EQ(c.status_of(open_session{{}, strict, c.specs({"f"})}).code, code::failed_precondition);
@@ -230,7 +230,7 @@ TEST_F(reconnect, coming_back_too_late_takes_the_suspicion_back) {
     next.index = 0;
     stream = c.attach(next);
   }
-  EXPECT_EQ(c.core.closure(job[0])->error->kind, failure_kind::worker_lost);
+  EXPECT_EQ(c.core.closures().look(job[0])->error->kind, failure_kind::worker_lost);
 }
 
 TEST_F(reconnect, a_stop_that_was_asked_for_meanwhile_is_told_when_it_is_back) {

@@ -57,7 +57,7 @@ TEST(takeover, the_functions_of_the_old_stream_are_no_longer_offered) {
   c.attach({.functions = {"old", "both"}, .index = 0});
   c.attach({.functions = {"both", "new"}, .index = 0});
   names offered;
-  for (auto const& f : c.core.functions())
+  for (auto const& f : c.core.functions().all())
     if (f.workers == 1) offered.push_back(f.name);
   EXPECT_EQ(offered, (names{"both", "new"}));
 }

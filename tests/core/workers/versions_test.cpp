@@ -11,7 +11,7 @@ constexpr auto fresh = "python:3.12";
 constexpr auto refusal = "it asks for python:3.12; connected workers have python:3.11";
 
 std::string error_of(cluster const& c, closure_id id) {
-  auto const v = c.core.closure(id);
+  auto const v = c.core.closures().look(id);
   if (!v || !v->error) return "none";
   EXPECT_EQ(v->error->kind, failure_kind::stale_handle);
   return v->error->message;
@@ -47,7 +47,7 @@ TEST(versions, without_any_worker_of_the_family_it_waits_and_says_so) {
   auto const job = c.open({fresh});
   c.advance(1h);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  auto const nobody = c.core.explain(job[0], c.now())->version;
+  auto const nobody = c.core.closures().explain(job[0], c.now())->version;
   EXPECT_EQ(nobody.value().family, "python");
   EXPECT_TRUE(nobody->present.empty());
   auto const w = c.attach({.functions = {fresh}});
@@ -59,7 +59,7 @@ TEST(versions, the_first_worker_of_the_family_gives_others_time_to_come) {
   auto const job = c.open({fresh});
   c.attach({.functions = {old}});
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  auto const waits = c.core.explain(job[0], c.now())->version;
+  auto const waits = c.core.closures().explain(job[0], c.now())->version;
   EXPECT_EQ(waits.value().wanted, fresh);
   EXPECT_EQ(waits->present, names{old});
   EXPECT_EQ(waits->fails_in, 5'000ms);

@@ -220,7 +220,8 @@ std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
 
 void worker_answers::note_long(worker const& w, slot c, worker_result const& r, bool ok) {
   auto const& record = core_.closures[c];
-  bool const stopped = !ok && r.failure.kind == failure_kind::cancelled && record.stop_requested;
+  bool const stopped =
+      !ok && r.failure && r.failure->kind == failure_kind::cancelled && record.stop_requested;
   auto const number = static_cast<std::size_t>(&r - message_->data());
   if (ends_.empty()) lay_out(w, number);
   auto const took = core_.step.now - record.started;
@@ -270,22 +271,23 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   if (r.ok) {
     return life_.succeed(c, std::move(r.value));
   }
-  r.failure.worker = w.task->name();
-  r.failure.attempt = record.attempt;
-  if (r.failure.kind == failure_kind::stale_handle && !builds(c)) {
+  auto& why = r.failure ? *r.failure : r.failure.emplace();
+  why.worker = w.task->name();
+  why.attempt = record.attempt;
+  if (why.kind == failure_kind::stale_handle && !builds(c)) {
     // At once for the first time, as another worker may know it; then less and less often.
     auto const before = std::min<unsigned>(record.worker_failures, 6);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
-    return life_.requeue(w, c, true, {attempt_end::stale_handle, r.failure.message}, pause);
+    return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message}, pause);
   }
-  if (r.failure.kind == failure_kind::dependency_lost) {
-    return dependency_lost(w, c, std::move(r.failure));
+  if (why.kind == failure_kind::dependency_lost) {
+    return dependency_lost(w, c, std::move(why));
   }
-  if (r.failure.kind == failure_kind::timeout && tolerate_timeout(w, c, r.failure)) return;
+  if (why.kind == failure_kind::timeout && tolerate_timeout(w, c, why)) return;
   ++w.task->failed;
-  if (r.failure.kind == failure_kind::user && life_.retry(w, c, r.failure)) return;
-  bool const stopped = r.failure.kind == failure_kind::cancelled && record.stop_requested;
-  life_.fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(r.failure));
+  if (why.kind == failure_kind::user && life_.retry(w, c, why)) return;
+  bool const stopped = why.kind == failure_kind::cancelled && record.stop_requested;
+  life_.fail(c, stopped ? closure_state::cancelled : closure_state::failed, std::move(why));
 }
 
 }  // namespace muster::core

@@ -1,0 +1,88 @@
+// Copies of who keeps values, and of values that each worker has of its own. Nothing here changes
+// anything.
+#include "server/core/queries/value_queries.hpp"
+
+#include "server/core/api/listings.hpp"
+#include "server/core/state/engine_state.hpp"
+#include "server/core/transitions/lifecycle/release_texts.hpp"
+
+namespace muster::core {
+
+namespace {
+
+constexpr std::size_t holders_a_step = 2'000;
+
+per_worker_view view(std::string const& cluster, per_worker_entry const& e,
+                     function_table const& functions) {
+  per_worker_view v;
+  v.id = e.id;
+  v.cluster = cluster;
+  v.name = e.name;
+  v.function = functions[e.function].name;
+  v.args = e.args;
+  v.owner = e.owner;
+  v.submitted_by = e.submitted_by;
+  v.created = e.created;
+  v.released = e.released;
+  v.users = e.users;
+  for (auto const& [task, part] : e.components)
+    v.components.push_back({task.first, task.second, part.state, part.error, part.since});
+  return v;
+}
+
+}  // namespace
+
+page<value_holder, session_id> value_queries::holders(session_id after) const {
+  page<value_holder, session_id> out;
+  auto const& all = core_.sessions.all();
+  std::size_t looked_at = 0;
+  auto last = after;
+  for (auto it = all.upper_bound(after); it != all.end(); ++it) {
+    if (looked_at++ == holders_a_step) {
+      out.next = last;
+      break;
+    }
+    last = it->first;
+    auto const& s = *it->second;
+    auto const& h = core_.values.of(s.number);
+    if (h.live == 0) continue;
+    out.items.push_back({s.id, s.spec.name, s.traits().generations, s.state, h.live, h.bytes,
+                         h.spilled_bytes, h.blob_bytes});
+  }
+  return out;
+}
+
+time_point value_queries::disk_fails_since() const {
+  return core_.values.disk_fails_since();
+}
+
+bool value_queries::too_many_bytes() const {
+  return core_.values.full();
+}
+
+bool value_queries::too_many_bytes_in_server() const {
+  auto const& wide = core_.wide;
+  return wide.coordinators > 1 && wide.value_bytes.used() > core_.step.config.value_bytes_max;
+}
+
+result<per_worker_view> per_worker_queries::look(per_worker_id id) const {
+  if (auto const* e = core_.builds.find(id))
+    return view(core_.step.config.cluster, *e, core_.book.functions);
+  return texts_.unknown_per_worker(id);
+}
+
+page<per_worker_view, per_worker_id> per_worker_queries::list(per_worker_id after,
+                                                              std::size_t limit) const {
+  page<per_worker_view, per_worker_id> out;
+  auto const& all = core_.builds.all();
+  for (auto it = all.upper_bound(after); it != all.end(); ++it) {
+    if (out.items.size() == limit) {
+      out.next = out.items.empty() ? after : out.items.back().id;
+      break;
+    }
+    out.items.push_back(view(core_.step.config.cluster, it->second, core_.book.functions));
+  }
+  return out;
+}
+
+}  // namespace muster::core
