@@ -29,7 +29,7 @@ extern "C" void on_program_signal(int number) {
 class follower {
  public:
   follower(rest& server, std::string path)
-      : server_(server), path_(std::move(path)), logs_(server, path_) {}
+      : server_(server), path_(std::move(path)), logs_(server, path_, {.attempt = 1}) {}
 
   int run() {
     for (;;) {
@@ -40,16 +40,14 @@ class follower {
       auto const ranks = attempt > 0 ? ranks_of(server_, path_) : json::array();
       if (auto why = without_preload(ranks); !why.empty() && why != std::exchange(without_, why))
         say("preload: " + why);
-      bool const more = logs_.look(ranks, attempt);
-      if (has_ended(program)) {
-        // Workers tell the last lines a moment after the end, or are gone.
-        for (int looks = 0; more && looks < 5 && logs_.look(ranks, attempt); ++looks)
-          std::this_thread::sleep_for(200ms);
+      auto const left = logs_.look(program, ranks);
+      if (auto const text = logs_.missing(); !text.empty()) say(text);
+      if (left == rank_logs::left::nothing) {
         explain(attempt);
         return end(program);
       }
       // A thousand ranks are not asked for a thousand logs three times a second.
-      rest_for(300ms + 10ms * ranks.size());
+      if (left == rank_logs::left::waiting) rest_for(300ms + 10ms * ranks.size());
     }
   }
 

@@ -1,53 +1,121 @@
-// Asks for each rank's log from where the last piece ended.
+// Asks for each rank's log from where the last piece ended. An attempt is left for the next one
+// when it was over before it was looked at, and all that it printed was read.
 #include "cli/programs/rank_logs.hpp"
 
 #include <iostream>
 
+#include "cli/programs/program.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
 
 // One that prints faster than it is read must not keep others, and signals, waiting.
 constexpr int pieces_max = 16;
+// Workers tell the last lines a moment after the end, or are gone.
+constexpr int looks_max = 5;
+constexpr char const* piece_bytes = "&bytes=262144";
 
-bool rank_logs::look(json::array const& ranks, std::int64_t attempt) {
-  if (attempt != attempt_) ranks_.clear();
-  attempt_ = attempt;
-  bool more = false;
-  for (auto const& one : ranks) {
-    if (text_of(one, "started_ms").empty()) continue;
-    auto const number = number_of(one, "rank");
-    auto& r = ranks_[number];
-    if (!r.lines)
-      r.lines =
-          std::make_unique<line_splitter>([task = text_of(one, "task")](std::string_view line) {
-            std::cout << for_terminal(task) << " | " << for_terminal(std::string(line)) << '\n';
-          });
-    for (int pieces = 0; pieces < pieces_max && !r.complete && look(r, number, attempt);) ++pieces;
-    more = more || !r.complete;
+rank_logs::left rank_logs::look(json::value const& program, json::array const& ranks) {
+  auto const newest = number_of(program, "attempt");
+  bool const ended = has_ended(program);
+  if (newest == 0) return ended || asked_.once ? left::nothing : left::waiting;
+  if (attempt_ == 0) attempt_ = newest;
+  bool const last = attempt_ >= newest;
+  bool const over = !last || ended;
+  auto const found = look_at_all(ranks, last, over);
+  if (found == left::more) return left::more;
+  if (asked_.once) {
+    end_attempt();
+    return left::nothing;
   }
-  std::cout.flush();
-  return more;
+  if (!over || (found == left::waiting && ++looks_ < looks_max)) return left::waiting;
+  end_attempt();
+  if (last || asked_.one_attempt) return left::nothing;
+  ++attempt_;
+  return left::more;
 }
 
-bool rank_logs::look(rank& r, std::int64_t number, std::int64_t attempt) {
+// Those of the last attempt when they have begun, or ended while nobody was told that they had.
+std::map<std::int64_t, std::string> rank_logs::ranks_to_ask(json::array const& ranks, bool last) {
+  std::map<std::int64_t, std::string> all;
+  for (auto const& r : ranks)
+    if (last && !(text_of(r, "started_ms").empty() && text_of(r, "ended_ms").empty()))
+      all[number_of(r, "rank")] = text_of(r, "task");
+  if (!last && !count_) {
+    count_ = 0;
+    auto const answer = server_.get(path_ + "/attempts");
+    for (auto const& a : list_of(answer, "attempts"))
+      if (number_of(a, "attempt") == attempt_) count_ = number_of(a, "ranks");
+  }
+  for (std::int64_t i = 0; !last && i < *count_; ++i) all[i] = "rank " + std::to_string(i);
+  return all;
+}
+
+rank_logs::left rank_logs::look_at_all(json::array const& ranks, bool last, bool over) {
+  bool more = false, waits = false;
+  for (auto const& [number, task] : ranks_to_ask(ranks, last)) {
+    if (asked_.rank && number != *asked_.rank) continue;
+    auto& r = ranks_[number];
+    if (r.task.empty()) r.task = task;
+    if (!r.lines)
+      r.lines = std::make_unique<line_splitter>([&r](std::string_view line) {
+        std::cout << for_terminal(r.task) << " | " << for_terminal(std::string(line)) << '\n';
+      });
+    bool piece = !r.complete && !r.gone;
+    for (int n = 0; n < pieces_max && piece; ++n) piece = look(r, number, over);
+    more = more || piece;
+    waits = waits || !(r.complete || r.gone);
+  }
+  std::cout.flush();
+  return more ? left::more : waits ? left::waiting : left::nothing;
+}
+
+bool rank_logs::look(rank& r, std::int64_t number, bool over) {
   auto const answer = server_.send("GET", path_ + "/logs?rank=" + std::to_string(number) +
-                                              "&attempt=" + std::to_string(attempt) +
+                                              "&attempt=" + std::to_string(attempt_) + piece_bytes +
                                               "&offset=" + std::to_string(r.offset));
   boost::system::error_code error;
   auto const piece = json::parse(answer.body, error);
-  // Its worker is away, or does not know it any more: another look may tell.
-  if (answer.status != 200 || error || !is_true(piece, "known")) return false;
+  if (answer.status != 200 || error) {  // its worker is away: another look may tell
+    why_ = text_of(piece, "detail");
+    r.gone = answer.status == 404;
+    return false;
+  }
+  if (auto const task = text_of(piece, "task"); !task.empty()) r.task = task;
+  bool const complete = is_true(piece, "complete");
+  if (!is_true(piece, "known")) {  // it has not begun, or never did
+    r.complete = (over && complete) || asked_.once;
+    return false;
+  }
   auto const data = text_of(piece, "data");
   r.lines->add(data);
   auto const next = count_of(piece, "next_offset");
+  auto const size = count_of(piece, "size");
   r.offset = next > 0 ? next : count_of(piece, "offset") + data.size();
-  bool const all = r.offset >= count_of(piece, "size");
-  if (all && is_true(piece, "complete")) {
-    r.complete = true;
-    r.lines->end();
-  }
+  if (!r.size) r.size = size;
+  bool const all = r.offset >= (asked_.once ? *r.size : size);
+  r.complete = all && (complete || asked_.once);
   return !all && !data.empty();
+}
+
+void rank_logs::finish() {
+  for (auto& [number, r] : ranks_)
+    if (r.lines) r.lines->end();
+  std::cout.flush();
+}
+
+void rank_logs::end_attempt() {
+  finish();
+  std::size_t without = 0;
+  for (auto const& [number, r] : ranks_) without += !r.complete;
+  if (without > 0)
+    missing_ = "what " + std::to_string(without) + (without == 1 ? " rank" : " ranks") +
+               " of attempt " + std::to_string(attempt_) + " printed last could not be had" +
+               (why_.empty() ? "" : ": " + for_terminal(why_));
+  ranks_.clear();
+  count_ = {};
+  looks_ = 0;
+  why_.clear();
 }
 
 }  // namespace muster::cli

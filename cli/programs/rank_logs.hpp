@@ -1,38 +1,69 @@
-// What the ranks of a program print, piece by piece, as whole lines with the rank in front. Main
-// thread.
+// What the ranks of a program print, piece by piece, as whole lines with the rank in front: attempt
+// after attempt, also of those that began and ended between two looks. Main thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/rest.hpp"
 #include "process/line_splitter.hpp"
 
 namespace muster::cli {
 
+struct rank_logs_asked {
+  std::int64_t attempt = 0;            // to begin with; 0: the last one
+  std::optional<std::int64_t> rank{};  // without it all
+  bool one_attempt = false;            // none but it
+  bool once = false;                   // what there is now, and no more
+};
+
 class rank_logs {
  public:
   /// `path`: of the program.
-  rank_logs(rest& server, std::string path) : server_(server), path_(std::move(path)) {}
+  rank_logs(rest& server, std::string path, rank_logs_asked asked)
+      : server_(server), path_(std::move(path)), asked_(asked), attempt_(asked.attempt) {}
 
-  /// Prints what is new of those ranks, as the server lists them. True: there may be more.
-  bool look(json::array const& ranks, std::int64_t attempt);
+  enum class left {
+    more,     // there is more just now
+    waiting,  // another look in a while may tell more
+    nothing   // it is all, or what is missing cannot be had
+  };
+  /// Prints what is new. `program` and `ranks` as the server tells of them; the program was asked
+  /// for before.
+  left look(json::value const& program, json::array const& ranks);
+  /// Prints lines that have begun and will not end.
+  void finish();
+  /// What could not be had since it was asked, in words; empty: nothing.
+  std::string missing() { return std::exchange(missing_, {}); }
 
  private:
   struct rank {
+    std::string task;
     std::uint64_t offset = 0;
+    std::optional<std::uint64_t> size{};  // when it was first looked at
     bool complete = false;
-    std::unique_ptr<line_splitter> lines;
+    bool gone = false;  // its server says that it cannot be had
+    std::unique_ptr<line_splitter> lines{};
   };
+  /// The ranks to ask for, by number, each with its name as far as that is known.
+  std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
+  left look_at_all(json::array const& ranks, bool last, bool over);
   /// True: there is more just now.
-  bool look(rank& r, std::int64_t number, std::int64_t attempt);
+  bool look(rank& r, std::int64_t number, bool over);
+  void end_attempt();
 
   rest& server_;
   std::string const path_;
-  std::int64_t attempt_ = 0;
+  rank_logs_asked const asked_;
+  std::int64_t attempt_;                 // that is looked at
+  std::optional<std::int64_t> count_{};  // ranks of it, when it is not the last
+  int looks_ = 0;                        // since it was over
   std::map<std::int64_t, rank> ranks_;
+  std::string why_, missing_;
 };
 
 }  // namespace muster::cli

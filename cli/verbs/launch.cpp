@@ -8,6 +8,7 @@
 #include "cli/programs/launch_tasks.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/rest.hpp"
+#include "cli/suggestion.hpp"
 
 namespace muster::cli {
 namespace {
@@ -32,6 +33,9 @@ struct launch_verb_options {
 
 std::vector<std::string> command_of(launch_verb_options const& o, json::object const& tasks) {
   auto command = o.verb->remaining();
+  if (!command.empty() && command.front().starts_with('-'))
+    throw unknown_flag(*o.verb, command.front(),
+                       "write -- in front of a command that begins with it");
   command.insert(command.end(), o.literal->begin(), o.literal->end());
   if (command.empty() && !all_have_commands(tasks))
     throw command_error(exit_usage,
@@ -165,7 +169,7 @@ void add_launch(CLI::App& app, choice& chosen) {
       "  muster launch --tasks 8 --upload . -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
       "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "
-      "signal n), 1 when it was cancelled.");
+      "signal n), 127 when there is no such command, 1 when it was cancelled.");
 }
 
 }  // namespace muster::cli

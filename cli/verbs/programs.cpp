@@ -1,5 +1,8 @@
 // muster programs: list, look at, stop, cancel or restart programs.
+#include <chrono>
 #include <iostream>
+#include <optional>
+#include <thread>
 
 #include "cli/actions.hpp"
 #include "cli/programs/program.hpp"
@@ -12,6 +15,9 @@ namespace {
 
 struct programs_options : server_options {
   std::vector<std::string> words;
+  std::size_t limit = 50;
+  std::optional<std::uint32_t> rank, attempt;
+  bool follow = false;
 };
 
 std::string ranks_in_short(json::value const& p) {
@@ -21,7 +27,8 @@ std::string ranks_in_short(json::value const& p) {
 }
 
 void list(rest& server, programs_options const& o) {
-  auto const all = server.all("/api/v1/programs?", "programs");
+  bool more = false;
+  auto const all = server.some("/api/v1/programs?", "programs", o.limit, &more);
   if (printed_as_json(o.output, all)) return;
   table rows({"ID", "NAME", "STATE", right("RANKS"), right("ATTEMPT"), "WHY"});
   for (auto const& p : all) {
@@ -31,6 +38,7 @@ void list(rest& server, programs_options const& o) {
               for_terminal(why.empty() ? text_of(field_of(p, "cause"), "text") : why, 60)});
   }
   rows.print(std::cout);
+  if (more) std::cerr << "there are more; --limit shows them\n";
 }
 
 std::string how_it_ended(json::value const& rank) {
@@ -64,9 +72,38 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   rows.print(std::cout);
 }
 
-void logs(rest& server, std::string const& path) {
-  auto const attempt = number_of(server.get(path), "attempt");
-  rank_logs(server, path).look(ranks_of(server, path), attempt);
+// Of what was asked for by its number the server says why it has none.
+void check_log(rest& server, std::string const& path, programs_options const& o) {
+  if (!o.rank && !o.attempt) return;
+  auto const answer =
+      server.send("GET", path + "/logs?bytes=1&rank=" + std::to_string(o.rank.value_or(0)) +
+                             "&attempt=" + std::to_string(o.attempt.value_or(0)));
+  if (answer.status == 404) throw rest::problem(answer);
+}
+
+void logs(rest& server, std::string const& path, programs_options const& o) {
+  rank_logs_asked asked{.attempt = o.attempt.value_or(0), .once = !o.follow};
+  asked.one_attempt = o.attempt.has_value();
+  if (o.rank) asked.rank = *o.rank;
+  rank_logs all(server, path, asked);
+  for (bool checked = false;;) {
+    auto const program = server.get(path);
+    auto const attempt = number_of(program, "attempt");
+    if (!checked && (attempt > 0 || o.attempt || !o.follow)) {
+      check_log(server, path, o);
+      checked = true;
+    }
+    auto const left = all.look(program, attempt > 0 ? ranks_of(server, path) : json::array());
+    if (auto const text = all.missing(); !text.empty()) std::cerr << "muster: " << text << '\n';
+    if (left == rank_logs::left::nothing || !std::cout) return;
+    if (left == rank_logs::left::waiting)
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+}
+
+void check_flags(action_words const& words, programs_options const& o) {
+  if (words.action() != "logs" && (o.follow || o.rank || o.attempt))
+    throw words.wrong("--follow, --rank and --attempt belong to logs");
 }
 
 int run_programs(programs_options& o) {
@@ -78,6 +115,7 @@ int run_programs(programs_options& o) {
                             {"stop", 1},
                             {"cancel", 1},
                             {"restart", 1}});
+  check_flags(words, o);
   rest server(o.rest);
   auto const& action = words.action();
   if (action == "list") {
@@ -88,7 +126,7 @@ int run_programs(programs_options& o) {
   if (action == "show") {
     show(server, path, o);
   } else if (action == "logs") {
-    logs(server, path);
+    logs(server, path, o);
   } else if (action == "stacks") {
     auto const all = server.get(path + "/stacks");
     if (!printed_as_json(o.output, all)) std::cout << stacks_text(all);
@@ -109,13 +147,23 @@ void add_programs(CLI::App& app, choice& chosen) {
             "list | show PROGRAM | logs PROGRAM | stacks PROGRAM | stop PROGRAM | cancel PROGRAM | "
             "restart PROGRAM",
             "What to do, with a name or an id; without it: list");
+  add_count(*verb, "--limit", o->limit, "How many to list")
+      ->check(CLI::PositiveNumber.description(""));
+  verb->add_flag("--follow", o->follow,
+                 "logs: go on printing until the program, or the attempt that was asked for, ends");
+  add_value(*verb, "--rank", o->rank, "N", "logs: of this rank alone");
+  add_value(
+      *verb, "--attempt", o->attempt, "N",
+      "logs: of this attempt; without it of the last one, with --follow of those after it, too")
+      ->check(CLI::PositiveNumber.description(""));
   add_server_options(*verb, *o);
   verb->footer(
       "stacks says in which line each rank is, equal ones together, the odd one first; no rank is\n"
       "stopped for it. stop asks the ranks to end and takes it for a success if all end well;\n"
       "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
-      "Examples:\n  muster programs show train\n  muster programs stacks train\n  muster programs "
-      "restart train");
+      "Examples:\n  muster programs show train\n  muster programs logs train --rank 3 --attempt "
+      "1\n  "
+      "muster programs stacks train\n  muster programs restart train");
 }
 
 }  // namespace muster::cli

@@ -84,6 +84,7 @@ void rank_set::execute(rank& r, rank_role role) {
       process->start();
     } catch (std::system_error const& e) {
       r.end.not_started = start_error(command, e);
+      r.end.exit_status = static_cast<std::uint32_t>(status_of_start_error(e.code().value()));
       return;
     }
     r.process = std::move(process);

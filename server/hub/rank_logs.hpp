@@ -22,11 +22,12 @@ struct rank_log_query {
 };
 
 struct rank_log {
-  bool known = false;
+  bool known = false;        // its worker has it
   std::uint64_t offset = 0;  // of the first byte
   std::string data;
   std::uint64_t size = 0;  // of all
   bool complete = false;   // nothing will be added
+  std::string task{};      // whose it is, "worker:3"
 };
 
 class rank_logs {

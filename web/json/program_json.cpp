@@ -115,11 +115,13 @@ json_object<program_request> const& program_table() {
   static json_object<r> const table(
       {of(field("name", &s::name, a_text(program_name_bytes_max))),
        field("cluster", &r::cluster, a_text(program_name_bytes_max)),
-       of(field("command", &s::command, texts())), of(tasks_field()),
+       of(field("command", &s::command, texts())),
+       of(tasks_field()),
        of(field("per_worker", &s::per_worker, an_integer(1, UINT32_MAX))),
        of(field("env", &s::env, named_texts(text_bytes_max))),
        of(field("working_dir", &s::working_dir, a_text(4'096))),
-       of(field("upload", &s::upload, a_text(64))), of(field("preload", &s::preload, texts())),
+       of(field("upload", &s::upload, a_text(64))),
+       of(field("preload", &s::preload, texts())),
        of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
@@ -280,12 +282,13 @@ void members(member_list const& m, core::program_attempt_view const& a) {
 
 void members(member_list const& m, server::rank_log const& l) {
   auto const data = whole_characters(l.data, !l.complete || l.offset + l.data.size() < l.size);
-  m("known", l.known);
+  m("known", l.known, "its worker has it");
   m("offset", l.offset, "of the first byte");
   m("data", to_utf8(data));
   m("next_offset", l.offset + data.size());
   m("size", l.size, "so far, in bytes");
   m("complete", l.complete, "nothing will be added");
+  m("task", l.task, "whose it is");
 }
 
 }  // namespace muster::web

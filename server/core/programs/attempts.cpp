@@ -42,10 +42,22 @@ std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, ti
   return host_port{h.address, std::to_string(*taken)}.text();
 }
 
+// The last attempt is an earlier one from now on.
+void attempts::keep(program& p) {
+  auto& past = p.before.emplace_back();
+  past.about = std::move(p.now.about);
+  for (auto const& r : p.now.ranks) past.seats.push_back({r.process, r.group, r.index});
+  std::size_t seats = 0;
+  for (auto it = p.before.rbegin(); it != p.before.rend(); ++it) {
+    seats += it->seats.size();
+    if (seats > past_attempt::seats_max) it->seats = {};
+  }
+}
+
 bool attempts::begin(program& p, placement const& where, std::vector<host_number> const& on,
                      time_point now) {
   if (!ports_for(where, on, now)) return false;
-  if (p.attempts > 0) p.before.push_back(std::move(p.now.about));
+  if (p.attempts > 0) keep(p);
   if (p.before.size() >= limits_.attempts_kept) p.before.pop_front();
   p.now = {};
   auto& a = p.now;
@@ -65,6 +77,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
     made.group = r.group;
     made.index = r.index;
     made.on = n;
+    made.process = h.incarnation;
     made.serves = serves(*p.spec, group.type, r.index);
     auto const reached_at = address(a, h, &made.port, now);
     made.seen.rank = number;

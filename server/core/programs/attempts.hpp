@@ -54,6 +54,7 @@ class attempts {
                time_point now);
 
  private:
+  void keep(program& p);
   bool ports_for(placement const& where, std::vector<host_number> const& on, time_point now);
   std::string address(attempt& a, host const& h, std::uint16_t* port, time_point now);
   named_amounts const& needs(program const& p, std::uint32_t rank) const {

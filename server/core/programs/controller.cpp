@@ -53,6 +53,8 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     auto const [p, rank] = alive_on(hosts_.at(n), r.name);
     if (!p) continue;
     held.push_back(r.name);
+    // Nobody was there to be told that it had started.
+    if (r.pid != 0 && r.ended) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
     if (r.ended) {
       course_.rank_dead(*p, rank, *r.ended, now);
       kept.push_back(i);

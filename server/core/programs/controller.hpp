@@ -97,9 +97,11 @@ class controller {
   std::uint64_t unfinished_of(std::string_view submitter) const;
   /// The worker of this tunnel key has a rank of the attempt that is not known to be dead.
   bool admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const;
-  /// The stream of the worker that has or had a rank of the last attempt; none: it is away. Errors:
-  /// NOT_FOUND.
+  /// The stream of the worker that has or had a rank of an attempt; none: it is away. Errors:
+  /// NOT_FOUND, which says what is known of the attempt.
   result<stream_id> worker_of(rank_name const& rank) const;
+  /// "worker:3"; empty: not known.
+  std::string task_of(rank_name const& rank) const;
 
   /// Empty when all is in order between two steps.
   std::string invalid() const;
@@ -114,6 +116,7 @@ class controller {
   void started(time_point now, host const& h, rank_reports::start const& s);
   void report_end(time_point now, host& h, rank_end const& end);
   void absent(time_point now, host_number n, std::vector<rank_name> const& held);
+  result<seat> seat_of(rank_name const& rank) const;
   std::string waits_for(program const& p) const;
   program_view view_of(program const& p) const;
   program_row row_of(program const& p) const;

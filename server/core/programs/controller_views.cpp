@@ -124,7 +124,8 @@ result<std::vector<rank_view>> controller::ranks(program_id id) const {
 result<std::vector<program_attempt_view>> controller::attempts_of(program_id id) const {
   auto const* p = table_.find(id);
   if (!p) return unknown(id);
-  std::vector all(p->before.begin(), p->before.end());
+  std::vector<program_attempt_view> all;
+  for (auto const& past : p->before) all.push_back(past.about);
   if (p->attempts > 0) all.push_back(p->now.about);
   return all;
 }
@@ -204,13 +205,47 @@ std::uint64_t controller::unfinished_of(std::string_view submitter) const {
   }));
 }
 
-result<stream_id> controller::worker_of(rank_name const& rank) const {
+result<seat> controller::seat_of(rank_name const& rank) const {
   auto const* p = table_.find(rank.program);
   if (!p) return unknown(rank.program);
-  if (p->attempts != rank.attempt || rank.rank >= p->now.ranks.size())
-    return status{code::not_found, "the last attempt of " + text(p->id) + ", " +
-                                       std::to_string(p->attempts) + ", has no such rank"};
-  return hosts_.stream_of(p->now.ranks[rank.rank].on);
+  auto const attempt = "attempt " + std::to_string(rank.attempt) + " of " + text(p->id);
+  auto const refused = [](std::string why) { return status{code::not_found, std::move(why)}; };
+  if (p->attempts == 0) return refused("no attempt of " + text(p->id) + " has begun");
+  if (rank.attempt == 0 || rank.attempt > p->attempts)
+    return refused("there is no " + attempt + "; its last is " + std::to_string(p->attempts));
+  auto const no_rank = [&](std::size_t ranks) {
+    return refused(attempt + " has no rank " + std::to_string(rank.rank) + "; it has " +
+                   counted(ranks, "rank") + ", from 0 on");
+  };
+  if (rank.attempt == p->attempts) {
+    if (rank.rank >= p->now.ranks.size()) return no_rank(p->now.ranks.size());
+    auto const& r = p->now.ranks[rank.rank];
+    return seat{r.process, r.group, r.index};
+  }
+  auto const past = std::find_if(p->before.begin(), p->before.end(), [&](past_attempt const& a) {
+    return a.about.attempt == rank.attempt;
+  });
+  if (past == p->before.end())
+    return refused(attempt + " is forgotten; the newest " + std::to_string(limits_.attempts_kept) +
+                   " are kept");
+  if (rank.rank >= past->about.ranks) return no_rank(past->about.ranks);
+  if (rank.rank >= past->seats.size())
+    return refused("where the ranks of " + attempt +
+                   " ran is not known any more: since then this server was started, or there "
+                   "were too many ranks");
+  return past->seats[rank.rank];
+}
+
+result<stream_id> controller::worker_of(rank_name const& rank) const {
+  auto const at = seat_of(rank);
+  if (!at) return at.error();
+  return hosts_.stream_of(at->process);
+}
+
+std::string controller::task_of(rank_name const& rank) const {
+  auto const at = seat_of(rank);
+  if (!at) return {};
+  return table_.find(rank.program)->spec->tasks[at->group].type + ":" + std::to_string(at->index);
 }
 
 bool controller::admits(program_id id, std::uint32_t attempt, std::string_view tunnel_key) const {

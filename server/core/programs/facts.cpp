@@ -64,9 +64,10 @@ std::vector<fact> controller::facts() const {
     all.emplace_back(course_of(*p));
     if (p->attempts > 0) all.emplace_back(attempt_fact{id, p->now.about});
     if (!placed.contains(id)) continue;
-    if (!p->before.empty()) all.emplace_back(attempt_fact{id, p->before.back()});  // how it ended
+    if (!p->before.empty())
+      all.emplace_back(attempt_fact{id, p->before.back().about});  // how it ended
     all.emplace_back(placement_of(*p, hosts_));
-    auto const oldest = p->before.empty() ? p->attempts : p->before.front().attempt;
+    auto const oldest = p->before.empty() ? p->attempts : p->before.front().about.attempt;
     if (oldest > 1) all.emplace_back(attempt_gone{id, oldest - 1});
   }
   for (auto const& name : out_.dead) {

@@ -74,9 +74,9 @@ class host_table {
   std::vector<host_number> attached() const;
   std::size_t attached_count() const { return by_stream_.size(); }
   /// None: it is away, or forgotten.
-  stream_id stream_of(host_number n) const {
-    auto const it = hosts_.find(n);
-    return it == hosts_.end() ? stream_id{} : it->second.stream;
+  stream_id stream_of(core::incarnation process) const {
+    auto const it = by_incarnation_.find(process);
+    return it == by_incarnation_.end() ? stream_id{} : hosts_.at(it->second).stream;
   }
 
   /// It is to run this rank.

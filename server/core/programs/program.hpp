@@ -25,6 +25,7 @@ struct rank {
   std::uint32_t group = 0;  // in spec->tasks
   std::uint32_t index = 0;
   host_number on{};
+  core::incarnation process{};  // of its worker: outlives `on`
   std::uint16_t port = 0;
   bool alive = true;     // not known to be dead
   bool started = false;  // its worker has said so
@@ -57,6 +58,21 @@ struct attempt {
   program_attempt_view about{};
 };
 
+/// Where a rank of an earlier attempt ran: its log is there.
+struct seat {
+  core::incarnation process{};
+  std::uint32_t group = 0;
+  std::uint32_t index = 0;
+};
+
+/// An attempt that is over, and where its ranks ran; no seats: that is not known any more.
+struct past_attempt {
+  program_attempt_view about{};
+  std::vector<seat> seats{};
+  /// Of all past attempts of one program. More: those of the oldest attempts are forgotten.
+  static constexpr std::size_t seats_max = 8'192;
+};
+
 /// When workers were last looked for.
 struct room_found {
   std::uint32_t would_fit = 0;
@@ -73,8 +89,8 @@ struct program {
   std::shared_ptr<program_spec const> spec;
   program_state state = program_state::pending;
   programs::goal goal = programs::goal::run;
-  attempt now{};                              // the last, also after its end
-  std::deque<program_attempt_view> before{};  // the newest last
+  attempt now{};                      // the last, also after its end
+  std::deque<past_attempt> before{};  // the newest last
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
   std::uint32_t quick_ends = 0;                     // attempts in a row that ended soon

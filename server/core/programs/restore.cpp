@@ -27,6 +27,7 @@ void attempts::restore(program& p, placement_fact const& where, std::vector<rank
     auto& r = a.ranks.emplace_back();
     r.group = seat.group;
     r.index = seat.index;
+    r.process = at.incarnation;
     r.port = static_cast<std::uint16_t>(seat.port);
     r.serves = serves(*p.spec, group.type, seat.index);
     r.seen.rank = static_cast<std::uint32_t>(a.ranks.size() - 1);
@@ -87,7 +88,7 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
     if (!was.attempts.empty()) {
       p.now.about = std::move(was.attempts.back());
       was.attempts.pop_back();
-      p.before.assign(was.attempts.begin(), was.attempts.end());
+      for (auto& about : was.attempts) p.before.push_back({std::move(about), {}});
     }
     if (was.placement) attempts_.restore(p, *was.placement, was.ended, now);
     if (!ended(p.state)) p.deadline = p.asked_to_end();
