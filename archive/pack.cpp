@@ -108,10 +108,11 @@ class lister {
     auto const shown = std::min(items_.size(), named_max);
     std::partial_sort(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(shown),
                       items_.end(), [](item const& a, item const& b) { return a.size > b.size; });
-    auto text = mebibytes(bytes_) + " of files, the limit is " + mebibytes(limits_.bytes_max) +
+    auto text = size_in_words(bytes_) + " of files, the limit is " +
+                size_in_words(limits_.bytes_max) +
                 "; say in .musterignore what to leave out. The largest:";
     for (std::size_t i = 0; i < shown; ++i)
-      text += "\n  " + mebibytes(items_[i].size) + "  " + items_[i].path;
+      text += "\n  " + size_in_words(items_[i].size) + "  " + items_[i].path;
     return pack_error(text);
   }
 
@@ -200,9 +201,11 @@ class writer {
 
 }  // namespace
 
-std::string mebibytes(std::uint64_t bytes) {
-  auto const tenths = bytes * 10 >> 20;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+std::string size_in_words(std::uint64_t bytes) {
+  bool const small = bytes < std::uint64_t{1} << 20;
+  auto const tenths = bytes * 10 >> (small ? 10 : 20);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
+         (small ? " KiB" : " MiB");
 }
 
 packed_tree pack(fs::path const& directory, tree_limits const& limits,

@@ -21,8 +21,8 @@ class pack_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "1.5 MiB", for people.
-std::string mebibytes(std::uint64_t bytes);
+/// "1.5 MiB", below one "1.5 KiB": for people.
+std::string size_in_words(std::uint64_t bytes);
 
 struct packed_tree {
   std::string bytes;

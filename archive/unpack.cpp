@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "base/utf8.hpp"
+
 namespace muster {
 namespace {
 
@@ -16,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t name_bytes_max = 4'096;
+constexpr std::size_t shown_bytes_max = 120;  // of a name in an error
+constexpr std::size_t reason_bytes_max = 500;  // which may have a name in it
 
 // Names are put below the directory before libarchive sees them, which then would take all of them
 // for absolute: that they are not is judged here.
@@ -81,8 +85,11 @@ class unpacker {
   }
 
   void judge(archive_entry* entry, std::string const& name) const {
-    auto const shown = "'" + name + "' of the archive ";
-    if (name.empty() || name.size() > name_bytes_max || !stays_inside(name) || has_dots(name))
+    auto const shown = in_short(name) + " of the archive ";
+    if (name.size() > name_bytes_max)
+      throw unpack_error(shown + "has a name of more than " + std::to_string(name_bytes_max) +
+                         " bytes");
+    if (name.empty() || !stays_inside(name) || has_dots(name))
       throw unpack_error(shown + "leads out of it");
     if (archive_entry_hardlink(entry)) throw unpack_error(shown + "is a hard link");
     switch (archive_entry_filetype(entry)) {
@@ -105,6 +112,11 @@ class unpacker {
     }
   }
 
+  // It becomes part of a cause, which others read.
+  static std::string in_short(std::string const& name) {
+    return "'" + shortened(to_utf8(name), shown_bytes_max) + "'";
+  }
+
   static bool has_dots(fs::path const& path) {
     for (auto const& name : path)
       if (name == "..") return true;
@@ -124,7 +136,7 @@ class unpacker {
       end = std::max(end, static_cast<std::uint64_t>(at) + n);
       if (at < 0 || end > limits_.bytes_max - made_.bytes) throw too_large();
       if (archive_write_data_block(disk_.get(), bytes, n, at) < ARCHIVE_OK)
-        throw unpack_error("'" + name + "' cannot be written: " + reason(disk_.get()));
+        throw unpack_error(in_short(name) + " cannot be written: " + reason(disk_.get()));
     }
     made_.bytes += end;
   }
@@ -136,7 +148,7 @@ class unpacker {
 
   static std::string reason(archive* a) {
     auto const* const said = archive_error_string(a);
-    return said ? said : "no reason is told";
+    return said ? shortened(to_utf8(said), reason_bytes_max) : "no reason is told";
   }
 
   // A warning is about what a C locale cannot show.

@@ -33,7 +33,7 @@ code_upload::code_upload(std::string const& directory) {
     if (!line.drawing() || at < next) return;
     next = at + drawn_every;
     line.draw("packing " + directory + ": " + std::to_string(now.files) + " files, " +
-              mebibytes(now.file_bytes));
+              size_in_words(now.file_bytes));
   };
   try {
     bytes_ = pack(directory, {}, told).bytes;
@@ -45,7 +45,7 @@ code_upload::code_upload(std::string const& directory) {
 
 void code_upload::put(rest& server) const {
   screen line(false);
-  if (line.drawing()) line.draw("uploading " + mebibytes(bytes_.size()));
+  if (line.drawing()) line.draw("uploading " + size_in_words(bytes_.size()));
   auto const answer = server.put("/api/v1/blobs/" + hash_, bytes_, {}, put_limit);
   if (!answer.ok()) throw rest::problem(answer);
 }

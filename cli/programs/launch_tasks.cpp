@@ -56,7 +56,7 @@ std::uint32_t amount_of(std::string const& name, std::string const& text) {
   return static_cast<std::uint32_t>(*amount);
 }
 
-// What is said of one type goes before what is said of all.
+// What is said of one type goes before what is said of all; of a resource 0: it asks for none.
 void give(json::object& groups, std::string const& flag, char const* member,
           std::map<std::string, json::value> const& said) {
   for (bool const of_one : {false, true}) {
@@ -70,7 +70,11 @@ void give(json::object& groups, std::string const& flag, char const* member,
         if (of_one && each != type) continue;
         auto& members = group.as_object()[member];
         if (members.is_null()) members.emplace_object();
-        members.as_object()[of_one ? name.substr(colon + 1) : name] = what;
+        auto const key = of_one ? name.substr(colon + 1) : name;
+        if (of_one && what == json::value(0u))
+          members.as_object().erase(key);  // takes the type out of what is said of all
+        else
+          members.as_object()[key] = what;
       }
     }
   }

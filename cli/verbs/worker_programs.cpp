@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <system_error>
 
@@ -36,6 +38,16 @@ int signal_of(std::string const& text) {
                         "--stack-signal " + text + ": write SIGRTMIN+N, a number from " +
                             std::to_string(first) + " to " + std::to_string(last) + ", or off");
   return static_cast<int>(signal);
+}
+
+// What may stand in front of a port: a name or an address.
+void check_address(std::string const& host) {
+  auto const fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) ||
+           std::string_view(".-_:%").find(c) != std::string_view::npos;
+  };
+  if (host.size() > 255 || !std::all_of(host.begin(), host.end(), fits))
+    throw command_error(exit_usage, "--program-address '" + host + "': write a name or an address");
 }
 
 void check_user(std::string const& user) {
@@ -90,6 +102,7 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
     throw command_error(exit_usage, "--program-lease takes 1s to 24h");
   check_user(f.user);
   o.user = f.user;
+  check_address(f.address);
   o.address = f.address;
   o.stack_signal = signal_of(f.stack_signal);
   o.directory = f.directory;

@@ -76,7 +76,7 @@ def test_what_cannot_travel_is_said(tree: pathlib.Path, monkeypatch: pytest.Monk
     with pytest.raises(ValueError, match="is no directory"):
         muster.launch(["true"], upload=tree / "train.py")
     monkeypatch.setattr(code, "BYTES_MAX", 10)
-    with pytest.raises(ValueError, match="the limit is 0.0 MiB.*\n.*train.py"):
+    with pytest.raises(ValueError, match="the limit is 0.0 KiB.*\n.* KiB  train.py"):
         code.pack(tree)
     monkeypatch.setattr(code, "ENTRIES_MAX", 2)
     with pytest.raises(ValueError, match="more than 2 files and directories"):

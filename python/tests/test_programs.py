@@ -136,9 +136,17 @@ def test_lines_are_followed_through_restarts(url: str, tmp_path: pathlib.Path) -
     assert p.state == "SUCCEEDED"
     assert p.logs(0) == list(p.logs(0, follow=True, attempt=2)) == ["attempt 2", "no end"]
     assert list(p.logs(0, follow=True)) == ["attempt 2", "no end"]
-    with pytest.raises(muster.ServerError, match="has no such rank"):
+    with pytest.raises(muster.ServerError, match="has no rank 1; it has 1 rank"):
         list(p.logs(1, follow=True))
     assert [a["end"] for a in p.attempts()] == ["FAILED", "SUCCEEDED"]
+
+
+def test_attempts_that_end_at_once_lose_no_line(url: str) -> None:
+    p = muster.launch(["sh", "-c", "seq -f \"$MUSTER_ATTEMPT.%g\" 300; [ $MUSTER_ATTEMPT = 3 ]"], max_restarts=2)
+    lines = p.logs(0, follow=True)
+    p.wait(DEADLINE)
+    assert list(lines)[-600:] == [f"{a}.{n}" for a in (2, 3) for n in range(1, 301)]
+    assert [p.logs(0, attempt=a)[-1] for a in (1, 2, 3)] == ["1.300", "2.300", "3.300"]
 
 
 def test_a_program_is_stopped_restarted_and_found(url: str) -> None:

@@ -66,8 +66,12 @@ TEST(pack, what_is_too_large_names_the_largest_files) {
   t.write("data/big", std::string(300'000, 'b'));
   t.write("large", std::string(200'000, 'l'));
   EXPECT_EQ(error_of([&] { pack(t.root, {.bytes_max = 400'000}); }),
-            "0.4 MiB of files, the limit is 0.3 MiB; say in .musterignore what to leave out. The "
-            "largest:\n  0.2 MiB  data/big\n  0.1 MiB  large\n  0.0 MiB  small");
+            "488.2 KiB of files, the limit is 390.6 KiB; say in .musterignore what to leave out. "
+            "The largest:\n  292.9 KiB  data/big\n  195.3 KiB  large\n  0.0 KiB  small");
+  t.write("large", std::string(3 << 20, 'l'));
+  EXPECT_NE(error_of([&] { pack(t.root, {.bytes_max = 2 << 20}); }).find("\n  3.0 MiB  large\n"),
+            std::string::npos);
+  t.write("large", std::string(200'000, 'l'));
   t.write(".musterignore", "data\n");
   EXPECT_EQ(pack(t.root, {.bytes_max = 400'000}).files, 3u);
   EXPECT_NE(error_of([&] { pack(t.root, {.entries_max = 2}); }).find("more than 2"),

@@ -93,6 +93,14 @@ TEST_F(unpacking, takes_tars_of_others) {
   EXPECT_EQ(read_file(t.unpacked(hostile().file("a", "1").file("a", "2").bytes()) / "a"), "2");
 }
 
+TEST_F(unpacking, says_of_a_name_that_is_too_long_its_beginning) {
+  auto const said = refused(hostile().file("dir/" + std::string(6'000, 'n')).bytes());
+  EXPECT_TRUE(said.starts_with("'dir/nnn")) << said;
+  EXPECT_NE(said.find("n…' of the archive has a name of more than 4096 bytes"), std::string::npos)
+      << said;
+  EXPECT_LT(said.size(), 300u);
+}
+
 TEST_F(unpacking, refuses_names_that_lead_out) {
   for (auto const* name : {"../out", "a/../../out", "/tmp/muster-hostile", "a/..", ".."})
     EXPECT_NE(refused(hostile().file(name).bytes()).find("leads out of it"), std::string::npos)

@@ -221,6 +221,7 @@ TEST_F(ranks_of_a_worker, say_why_they_could_not_be_started) {
     heard h(s);
     ASSERT_TRUE(h.until(0, 1));
     EXPECT_EQ(h.ends[0].not_started(), "'/no/such/command': no such command");
+    EXPECT_EQ(h.ends[0].exit_status(), 127u);
   }});
 }
 

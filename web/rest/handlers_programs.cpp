@@ -83,6 +83,8 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   if (auto p = check_function(ex.req, "muster.exec")) {
     p->field = "command";
+    p->detail = "programs run commands on workers, which token '" + ex.req.who->id +
+                "' does not allow: make one with --allow-exec";
     co_return problem_response(*p);
   }
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;

@@ -139,9 +139,9 @@ class Lister:
         size = sum(i.about.st_size for i in files)
         if size > BYTES_MAX:
             largest = sorted(files, key=lambda i: -i.about.st_size)[:NAMED]
-            raise ValueError(f"{_mebibytes(size)} of files, the limit is {_mebibytes(BYTES_MAX)}; say in "
+            raise ValueError(f"{_in_words(size)} of files, the limit is {_in_words(BYTES_MAX)}; say in "
                              ".musterignore what to leave out. The largest:" + "".join(
-                                 f"\n  {_mebibytes(i.about.st_size)}  {i.path}" for i in largest))
+                                 f"\n  {_in_words(i.about.st_size)}  {i.path}" for i in largest))
         return self._items
 
     def _walk(self, directory: Tuple[str, ...], known: List[Rule]) -> None:
@@ -213,8 +213,8 @@ def _add(tar: tarfile.TarFile, item: Item) -> None:
     tar.addfile(entry)
 
 
-def _mebibytes(count: int) -> str:
-    return f"{count / (1 << 20):.1f} MiB"
+def _in_words(count: int) -> str:
+    return f"{count / (1 << 20):.1f} MiB" if count >= 1 << 20 else f"{count / 1024:.1f} KiB"
 
 
 class Upload:

@@ -130,16 +130,16 @@ class Program:
 
     def logs(self, rank: int = 0, *, follow: bool = False,
              attempt: Optional[int] = None) -> Union[List[str], Iterator[str]]:
-        """The lines that a rank has printed in an attempt, the last one unless told; the server has
-        those of the last one alone. `follow`: an iterator of them as they come, until the attempt, or
-        without one the program, has ended; after a failure it goes on with the next attempt."""
+        """The lines that a rank has printed in an attempt, the last one unless told. `follow`: an iterator
+        of them as they come, until the attempt, or without one the program, has ended; after a failure
+        it goes on with the next attempt. Raises ServerError: there is no such attempt or rank, or its
+        worker is away."""
         if follow:
-            return self._follow(rank, attempt)
+            return self._follow(self._rank_log(rank, attempt), attempt)
         log = self._rank_log(rank, attempt)
         return [*log.more(), *log.rest()]
 
-    def _follow(self, rank: int, attempt: Optional[int]) -> Iterator[str]:
-        log = self._rank_log(rank, attempt)
+    def _follow(self, log: RankLog, attempt: Optional[int]) -> Iterator[str]:
         while True:
             # Asked first: what an attempt printed before it was seen to be over can be read now.
             view = self.refresh()
@@ -149,14 +149,14 @@ class Program:
                 yield from log.more()
             except ServerError as error:
                 if error.status not in AWAY:
-                    lost = self.refresh()["attempt"] != log.attempt
+                    lost = attempt is None and self.refresh()["attempt"] != log.attempt
                     if not lost:
                         raise
             if over and (log.complete or lost or log.gone()):
                 yield from log.rest()
                 if attempt is not None or view["attempt"] <= log.attempt:
                     return
-                log = RankLog(self._log, rank, log.attempt + 1)
+                log = RankLog(self._log, log.rank, log.attempt + 1)
             elif log.complete and attempt is not None:
                 return
             else:

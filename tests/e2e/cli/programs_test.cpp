@@ -70,6 +70,15 @@ TEST_F(programs, start_again_after_a_failure) {
   EXPECT_NE(r.out.find("worker:1 | again 1"), std::string::npos) << r.out << r.err;
 }
 
+TEST_F(programs, that_cannot_be_started_end_as_a_shell_would_say) {
+  worker();
+  auto const status_of = [this](std::string const& command) {
+    return c.run({"launch", "--url", c.url(), "--tasks", "1", "--", command}).status;
+  };
+  EXPECT_EQ(status_of("no-such-command-here"), 127);
+  EXPECT_EQ(status_of("/etc/passwd"), 126);
+}
+
 TEST_F(programs, take_code_along_that_each_rank_has_for_itself) {
   worker();
   std::filesystem::create_directories(c.file("code/sub"));
@@ -262,6 +271,19 @@ TEST_F(programs, are_not_launched_with_flags_that_cannot_be) {
   auto const r = c.run(launch({"--tasks", "1", "--resource", "ps:gpu=1"}, "exit 0"));
   EXPECT_EQ(r.status, 2);
   EXPECT_NE(r.err.find("--tasks has no type 'ps'"), std::string::npos) << r.err;
+  auto const flag = c.run({"launch", "--url", c.url(), "--tasks", "2", "--bogus", "--", "true"});
+  EXPECT_EQ(flag.status, 2);
+  EXPECT_NE(flag.err.find("unknown flag --bogus"), std::string::npos) << flag.err;
+}
+
+TEST_F(programs, have_types_that_ask_for_none_of_what_all_ask_for) {
+  auto const r = c.run(launch(
+      {"--tasks", "worker=1,ps=1", "--resource", "gpu=1", "--resource", "ps:gpu=0", "--detach"},
+      "exit 0"));
+  ASSERT_EQ(r.status, 0) << r.err;
+  auto const tasks = c.get("/api/v1/programs/" + first_line(r.out)).at("tasks");
+  EXPECT_EQ(tasks.at("worker").at("resources").at("gpu"), 1);
+  EXPECT_FALSE(tasks.at("ps").as_object().contains("resources"));
 }
 
 TEST_F(programs, need_the_permission_that_flags_about_them_name) {
@@ -272,6 +294,10 @@ TEST_F(programs, need_the_permission_that_flags_about_them_name) {
     EXPECT_NE(r.err.find(std::string(flag) + " requires --allow-programs"), std::string::npos)
         << r.err;
   }
+  auto const address =
+      c.run({"worker", "--server", c.grpc(), "--allow-programs", "--program-address", "a b"});
+  EXPECT_EQ(address.status, 2);
+  EXPECT_NE(address.err.find("--program-address 'a b'"), std::string::npos) << address.err;
   auto const r = c.run({"worker", "--gpus", "2", "--resource", "gpu=1"});
   EXPECT_EQ(r.status, 2);
   EXPECT_NE(r.err.find("--gpus and --resource gpu=N"), std::string::npos) << r.err;

@@ -162,6 +162,7 @@ TEST_F(program_requests, need_leave_and_are_their_submitters) {
   auto const refused = send_as(make_token(core::role::submitter), "POST", programs, body);
   EXPECT_EQ(refused.status, 403u);
   EXPECT_EQ(text_at(json::parse(refused.body), "/field"), "command");
+  EXPECT_TRUE(text_at(json::parse(refused.body), "/detail").starts_with("programs run commands"));
   auto const mine = make_token(core::role::submitter, {}, true);
   auto const made = send_as(mine, "POST", programs, body);
   ASSERT_EQ(made.status, 201u) << made.body;

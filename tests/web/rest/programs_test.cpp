@@ -112,6 +112,27 @@ TEST_F(rest_programs, give_what_a_rank_has_printed) {
   EXPECT_EQ(log.at("complete"), false);
 }
 
+TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
+  start_with_ranks();
+  post_json(path + "/restart", "{}", 200);
+  report({}, {{.name = rank(0), .stopped = true}, {.name = rank(1), .stopped = true}});
+  ASSERT_EQ(get_json(path).at("attempt"), 2);
+  auto asked =
+      std::async(std::launch::async, [this] { return get_json(path + "/logs?rank=1&attempt=1"); });
+  auto const q = await_queries(1).at(0);
+  EXPECT_EQ(q.rank, rank(1));
+  core_engine().run([&](server::hub& h) {
+    h.answered(w.stream, q.number, server::rank_log{.known = true, .complete = true});
+  });
+  EXPECT_EQ(text_at(asked.get(), "/task"), "worker:1");
+  auto const refused = get(path + "/logs?rank=2&attempt=1");
+  EXPECT_EQ(refused.status, 404u);
+  EXPECT_NE(refused.body.find("attempt 1 of " + core::text(id) + " has no rank 2"),
+            std::string::npos)
+      << refused.body;
+  EXPECT_NE(get(path + "/logs?rank=0&attempt=3").body.find("its last is 2"), std::string::npos);
+}
+
 TEST_F(rest_programs, give_the_last_line_of_each_rank_where_it_is_asked_for) {
   start_with_ranks();
   EXPECT_FALSE(get_json(path + "/ranks").at("ranks").at(0).as_object().contains("last_line"));
