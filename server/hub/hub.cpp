@@ -85,12 +85,8 @@ void hub::read_log(rank_log_query query, rank_logs::handler done) {
   auto const sink = workers_.find(*stream);
   if (sink == workers_.end())
     return done(muster::status{code::unavailable, "its worker is away; ask again"});
-  auto named = [task = core_.programs().task_of(query.rank),
-                done = std::move(done)](muster::result<rank_log> log) {
-    if (log) log->task = task;
-    done(std::move(log));
-  };
-  query.number = rank_logs_.expect(*stream, std::move(named));
+  auto task = core_.programs().task_of(query.rank);
+  query.number = rank_logs_.expect(*stream, std::move(task), std::move(done));
   if (query.number != 0) sink->second->on_log_query(query);
 }
 

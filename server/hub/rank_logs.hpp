@@ -36,14 +36,15 @@ class rank_logs {
   /// Questions that wait at one time. More: RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// The number of the question; 0: too many wait, and the handler was told so.
-  std::uint64_t expect(core::stream_id stream, handler done) {
+  /// The number of the question about the log of `task`; 0: too many wait, and the handler was told
+  /// so.
+  std::uint64_t expect(core::stream_id stream, std::string task, handler done) {
     if (waiting_.size() >= waiting_max) {
       done(muster::status{code::resource_exhausted,
                           std::to_string(waiting_max) + " questions for logs wait for workers"});
       return 0;
     }
-    waiting_.emplace(++last_, waiting{stream, std::move(done)});
+    waiting_.emplace(++last_, waiting{stream, std::move(task), std::move(done)});
     return last_;
   }
   /// Only who was asked may answer.
@@ -51,6 +52,7 @@ class rank_logs {
     auto const it = waiting_.find(number);
     if (it == waiting_.end() || it->second.stream != stream) return;
     auto node = waiting_.extract(it);
+    if (log) log->task = std::move(node.mapped().task);
     node.mapped().done(std::move(log));
   }
   /// The worker is gone.
@@ -69,6 +71,7 @@ class rank_logs {
  private:
   struct waiting {
     core::stream_id stream{};
+    std::string task;
     handler done;
   };
   std::map<std::uint64_t, waiting> waiting_;

@@ -299,6 +299,20 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.run_batch("bash", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.run_batch().returncode, 2)
 
+    def test_the_batch_scripts_workers_have_the_gpus_that_slurm_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name, text in (("srun", 'while [[ $1 == --* ]]; do shift; done\n"$@"'), ("muster", 'echo "$@"')):
+                (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+                (folder / name).chmod(0o755)
+            for visible, gpus in (("", 0), ("NoDevFiles", 0), ("0,1", 2), ("GPU-8a,MIG-9b", 2), ("0,-1,1", 1)):
+                done = subprocess.run([DEPLOY / "slurm/workers.sbatch", "host:8476"], capture_output=True,
+                                      text=True, timeout=60,
+                                      env={"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "7",
+                                           "SLURM_CPUS_ON_NODE": "2", "CUDA_VISIBLE_DEVICES": visible})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f" --gpus {gpus} ", done.stdout, visible)
+
     def test_the_batch_scripts_workers_run_a_program_and_leave_when_they_are_idle(self):
         self.check("slurm/workers.sbatch", {}, 1)
         with tempfile.TemporaryDirectory() as folder:

@@ -122,7 +122,7 @@ TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
   auto const q = await_queries(1).at(0);
   EXPECT_EQ(q.rank, rank(1));
   core_engine().run([&](server::hub& h) {
-    h.answered(w.stream, q.number, server::rank_log{.known = true, .complete = true});
+    h.answered(w.stream, q.number, server::rank_log{.known = true, .data = "", .complete = true});
   });
   EXPECT_EQ(text_at(asked.get(), "/task"), "worker:1");
   auto const refused = get(path + "/logs?rank=2&attempt=1");
