@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t name_bytes_max = 4'096;
-constexpr std::size_t shown_bytes_max = 120;  // of a name in an error
+constexpr std::size_t shown_bytes_max = 120;   // of a name in an error
 constexpr std::size_t reason_bytes_max = 500;  // which may have a name in it
 
 // Names are put below the directory before libarchive sees them, which then would take all of them
