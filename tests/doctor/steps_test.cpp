@@ -1,0 +1,142 @@
+// What is kept of ranks' steps, by lists of reports.
+#include "server/doctor/steps.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::doctor {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr core::program_id program{7};
+constexpr core::duration hour = std::chrono::hours(1);
+
+struct world {
+  step_table table;
+  core::time_point now{hour * 1000};
+  std::vector<rank_place> places = {
+      {"h0", "worker"}, {"h0", "worker"}, {"h1", "worker"}, {"h1", "worker"}};
+  std::uint32_t asked = 0;
+
+  void say(std::vector<step_report> ranks, std::uint32_t attempt = 1, core::duration sent = {},
+           core::program_id of = program) {
+    table.reported(now, {of, attempt, sent, std::move(ranks)}, [this] { return ++asked, places; });
+  }
+};
+
+step_report at(std::uint32_t rank, std::uint64_t step, core::duration when,
+               std::vector<step_report::mark> marks = {}, std::uint32_t left_out = 0) {
+  if (marks.empty()) marks = {{step, when}};
+  return {rank, step, when, std::move(marks), left_out};
+}
+
+TEST(steps_of_ranks, are_the_last_that_each_has_said_and_when) {
+  world w;
+  w.say({at(1, 5, seconds(9))}, 1, seconds(10));
+  auto const p = w.table.progress(program, 1, 1);
+  ASSERT_TRUE(p);
+  EXPECT_EQ(p->step, 5u);
+  EXPECT_EQ(p->reached, w.now - seconds(1));
+  EXPECT_FALSE(w.table.progress(program, 1, 0));
+  EXPECT_FALSE(w.table.progress(program, 2, 1)) << "another attempt";
+  EXPECT_FALSE(w.table.progress(program, 1, 9)) << "there is no such rank";
+}
+
+TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
+  world w;
+  w.say({at(0, 3, milliseconds(30),
+            {{1, milliseconds(10)}, {2, milliseconds(20)}, {3, milliseconds(30)}})},
+        1, milliseconds(40));
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
+  // Every other step is said: it took half of what there is between.
+  w.say({at(2, 6, milliseconds(80),
+            {{2, milliseconds(0)}, {4, milliseconds(40)}, {6, milliseconds(80)}})},
+        1, milliseconds(90));
+  EXPECT_EQ(w.table.look(program, 1, 2)->took, milliseconds(20));
+  auto const all = w.table.look(program, 1);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->least, 3u);
+  EXPECT_EQ(all->most, 6u);
+  EXPECT_EQ(all->ranks, 2u);
+}
+
+TEST(steps_of_ranks, go_on_over_reports_unless_some_were_left_out) {
+  world w;
+  w.say({at(0, 1, milliseconds(10))}, 1, milliseconds(10));
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, core::duration{});
+  w.say({at(0, 2, milliseconds(17))}, 1, milliseconds(20));
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(7));
+  w.say({at(0, 9, milliseconds(90), {}, 6)}, 1, milliseconds(90));
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(7))
+      << "what is not known is not guessed";
+}
+
+TEST(steps_of_ranks, begin_anew_with_the_next_attempt_and_when_they_are_counted_anew) {
+  world w;
+  w.say({at(0, 10, milliseconds(10))});
+  w.say({at(0, 11, milliseconds(20))});
+  w.say({at(0, 3, milliseconds(30))});
+  EXPECT_EQ(w.table.look(program, 1, 0)->step, 3u);
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, core::duration{});
+  w.say({at(0, 4, milliseconds(5))}, 2);
+  EXPECT_EQ(w.asked, 2u) << "an attempt's ranks are asked for once";
+  w.say({at(1, 99, milliseconds(7))}, 1);
+  EXPECT_FALSE(w.table.look(program, 1)) << "what comes late of an earlier attempt is passed over";
+  EXPECT_EQ(w.table.look(program, 2)->most, 4u);
+}
+
+TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
+  world w;
+  w.say({at(4, 1, milliseconds(10)), at(~0u, 1, milliseconds(10))});
+  EXPECT_FALSE(w.table.look(program, 1));
+}
+
+TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
+  world w;
+  for (std::uint64_t step = 1; step <= 3 * step_table::steps_kept; ++step)
+    w.say({at(0, step, milliseconds(10 * step))});
+  w.say({at(1, 1, milliseconds(10))});  // older than all that are kept
+  EXPECT_EQ(w.table.look(program, 1, 1)->step, 1u);
+  EXPECT_EQ(w.table.look(program, 1, 1)->took, core::duration{});
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
+}
+
+TEST(steps_of_ranks, are_forgotten_of_the_program_that_was_silent_for_longest) {
+  world w;
+  w.places.assign(step_table::ranks_max / 4, {"h0", "worker"});
+  for (std::uint64_t i = 1; i <= 4; ++i, w.now += seconds(1))
+    w.say({at(0, 1, milliseconds(10))}, 1, {}, core::program_id{i});
+  EXPECT_EQ(w.table.ranks(), step_table::ranks_max);
+  w.say({at(0, 2, milliseconds(20))}, 1, {}, core::program_id{1});
+  w.say({at(0, 1, milliseconds(10))}, 1, {}, core::program_id{5});
+  EXPECT_TRUE(w.table.look(core::program_id{1}, 1));
+  EXPECT_FALSE(w.table.look(core::program_id{2}, 1));
+  EXPECT_EQ(w.table.ranks(), step_table::ranks_max);
+  w.table.forget(core::program_id{1});
+  EXPECT_FALSE(w.table.look(core::program_id{1}, 1));
+}
+
+TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
+  world w;
+  for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    for (std::uint64_t step = 1; step <= 100; ++step)
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        auto const each = rank == 2 ? 110 : 100;
+        auto const wobble = static_cast<std::int64_t>((step * 7 + rank * 3) % 5);
+        w.say({at(rank, step, milliseconds(each * static_cast<std::int64_t>(step) + wobble))},
+              attempt);
+      }
+    auto const all = w.table.look(program, attempt);
+    ASSERT_EQ(all->slow_ones.size(), 1u);
+    auto const& slow = all->slow_ones[0];
+    EXPECT_EQ(slow.what.rank, 2u);
+    EXPECT_TRUE(slow.what.chronic);
+    EXPECT_EQ(slow.host, "h1");
+    EXPECT_EQ(slow.attempts, attempt);
+    EXPECT_NEAR(slow.what.permille, 100, 10);
+  }
+}
+
+}  // namespace
+}  // namespace muster::doctor
