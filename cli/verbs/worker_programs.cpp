@@ -81,6 +81,10 @@ void add_program_flags(CLI::App& verb, program_flags& f) {
                   "What ranks in Python write their stacks at (muster programs stacks); off: they "
                   "are not prepared for it")
             ->capture_default_str(),
+        add_duration(
+            verb, "--program-notice", f.notice,
+            "When the worker leaves, ranks that call muster.step may go on for so long, to "
+            "the step after which all stop"),
         add_bytes(verb, "--program-cache-bytes-max", f.cache_bytes_max,
                   "Unpacked uploads that stay below it for other ranks, together"),
         add_duration(verb, "--program-cache-age", f.cache_age,
@@ -106,6 +110,7 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
   o.address = f.address;
   o.stack_signal = signal_of(f.stack_signal);
   o.directory = f.directory;
+  o.notice = std::chrono::ceil<std::chrono::milliseconds>(f.notice);
   o.cache_bytes_max = f.cache_bytes_max;
   o.cache_age = std::chrono::duration_cast<std::chrono::seconds>(f.cache_age);
   o.tls = worker.tls;

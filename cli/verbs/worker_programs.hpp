@@ -17,6 +17,7 @@ struct program_flags {
   std::string stack_signal = "SIGRTMIN+5";
   duration lease = std::chrono::seconds(60);
   std::uint64_t cache_bytes_max = program_options().cache_bytes_max;
+  duration notice = program_options().notice;
   duration cache_age = program_options().cache_age;
 };
 

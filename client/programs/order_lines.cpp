@@ -39,6 +39,7 @@ std::string start_line(v1::StartRanks const& order, start_settings const& s) {
     around["stacks"] = {{"modules", s.stacks.modules.string()},
                         {"directory", s.stacks.directory.string()},
                         {"signal", s.stacks.signal}};
+  if (!s.steps.empty()) around["steps"] = s.steps;
   auto line = json::serialize(around);
   line.pop_back();
   return line + R"(,"lease_until_ns":)" + nanoseconds(s.lease_until) + R"(,"start":)" +

@@ -20,6 +20,7 @@ struct start_settings {
   std::map<std::uint32_t, std::string> devices;
   std::chrono::steady_clock::time_point lease_until;
   stack_files::prepared stacks{};
+  std::string steps{};  // the path of a rank's file without its number; empty: they have none
 };
 
 std::string start_line(v1::StartRanks const& order, start_settings const& settings);

@@ -34,6 +34,8 @@ struct program_options {
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
   /// What ranks that are Python programs write their stacks at; 0: ranks are not prepared for it.
   int stack_signal = default_stack_signal();
+  /// When the worker leaves, ranks that say steps may go on for so long, to the one they agree on.
+  std::chrono::milliseconds notice{20'000};
   /// As the worker speaks to its servers: for uploads, and for tunnels.
   tls_options tls{};
   std::string token{};

@@ -62,6 +62,10 @@ ranks::ranks(program_options o)
       owner_(owner_of_files(options_.user)),
       spool_(options_.directory),
       stack_files_(spool_.stacks(), owner_, options_.stack_signal),
+      step_watch_({spool_.steps(), owner_},
+                  [this](step_watch::all_seen all) {
+                    engine_->post([this, all = std::move(all)] { on_steps(all); });
+                  }),
       lease_(options_.lease),
       devices_(gpus_of(options_), visible_devices()),
       tunnels_({.tls = options_.tls, .token = options_.token}),
@@ -99,11 +103,14 @@ void ranks::offer(v1::ProgramsOffer& to) {
   logs_.clear();
   last_lines_.clear();
   stacks_.clear();
+  steps_.clear();
+  held_steps_.clear();
 }
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
   server_ = server;
   tunnels_.follow(server);
+  agrees_on_steps_ = answer.agrees_on_steps();
   server_host_ = host_port::parse(server.substr(0, server.find(','))).host;
   if (lease_.came_back(0)) renew();
   for (auto const& key : table_.settle(answer)) {
@@ -124,6 +131,8 @@ void ranks::take(v1::RankOrders const& orders) {
   for (auto const& query : orders.read()) read(query);
   for (auto const& query : orders.last_lines()) read(query);
   for (auto const& query : orders.stacks()) read(query);
+  for (auto const& order : orders.hold_steps()) hold(order);
+  for (auto const& order : orders.stop_after_step()) stop(order);
 }
 
 void ranks::renew() {
@@ -183,43 +192,6 @@ void ranks::start(v1::StartRanks order) {
   order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
 }
 
-void ranks::unpack(std::uint64_t launcher, v1::StartRanks order) {
-  spool::attempt_name const name(order.program(), order.attempt());
-  uploads::order asked{.id = launcher, .hash = order.upload(), .server = server_};
-  for (auto const& rank : order.rank())
-    asked.to.push_back(spool_.directories_of(name.first, name.second).work /
-                       std::to_string(rank.rank()));
-  asked.owner = owner_;
-  asked.before = [this, name, in_use = table_.attempts()] { spool_.make(name, in_use); };
-  asked.done = [this, launcher](uploads::outcome what) {
-    engine_->post([this, launcher, what = std::move(what)] { unpacked(launcher, what); });
-  };
-  unpacking_[launcher] = {std::move(order), server_};
-  uploads_.provide(std::move(asked));
-}
-
-// When it fails, whoever starts ranks with it tries again, and says why not.
-void ranks::prepare(v1::PrepareRanks const& order) {
-  if (order.upload().empty() || ahead_.size() >= ahead_max) return;
-  if (!ahead_.insert(order.upload()).second) return;
-  uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
-  asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
-    if (!what.why_not.empty()) log(log_level::warning, "ahead of ranks: " + what.why_not);
-    engine_->post([this, hash] { ahead_.erase(hash); });
-  };
-  uploads_.provide(std::move(asked));
-}
-
-// Some may have been stopped meanwhile.
-void ranks::keep_living(v1::StartRanks& order) {
-  google::protobuf::RepeatedPtrField<v1::StartRank> alive;
-  for (auto& rank : *order.mutable_rank()) {
-    auto const* held = table_.find({order.program(), order.attempt(), rank.rank()});
-    if (held && !held->ended) *alive.Add() = std::move(rank);
-  }
-  order.mutable_rank()->Swap(&alive);
-}
-
 // That a server did not give it is no failure of the program: whom the worker has found since is
 // asked, or the ranks end as if they had been stopped.
 void ranks::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
@@ -248,11 +220,20 @@ void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
   if (!order.preload().empty()) staying_.insert(launcher);
   ++given_[launcher];
   launchers_.expect(launcher);
+  std::vector<std::uint32_t> numbers;
+  for (auto const& rank : order.rank()) numbers.push_back(rank.rank());
   launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
+                           numbers = std::move(numbers),
                            name = spool::attempt_name(order.program(), order.attempt())] {
     try {
       spool_.make(name, in_use);
       stack_files_.tidy();
+      step_watch_.files().tidy(in_use);
+      for (auto const rank : numbers) {
+        rank_key const key{name.first, name.second, rank};
+        step_watch_.files().make(key);
+        step_watch_.add(key);
+      }
     } catch (std::exception const& e) {
       engine_->post(
           [this, launcher, why = std::string(e.what())] { on_gone(launcher, false, why); });
@@ -278,7 +259,8 @@ std::string ranks::line_of(v1::StartRanks const& order) {
                           .user = options_.user,
                           .devices = {},
                           .lease_until = lease_.until(),
-                          .stacks = stack_files_.of_ranks()};
+                          .stacks = stack_files_.of_ranks(),
+                          .steps = step_watch_.files().prefix(order.program(), order.attempt())};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
     auto& names = settings.devices[rank.rank()];  // none: it has asked for none
@@ -311,8 +293,24 @@ void ranks::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   let_go(launcher);
 }
 
+// Ranks that say steps are given time: the server, which knows that this worker leaves, agrees on a
+// step with all workers of their program.
 void ranks::leave() {
-  for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
+  auto const stepping =
+      agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
+  bool later = false;
+  for (auto const id : table_.launchers()) {
+    auto const& how = attempts_[id];
+    bool const steps = stepping.contains({how.program(), how.attempt()});
+    later = later || steps;
+    if (!steps) stop(id, v1::StopRanks(how));
+  }
+  if (!later) return;
+  step_watch_.remind(options_.notice, [this] {
+    engine_->post([this] {
+      for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
+    });
+  });
 }
 
 void ranks::kill() {
@@ -334,6 +332,7 @@ bool ranks::report(v1::WorkerMessage& to) {
     *to.mutable_ranks()->add_stacks() = std::move(stacks_.front());
     stacks_.pop_front();
   }
+  if (!steps_.empty() || !held_steps_.empty()) report_steps(*to.mutable_ranks());
   return reports();
 }
 
@@ -387,6 +386,7 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
 
 void ranks::ended(rank_key const& key, v1::RankEnded what) {
   auto taken = table_.ended(key, std::move(what));
+  step_watch_.ended(key);
   devices_.give_back(taken);
   if (table_.launchers_of(key.program, key.attempt).empty())
     tunnels_.close(key.program, key.attempt);

@@ -12,6 +12,7 @@
 #include "client/programs/rank_table.hpp"
 #include "client/programs/spool.hpp"
 #include "client/programs/stack_files.hpp"
+#include "client/programs/step_watch.hpp"
 #include "client/programs/tunnels.hpp"
 #include "client/programs/uploads.hpp"
 #include "coro/engine_context.hpp"
@@ -29,7 +30,8 @@ class ranks final : public rank_side {
   void take(v1::RankOrders const& orders) override;
   bool report(v1::WorkerMessage& to) override;
   bool reports() const override {
-    return table_.reports() || !logs_.empty() || !last_lines_.empty() || !stacks_.empty();
+    return table_.reports() || !logs_.empty() || !last_lines_.empty() || !stacks_.empty() ||
+           !steps_.empty() || !held_steps_.empty();
   }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
@@ -37,6 +39,7 @@ class ranks final : public rank_side {
   void end() override {
     uploads_.close();
     launchers_.close();
+    step_watch_.close();
     tunnels_.end();
   }
   bool settled() const override { return table_.settled(); }
@@ -48,6 +51,9 @@ class ranks final : public rank_side {
   /// Of these, questions for stacks: each may keep the disk's thread for a second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
+
+  /// Reports of steps that wait for a server.
+  static constexpr std::size_t steps_max = 4'096;
 
   /// Uploads that are got ahead of need; more than these come when their ranks are started.
   static constexpr std::size_t ahead_max = 16;
@@ -74,6 +80,10 @@ class ranks final : public rank_side {
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
   void read(v1::ReadStacks const& query);
+  void hold(v1::HoldSteps const& order);
+  void stop(v1::StopAfterStep const& order);
+  void on_steps(step_watch::all_seen const& all);
+  void report_steps(v1::RankReports& to);
   /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
   void renew();
@@ -87,6 +97,7 @@ class ranks final : public rank_side {
   std::function<void()> wake_;
   spool spool_;  // before the launchers, whose thread uses it
   stack_files stack_files_;
+  step_watch step_watch_;
   lease lease_;
   devices devices_;
   tunnels tunnels_;
@@ -106,8 +117,11 @@ class ranks final : public rank_side {
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
   std::deque<v1::RankStacks> stacks_;
+  std::deque<v1::RankSteps> steps_;  // one a rank, or two, and a second
+  std::deque<v1::StepsHeld> held_steps_;
   std::size_t reading_ = 0, taking_ = 0;
-  std::uint64_t stream_ = 0;  // answers to reads of an earlier one are nobody's
+  bool agrees_on_steps_ = false;  // the server
+  std::uint64_t stream_ = 0;      // answers to reads of an earlier one are nobody's
   launchers launchers_;
   uploads uploads_;
 };

@@ -90,4 +90,60 @@ void ranks::read(v1::ReadStacks const& query) {
   });
 }
 
+void ranks::hold(v1::HoldSteps const& order) {
+  auto answer = [this, query = order.query(),
+                 stream = stream_](step_watch::last_steps const& last) {
+    v1::StepsHeld held;
+    held.set_query(query);
+    for (auto const& [rank, step] : last) {
+      held.add_rank(rank);
+      held.add_step(step);
+    }
+    engine_->post([this, stream, held = std::move(held)]() mutable {
+      if (stream != stream_) return;
+      held_steps_.push_back(std::move(held));
+      wake_();
+    });
+  };
+  step_watch_.hold(order.program(), order.attempt(), std::move(answer));
+}
+
+void ranks::stop(v1::StopAfterStep const& order) {
+  std::optional<std::uint64_t> step;
+  if (!order.go_on()) step = order.step();
+  step_watch_.stop_after(order.program(), order.attempt(), step);
+}
+
+void ranks::on_steps(step_watch::all_seen const& all) {
+  for (auto const& [key, seen] : all) {
+    auto& s = steps_.emplace_back();
+    *s.mutable_name() = name_of(key);
+    s.set_step(seen.marks.back().step);
+    s.set_at_us(seen.marks.back().us);
+    s.set_left_out(seen.left_out);
+    for (auto const& mark : seen.marks) {
+      s.add_mark_step(mark.step);
+      s.add_mark_us(mark.us);
+    }
+  }
+  // Without a server the newest are enough, and one that comes late has no use for them.
+  while (steps_.size() > steps_max) steps_.pop_front();
+  wake_();
+}
+
+void ranks::report_steps(v1::RankReports& to) {
+  for (auto& held : held_steps_) *to.add_held_steps() = std::move(held);
+  held_steps_.clear();
+  if (steps_.empty()) return;
+  auto& all = *to.mutable_steps();
+  all.set_clock_us(
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count()));
+  for (std::size_t bytes = 0; !steps_.empty() && bytes < bytes_of_reports_max; steps_.pop_front()) {
+    bytes += steps_.front().ByteSizeLong();
+    *all.add_rank() = std::move(steps_.front());
+  }
+}
+
 }  // namespace muster

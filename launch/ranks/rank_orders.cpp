@@ -105,6 +105,8 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
   prepare_for_stacks(r.program.environment, object(line, "stacks"));
+  if (auto const steps = text(line, "steps"); !steps.empty())
+    r.program.environment["MUSTER_STEPS"] = steps + name;
   r.program.name = name;
   r.program.cwd = text(start, "working_dir");
   r.own_cwd = r.program.cwd.empty();

@@ -3,7 +3,7 @@
 //
 //   {"start": {…}, "logs": DIR, "work": DIR, "devices": {"0": "4,5"}, "user": NAME}   first, once
 //                                    beside these: "stacks": {"modules": DIR, "directory": DIR,
-//                                    "signal": N}
+//                                    "signal": N}, "steps": the path of a rank's file without N
 //   {"stop": {"rank": [0], "signal": 15, "grace_ms": 1000}}                           no rank: all
 //   {"lease_until_ns": N}                             by CLOCK_MONOTONIC; ranks are killed then
 //

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from muster.rest.coordination import CoordinationClient
     from muster.rest.http import NoServer, ServerError
     from muster.rest.programs import Program, ProgramFailedError, get_program, launch, programs
+    from muster.steps import step
     from muster.variables.handle import RemoteVariable
     from muster.variables.partitioners import (FixedShardsPartitioner, MaxSizePartitioner,
                                                MinSizePartitioner)
@@ -63,6 +64,7 @@ _HOMES = {
     "muster.rest.coordination": "CoordinationClient",
     "muster.rest.http": "NoServer ServerError",
     "muster.rest.programs": "Program ProgramFailedError get_program launch programs",
+    "muster.steps": "step",
     "muster.variables.handle": "RemoteVariable",
     "muster.variables.partitioners": ("FixedShardsPartitioner MaxSizePartitioner "
                                       "MinSizePartitioner"),
@@ -84,7 +86,7 @@ __all__ = [  # written out: type checkers read it
     "ShardedVariable", "TaskState", "TimedOutError", "UnavailableError", "WaitTimeout", "Worker",
     "WorkerContext", "WorkerOptions", "as_completed", "context", "function",
     "get_current_worker_context", "get_program", "handle_parameter_server_failure", "launch",
-    "programs", "run_distribute_coordinator",
+    "programs", "run_distribute_coordinator", "step",
 ]
 __version__ = "0.1.0"
 
