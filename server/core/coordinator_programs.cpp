@@ -35,6 +35,10 @@ effects const& coordinator::step(time_point now, coordination_failed const& e) {
   return state_->perform(now, [&] { state_->programs.coordination_failed(e); });
 }
 
+effects const& coordinator::step(time_point now, program_steps_said const& e) {
+  return state_->perform(now, [&] { state_->programs.steps_said(now, e); });
+}
+
 effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }

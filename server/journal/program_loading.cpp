@@ -111,7 +111,7 @@ of_core::course_fact decoded(core::program_id id, wire::ProgramCourse const& w, 
 core::program_attempt_view decoded(std::uint32_t number, wire::ProgramAttempt const& w, bool& ok) {
   core::program_attempt_view a;
   a.attempt = number;
-  a.end = within(w.end(), core::program_end::cancelled, ok);
+  a.end = within(w.end(), core::program_end::preempted, ok);
   a.ranks = w.ranks();
   a.hosts = w.hosts();
   a.begun = time(w.begun());

@@ -132,7 +132,7 @@ struct session_spec {
 
 struct worker_spec {
   std::string job = "worker";
-  std::int64_t index = -1;  // -1: the server picks
+  std::int64_t index = -1;       // -1: the server picks
   std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
   std::uint32_t slots = 1;
@@ -394,6 +394,6 @@ using event =
                  cancel_session, close_session, suspend_session, resume_session, release_values,
                  delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
                  join_session, await_value, call_gone, values_moved, submit_program, change_program,
-                 uploads_seen, coordination_failed, rank_reports, tick, stop>;
+                 uploads_seen, coordination_failed, program_steps_said, rank_reports, tick, stop>;
 
 }  // namespace muster::core

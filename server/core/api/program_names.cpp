@@ -16,8 +16,9 @@ std::string_view name(program_state s) {
 }
 
 std::string_view name(program_end e) {
-  static constexpr std::string_view names[] = {"NONE", "SUCCEEDED", "FAILED", "LOST", "CANCELLED"};
-  return named<program_end::cancelled>(names, e);
+  static constexpr std::string_view names[] = {"NONE", "SUCCEEDED", "FAILED",
+                                               "LOST", "CANCELLED", "PREEMPTED"};
+  return named<program_end::preempted>(names, e);
 }
 
 std::string_view name(cause_kind k) {

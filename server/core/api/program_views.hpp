@@ -30,7 +30,31 @@ struct rank_view {
   std::string not_preloaded;  // why it began without, though its program has `preload`
   bool out_of_memory = false;
   named_amounts resources;
-  std::string last_line{};  // set by who asks: the core does not know it
+  // Set by who asks, as the core does not know it:
+  std::string last_line{};
+  std::optional<std::uint64_t> step{};  // the last; none: it has said none
+  time_point step_reached = never;
+  duration step_took{};  // the median of the last ones; 0: not known
+};
+
+/// How far a program's ranks are, where they say steps.
+struct program_steps_view {
+  struct slow {
+    std::uint32_t rank = 0;
+    std::string host;
+    bool chronic = false;        // step after step; else one is odd, now and then
+    bool arrives_late = false;   // chronic: by when it arrives, not by how long it takes
+    std::uint32_t permille = 0;  // chronic: of a step, by which it is behind
+    std::uint32_t attempts = 0;  // in so many somebody on this host was
+    std::uint64_t step = 0;      // not chronic: the last such step,
+    duration took{}, usual{};    // its length and that of others,
+    std::uint32_t times = 0;     // and how often, of the newest steps
+  };
+  std::uint64_t least = 0, most = 0;
+  std::uint32_t ranks = 0;                    // that say steps
+  duration took{};                            // the median of theirs; 0: not known
+  std::optional<std::uint64_t> stop_after{};  // all are to end behind it
+  std::vector<slow> slow_ones;
 };
 
 struct program_attempt_view {
@@ -73,6 +97,7 @@ struct program_view {
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
+  std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
 };
 
 struct program_counts {

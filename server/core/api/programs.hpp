@@ -45,8 +45,9 @@ enum class program_end : std::uint8_t {
   failed,     ///< a rank failed
   lost,       ///< a worker was lost, or left
   cancelled,  ///< somebody stopped or restarted it
+  preempted,  ///< a worker was to leave, and its ranks ended by themselves after a step
 };
-inline constexpr std::size_t program_ends = 5;
+inline constexpr std::size_t program_ends = 6;
 std::string_view name(program_end e);
 
 enum class cause_kind : std::uint8_t {
@@ -171,6 +172,19 @@ struct coordination_failed {
   program_id program{};
   std::uint32_t attempt = 0;
   coordination_failure what{};
+};
+
+/// What is known of the steps that ranks of the attempt say.
+struct program_steps_said {
+  enum class kind : std::uint8_t {
+    some,       ///< ranks say steps: they can be asked to end by them
+    preempted,  ///< all are about to end after a step, as a worker of theirs leaves
+    none,       ///< they are to end by a step, and could not agree on one: a signal has to do
+  };
+  program_id program{};
+  std::uint32_t attempt = 0;
+  kind what{};
+  std::string text{};  // preempted: why, for people
 };
 
 struct program_reply {

@@ -91,6 +91,7 @@ struct rank_orders {
     std::uint32_t attempt = 0;
     std::vector<std::uint32_t> ranks{};  // empty: all of the attempt
     duration grace{};
+    bool by_step = false;  // they are not asked to end by it: a step is agreed on with them
 
     bool operator==(stop const&) const = default;
   };

@@ -113,7 +113,7 @@ void attempts::stop(program& p, duration grace) {
     if (p.now.ranks[i].alive) ranks_of[p.now.ranks[i].on].push_back(i);
   for (auto& [n, ranks] : ranks_of)
     if (auto const stream = hosts_.at(n).stream; stream != stream_id{})
-      out_.to(stream).stops.push_back({p.id, p.attempts, std::move(ranks), grace});
+      out_.to(stream).stops.push_back({p.id, p.attempts, std::move(ranks), grace, p.now.by_step});
 }
 
 void attempts::started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now) {
@@ -168,8 +168,9 @@ void attempts::order_again(program& p, std::uint32_t rank) {
 }
 
 void attempts::stop_again(program& p, std::uint32_t rank, time_point now) {
+  if (p.now.by_step && p.goal == goal::again) return;  // its ranks end by themselves
   out_.to(hosts_.at(p.now.ranks[rank].on).stream)
-      .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now)});
+      .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now), p.now.by_step});
 }
 
 }  // namespace muster::core::programs

@@ -154,6 +154,20 @@ void controller::coordination_failed(core::coordination_failed const& e) {
   if (p && p->attempts == e.attempt && p->goal == goal::run) p->now.trouble = e.what;
 }
 
+void controller::steps_said(time_point now, program_steps_said const& e) {
+  auto* p = table_.find(e.program);
+  if (!p || p->attempts != e.attempt || p->now.alive == 0) return;
+  switch (e.what) {
+    case program_steps_said::kind::some:
+      p->now.says_steps = true;
+      return;
+    case program_steps_said::kind::preempted:
+      return course_.preempt(*p, e.text);
+    case program_steps_said::kind::none:
+      return course_.give_up_steps(*p, now);
+  }
+}
+
 void controller::tick(time_point now) {
   for (auto const& name : hosts_.run_out(now)) {
     auto* p = table_.find(name.program);

@@ -56,6 +56,8 @@ class controller {
   /// Stands in the cause when the attempt fails; nothing of one that is being stopped.
   void coordination_failed(core::coordination_failed const& e);
 
+  void steps_said(time_point now, program_steps_said const& e);
+
   /// Leases, deadlines.
   void tick(time_point now);
   /// The last call of a step.

@@ -62,6 +62,9 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
     judge(p, rank, how, now);
   else
     note_end_of_failed(p, rank, how);
+  // The others may wait for it.
+  bool const early = !how.well() || (how.stopped && p.goal == goal::again);
+  if (p.now.by_step && early) give_up_steps(p, now);
   if (p.now.alive == 0) close(p, now);
 }
 
@@ -107,7 +110,25 @@ void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
   if (p.now.alive == 0) return;  // closed by who asked
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
+  // With a notice there is time to agree on a step. Until then nobody is sent more than a signal
+  // that wakes who sleeps, and all are killed at the deadline.
+  p.now.by_step = p.noticed() && p.now.says_steps;
   attempts_.stop(p, p.grace_at(now));
+}
+
+void course::preempt(program& p, std::string why) {
+  if (p.goal != goal::run) return;
+  p.now.about.end = program_end::preempted;
+  p.now.about.cause = program_cause{.kind = cause_kind::worker_left, .text = std::move(why)};
+  p.goal = goal::again;
+  p.now.by_step = true;
+  enter(p, program_state::restarting);
+}
+
+void course::give_up_steps(program& p, time_point now) {
+  if (!p.now.by_step) return;
+  p.now.by_step = false;
+  if (p.now.alive > 0) attempts_.stop(p, p.grace_at(now));
 }
 
 void course::close(program& p, time_point now) {
@@ -121,7 +142,9 @@ void course::close(program& p, time_point now) {
       auto const since = about.running_since == never ? about.begun : about.running_since;
       p.quick_ends = now - since < quick ? p.quick_ends + 1 : 0;
       p.not_before =
-          now + (about.end == program_end::cancelled ? duration{} : pause_after(p.quick_ends));
+          now + (about.end == program_end::cancelled || about.end == program_end::preempted
+                     ? duration{}
+                     : pause_after(p.quick_ends));
       return enter(p, program_state::restarting, about.end);
     }
     case goal::succeed:
@@ -193,6 +216,7 @@ status course::restart(program& p, time_point now) {
     enter(p, p.state);
     return {};
   }
+  if (p.goal == goal::again) give_up_steps(p, now);
   if (p.goal != goal::run) return {};
   p.now.about.end = program_end::cancelled;
   p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was asked for"};

@@ -29,6 +29,10 @@ class course {
   /// Errors: FAILED_PRECONDITION, it is too late, or too early, for that.
   status wish(program& p, program_wish w, time_point now);
   void deadline(program& p, time_point now);
+  /// Its ranks are about to end by themselves, and it begins again then.
+  void preempt(program& p, std::string why);
+  /// Ranks that were to end by a step are sent a signal.
+  void give_up_steps(program& p, time_point now);
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);

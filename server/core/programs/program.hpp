@@ -54,6 +54,9 @@ struct attempt {
   std::vector<rank> ranks;
   std::vector<std::pair<std::string, std::uint16_t>> ports;  // beside the ranks': to give back
   std::uint32_t alive = 0, started = 0;
+  bool says_steps = false;  // its ranks can be asked to end by a step
+  /// It ends, and no rank was sent a signal for it: they end by themselves after a step.
+  bool by_step = false;
   std::optional<coordination_failure> trouble{};  // the last that its service has told of
   program_attempt_view about{};
 };
@@ -112,9 +115,12 @@ struct program {
   /// late it is given.
   duration grace_at(time_point now) const {
     if (goal == programs::goal::again) return spec->restart_grace;
-    bool const noticed = cause && cause->kind == cause_kind::deadline && spec->notice > duration{};
-    if (!noticed) return spec->grace;
+    if (!noticed()) return spec->grace;
     return std::clamp(created + spec->deadline - now, duration{}, spec->notice);
+  }
+  bool noticed() const {
+    return goal == programs::goal::fail && cause && cause->kind == cause_kind::deadline &&
+           spec->notice > duration{};
   }
   /// When it is asked to end for its deadline.
   time_point asked_to_end() const {
