@@ -43,6 +43,12 @@ std::size_t step_table::ranks() const {
   return all;
 }
 
+std::vector<std::pair<core::program_id, std::uint32_t>> step_table::attempts() const {
+  std::vector<std::pair<core::program_id, std::uint32_t>> all;
+  for (auto const& [id, p] : programs_) all.emplace_back(id, p.attempt);
+  return all;
+}
+
 void step_table::make_room(core::program_id but, std::size_t for_ranks) {
   for (auto known = ranks(); known + for_ranks > ranks_max;) {
     auto oldest = programs_.end();
@@ -184,7 +190,8 @@ std::vector<slow_rank> step_table::slow_of(program const& p) {
   return slow_ranks(p.columns, p.types, p.clocks.size() > 1 ? blur_of_hosts : duration{});
 }
 
-std::optional<program_steps> step_table::look(core::program_id id, std::uint32_t attempt) const {
+std::optional<program_steps> step_table::whole(core::program_id id, std::uint32_t attempt,
+                                               bool slow_ones) const {
   auto const* p = find(id, attempt);
   if (!p) return {};
   program_steps all;
@@ -199,6 +206,7 @@ std::optional<program_steps> step_table::look(core::program_id id, std::uint32_t
   }
   if (all.ranks == 0) return {};
   all.took = median_of(times);
+  if (!slow_ones) return all;
   for (auto const& s : slow_of(*p)) {
     if (all.slow_ones.size() >= slow_shown) break;
     auto const& host = p->places[s.rank].host;

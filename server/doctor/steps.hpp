@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/ranks.hpp"
@@ -91,9 +92,12 @@ class step_table {
                                         std::uint32_t rank) const;
   std::optional<rank_steps> look(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// None: no rank has said a step.
-  std::optional<program_steps> look(core::program_id program, std::uint32_t attempt) const;
+  /// None: no rank has said a step. `slow_ones`: also who is behind.
+  std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
+                                     bool slow_ones) const;
   std::size_t ranks() const;
+  /// Of the programs that are remembered, the last that something was said of.
+  std::vector<std::pair<core::program_id, std::uint32_t>> attempts() const;
 
  private:
   struct rank {

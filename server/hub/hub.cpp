@@ -238,11 +238,13 @@ session_sink* hub::sink_of(core::session_id session) const {
 
 void hub::on_deadline() {
   objects_.tick();
+  rank_steps_.tick(now());
   apply(core::tick{});
 }
 
 void hub::follow_deadlines() {
-  alarm_.follow(std::min(core_.next_deadline(), objects_.due()), dependencies_.arm);
+  alarm_.follow(std::min({core_.next_deadline(), objects_.due(), rank_steps_.due()}),
+                dependencies_.arm);
 }
 
 // With a disk that has failed even what this step has not changed may rest on what is not there.

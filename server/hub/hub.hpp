@@ -19,6 +19,7 @@
 #include "server/hub/program_clusters.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
+#include "server/hub/rank_steps.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
 
@@ -40,6 +41,8 @@ class worker_sink {
   virtual void on_log_query(rank_log_query const&) {}
   virtual void on_lines_query(last_lines_query const&) {}
   virtual void on_stacks_query(stacks_query const&) {}
+  virtual void on_hold_steps(doctor::hold_steps const&) {}
+  virtual void on_stop_after(doctor::stop_after const&) {}
   /// Of workers that offer to hold objects, or whose functions call them: see object_hub.
   virtual void on_objects_begin(core::objects::begin_order const&) {}
   virtual void on_build(core::object_id, core::objects::object_spec const&) {}
@@ -123,10 +126,12 @@ class hub {
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       tell_gone(e.stream, e.clean, e.reason);
     auto news = objects_.news_of(fx);
+    auto const of_steps = rank_steps_.news_of(fx);
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       news.gone.push_back({e.stream, e.clean || !e.may_return, e.reason});
     deliver(fx);
     objects_.follow(news);
+    rank_steps_.follow(of_steps);
   }
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
@@ -228,6 +233,9 @@ class hub {
   /// PERMISSION_DENIED, no rank of it is alive there; NOT_FOUND, it has none.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
+  /// Which steps ranks have reached.
+  rank_steps& steps() { return rank_steps_; }
+  rank_steps const& steps() const { return rank_steps_; }
   log_store& logs() { return logs_; }
   log_store const& logs() const { return logs_; }
 
@@ -346,6 +354,7 @@ class hub {
     rank_logs_.gone(stream);
     last_lines_.gone(stream);
     rank_stacks_.gone(stream);
+    rank_steps_.gone(stream);
   }
 
   hub_dependencies dependencies_;
@@ -372,6 +381,7 @@ class hub {
   reply_table<core::reply, core::session_id> calls_;
   deadline_alarm alarm_;
   object_hub objects_{*this};
+  rank_steps rank_steps_{*this};
   std::uint64_t last_stream_ = 0;
   core::call_id prompt_{};                                      // of ask_now
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // known to who waits in the queue

@@ -54,7 +54,7 @@ TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
             {{2, milliseconds(0)}, {4, milliseconds(40)}, {6, milliseconds(80)}})},
         1, milliseconds(90));
   EXPECT_EQ(w.table.look(program, 1, 2)->took, milliseconds(20));
-  auto const all = w.table.look(program, 1);
+  auto const all = w.table.whole(program, 1, true);
   ASSERT_TRUE(all);
   EXPECT_EQ(all->least, 3u);
   EXPECT_EQ(all->most, 6u);
@@ -82,14 +82,15 @@ TEST(steps_of_ranks, begin_anew_with_the_next_attempt_and_when_they_are_counted_
   w.say({at(0, 4, milliseconds(5))}, 2);
   EXPECT_EQ(w.asked, 2u) << "an attempt's ranks are asked for once";
   w.say({at(1, 99, milliseconds(7))}, 1);
-  EXPECT_FALSE(w.table.look(program, 1)) << "what comes late of an earlier attempt is passed over";
-  EXPECT_EQ(w.table.look(program, 2)->most, 4u);
+  EXPECT_FALSE(w.table.whole(program, 1, true))
+      << "what comes late of an earlier attempt is passed over";
+  EXPECT_EQ(w.table.whole(program, 2, true)->most, 4u);
 }
 
 TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
   world w;
   w.say({at(4, 1, milliseconds(10)), at(~0u, 1, milliseconds(10))});
-  EXPECT_FALSE(w.table.look(program, 1));
+  EXPECT_FALSE(w.table.whole(program, 1, true));
 }
 
 TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
@@ -110,11 +111,11 @@ TEST(steps_of_ranks, are_forgotten_of_the_program_that_was_silent_for_longest) {
   EXPECT_EQ(w.table.ranks(), step_table::ranks_max);
   w.say({at(0, 2, milliseconds(20))}, 1, {}, core::program_id{1});
   w.say({at(0, 1, milliseconds(10))}, 1, {}, core::program_id{5});
-  EXPECT_TRUE(w.table.look(core::program_id{1}, 1));
-  EXPECT_FALSE(w.table.look(core::program_id{2}, 1));
+  EXPECT_TRUE(w.table.whole(core::program_id{1}, 1, true));
+  EXPECT_FALSE(w.table.whole(core::program_id{2}, 1, true));
   EXPECT_EQ(w.table.ranks(), step_table::ranks_max);
   w.table.forget(core::program_id{1});
-  EXPECT_FALSE(w.table.look(core::program_id{1}, 1));
+  EXPECT_FALSE(w.table.whole(core::program_id{1}, 1, true));
 }
 
 TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
@@ -127,7 +128,7 @@ TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
         w.say({at(rank, step, milliseconds(each * static_cast<std::int64_t>(step) + wobble))},
               attempt);
       }
-    auto const all = w.table.look(program, attempt);
+    auto const all = w.table.whole(program, attempt, true);
     ASSERT_EQ(all->slow_ones.size(), 1u);
     auto const& slow = all->slow_ones[0];
     EXPECT_EQ(slow.what.rank, 2u);

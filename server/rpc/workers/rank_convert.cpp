@@ -1,5 +1,7 @@
 #include "server/rpc/workers/rank_convert.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -14,6 +16,7 @@ constexpr int stderr_lines_max = 20;
 constexpr std::size_t stderr_line_bytes_max = 1'024;
 constexpr std::size_t text_bytes_max = 1'024;
 constexpr std::size_t address_bytes_max = 256;
+constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
 constexpr std::size_t tunnel_key_bytes_min = 16, tunnel_key_bytes_max = 64;
 constexpr std::uint32_t lease_ms_min = 1'000, lease_ms_max = 24u * 3'600 * 1'000;
 
@@ -150,6 +153,7 @@ void to_wire(core::rank_orders const& orders, v1::RankOrders& to) {
     stop.set_program(core::raw(s.program));
     stop.set_attempt(s.attempt);
     stop.mutable_rank()->Add(s.ranks.begin(), s.ranks.end());
+    if (s.by_step) stop.set_signal(SIGCONT);  // it disturbs nobody
     stop.set_grace_ms(ms(s.grace));
   }
   for (auto const& f : orders.forget) to_wire(f, *to.add_forget());
@@ -216,6 +220,57 @@ stacks_answer from_wire(v1::RankStacks const& stacks) {
                                                                : stack_state::unknown,
                              shortened(s.text(), text_max), shortened(s.process(), process_max)});
   return answer;
+}
+
+void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to) {
+  to.set_query(order.query);
+  to.set_program(core::raw(order.program));
+  to.set_attempt(order.attempt);
+}
+
+void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to) {
+  to.set_program(core::raw(order.program));
+  to.set_attempt(order.attempt);
+  to.set_step(order.step.value_or(0));
+  to.set_go_on(!order.step);
+}
+
+// What has no step beside it, or one beyond all sense, is passed over.
+doctor::steps_held from_wire(v1::StepsHeld const& held) {
+  doctor::steps_held to{held.query(), {}};
+  for (int i = 0; i < std::min({held.rank_size(), held.step_size(), held_max}); ++i)
+    if (held.step(i) <= step_max) to.ranks.emplace_back(held.rank(i), held.step(i));
+  return to;
+}
+
+std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to) {
+  using doctor::step_report;
+  std::string const field = "ranks.steps.";
+  if (steps.rank_size() > held_max) return field + "rank: more than can be held";
+  if (steps.clock_us() > step_max) return field + "clock_us: at most 2^53";
+  auto const at = [](std::uint64_t us) { return core::duration(static_cast<std::int64_t>(us)); };
+  for (auto const& r : steps.rank()) {
+    if (r.mark_step_size() > static_cast<int>(step_report::marks_max))
+      return field + "rank.mark_step: " + std::to_string(r.mark_step_size()) + ", the limit is " +
+             std::to_string(step_report::marks_max);
+    if (r.mark_us_size() != r.mark_step_size()) return field + "rank.mark_us: of another length";
+    if (r.step() > step_max) return field + "rank.step: at most 2^53";
+    if (r.at_us() > steps.clock_us()) return field + "rank.at_us: in the future";
+    step_report one{r.name().rank(), r.step(), at(r.at_us()), {}, r.left_out()};
+    for (int i = 0; i < r.mark_step_size(); ++i) {
+      if (r.mark_step(i) > r.step() || r.mark_us(i) > r.at_us())
+        return field + "rank.mark_step: behind the last";
+      one.marks.push_back({r.mark_step(i), at(r.mark_us(i))});
+    }
+    core::program_id const program{r.name().program()};
+    auto report = std::find_if(to.begin(), to.end(), [&](auto const& known) {
+      return known.program == program && known.attempt == r.name().attempt();
+    });
+    if (report == to.end())
+      report = to.insert(to.end(), {program, r.name().attempt(), at(steps.clock_us()), {}});
+    report->ranks.push_back(std::move(one));
+  }
+  return {};
 }
 
 }  // namespace muster::server

@@ -7,6 +7,8 @@
 
 #include "muster/v1/worker.pb.h"
 #include "server/core/api/ranks.hpp"
+#include "server/doctor/step_stops.hpp"
+#include "server/doctor/steps.hpp"
 #include "server/hub/last_lines.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
@@ -27,6 +29,11 @@ void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
 last_lines_answer from_wire(v1::LastLines const& lines);
 void to_wire(stacks_query const& query, v1::ReadStacks& to);
 stacks_answer from_wire(v1::RankStacks const& stacks);
+void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);
+void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
+doctor::steps_held from_wire(v1::StepsHeld const& held);
+/// Empty, or the field and what is wrong with it. A report for each attempt.
+std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
 /// RESOURCE_EXHAUSTED: the worker has no time for it.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 

@@ -102,6 +102,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
                               std::move(*offer)};
   hub_->apply(event);
   if (attached_ && index_ >= 0) objects_attached(index_);
+  if (attached_ && takes_ranks_) hub_->steps().attached(stream_);
   rest_on_ = hub_->written();  // it may bring again what it told a stream before
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
@@ -138,7 +139,12 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   if (!takes_ranks_) return invalid("ranks: the hello has offered none");
   core::rank_reports reports{stream_};
   if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
+  std::vector<doctor::step_table::report> steps;
+  if (auto problem = from_wire(m.ranks().steps(), steps); !problem.empty()) return invalid(problem);
   hub_->apply(reports);
+  for (auto& report : steps) hub_->steps().reported(stream_, std::move(report));
+  if (!reports.ended.empty()) hub_->steps().ended(reports);
+  for (auto const& held : m.ranks().held_steps()) hub_->steps().answered(stream_, from_wire(held));
   for (auto log : m.ranks().log()) {
     auto const query = log.query();
     hub_->answered(stream_, query, from_wire(std::move(log)));
@@ -230,6 +236,7 @@ void worker_connection::on_welcome(core::welcome const& w) {
   welcome.set_acknowledges(acknowledges_);
   if (w.kept_ranks)
     welcome.mutable_programs()->mutable_kept()->Add(w.kept_ranks->begin(), w.kept_ranks->end());
+  if (w.kept_ranks) welcome.mutable_programs()->set_agrees_on_steps(true);
   outstanding_ += w.kept.size();
   out_.seal();  // it comes alone
   wake();
@@ -291,6 +298,17 @@ void worker_connection::on_lines_query(last_lines_query const& q) {
 
 void worker_connection::on_stacks_query(stacks_query const& q) {
   to_wire(q, *out_.tail().mutable_ranks()->add_stacks());
+  wake();
+}
+
+void worker_connection::on_hold_steps(doctor::hold_steps const& order) {
+  to_wire(order, *out_.tail().mutable_ranks()->add_hold_steps());
+  wake();
+}
+
+// Behind an order to hold that may be in the same message.
+void worker_connection::on_stop_after(doctor::stop_after const& order) {
+  to_wire(order, *out_.tail().mutable_ranks()->add_stop_after_step());
   wake();
 }
 

@@ -1,0 +1,192 @@
+#include "server/hub/rank_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/programs/controller.hpp"
+#include "server/hub/hub.hpp"
+
+namespace muster::server {
+
+rank_steps::rank_steps(hub& of)
+    : hub_(of),
+      stops_({[this](core::stream_id s, doctor::hold_steps const& h) {
+                auto* const sink = hub_.sink_of(s);
+                if (sink) sink->on_hold_steps(h);
+                return sink != nullptr;
+              },
+              [this](core::stream_id s, doctor::stop_after const& w) {
+                if (auto* const sink = hub_.sink_of(s)) sink->on_stop_after(w);
+              }}) {}
+
+void rank_steps::reported(core::stream_id stream, doctor::step_table::report what) {
+  auto const& programs = hub_.state().programs();
+  std::erase_if(what.ranks, [&](auto const& r) {
+    auto const worker = programs.worker_of({what.program, what.attempt, r.rank});
+    return !worker || *worker != stream;
+  });
+  if (what.ranks.empty()) return;
+  bool first = false;
+  table_.reported(hub_.now(), what, [&] {
+    first = true;
+    std::vector<doctor::rank_place> places;
+    if (auto const all = programs.ranks(what.program))
+      for (auto const& r : *all) places.push_back({r.host, r.task.substr(0, r.task.find(':'))});
+    return places;
+  });
+  if (!first) return;
+  core::program_steps_said some{what.program, what.attempt, {}, {}};
+  some.what = core::program_steps_said::kind::some;
+  hub_.apply(some);
+}
+
+// Those that say no steps, and only they, need to be told to end when all others have.
+void rank_steps::ended(core::rank_reports const& reports) {
+  std::set<attempt> touched;
+  for (auto const& e : reports.ended)
+    if (stops_.agreed(e.name.program, e.name.attempt))
+      touched.emplace(e.name.program, e.name.attempt);
+  auto const& programs = hub_.state().programs();
+  for (auto const& [program, number] : touched) {
+    auto const p = programs.look(program);
+    auto const all = programs.ranks(program);
+    if (!p || !all || p->attempt != number) continue;
+    bool silent = false, others = false;
+    for (auto const& r : *all) {
+      if (r.ended != core::never) continue;
+      (table_.progress(program, number, r.rank) ? others : silent) = true;
+    }
+    if (others || !silent) continue;
+    if (p->state == core::program_state::running)
+      hub_.ask(core::change_program{{}, program, core::program_wish::stop}, [](auto const&) {});
+    else
+      decided_.push_back({program, number, core::program_steps_said::kind::none, {}});
+  }
+  perform();
+}
+
+void rank_steps::attached(core::stream_id stream) {
+  auto const& programs = hub_.state().programs();
+  for (auto const& [program, number] : table_.attempts()) {
+    auto const step = stops_.agreed(program, number);
+    if (!step) continue;
+    auto const all = programs.ranks(program);
+    if (!all) continue;
+    for (auto const& r : *all) {
+      auto const worker = programs.worker_of({program, number, r.rank});
+      if (!worker || *worker != stream) continue;
+      if (auto* const sink = hub_.sink_of(stream)) sink->on_stop_after({program, number, step});
+      break;
+    }
+  }
+}
+
+rank_steps::news rank_steps::news_of(core::effects const& fx) {
+  news n;
+  for (auto const& d : fx.drain_requests) n.leaving.push_back(d.stream);
+  for (auto const& o : fx.rank_orders)
+    for (auto const& s : o.stops)
+      if (s.by_step) n.noticed.emplace_back(s.program, s.attempt);
+  for (auto const& c : fx.changes.programs)
+    if (c.gone) n.forgotten.push_back(c.program);
+  return n;
+}
+
+void rank_steps::follow(news const& n) {
+  for (auto const program : n.forgotten) {
+    table_.forget(program);
+    stops_.forget(program);
+  }
+  for (auto const stream : n.leaving) leaves(stream);
+  for (auto const& [program, number] : std::set<attempt>(n.noticed.begin(), n.noticed.end()))
+    stops_.begin(
+        hub_.now(), program, number, 0, workers_of({program, number}),
+        [this, program = program, number = number](auto const& step) {
+          if (!step)
+            decided_.push_back({program, number, core::program_steps_said::kind::none, {}});
+        });
+  perform();
+}
+
+// Where no step can be agreed on the worker stops its ranks by a signal, after a while.
+void rank_steps::leaves(core::stream_id stream) {
+  auto const& programs = hub_.state().programs();
+  for (auto const& [program, number] : table_.attempts()) {
+    auto const p = programs.look(program);
+    auto const all = programs.ranks(program);
+    if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
+    auto const there = std::find_if(
+        all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
+          auto const worker = programs.worker_of({program, number, r.rank});
+          return r.ended == core::never && worker && *worker == stream;
+        });
+    if (there == all->end()) continue;
+    auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
+      if (!step) return;
+      decided_.push_back({program, number, core::program_steps_said::kind::preempted,
+                          who + " leaves; all were to end after step " + std::to_string(*step)});
+    };
+    stops_.begin(hub_.now(), program, number, 0, workers_of({program, number}), std::move(done));
+  }
+}
+
+void rank_steps::perform() {
+  for (auto const& said : std::exchange(decided_, {})) hub_.apply(said);
+}
+
+void rank_steps::tick(core::time_point now) {
+  stops_.tick(now);
+  perform();
+}
+
+std::set<core::stream_id> rank_steps::workers_of(attempt const& of) const {
+  std::set<core::stream_id> workers;
+  auto const& programs = hub_.state().programs();
+  if (auto const all = programs.ranks(of.first))
+    for (auto const& r : *all) {
+      if (r.ended != core::never) continue;
+      auto const worker = programs.worker_of({of.first, of.second, r.rank});
+      workers.insert(worker ? *worker : core::stream_id{});
+    }
+  return workers;
+}
+
+void rank_steps::stop(core::program_id program, std::uint64_t least,
+                      doctor::step_stops::handler done) {
+  auto const p = hub_.state().programs().look(program);
+  if (!p) return done(p.error());
+  if (p->state != core::program_state::running)
+    return done(muster::status{muster::code::failed_precondition,
+                               core::text(program) + " is " + std::string(core::name(p->state)) +
+                                   ": only one that is RUNNING stops at a step"});
+  stops_.begin(hub_.now(), program, p->attempt, least, workers_of({program, p->attempt}),
+               std::move(done));
+  hub_.follow_deadlines();
+}
+
+void rank_steps::show(core::program_view& p, bool slow_ones) const {
+  auto const all = table_.whole(p.id, p.attempt, slow_ones);
+  if (!all) return;
+  auto& view = p.steps.emplace();
+  view.least = all->least;
+  view.most = all->most;
+  view.ranks = all->ranks;
+  view.took = all->took;
+  view.stop_after = stops_.agreed(p.id, p.attempt);
+  for (auto const& s : all->slow_ones)
+    view.slow_ones.push_back({s.what.rank, s.host, s.what.chronic, s.what.arrives_late,
+                              s.what.permille, s.attempts, s.what.step, s.what.took, s.what.usual,
+                              s.what.times});
+}
+
+void rank_steps::show(core::program_id program, std::uint32_t attempt,
+                      std::vector<core::rank_view>& ranks) const {
+  for (auto& r : ranks)
+    if (auto const known = table_.look(program, attempt, r.rank)) {
+      r.step = known->step;
+      r.step_reached = known->reached;
+      r.step_took = known->took;
+    }
+}
+
+}  // namespace muster::server

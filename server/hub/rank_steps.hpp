@@ -1,0 +1,78 @@
+// The steps of the ranks of a hub's programs: what workers report of their own ranks, and nobody
+// else's, goes to the table of the doctor; and the steps after which programs stop, which are
+// agreed on with their workers.
+//
+//   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_said: preempted, none
+//   a worker leaves ─────────┼─► step_stops ◄─► workers ────┤
+//   a deadline's notice ─────┘                              └─► who has asked
+//
+// Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "server/core/api/effects.hpp"
+#include "server/core/api/program_views.hpp"
+#include "server/doctor/step_stops.hpp"
+#include "server/doctor/steps.hpp"
+
+namespace muster::server {
+
+class hub;
+
+class rank_steps {
+ public:
+  using attempt = std::pair<core::program_id, std::uint32_t>;
+  /// REQUIRES: `of` outlives it.
+  explicit rank_steps(hub& of);
+
+  /// Ranks that are not this worker's, or not of the last attempt, are passed over.
+  void reported(core::stream_id stream, doctor::step_table::report what);
+  void answered(core::stream_id stream, doctor::steps_held const& what) {
+    stops_.answered(stream, what);
+    perform();
+  }
+  /// Ranks have ended.
+  void ended(core::rank_reports const& reports);
+  /// A worker has come; ranks that it holds may not know yet where they stop.
+  void attached(core::stream_id stream);
+  /// Maybe from inside of a step: what follows comes with follow().
+  void gone(core::stream_id stream) { stops_.gone(stream); }
+  /// What a step of the core has said about workers that leave and ranks that are to end.
+  struct news {
+    std::vector<core::stream_id> leaving;
+    std::vector<attempt> noticed;
+    std::vector<core::program_id> forgotten;
+  };
+  static news news_of(core::effects const& fx);
+  /// Once the step is delivered.
+  void follow(news const& n);
+  void tick(core::time_point now);
+  core::time_point due() const { return stops_.due(); }
+
+  /// All ranks are to stop after the same step, not before `least`. Errors: NOT_FOUND;
+  /// FAILED_PRECONDITION, it does not run, or says no steps; UNAVAILABLE; RESOURCE_EXHAUSTED.
+  void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
+
+  /// Sets what is known. `slow_ones`: also who is behind, which takes a while for many ranks.
+  void show(core::program_view& p, bool slow_ones) const;
+  void show(core::program_id program, std::uint32_t attempt,
+            std::vector<core::rank_view>& ranks) const;
+  doctor::step_table const& table() const { return table_; }
+
+ private:
+  /// Of ranks that are alive; one that is away has none.
+  std::set<core::stream_id> workers_of(attempt const& of) const;
+  void leaves(core::stream_id stream);
+  /// What was decided while a step may have been going on.
+  void perform();
+
+  hub& hub_;
+  doctor::step_table table_;
+  doctor::step_stops stops_;
+  std::vector<core::program_steps_said> decided_;  // to be said to the core
+};
+
+}  // namespace muster::server

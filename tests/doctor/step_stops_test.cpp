@@ -1,0 +1,108 @@
+// The step that all stop after, by lists of events.
+#include "server/doctor/step_stops.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::doctor {
+namespace {
+
+constexpr core::program_id program{7};
+constexpr core::stream_id a{1}, b{2};
+
+struct agreement : testing::Test {
+  step_stops stops{{[this](core::stream_id s, hold_steps const& h) {
+                      if (away.contains(s)) return false;
+                      held.emplace_back(s, h);
+                      return true;
+                    },
+                    [this](core::stream_id s, stop_after const& w) { told[s] = w; }}};
+  core::time_point now{std::chrono::hours(1)};
+  std::set<core::stream_id> away;
+  std::vector<std::pair<core::stream_id, hold_steps>> held;
+  std::map<core::stream_id, stop_after> told;
+  std::vector<muster::result<std::uint64_t>> ends;
+
+  void begin(std::uint64_t least = 0, std::uint32_t attempt = 1) {
+    stops.begin(now, program, attempt, least, {a, b},
+                [this](muster::result<std::uint64_t> r) { ends.push_back(std::move(r)); });
+  }
+};
+
+TEST_F(agreement, is_the_step_behind_all_that_any_rank_has_reached) {
+  begin();
+  ASSERT_EQ(held.size(), 2u);
+  auto const query = held[0].second.query;
+  stops.answered(a, {query, {{0, 5}, {1, 7}}});
+  EXPECT_TRUE(told.empty()) << "one has not answered";
+  stops.answered(a, {query, {{0, 50}}});
+  stops.answered(core::stream_id{9}, {query, {{0, 60}}});
+  stops.answered(b, {query, {{2, 6}}});
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(*ends[0], 8u);
+  EXPECT_EQ(told[a].step, 8u);
+  EXPECT_EQ(told[b].step, 8u);
+  EXPECT_EQ(stops.agreed(program, 1), 8u);
+  EXPECT_FALSE(stops.agreed(program, 2));
+  EXPECT_EQ(stops.due(), core::never);
+}
+
+TEST_F(agreement, is_not_before_the_step_that_is_asked_for) {
+  begin(100);
+  stops.answered(a, {held[0].second.query, {{0, 5}}});
+  stops.answered(b, {held[0].second.query, {}});
+  EXPECT_EQ(*ends.at(0), 100u);
+}
+
+TEST_F(agreement, there_is_none_where_no_rank_says_steps) {
+  begin();
+  stops.answered(a, {held[0].second.query, {}});
+  stops.answered(b, {held[0].second.query, {}});
+  EXPECT_EQ(ends.at(0).error().code, code::failed_precondition);
+  EXPECT_FALSE(told.at(a).step) << "whoever waits goes on";
+  EXPECT_FALSE(stops.agreed(program, 1));
+}
+
+TEST_F(agreement, there_is_none_without_one_of_the_workers) {
+  away = {b};
+  begin();
+  EXPECT_EQ(ends.at(0).error().code, code::unavailable);
+  EXPECT_FALSE(told.at(a).step);
+  away.clear();
+  begin();
+  stops.gone(b);
+  EXPECT_EQ(ends.at(1).error().code, code::unavailable);
+  begin();
+  EXPECT_EQ(stops.due(), now + step_stops::patience);
+  stops.tick(now + step_stops::patience);
+  EXPECT_EQ(ends.at(2).error().code, code::unavailable);
+  EXPECT_TRUE(held.size() >= 5);
+}
+
+TEST_F(agreement, is_one_for_all_who_ask_meanwhile) {
+  begin();
+  begin(90);
+  EXPECT_EQ(held.size(), 2u);
+  for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(*ends[0], 90u);
+  EXPECT_EQ(*ends[1], 90u);
+}
+
+TEST_F(agreement, of_too_many_programs_at_one_time_is_refused) {
+  for (std::uint64_t i = 1; i <= step_stops::under_way_max; ++i)
+    stops.begin(now, core::program_id{100 + i}, 1, 0, {a}, [](auto const&) {});
+  begin();
+  EXPECT_EQ(ends.at(0).error().code, code::resource_exhausted);
+}
+
+TEST_F(agreement, is_remembered_of_the_newest_programs) {
+  for (std::uint64_t i = 0; i <= step_stops::agreed_max; ++i) {
+    stops.begin(now, core::program_id{100 + i}, 1, 0, {a}, [](auto const&) {});
+    stops.answered(a, {held.back().second.query, {{0, 5}}});
+  }
+  EXPECT_FALSE(stops.agreed(core::program_id{100}, 1));
+  EXPECT_TRUE(stops.agreed(core::program_id{101}, 1));
+}
+
+}  // namespace
+}  // namespace muster::doctor

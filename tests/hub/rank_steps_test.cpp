@@ -1,0 +1,217 @@
+// Steps of ranks in a hub: who may say them, and how programs are brought to end by one.
+#include "server/hub/rank_steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include "server/core/programs/controller.hpp"
+#include "tests/support/hub_sinks.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct step_worker : hub_worker {
+  void on_rank_orders(core::rank_orders const& o) override {
+    for (auto const& s : o.starts) started.insert(started.end(), s.ranks.begin(), s.ranks.end());
+    stops.insert(stops.end(), o.stops.begin(), o.stops.end());
+  }
+  void on_hold_steps(doctor::hold_steps const& h) override { held.push_back(h); }
+  void on_stop_after(doctor::stop_after const& s) override { told.push_back(s); }
+
+  std::vector<std::uint32_t> started;
+  std::vector<core::rank_orders::stop> stops;
+  std::vector<doctor::hold_steps> held;
+  std::vector<doctor::stop_after> told;
+};
+
+struct steps_in_a_hub : testing::Test {
+  core::time_point now{1'000h};
+  hub h{core::config{}, hub_dependencies{[this] { return now; }, [](core::time_point) {}}};
+  step_worker a, b;
+  core::program_id p{};
+
+  void attach(step_worker& w, std::uint64_t incarnation, std::string const& host,
+              std::vector<core::held_rank> held = {}) {
+    w.stream = h.attach(w);
+    core::worker_attached e{w.stream, {}};
+    e.spec.functions = {"f"};
+    e.spec.incarnation = core::incarnation{incarnation};
+    e.spec.host = host;
+    e.programs = core::programs_offer{20'000, 20'099, 60s, host, std::move(held)};
+    h.apply(e);
+  }
+  /// A rank on each of two workers.
+  void begin(core::duration deadline = {}, core::duration notice = {}) {
+    attach(a, 1, "a");
+    attach(b, 2, "b");
+    core::submit_program e;
+    e.spec.command = {"true"};
+    e.spec.deadline = deadline;
+    e.spec.notice = notice;
+    e.spec.per_worker = 1;
+    e.spec.tasks.push_back({.min = 2, .max = 2});
+    h.ask(std::move(e), [](core::reply const&) {});
+    p = h.state().programs().list({}, 1, {}).at(0).id;
+    for (auto* w : {&a, &b})
+      h.apply(core::rank_reports{w->stream, {{rank(w->started.at(0)), 70}}, {}, 0});
+  }
+  core::rank_name rank(std::uint32_t n, std::uint32_t attempt = 1) const { return {p, attempt, n}; }
+  void say(step_worker const& w, std::uint32_t number, std::uint64_t step) {
+    h.steps().reported(w.stream, {p, 1, 90ms, {{number, step, 80ms, {{step, 80ms}}}}});
+  }
+  void both_say() {
+    say(a, a.started[0], 4);
+    say(b, b.started[0], 5);
+  }
+  void answer(step_worker const& w, std::uint64_t step) {
+    h.steps().answered(w.stream, {w.held.back().query, {{w.started[0], step}}});
+  }
+  void end(step_worker const& w, std::uint32_t status = 0) {
+    core::rank_reports const r{
+        w.stream, {}, {{.name = rank(w.started[0]), .exit_status = status}}, 0};
+    h.apply(r);
+    h.steps().ended(r);
+  }
+  core::program_view look() { return *h.state().programs().look(p); }
+};
+
+TEST_F(steps_in_a_hub, are_said_by_a_worker_of_its_own_ranks_alone) {
+  begin();
+  say(a, b.started[0], 99);
+  EXPECT_FALSE(h.steps().table().progress(p, 1, b.started[0]));
+  say(b, b.started[0], 5);
+  EXPECT_EQ(h.steps().table().progress(p, 1, b.started[0])->step, 5u);
+}
+
+TEST_F(steps_in_a_hub, stop_a_program_which_has_succeeded_when_its_ranks_end_well) {
+  begin();
+  both_say();
+  std::optional<std::uint64_t> step;
+  h.steps().stop(p, 0, [&](auto const& r) { step = *r; });
+  answer(a, 6);
+  EXPECT_FALSE(step);
+  answer(b, 5);
+  EXPECT_EQ(step, 7u);
+  EXPECT_EQ(a.told.at(0).step, 7u);
+  EXPECT_EQ(b.told.at(0).step, 7u);
+  auto view = look();
+  h.steps().show(view, true);
+  EXPECT_EQ(view.steps->stop_after, 7u);
+  EXPECT_EQ(view.state, core::program_state::running);
+  end(a);
+  EXPECT_TRUE(b.stops.empty());
+  end(b);
+  EXPECT_EQ(look().state, core::program_state::succeeded);
+}
+
+TEST_F(steps_in_a_hub, ranks_that_say_none_are_stopped_when_all_others_have_ended) {
+  begin();
+  say(a, a.started[0], 4);
+  h.steps().stop(p, 0, [](auto const&) {});
+  answer(a, 4);
+  h.steps().answered(b.stream, {b.held.back().query, {}});
+  EXPECT_TRUE(b.stops.empty());
+  end(a);
+  ASSERT_EQ(b.stops.size(), 1u);
+  EXPECT_FALSE(b.stops[0].by_step);
+  EXPECT_EQ(look().state, core::program_state::stopping);
+}
+
+TEST_F(steps_in_a_hub, are_asked_of_programs_that_run) {
+  begin();
+  muster::status why;
+  auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
+  h.steps().stop(core::program_id{99}, 0, note);
+  EXPECT_EQ(why.code, code::not_found);
+  h.steps().stop(p, 0, note);
+  for (auto* w : {&a, &b}) h.steps().answered(w->stream, {w->held.back().query, {}});
+  EXPECT_EQ(why.code, code::failed_precondition);
+  end(a, 1);
+  h.steps().stop(p, 0, note);
+  EXPECT_EQ(why.code, code::failed_precondition);
+}
+
+TEST_F(steps_in_a_hub, a_worker_that_goes_away_or_is_silent_leaves_them_as_they_were) {
+  begin();
+  both_say();
+  muster::status why;
+  auto const note = [&](muster::result<std::uint64_t> const& r) { why = r.error(); };
+  h.steps().stop(p, 0, note);
+  now += doctor::step_stops::patience;
+  h.on_deadline();
+  EXPECT_EQ(why.code, code::unavailable);
+  EXPECT_FALSE(a.told.back().step);
+  why = {};
+  h.steps().stop(p, 0, note);
+  h.detach(b.stream);
+  h.apply(core::worker_disconnected{b.stream, false, "cut", true});
+  EXPECT_EQ(why.code, code::unavailable);
+  h.steps().stop(p, 0, note);
+  EXPECT_EQ(why.code, code::unavailable) << "it is away";
+}
+
+TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
+  begin();
+  both_say();
+  h.steps().stop(p, 0, [](auto const&) {});
+  answer(a, 6);
+  answer(b, 5);
+  h.detach(b.stream);
+  h.apply(core::worker_disconnected{b.stream, false, "cut", true});
+  b.told.clear();
+  attach(b, 2, "b", {{rank(b.started[0]), 70}});
+  h.steps().attached(b.stream);
+  ASSERT_EQ(b.told.size(), 1u);
+  EXPECT_EQ(b.told[0].step, 7u);
+  h.steps().attached(core::stream_id{99});
+}
+
+TEST_F(steps_in_a_hub, a_worker_that_leaves_preempts_an_attempt_which_begins_again_elsewhere) {
+  begin();
+  both_say();
+  step_worker c;
+  attach(c, 3, "c");
+  h.apply(core::worker_drain{a.stream, true});
+  ASSERT_EQ(a.held.size(), 1u);
+  ASSERT_EQ(b.held.size(), 1u);
+  answer(a, 6);
+  answer(b, 6);
+  EXPECT_EQ(look().state, core::program_state::restarting);
+  EXPECT_TRUE(a.stops.empty());
+  EXPECT_TRUE(b.stops.empty());
+  end(a);
+  end(b);
+  EXPECT_EQ(look().state, core::program_state::starting);
+  EXPECT_EQ(c.started.size(), 1u);
+  auto const attempts = *h.state().programs().attempts_of(p);
+  EXPECT_EQ(attempts.at(0).end, core::program_end::preempted);
+  EXPECT_NE(attempts.at(0).cause->text.find("after step 7"), std::string::npos);
+}
+
+TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
+  begin(100s, 40s);
+  both_say();
+  auto const until = now + 61s;
+  for (std::uint64_t lease = 1; now < until; now += 1s, ++lease) {
+    for (auto* w : {&a, &b}) {
+      h.apply(core::worker_alive{w->stream});
+      h.apply(core::rank_reports{w->stream, {}, {}, lease});
+    }
+    h.on_deadline();
+  }
+  h.on_deadline();
+  ASSERT_EQ(a.stops.size(), 1u);
+  EXPECT_TRUE(a.stops[0].by_step);
+  ASSERT_EQ(a.held.size(), 1u);
+  answer(a, 6);
+  h.steps().answered(b.stream, {99, {}});
+  EXPECT_TRUE(a.told.empty());
+  now += doctor::step_stops::patience;
+  h.on_deadline();
+  ASSERT_EQ(a.stops.size(), 2u) << "none was agreed on";
+  EXPECT_FALSE(a.stops[1].by_step);
+}
+
+}  // namespace
+}  // namespace muster::server
