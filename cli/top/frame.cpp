@@ -146,11 +146,12 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
 // Nothing where no program goes on: most clusters have none.
 std::vector<std::string> program_lines(frame const& f) {
   if (f.programs.empty()) return {};
-  table rows({"PROGRAM", "STATE", right("RANKS"), right("ATTEMPT"), right("AGE"), "WAITS FOR"});
+  table rows({"PROGRAM", "STATE", right("RANKS"), right("ATTEMPT"), right("STEP"), right("AGE"),
+              "WAITS FOR"});
   for (auto const& p : f.programs)
     rows.add({for_terminal(text_of(p, "name"), 32), text_of(p, "state"),
               count(p, "alive") + "/" + count(p, "ranks"), count(p, "attempt"),
-              rounded(since(number_of(p, "created_ms"))),
+              text_of(field_of(p, "steps"), "least"), rounded(since(number_of(p, "created_ms"))),
               for_terminal(text_of(p, "waits_for"), 80)});
   auto lines = printed(rows);
   lines.push_back({});

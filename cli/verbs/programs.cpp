@@ -4,6 +4,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/programs/rank_logs.hpp"
@@ -18,6 +19,7 @@ struct programs_options : server_options {
   std::size_t limit = 50;
   std::optional<std::uint32_t> rank, attempt;
   bool follow = false;
+  std::string at_step;
 };
 
 std::string ranks_in_short(json::value const& p) {
@@ -48,6 +50,29 @@ std::string how_it_ended(json::value const& rank) {
   return text_of(rank, "ended_ms").empty() ? "" : "status " + text_of(rank, "exit_status");
 }
 
+std::string steps_in_short(json::value const& steps) {
+  auto const least = text_of(steps, "least"), most = text_of(steps, "most");
+  auto const each = text_of(steps, "median_ms");
+  return least + (least == most ? "" : " to " + most) +
+         (each.empty() ? "" : ", " + each + " ms each");
+}
+
+// "rank 3 on host-b: 6.1% behind in step after step, in 2 attempts; muster cordon …"
+std::string slow_in_words(json::value const& s) {
+  auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
+  if (text_of(s, "chronic") == "true") {
+    text += text_of(s, "percent") + "% behind, step after step";
+    if (auto const n = number_of(s, "attempts"); n > 1)
+      text += "; this host in " + std::to_string(n) + " attempts";
+  } else {
+    text += "step " + text_of(s, "step") + " took " + text_of(s, "took_ms") + " ms instead of " +
+            text_of(s, "usual_ms");
+    if (auto const n = number_of(s, "odd_steps"); n > 1)
+      text += ", one of " + std::to_string(n) + " such";
+  }
+  return text;
+}
+
 void show(rest& server, std::string const& path, programs_options const& o) {
   auto const p = server.get(path);
   if (printed_as_json(o.output, p)) return;
@@ -59,15 +84,21 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   if (auto const why = text_of(p, "waits_for"); !why.empty())
     std::cout << "waits    " << for_terminal(why) << '\n';
   if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';
+  if (auto const& steps = field_of(p, "steps"); steps.is_object()) {
+    std::cout << "steps    " << steps_in_short(steps) << '\n';
+    for (auto const& s : list_of(steps, "slow"))
+      std::cout << "slow     " << slow_in_words(s) << '\n';
+  }
   if (number_of(p, "attempt") == 0) return;
   auto const answer = server.get(path + "/ranks?last_lines=true");
   auto const& ranks = list_of(answer, "ranks");
   if (auto const why = without_preload(ranks); !why.empty())
     std::cout << "preload  " << why << '\n';
-  table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), "END", "LAST LINE"});
+  table rows({right("RANK"), "TASK", "STATE", "WORKER", "HOST", right("PID"), right("STEP"), "END",
+              "LAST LINE"});
   for (auto const& r : ranks)
     rows.add({text_of(r, "rank"), text_of(r, "task"), text_of(r, "state"), text_of(r, "worker"),
-              for_terminal(text_of(r, "host")), text_of(r, "pid"),
+              for_terminal(text_of(r, "host")), text_of(r, "pid"), text_of(r, "step"),
               for_terminal(how_it_ended(r), 60), for_terminal(text_of(r, "last_line"), 80)});
   rows.print(std::cout);
 }
@@ -106,6 +137,21 @@ void check_flags(action_words const& words, programs_options const& o) {
     throw words.wrong("--follow, --rank and --attempt belong to logs");
 }
 
+std::string stops_after(json::value const& p, programs_options const& o) {
+  if (o.at_step.empty()) return {};
+  return ", all ranks stop after step " + text_of(field_of(p, "steps"), "stop_after");
+}
+
+std::string at_step_of(std::string const& text, std::string const& action) {
+  if (text.empty()) return {};
+  if (action != "stop")
+    throw command_error(exit_usage, "--at-step: only 'muster programs stop' takes it");
+  if (text == "next") return R"({"at_step":"next"})";
+  auto const step = parse_number(text);
+  if (!step) throw command_error(exit_usage, "--at-step " + text + ": a number, or next");
+  return R"({"at_step":)" + std::to_string(*step) + "}";
+}
+
 int run_programs(programs_options& o) {
   action_words const words("programs", o.words,
                            {{"list", 0},
@@ -131,9 +177,9 @@ int run_programs(programs_options& o) {
     auto const all = server.get(path + "/stacks");
     if (!printed_as_json(o.output, all)) std::cout << stacks_text(all);
   } else {
-    auto const p = server.post(path + "/" + action, {});
+    auto const p = server.post(path + "/" + action, at_step_of(o.at_step, action));
     if (!printed_as_json(o.output, p))
-      std::cout << title_of(p) << " is " << text_of(p, "state") << '\n';
+      std::cout << title_of(p) << " is " << text_of(p, "state") << stops_after(p, o) << '\n';
   }
   return exit_ok;
 }
@@ -156,10 +202,14 @@ void add_programs(CLI::App& app, choice& chosen) {
       *verb, "--attempt", o->attempt, "N",
       "logs: of this attempt; without it of the last one, with --follow of those after it, too")
       ->check(CLI::PositiveNumber.description(""));
+  add_value(*verb, "--at-step", o->at_step, "STEP",
+            "With stop: all ranks stop after the same step, this one or 'next' (muster.step)");
   add_server_options(*verb, *o);
   verb->footer(
       "stacks says in which line each rank is, equal ones together, the odd one first; no rank is\n"
       "stopped for it. stop asks the ranks to end and takes it for a success if all end well;\n"
+      "with --at-step ranks that call muster.step stop after the same step instead of by a "
+      "signal.\n"
       "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
       "Examples:\n  muster programs show train\n  muster programs logs train --rank 3 --attempt "
       "1\n  "

@@ -136,6 +136,23 @@ json_object<program_request> const& program_table() {
   return table;
 }
 
+// A number, or the word that means the first one that all can stop at.
+json_object<stop_request> const& stop_table() {
+  constexpr std::int64_t step_max = std::int64_t{1} << 53;
+  constexpr std::string_view next = "next";
+  auto read = [next](json_check& check, json_ref const& at, stop_request& r) {
+    if (at.type() == json_type::number)
+      r.at_step = static_cast<std::uint64_t>(check.integer(at, 0, step_max));
+    else if (at.type() == json_type::string && at.string() == next)
+      r.at_step = 0;
+    else
+      check.fail(at, "expected the number of a step, or \"next\"");
+  };
+  static json_object<stop_request> const table({json_field<stop_request>{
+      "at_step", schema::any_of({schema::integer(0, step_max), schema::one_of({next})}), read}});
+  return table;
+}
+
 void coordination_members(member_list const& m, core::coordination_failure const& f) {
   m("code", name(f.code));
   m.some("task", f.task, "that failed");
@@ -218,6 +235,34 @@ std::string_view whole_characters(std::string_view data, bool more) {
   return data.substr(0, end);
 }
 
+// Steps may take less than a millisecond.
+double as_ms(core::duration d) {
+  return static_cast<double>(d.count()) / 1000;
+}
+
+void slow_members(member_list const& m, core::program_steps_view::slow const& s) {
+  m("rank", s.rank);
+  m("host", s.host);
+  m("chronic", s.chronic, "in step after step; else a step is odd now and then");
+  m.some("percent", s.permille / 10.0, "of a step, by which it is behind");
+  m.some("arrives_late", s.arrives_late, "seen by when it arrives, not by how long its steps take");
+  m.some("attempts", s.attempts, "in so many a rank on this host was behind");
+  m.some("odd_steps", s.times, "of the newest");
+  m.when(s.times > 0)("step", s.step, "the last odd one");
+  m.when(s.times > 0)("took_ms", as_ms(s.took));
+  m.when(s.times > 0)("usual_ms", as_ms(s.usual));
+}
+
+void steps_members(member_list const& m, core::program_steps_view const& s) {
+  m("least", s.least, "the last step of the rank that is farthest behind");
+  m("most", s.most);
+  m("ranks", s.ranks, "that say steps");
+  m.some("median_ms", as_ms(s.took));
+  m.when(s.stop_after.has_value())("stop_after", s.stop_after.value_or(0),
+                                   "all ranks end behind this step");
+  m.list("slow", s.slow_ones, slow_members, "of one program that is asked for, the worst first");
+}
+
 }  // namespace
 
 program_request read_program(json_check& check, json_ref const& body) {
@@ -228,6 +273,16 @@ program_request read_program(json_check& check, json_ref const& body) {
 
 schema::named program_schema() {
   return {"ProgramRequest", program_table().schema()};
+}
+
+stop_request read_stop(json_check& check, json_ref const& body) {
+  stop_request request;
+  stop_table().read(check, body, request);
+  return request;
+}
+
+schema::named stop_schema() {
+  return {"StopRequest", stop_table().schema()};
 }
 
 void members(member_list const& m, core::program_view const& p) {
@@ -246,6 +301,7 @@ void members(member_list const& m, core::program_view const& p) {
   m.when(p.finished != core::never)("finished_ms", p.finished);
   m.some("waits_for", p.waits_for);
   m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
+  m.some_object("steps", p.steps, steps_members, "where its ranks say them");
   spec_members(m, p.spec);
 }
 
@@ -266,6 +322,9 @@ void members(member_list const& m, core::rank_view const& r) {
   m.some("not_preloaded", r.not_preloaded, "why it began without 'preload'");
   m.some("out_of_memory", r.out_of_memory);
   m.some("resources", r.resources);
+  m.when(r.step.has_value())("step", r.step.value_or(0), "the last that it has said");
+  m.when(r.step.has_value())("step_reached_ms", r.step_reached);
+  m.some("step_ms", as_ms(r.step_took), "the median of the last ones");
   m.some("last_line", r.last_line, "the newest that it has printed, where they were asked for");
 }
 

@@ -2,6 +2,8 @@
 // functions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "server/core/api/program_views.hpp"
@@ -18,6 +20,12 @@ struct program_request {
 
 program_request read_program(json_check& check, json_ref const& body);
 schema::named program_schema();  // of the request
+
+struct stop_request {
+  std::optional<std::uint64_t> at_step;  // 0: the next one
+};
+stop_request read_stop(json_check& check, json_ref const& body);
+schema::named stop_schema();
 
 void members(member_list const& m, core::program_view const& p);
 void members(member_list const& m, core::rank_view const& r);

@@ -72,6 +72,8 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
   program_copy c{std::move(*p), *programs.ranks(id), *programs.attempts_of(id), {}, {}};
   c.program.cluster = h.state().configuration().cluster;
   c.program.coordination_cluster = h.coordination_cluster(id);
+  h.steps().show(c.program, true);
+  h.steps().show(id, c.program.attempt, c.ranks);
   h.look_at_lines({id, c.program.attempt, c.program.ranks});
   h.lines().show(id, c.program.attempt, c.ranks);
   copy_cluster(services, c);

@@ -40,7 +40,9 @@ void name_clusters(server::hub& h, core::program_view& p) {
 
 muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
   auto p = h.state().programs().look(id);
-  if (p) name_clusters(h, *p);
+  if (!p) return p;
+  name_clusters(h, *p);
+  h.steps().show(*p, true);
   return p;
 }
 
@@ -130,6 +132,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
       last = one.front().id;
       bytes += bytes_of(one.front());
       name_clusters(h, one.front());
+      h.steps().show(one.front(), false);
       page.items.push_back(std::move(one.front()));
     }
     page.next = last;
@@ -182,7 +185,9 @@ coro::task<response> answer_ranks(web_context& context, core::program_id id, boo
     auto const& programs = h.state().programs();
     auto all = programs.ranks(id);
     if (!all) return all.error();
-    if (last_lines) h.lines().show(id, programs.look(id)->attempt, *all);
+    auto const attempt = programs.look(id)->attempt;
+    h.steps().show(id, attempt, *all);
+    if (last_lines) h.lines().show(id, attempt, *all);
     return rank_list{std::move(*all)};
   };
   co_return co_await look(context, in_pool_of(id, std::move(work)));
@@ -241,6 +246,28 @@ coro::task<response> change(web_context& context, exchange& ex) {
   });
 }
 
+// Ranks are told where they stop before this answers, and go on to there.
+coro::task<response> stop_at_step(web_context& context, exchange& ex, std::uint64_t least) {
+  return with_id(ex, "program", server::parse_program, [&context, least](core::program_id id) {
+    auto work = [id, least](server::hub& h, auto const& slot) {
+      h.steps().stop(id, least, [&h, slot, id](muster::result<std::uint64_t> const& step) {
+        step ? slot->send(shown(h, id)) : slot->send(step.error());
+      });
+    };
+    return ask<core::program_view>(context, in_pool_of(id, std::move(work)));
+  });
+}
+
+coro::task<response> stop_program(web_context& context, exchange& ex) {
+  if (ex.req.body.empty()) return change<core::program_wish::stop>(context, ex);
+  json_check check;
+  json_ref const body(ex.req.body);
+  auto const request = read_stop(check, body);
+  if (check.failed()) return refused(check.failure());
+  if (!request.at_step) return change<core::program_wish::stop>(context, ex);
+  return stop_at_step(context, ex, *request.at_step);
+}
+
 coro::task<response> delete_program(web_context& context, exchange& ex) {
   return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
     auto work = [id](server::hub& h, auto const& slot) {
@@ -297,9 +324,12 @@ void add_program_routes(std::vector<route>& to) {
                  {"bytes", query_kind::number, "at most, 65536 unless told", 1, log_bytes_max}})
           .tells("RankLog", schema_of<server::rank_log>)
           .also(429, "Too many questions for logs wait for workers"));
-  to.push_back(post("/api/v1/programs/{id}/stop", change<core::program_wish::stop>, "stopProgram",
-                    "Ask its ranks to end; it has succeeded where all end well")
-                   .tells("ProgramView"));
+  to.push_back(
+      post("/api/v1/programs/{id}/stop", stop_program, "stopProgram",
+           "Ask its ranks to end, at once or at a step; it has succeeded where all end well")
+          .takes(body_kind::optional_json, "StopRequest")
+          .tells("ProgramView")
+          .also(409, "With at_step: it does not run, or no rank of it says steps"));
   to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_wish::cancel>,
                     "cancelProgram", "Stop its ranks and end it")
                    .tells("ProgramView"));

@@ -214,10 +214,11 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"Problem", problem_schema()},
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};
-  for (auto const& some : {submission_schemas(),
-                           {cluster_schema(), cluster_failure_schema(), program_schema()},
-                           argument_schemas(),
-                           token_schemas()})
+  for (auto const& some :
+       {submission_schemas(),
+        {cluster_schema(), cluster_failure_schema(), program_schema(), stop_schema()},
+        argument_schemas(),
+        token_schemas()})
     for (auto const& s : some) all.emplace(s.name, s.schema);
   for (auto const& r : routes)
     for (auto const& o : r.outcomes)

@@ -185,9 +185,11 @@ class Program:
             raise ProgramFailedError(self)
         return self
 
-    def stop(self) -> Program:
-        """Asks its ranks to end; it has SUCCEEDED where all end well."""
-        return self._change("stop")
+    def stop(self, at_step: Union[int, Literal["next"], None] = None) -> Program:
+        """Asks its ranks to end; it has SUCCEEDED where all end well. With `at_step`, a number or
+        ``"next"``, all stop after the same step, at which `muster.step` returns True; it goes on to
+        there. Raises ServerError (409) where no rank says steps."""
+        return self._change("stop", {} if at_step is None else {"at_step": at_step})
 
     def cancel(self) -> Program:
         """Stops its ranks; it ends CANCELLED."""
@@ -197,8 +199,8 @@ class Program:
         """Begins another attempt, which is not counted."""
         return self._change("restart")
 
-    def _change(self, wish: str) -> Program:
-        self.view = self._http.json("POST", self._path("/" + wish), {})
+    def _change(self, wish: str, how: Optional[dict[str, Any]] = None) -> Program:
+        self.view = self._http.json("POST", self._path("/" + wish), how or {})
         return self
 
     def _path(self, rest: str = "") -> str:

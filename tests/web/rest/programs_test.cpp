@@ -153,6 +153,31 @@ TEST_F(rest_programs, are_shown_without_last_lines_where_the_worker_does_not_ans
   EXPECT_FALSE(ranks.at(0).as_object().contains("last_line"));
 }
 
+TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
+  start_with_ranks();
+  EXPECT_FALSE(get_json(path).as_object().contains("steps"));
+  core_engine().run([this](server::hub& h) {
+    auto const say = [&](core::stream_id from, std::uint32_t rank, std::uint64_t step) {
+      h.steps().reported(from,
+                         {id, 1, 90ms, {{rank, step, 80ms, {{step - 1, 30ms}, {step, 80ms}}}}});
+    };
+    say(w.stream, 0, 12);
+    say(w.stream, 1, 10);
+    say(core::stream_id{99}, 1, 50);  // another worker's
+    say(w.stream, 7, 3);              // there is none
+  });
+  auto const p = get_json(path);
+  EXPECT_EQ(p.at_pointer("/steps/least"), 10);
+  EXPECT_EQ(p.at_pointer("/steps/most"), 12);
+  EXPECT_EQ(p.at_pointer("/steps/ranks"), 2);
+  EXPECT_EQ(p.at_pointer("/steps/median_ms"), 50);
+  EXPECT_EQ(p.at_pointer("/steps/slow").as_array().size(), 0u);
+  auto const ranks = get_json(path + "/ranks").at("ranks");
+  EXPECT_EQ(ranks.at_pointer("/1/step"), 10);
+  EXPECT_EQ(ranks.at_pointer("/1/step_ms"), 50);
+  EXPECT_EQ(get_json("/api/v1/programs").at_pointer("/programs/0/steps/most"), 12);
+}
+
 TEST_F(rest_programs, say_that_a_worker_has_no_time_for_a_log) {
   start_with_ranks();
   auto asked = std::async(std::launch::async, [this] { return get(path + "/logs?rank=1").status; });

@@ -2,13 +2,13 @@
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
-import { endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, stepTo, type RankView } from '../model/rest/programs';
+import { endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
 export const CARDS_MAX = 64; // more are small cells
 
 const told = (r: RankView): string =>
-  [`rank ${r.rank}`, r.task, lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
+  [`rank ${r.rank}`, r.task, lookOf(RANK_LOOKS, r.state)[2].toLowerCase(), r.host && `on ${r.host}`, resourcesOf(r.resources), endOf(r), stepOf(r), lateFor(r) && `late for ${lateFor(r)}`, r.last_line && `its last line: ${r.last_line}`].filter(Boolean).join(', ');
 
 interface CellProps {
   r: RankView;
@@ -50,7 +50,7 @@ class Cell extends Component<CellProps> {
           <>
             <span class="rank-pair">
               <bdi class="clip soft">{r.host || '–'}</bdi>
-              <bdi class={`clip ${late ? 'text-late' : ''}`}>{endOf(r) || late}</bdi>
+              <bdi class={`clip ${late ? 'text-late' : ''}`}>{endOf(r) || late || (r.step !== undefined && `step ${r.step}`)}</bdi>
             </span>
             <bdi class="clip mono rank-line" data-testid="rank-line">
               {r.last_line ?? '\u00a0'}

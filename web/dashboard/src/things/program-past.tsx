@@ -6,7 +6,7 @@ import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { Ago, Span } from '../parts/when';
 
-const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped' };
+const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step' };
 
 export function Attempts({ all }: { all: readonly AttemptView[] }) {
   return (

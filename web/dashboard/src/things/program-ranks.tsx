@@ -2,7 +2,7 @@
 
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
-import { byState, endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
+import { byState, chronic, endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, slowText, stepOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
 import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { CARDS_MAX, RankGrid } from '../parts/rank-grid';
@@ -42,6 +42,13 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
           </div>
           {barriers.map((b) => (
             <Late key={b.id} b={b} p={p} ranks={all} show={show} />
+          ))}
+          {chronic(p.steps).map((s) => (
+            <p key={s.rank} class="rank-late" data-testid="slow-rank">
+              <button type="button" class="plain text-late" onClick={() => show(s.rank)}>
+                {slowText(s)}
+              </button>
+            </p>
           ))}
           {list ? <RankList ranks={ranks} at={at} choose={show} /> : <RankGrid ranks={ranks} card={all.length <= CARDS_MAX} at={at} choose={show} />}
           {!list && ranks.length === 0 && <p class="calm">No rank is in this state.</p>}
@@ -100,6 +107,7 @@ function Rank({ p, r }: { p: ProgramView; r: RankView }) {
             <Span from={r.started_ms} to={r.ended_ms ?? 0} />
           </Fact>
         )}
+        {stepOf(r) && <Fact name="at">{stepOf(r)}</Fact>}
         {late && (
           <Fact name="late for">
             <bdi class="text-late">{late}</bdi>

@@ -1,6 +1,6 @@
 // The ranks of a program as a list, of which only the rows on screen exist.
 
-import { endOf, lateFor, resourcesOf, type RankView } from '../model/rest/programs';
+import { endOf, lateFor, resourcesOf, stepOf, type RankView } from '../model/rest/programs';
 import { Grid, type Column } from '../parts/grid';
 import { RankChip } from '../parts/program-state';
 
@@ -11,6 +11,7 @@ const columns: readonly Column<RankView>[] = [
   { title: 'Task', width: 'minmax(90px, 0.8fr)', cell: (r) => <bdi>{r.task}</bdi> },
   { title: 'Host', width: 'minmax(110px, 1fr)', cell: (r) => <bdi>{r.host}</bdi> },
   { title: 'Resources', width: '96px', narrow: 'hide', says: (r) => resourcesOf(r.resources), cell: (r) => resourcesOf(r.resources) },
+  { title: 'Step', width: '140px', narrow: 'hide', says: stepOf, cell: (r) => stepOf(r) },
   { title: 'Late, or how it ended', width: 'minmax(120px, 1fr)', says: note, cell: (r) => <bdi class={r.state === 'FAILED' ? 'text-error' : lateFor(r) ? 'text-late' : ''}>{note(r)}</bdi> },
   {
     title: 'Last line',

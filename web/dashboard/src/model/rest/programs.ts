@@ -56,6 +56,30 @@ export interface ProgramView {
   metadata?: Record<string, unknown>;
   submitted_by?: string;
   coordination_cluster?: string; // in which its ranks meet
+  steps?: ProgramSteps;
+}
+
+// How far its ranks are that say steps.
+export interface ProgramSteps {
+  least: number;
+  most: number;
+  ranks: number;
+  median_ms?: number;
+  stop_after?: number;
+  slow: SlowRank[];
+}
+
+export interface SlowRank {
+  rank: number;
+  host: string;
+  chronic: boolean;
+  percent?: number;
+  arrives_late?: boolean;
+  attempts?: number;
+  odd_steps?: number;
+  step?: number;
+  took_ms?: number;
+  usual_ms?: number;
 }
 
 export interface RankView {
@@ -73,13 +97,15 @@ export interface RankView {
   not_started?: string;
   out_of_memory?: boolean;
   resources?: Record<string, number>;
+  step?: number; // the last that it has said
+  step_ms?: number;
   last_line?: string; // the newest that it has printed
   agent?: { state: string; error?: string; late_for?: string; late_since?: number }; // as its coordination cluster knows it
 }
 
 export interface AttemptView {
   attempt: number;
-  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED';
+  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED' | 'PREEMPTED';
   ranks: number;
   hosts: number;
   begun_ms: number;
@@ -165,6 +191,14 @@ export function endOf(r: RankView): string {
 
 // The barrier at which the others wait for it; empty: nobody does, or it is over.
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
+
+// "step 120, 35 ms each"; empty: it says none.
+export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
+
+// Who is behind in step after step.
+export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
+
+export const slowText = (s: SlowRank): string => `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% behind, step after step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}`;
 
 // "2 gpu, 1 tpu"
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string => Object.entries(r).map(([name, n]) => `${count(n)} ${name}`).join(', ');

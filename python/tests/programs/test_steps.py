@@ -1,0 +1,131 @@
+"""Steps that ranks of programs say: shown, compared, and where all stop."""
+from __future__ import annotations
+
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+import muster
+from conftest import DEADLINE, HERE, Server, binary, until
+from test_programs import Workers, python, url, workers  # noqa: F401
+
+STEPPING = f"""
+import os, sys, time
+sys.path.insert(0, {str(HERE.parent)!r})
+import muster
+rank, n = int(os.environ["RANK"]), 0
+slow = rank == int(os.environ.get("SLOW", "-1"))
+while not muster.step(n):
+    n += 1
+    time.sleep(0.015 if slow else 0.01)
+print("stopped after", n, "in attempt", os.environ["MUSTER_ATTEMPT"], flush=True)
+"""
+
+
+def last_lines(p: muster.Program, ranks: int) -> set[str]:
+    return {p.logs(rank)[-1] for rank in range(ranks)}
+
+
+def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: F811
+    p = muster.launch(python(STEPPING), tasks=4, env={"SLOW": "2"})
+
+    def slow() -> Any:
+        steps = p.refresh().get("steps") or {}
+        return [s for s in steps.get("slow", ()) if s["chronic"]]
+    (found,) = until(slow, "the slow one is found")
+    assert found["rank"] == 2 and 20 < found["percent"] < 80
+    steps = p.view["steps"]
+    assert steps["ranks"] == 4 and steps["least"] < steps["most"] and 5 < steps["median_ms"] < 50
+    ranks = p.ranks()
+    assert ranks[2]["step_ms"] > 1.2 * ranks[0]["step_ms"]
+    assert all(steps["least"] <= r["step"] for r in ranks)
+    said = subprocess.run([binary(), "programs", "show", p.id, "--url", url], capture_output=True, text=True,
+                          check=True).stdout
+    assert "behind, step after step" in said and "STEP" in said
+    p.stop(at_step="next")
+    assert p.wait(DEADLINE).state == "SUCCEEDED"
+
+
+def test_all_ranks_stop_after_the_same_step(url: str) -> None:  # noqa: F811
+    p = muster.launch(python(STEPPING), tasks=4)
+    until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 4, "all have said a step")
+    p.stop(at_step="next")
+    step = p.view["steps"]["stop_after"]
+    assert p.view["state"] == "RUNNING"
+    p.wait(DEADLINE)
+    assert last_lines(p, 4) == {f"stopped after {step} in attempt 1"}
+
+
+def test_a_step_may_be_chosen(url: str) -> None:  # noqa: F811
+    p = muster.launch(python(STEPPING), tasks=2)
+    until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 2, "both have said a step")
+    step = p.view["steps"]["most"] + 300
+    said = subprocess.run([binary(), "programs", "stop", p.id, "--at-step", str(step), "--url", url],
+                          capture_output=True, text=True, check=True).stdout
+    assert f"all ranks stop after step {step}" in said
+    p.wait(DEADLINE)
+    assert last_lines(p, 2) == {f"stopped after {step} in attempt 1"}
+
+
+def test_one_that_says_no_steps_is_told_so(url: str) -> None:  # noqa: F811
+    p = muster.launch(["sleep", "1000"])
+    until(lambda: p.refresh()["state"] == "RUNNING")
+    with pytest.raises(muster.ServerError, match="no rank of it has said a step") as e:
+        p.stop(at_step="next")
+    assert e.value.status == 409
+    for wrong in ("soon", -1):
+        with pytest.raises(muster.ServerError, match="at_step"):
+            p.stop(at_step=wrong)  # type: ignore[arg-type]
+    assert p.refresh()["state"] == "RUNNING"
+    p.cancel()
+
+
+def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+    server = Server(tmp_path)
+    first = workers.start(server, "--host", "a")
+    workers.start(server, "--host", "b")
+    until(lambda: len(muster.Client(server.http).tasks()) == 2)
+    p = muster.launch(python(STEPPING), tasks=2, per_worker=1, url=server.http)
+    until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 2, "both have said a step")
+    workers.start(server, "--host", "c")
+    until(lambda: len(muster.Client(server.http).tasks()) == 3)
+    first.send_signal(signal.SIGTERM)
+    until(lambda: p.refresh()["attempt"] == 2 and p.view["state"] == "RUNNING", "it goes on elsewhere")
+    (before, _) = p.attempts()
+    assert before["end"] == "PREEMPTED" and before["cause"]["kind"] == "WORKER_LEFT"
+    assert {r["host"] for r in p.ranks()} == {"b", "c"} and p.view["restarts"] == 0
+    # What the other one has printed went with its worker.
+    assert p._log(1, 1, 0)["data"].splitlines()[-1].startswith("stopped after")
+    assert first.wait(DEADLINE) == 0
+    p.cancel()
+    server.stop()
+
+
+def test_a_notice_before_the_deadline_is_a_step(url: str) -> None:  # noqa: F811
+    p = muster.launch(python(STEPPING), tasks=2, deadline=6, notice=4)
+    until(lambda: p.refresh()["state"] == "FAILED", "its deadline is over")
+    (line,) = last_lines(p, 2)
+    assert line.startswith("stopped after")
+    assert p.cause and p.cause["kind"] == "DEADLINE"
+
+
+def test_a_step_costs_little_and_nothing_outside_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MUSTER_STEPS", raising=False)
+    assert muster.step(3) is False
+    for wrong in (-1, 2**53 + 1):
+        with pytest.raises(ValueError, match="from 0 to"):
+            muster.step(wrong)
+    begun = time.perf_counter()
+    for n in range(10_000):
+        muster.step(n)
+    assert (time.perf_counter() - begun) / 10_000 < 20e-6
+
+
+def test_it_is_imported_without_the_wire() -> None:
+    code = "import sys, muster; muster.step(1); sys.exit('grpc' in sys.modules or 'google.protobuf' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
