@@ -45,7 +45,7 @@ def step(n: int) -> bool:
     """Says that this rank has done step `n`, and returns whether to stop now.
 
     Whatever goes on and on may be counted: steps of training, of a simulation. `n` rises. It costs
-    about a microsecond. True: save and return; all ranks of the program get it at the same step, when
+    some two microseconds. True: save and return; all ranks of the program get it at the same step, when
     somebody has asked for it (`muster programs stop --at-step`), or when a machine or the program's
     time is about to end. While that step is agreed on it waits, some milliseconds.
 

@@ -6,7 +6,7 @@
 namespace muster::doctor {
 namespace {
 
-constexpr core::program_id program{7};
+constexpr core::program_id of_it{7};
 constexpr core::stream_id a{1}, b{2};
 
 struct agreement : testing::Test {
@@ -23,7 +23,7 @@ struct agreement : testing::Test {
   std::vector<muster::result<std::uint64_t>> ends;
 
   void begin(std::uint64_t least = 0, std::uint32_t attempt = 1) {
-    stops.begin(now, program, attempt, least, {a, b},
+    stops.begin(now, of_it, attempt, least, {a, b},
                 [this](muster::result<std::uint64_t> r) { ends.push_back(std::move(r)); });
   }
 };
@@ -41,8 +41,8 @@ TEST_F(agreement, is_the_step_behind_all_that_any_rank_has_reached) {
   EXPECT_EQ(*ends[0], 8u);
   EXPECT_EQ(told[a].step, 8u);
   EXPECT_EQ(told[b].step, 8u);
-  EXPECT_EQ(stops.agreed(program, 1), 8u);
-  EXPECT_FALSE(stops.agreed(program, 2));
+  EXPECT_EQ(stops.agreed(of_it, 1), 8u);
+  EXPECT_FALSE(stops.agreed(of_it, 2));
   EXPECT_EQ(stops.due(), core::never);
 }
 
@@ -59,7 +59,7 @@ TEST_F(agreement, there_is_none_where_no_rank_says_steps) {
   stops.answered(b, {held[0].second.query, {}});
   EXPECT_EQ(ends.at(0).error().code, code::failed_precondition);
   EXPECT_FALSE(told.at(a).step) << "whoever waits goes on";
-  EXPECT_FALSE(stops.agreed(program, 1));
+  EXPECT_FALSE(stops.agreed(of_it, 1));
 }
 
 TEST_F(agreement, there_is_none_without_one_of_the_workers) {
