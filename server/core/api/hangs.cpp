@@ -1,0 +1,58 @@
+#include "server/core/api/hangs.hpp"
+
+#include "base/enum_names.hpp"
+
+namespace muster::core {
+namespace {
+
+std::string why(hang const& h) {
+  switch (h.evidence) {
+    case hang_evidence::barrier:
+      return "is missing at barrier '" + h.barrier + "'";
+    case hang_evidence::step:
+      return "is a step behind the others";
+    case hang_evidence::stopped:
+      return "was stopped by a signal or a debugger";
+    case hang_evidence::in_kernel:
+      return "is in a call of the kernel that does not return";
+    case hang_evidence::stack:
+      return "is elsewhere than the others";
+    case hang_evidence::ended:
+      return "has ended, and the others wait";
+    case hang_evidence::undecided:
+      break;
+  }
+  return "nothing moves, and no rank stands out";
+}
+
+std::string seconds(duration d) {
+  auto const tenths = std::chrono::duration_cast<std::chrono::milliseconds>(d).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
+
+std::string_view name(hang_policy p) {
+  static constexpr std::string_view names[] = {"off", "tell", "restart", "abort"};
+  return named<hang_policy::abort>(names, p);
+}
+
+std::string_view name(hang_evidence e) {
+  static constexpr std::string_view names[] = {"UNDECIDED", "BARRIER", "STEP", "STOPPED",
+                                               "IN_KERNEL", "STACK",   "ENDED"};
+  return named<hang_evidence::ended>(names, e);
+}
+
+std::string text(hang const& h) {
+  auto said = h.rank < 0 ? why(h) : h.task + " on " + h.host + " hangs: it " + why(h);
+  if (!h.line.empty()) said += ", at " + h.line;
+  if (h.rank >= 0 && h.line.empty() && !h.process.empty()) said += ", " + h.process;
+  if (h.waits > 0) {
+    said += "; ";
+    said += std::to_string(h.waits) + (h.waits == 1 ? " rank waits" : " ranks wait");
+    if (!h.waiting_line.empty()) said += " at " + h.waiting_line;
+  }
+  return said + "; found after " + seconds(h.found - h.since);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,174 @@
+// Whom the others wait for, by the first evidence that tells of one.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/doctor/hangs.hpp"
+
+namespace muster::doctor {
+namespace {
+
+constexpr std::size_t line_bytes_max = 200;
+
+// faulthandler writes the main thread last.
+std::string_view main_thread_of(std::string_view stack) {
+  auto const last = stack.rfind("hread ");
+  auto const begin = last == std::string_view::npos ? 0 : stack.rfind('\n', last);
+  return stack.substr(begin == std::string_view::npos ? 0 : begin);
+}
+
+struct frame {
+  std::string_view file, number, function;
+};
+
+// The next `  File "train.py", line 12 in step`.
+std::optional<frame> next_frame(std::string_view& text) {
+  constexpr std::string_view begin = "  File \"", middle = "\", line ", end = " in ";
+  auto const at = text.find(begin);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + begin.size());
+  auto const line = text.substr(0, text.find('\n'));
+  auto const number = line.find(middle);
+  auto const function = line.find(end, number == std::string_view::npos ? line.size() : number);
+  if (function == std::string_view::npos) return frame{};
+  return frame{line.substr(0, number),
+               line.substr(number + middle.size(), function - number - middle.size()),
+               line.substr(function + end.size())};
+}
+
+// Where the kernel has those that wait for somebody else: at sockets, pipes, locks. Not so one that
+// sleeps, waits for a file lock, or for somebody to open a FIFO.
+bool waits_for_others(std::string_view process) {
+  for (std::string_view const word : {"poll", "select", "recv", "sk_wait", "wait_woken", "inet_",
+                                      "unix_", "futex", "pipe_read", "do_wait", "eventfd"})
+    if (process.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
+bool is_of_python(std::string_view file) {
+  return file.find("/lib/python3") != std::string_view::npos || file.starts_with("<frozen");
+}
+
+}  // namespace
+
+std::string line_of(std::string_view stack) {
+  auto text = main_thread_of(stack);
+  std::optional<frame> shown;
+  while (auto const f = next_frame(text)) {
+    if (f->file.empty()) continue;
+    if (!shown) shown = f;
+    if (is_of_python(f->file)) continue;
+    shown = f;
+    break;
+  }
+  if (!shown) return {};
+  auto line = std::string(shown->file) + ':' + std::string(shown->number) + " in " +
+              std::string(shown->function);
+  if (line.size() > line_bytes_max) line.erase(0, line.size() - line_bytes_max);
+  return line;
+}
+
+bool hang_watch::name_one(core::hang& h, core::hang_evidence by, ranks const& those) const {
+  if (those.size() != 1) return false;
+  auto const& w = ranks_[those.front()];
+  h.evidence = by;
+  h.rank = those.front();
+  if (!w.over) {
+    h.line = line_of(w.stack);
+    h.process = w.process;
+  }
+  return true;
+}
+
+// By whole stacks first; threads of which each rank has its own are passed over then. Of what has
+// no stack by where the kernel has it.
+std::optional<hang_watch::ranks> hang_watch::odd_ones(ranks const& among) const {
+  for (bool const whole : {true, false}) {
+    std::map<std::pair<bool, std::string_view>, ranks> equal;
+    for (auto const r : among) {
+      auto const& w = ranks_[r];
+      bool const has = !w.stack.empty();
+      std::string_view const is = !has ? w.process : whole ? w.stack : main_thread_of(w.stack);
+      equal[{has, is}].push_back(r);
+    }
+    auto const most = std::max_element(
+        equal.begin(), equal.end(),
+        [](auto const& a, auto const& b) { return a.second.size() < b.second.size(); });
+    if (2 * most->second.size() <= among.size()) continue;
+    ranks others;
+    std::set_difference(among.begin(), among.end(), most->second.begin(), most->second.end(),
+                        std::back_inserter(others));
+    return others;
+  }
+  return {};
+}
+
+core::hang hang_watch::judged(suspicion const& s) const {
+  using enum core::hang_evidence;
+  core::hang h;
+  auto const those = alive();
+  auto among = those;  // who may be the one
+  auto const known = odd_ones(those);
+  auto const odd = known.value_or(ranks());
+  auto const is_in = [](ranks const& some, auto r) {
+    return std::find(some.begin(), some.end(), r) != some.end();
+  };
+  if (auto const one =
+          std::find_if(those.begin(), those.end(), [&](auto r) { return !is_in(odd, r); });
+      known && one != those.end())
+    h.waiting_line = line_of(ranks_[*one].stack);
+  auto const only = [&](auto const& is) {
+    ranks some;
+    std::copy_if(among.begin(), among.end(), std::back_inserter(some),
+                 [&](auto r) { return is(r); });
+    return some;
+  };
+  // Of several barriers the one that waits for longest.
+  auto const* b = s.barrier;
+  for (auto const& one : barriers_)
+    if (!b || (!s.barrier && one.since < b->since)) b = &one;
+  if (b && !b->missing.empty()) {
+    h.barrier = b->id;
+    if (b->missing.front() < ranks_.size() && name_one(h, barrier, b->missing)) return h;
+    auto const absent = only([&](auto r) { return is_in(b->missing, r); });
+    if (!absent.empty()) among = absent;
+  }
+  bool const all_step = std::all_of(those.begin(), those.end(),
+                                    [&](auto r) { return ranks_[r].last.step.has_value(); });
+  if (all_step && those.size() > 1) {
+    auto least = *ranks_[those.front()].last.step, most = least;
+    for (auto const r : those) {
+      least = std::min(least, *ranks_[r].last.step);
+      most = std::max(most, *ranks_[r].last.step);
+    }
+    auto const behind = only([&](auto r) { return least < most && ranks_[r].last.step == least; });
+    if (name_one(h, step, behind)) return h;
+    if (!behind.empty()) among = behind;
+  }
+  auto const stands = [&](auto r) {
+    return ranks_[r].last.state == 'T' || ranks_[r].last.state == 't';
+  };
+  if (name_one(h, stopped, only(stands))) return h;
+  auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
+  if (in_call.size() < those.size() && name_one(h, in_kernel, in_call)) return h;
+  auto const elsewhere = only([&](auto r) { return is_in(odd, r); });
+  if (name_one(h, stack, elsewhere)) return h;
+  // Of several that are elsewhere, as the one that serves the others always is: one that is caught
+  // in a loop or sleeps for long, where all others wait for somebody.
+  auto const is_alone = [&](auto r) {
+    auto const& w = ranks_[r];
+    bool const blocked = w.still && w.process.find(" in ") != std::string::npos;
+    return w.spins || (blocked && !waits_for_others(w.process));
+  };
+  if (those.size() > 2 && std::count_if(those.begin(), those.end(), is_alone) == 1 &&
+      name_one(h, stack, only(is_alone)))
+    return h;
+  ranks gone;
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r)
+    if (ranks_[r].trains && ranks_[r].over) gone.push_back(r);
+  if (known && odd.empty() && name_one(h, ended, gone)) return h;
+  if (those.size() == 1) h.line = line_of(ranks_[those.front()].stack);
+  return h;
+}
+
+}  // namespace muster::doctor
