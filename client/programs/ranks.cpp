@@ -98,11 +98,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
-  ++stream_;
-  reading_ = taking_ = 0;
-  logs_.clear();
-  last_lines_.clear();
-  stacks_.clear();
+  forget_questions();
   steps_.clear();
   held_steps_.clear();
 }
@@ -128,9 +124,7 @@ void ranks::take(v1::RankOrders const& orders) {
   for (auto const& name : orders.forget()) table_.forget(key_of(name));
   for (auto const& order : orders.start()) start(order);
   for (auto const& order : orders.prepare()) prepare(order);
-  for (auto const& query : orders.read()) read(query);
-  for (auto const& query : orders.last_lines()) read(query);
-  for (auto const& query : orders.stacks()) read(query);
+  read(orders);
   for (auto const& order : orders.hold_steps()) hold(order);
   for (auto const& order : orders.stop_after_step()) stop(order);
 }
@@ -320,18 +314,7 @@ void ranks::kill() {
 bool ranks::report(v1::WorkerMessage& to) {
   if (auto const number = lease_.number(clock::now())) to.mutable_ranks()->set_lease(number);
   if (table_.reports()) table_.report(*to.mutable_ranks(), bytes_of_reports_max);
-  if (!logs_.empty()) {  // each may be as large as a message
-    *to.mutable_ranks()->add_log() = std::move(logs_.front());
-    logs_.pop_front();
-  }
-  if (!last_lines_.empty()) {
-    *to.mutable_ranks()->add_last_lines() = std::move(last_lines_.front());
-    last_lines_.pop_front();
-  }
-  if (!stacks_.empty()) {
-    *to.mutable_ranks()->add_stacks() = std::move(stacks_.front());
-    stacks_.pop_front();
-  }
+  if (has_answers()) add_answers(*to.mutable_ranks());
   if (!steps_.empty() || !held_steps_.empty()) report_steps(*to.mutable_ranks());
   return reports();
 }

@@ -30,8 +30,7 @@ class ranks final : public rank_side {
   void take(v1::RankOrders const& orders) override;
   bool report(v1::WorkerMessage& to) override;
   bool reports() const override {
-    return table_.reports() || !logs_.empty() || !last_lines_.empty() || !stacks_.empty() ||
-           !steps_.empty() || !held_steps_.empty();
+    return table_.reports() || has_answers() || !steps_.empty() || !held_steps_.empty();
   }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
@@ -77,6 +76,13 @@ class ranks final : public rank_side {
   void set_coordinator(v1::StartRanks& order);
   void stop(v1::StopRanks const& order);
   void stop(std::uint64_t launcher, v1::StopRanks const& order);
+  /// Questions of the server, and answers to them.
+  void read(v1::RankOrders const& orders);
+  bool has_answers() const {
+    return !logs_.empty() || !last_lines_.empty() || !stacks_.empty() || !vitals_.empty();
+  }
+  void add_answers(v1::RankReports& to);
+  void forget_questions();
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
   void read(v1::ReadStacks const& query);
@@ -84,6 +90,10 @@ class ranks final : public rank_side {
   void stop(v1::StopAfterStep const& order);
   void on_steps(step_watch::all_seen const& all);
   void report_steps(v1::RankReports& to);
+  void read(v1::ReadVitals const& query);
+  std::map<std::uint32_t, pid_t> alive_of(
+      std::uint64_t program, std::uint32_t attempt,
+      google::protobuf::RepeatedField<std::uint32_t> const& wanted);
   /// The line for a launcher.
   std::string line_of(v1::StartRanks const& order);
   void renew();
@@ -119,6 +129,7 @@ class ranks final : public rank_side {
   std::deque<v1::RankStacks> stacks_;
   std::deque<v1::RankSteps> steps_;  // one a rank, or two, and a second
   std::deque<v1::StepsHeld> held_steps_;
+  std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
   bool agrees_on_steps_ = false;  // the server
   std::uint64_t stream_ = 0;      // answers to reads of an earlier one are nobody's

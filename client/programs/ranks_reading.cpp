@@ -2,8 +2,37 @@
 #include <utility>
 
 #include "client/programs/ranks.hpp"
+#include "client/programs/vitals.hpp"
 
 namespace muster {
+
+void ranks::read(v1::RankOrders const& orders) {
+  for (auto const& query : orders.read()) read(query);
+  for (auto const& query : orders.last_lines()) read(query);
+  for (auto const& query : orders.vitals()) read(query);  // before stacks, which take their time
+  for (auto const& query : orders.stacks()) read(query);
+}
+
+void ranks::add_answers(v1::RankReports& to) {
+  auto const move_first = [](auto& from, auto& into) {
+    if (from.empty()) return;
+    *into.Add() = std::move(from.front());
+    from.pop_front();
+  };
+  move_first(logs_, *to.mutable_log());  // each may be as large as a message
+  move_first(last_lines_, *to.mutable_last_lines());
+  move_first(stacks_, *to.mutable_stacks());
+  move_first(vitals_, *to.mutable_vitals());
+}
+
+void ranks::forget_questions() {
+  ++stream_;
+  reading_ = taking_ = 0;
+  logs_.clear();
+  last_lines_.clear();
+  stacks_.clear();
+  vitals_.clear();
+}
 
 void ranks::read(v1::ReadLog const& query) {
   auto const key = key_of(query.name());
@@ -64,6 +93,44 @@ void ranks::read(v1::ReadLastLines const& query) {
   });
 }
 
+std::map<std::uint32_t, pid_t> ranks::alive_of(
+    std::uint64_t program, std::uint32_t attempt,
+    google::protobuf::RepeatedField<std::uint32_t> const& wanted) {
+  std::map<std::uint32_t, pid_t> pids;
+  for (auto const rank : wanted) {
+    auto const* held = table_.find({program, attempt, rank});
+    if (held && !held->ended && held->pid != 0) pids[rank] = static_cast<pid_t>(held->pid);
+  }
+  return pids;
+}
+
+// The server asks again: with too many questions under way this one has no answer.
+void ranks::read(v1::ReadVitals const& query) {
+  if (reading_ + vitals_.size() >= logs_max) return;
+  auto const pids = alive_of(query.program(), query.attempt(), query.rank());
+  ++reading_;
+  launchers_.post_to_disk([this, pids, query, stream = stream_]() mutable {
+    v1::RankVitals answer;
+    answer.set_query(query.query());
+    for (auto const& [rank, v] : vitals_of(pids)) {
+      auto& to = *answer.add_rank();
+      to.set_rank(rank);
+      to.set_state(static_cast<unsigned char>(v.state));
+      to.set_cpu_ms(v.cpu_ms);
+      to.set_io_bytes(v.io_bytes);
+      to.set_faults(v.faults);
+      to.set_wakeups(v.wakeups);
+      to.set_output(spool_.size_of(query.program(), query.attempt(), rank));
+    }
+    engine_->post([this, stream, answer = std::move(answer)]() mutable {
+      if (stream != stream_) return;
+      --reading_;
+      vitals_.push_back(std::move(answer));
+      wake_();
+    });
+  });
+}
+
 // The disk's thread waits for the ranks to write, a second at most.
 void ranks::read(v1::ReadStacks const& query) {
   v1::RankStacks answer;
@@ -73,11 +140,7 @@ void ranks::read(v1::ReadStacks const& query) {
     stacks_.push_back(std::move(answer));
     return wake_();
   }
-  std::map<std::uint32_t, pid_t> pids;
-  for (auto const rank : query.rank()) {
-    auto const* held = table_.find({query.program(), query.attempt(), rank});
-    if (held && !held->ended && held->pid != 0) pids[rank] = static_cast<pid_t>(held->pid);
-  }
+  auto const pids = alive_of(query.program(), query.attempt(), query.rank());
   ++reading_, ++taking_;
   launchers_.post_to_disk([this, pids, answer, stream = stream_]() mutable {
     stack_files_.take(pids, answer);

@@ -110,6 +110,13 @@ std::optional<spool::piece> spool::read(std::uint64_t program, std::uint32_t num
   return p;
 }
 
+std::uint64_t spool::size_of(std::uint64_t program, std::uint32_t number,
+                             std::uint32_t rank) const {
+  auto const path = directories_of(program, number).logs / (std::to_string(rank) + ".log");
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : 0;
+}
+
 std::optional<spool::last> spool::last_line(std::uint64_t program, std::uint32_t number,
                                             std::uint32_t rank, std::uint64_t known) const {
   auto const path = directories_of(program, number).logs / (std::to_string(rank) + ".log");

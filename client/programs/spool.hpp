@@ -55,6 +55,8 @@ class spool {
     std::string text;
   };
   static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;
+  /// Of all that it has printed; 0: nothing.
+  std::uint64_t size_of(std::uint64_t program, std::uint32_t number, std::uint32_t rank) const;
   /// Nothing: there is no such file, or it has `known` bytes as before.
   std::optional<last> last_line(std::uint64_t program, std::uint32_t number, std::uint32_t rank,
                                 std::uint64_t known) const;
