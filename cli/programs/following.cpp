@@ -68,6 +68,7 @@ class follower {
   }
 
   void tell(json::value const& program) {
+    tell_hang(program);
     auto const state = text_of(program, "state");
     auto news = state;
     auto const attempt = number_of(program, "attempt");
@@ -77,6 +78,14 @@ class follower {
     told_ = news;
     say(title_of(program) + " is " + for_terminal(news));
     explain(attempt + (state == "RESTARTING"));
+  }
+
+  void tell_hang(json::value const& program) {
+    auto hang = text_of(field_of(program, "hang"), "text");
+    if (hang == hang_) return;
+    if (!hang.empty()) say("hangs: " + for_terminal(hang));
+    if (hang.empty() && text_of(program, "state") == "RUNNING") say("it moves again");
+    hang_ = std::move(hang);
   }
 
   // Why there is to be this attempt: once, also where it had begun before anybody looked.
@@ -102,7 +111,7 @@ class follower {
   rest& server_;
   std::string const path_;
   rank_logs logs_;
-  std::string told_, without_;
+  std::string told_, without_, hang_;
   std::int64_t explained_ = 1;  // the last attempt whose reason was told; the first has none
   int passed_on_ = 0;
 };

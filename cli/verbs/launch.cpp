@@ -14,7 +14,8 @@ namespace muster::cli {
 namespace {
 
 struct launch_times {
-  std::optional<duration> grace, restart_grace, deadline, notice;
+  std::optional<duration> grace, restart_grace, deadline, notice, hang_after;
+  std::string on_hang;
 };
 
 struct launch_verb_options {
@@ -71,6 +72,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   text("working_dir", o.working_dir);
   text("upload", upload);
   text("idempotency_key", o.key);
+  text("on_hang", o.times.on_hang);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
   if (o.priority != 0) body["priority"] = o.priority;
@@ -79,6 +81,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   span("restart_grace", o.times.restart_grace);
   span("deadline", o.times.deadline);
   span("notice", o.times.notice);
+  span("hang_after", o.times.hang_after);
   if (o.spares > 0) body["spares"] = o.spares;
   if (!o.preload.empty()) body["preload"] = json::array(o.preload.begin(), o.preload.end());
   object("env", named_texts("--env", "NAME=VALUE", o.env));
@@ -122,6 +125,10 @@ void add_times(CLI::App& verb, launch_verb_options& o) {
   add_duration(verb, "--deadline", o.times.deadline,
                "Not ended so long from now on, it has failed");
   add_duration(verb, "--notice", o.times.notice, "Asked to end so long before the deadline");
+  add_value(verb, "--on-hang", o.times.on_hang, "off|tell|restart|abort",
+            "When nothing moves any more: the attempt ends HUNG and counts as a failure, or the "
+            "program fails (tell)");
+  add_duration(verb, "--hang-after", o.times.hang_after, "Nothing has moved for so long (60s)");
   add_value(verb, "--spares", o.spares, "N",
             "Further places that are put by, for a host that is lost (0)");
   add_list(verb, "--ends-with", o.ends_with, "TYPE|TASK",

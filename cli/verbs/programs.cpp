@@ -89,6 +89,8 @@ void show(rest& server, std::string const& path, programs_options const& o) {
     for (auto const& s : list_of(steps, "slow"))
       std::cout << "slow     " << slow_in_words(s) << '\n';
   }
+  if (auto const hang = text_of(field_of(p, "hang"), "text"); !hang.empty())
+    std::cout << "hangs    " << for_terminal(hang) << '\n';
   if (number_of(p, "attempt") == 0) return;
   auto const answer = server.get(path + "/ranks?last_lines=true");
   auto const& ranks = list_of(answer, "ranks");

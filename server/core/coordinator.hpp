@@ -79,6 +79,7 @@ class coordinator {
   effects const& step(time_point now, uploads_seen const& e);
   effects const& step(time_point now, coordination_failed const& e);
   effects const& step(time_point now, program_steps_said const& e);
+  effects const& step(time_point now, program_hangs const& e);
   effects const& step(time_point now, rank_reports const& e);
   effects const& step(time_point now, use_task const& e);
   effects const& step(time_point now, task_state_lost const& e);

@@ -39,6 +39,10 @@ effects const& coordinator::step(time_point now, program_steps_said const& e) {
   return state_->perform(now, [&] { state_->programs.steps_said(now, e); });
 }
 
+effects const& coordinator::step(time_point now, program_hangs const& e) {
+  return state_->perform(now, [&] { state_->programs.hangs(now, e); });
+}
+
 effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }

@@ -64,46 +64,6 @@ void hub::report(core::stream_id stream, core::closure_id closure, closure_progr
   logs_.set_progress(held->job, closure, std::move(progress));
 }
 
-std::vector<std::string> hub::look_for_uploads(
-    std::function<bool(std::string const&)> const& is_there) {
-  std::vector<std::string> named;
-  core::uploads_seen seen;
-  bool news = false;
-  for (auto const& [hash, known] : core_.programs().uploads()) {
-    bool const there = is_there(hash);
-    news = news || there != known;
-    if (there) seen.there.push_back(hash);
-    named.push_back(hash);
-  }
-  if (news) apply(seen);
-  return named;
-}
-
-void hub::read_log(rank_log_query query, rank_logs::handler done) {
-  auto const stream = core_.programs().worker_of(query.rank);
-  if (!stream) return done(stream.error());
-  auto const sink = workers_.find(*stream);
-  if (sink == workers_.end())
-    return done(muster::status{code::unavailable, "its worker is away; ask again"});
-  auto task = core_.programs().task_of(query.rank);
-  query.number = rank_logs_.expect(*stream, std::move(task), std::move(done));
-  if (query.number != 0) sink->second->on_log_query(query);
-}
-
-void hub::look_at_lines(last_lines::attempt_asked const& of, std::function<void()> done) {
-  auto const worker = [&](std::uint32_t rank) {
-    auto const stream = core_.programs().worker_of({of.program, of.attempt, rank});
-    return stream ? *stream : core::stream_id{};
-  };
-  auto const ask = [this](core::stream_id stream, last_lines_query const& q) {
-    auto const sink = workers_.find(stream);
-    if (sink == workers_.end()) return false;
-    sink->second->on_lines_query(q);
-    return true;
-  };
-  last_lines_.look(now(), of, worker, ask, std::move(done));
-}
-
 hub::learned hub::learn(std::vector<std::string> names) {
   auto const answer = ask_now(core::learn_functions{{}, std::move(names)});
   return {answer.status, std::get<core::functions_reply>(answer.body).ids};
@@ -237,13 +197,15 @@ session_sink* hub::sink_of(core::session_id session) const {
 }
 
 void hub::on_deadline() {
+  alarm_.on_fired();
   objects_.tick();
   rank_steps_.tick(now());
+  doctor_.tick();
   apply(core::tick{});
 }
 
 void hub::follow_deadlines() {
-  alarm_.follow(std::min({core_.next_deadline(), objects_.due(), rank_steps_.due()}),
+  alarm_.follow(std::min({core_.next_deadline(), objects_.due(), rank_steps_.due(), doctor_.due()}),
                 dependencies_.arm);
 }
 
@@ -261,18 +223,6 @@ void hub::tell(to_sessions const& all, muster::status const& lost) {
   for (auto const& n : all.failures) cut(n.session);
   for (auto const& o : all.outcomes) cut(o.session);
   for (auto const& n : all.ends) cut(n.session);
-}
-
-muster::result<std::string> hub::cluster_of(core::program_id program, std::uint32_t attempt,
-                                            std::string_view tunnel_key) const {
-  if (!core_.programs().admits(program, attempt, tunnel_key))
-    return muster::status{code::permission_denied, "this worker runs no rank of attempt " +
-                                                       std::to_string(attempt) + " of " +
-                                                       core::text(program)};
-  auto name = coordination_cluster(program);
-  if (name.empty())
-    return muster::status{code::not_found, core::text(program) + " has no coordination cluster"};
-  return name;
 }
 
 // Replies go last; by then everything else has been handed over. See reply_table.
@@ -312,6 +262,7 @@ void hub::deliver(core::effects const& fx) {
   deliver_orders(fx);
   if (clusters)
     for (auto const& c : fx.changes.programs) clusters->changed(c);
+  if (!fx.changes.programs.empty()) doctor_.follow(fx.changes.programs);
   to_sessions later;
   auto* const commits = dependencies_.commits;
   auto* const wait = commits && (changed || !commits->idle()) ? &later : nullptr;

@@ -17,6 +17,7 @@
 #include "server/hub/log_store.hpp"
 #include "server/hub/object_hub.hpp"
 #include "server/hub/program_clusters.hpp"
+#include "server/hub/program_doctor.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
 #include "server/hub/rank_steps.hpp"
@@ -43,6 +44,7 @@ class worker_sink {
   virtual void on_stacks_query(stacks_query const&) {}
   virtual void on_hold_steps(doctor::hold_steps const&) {}
   virtual void on_stop_after(doctor::stop_after const&) {}
+  virtual void on_vitals_query(vitals_query const&) {}
   /// Of workers that offer to hold objects, or whose functions call them: see object_hub.
   virtual void on_objects_begin(core::objects::begin_order const&) {}
   virtual void on_build(core::object_id, core::objects::object_spec const&) {}
@@ -221,6 +223,11 @@ class hub {
   last_lines const& lines() const { return last_lines_; }
   /// Where ranks are just now.
   rank_stacks& stacks() { return rank_stacks_; }
+  /// Which programs hang.
+  program_doctor& doctor() { return doctor_; }
+  /// What is seen of the coordination cluster of the program; `tasks`: the rank of each of its own.
+  void look_at_cluster(core::program_id program, std::vector<std::uint32_t> const& tasks,
+                       doctor::look& into) const;
   /// The last attempt of the program has a coordination cluster.
   bool coordinates(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);
@@ -241,9 +248,7 @@ class hub {
 
   /// Durable jobs of an earlier process. Before anything is scheduled.
   void restore(std::vector<core::restored_job> jobs);
-  void restore(std::vector<core::programs::restored_program> programs) {
-    apply(core::programs::restore_programs{std::move(programs)});
-  }
+  void restore(std::vector<core::programs::restored_program> programs);
   void on_deadline();
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
@@ -255,6 +260,7 @@ class hub {
   object_hub const& objects() const { return objects_; }
   /// For the log and the event feed.
   void pass_on(history::log_event const& e);
+  void log(core::coordination::severity s, std::string kind, std::string about, std::string text);
   /// What `objects` waits for has changed.
   void follow_deadlines();
   /// Null: the worker, or the client, is away.
@@ -355,6 +361,7 @@ class hub {
     last_lines_.gone(stream);
     rank_stacks_.gone(stream);
     rank_steps_.gone(stream);
+    doctor_.gone(stream);
   }
 
   hub_dependencies dependencies_;
@@ -365,6 +372,7 @@ class hub {
   rank_logs rank_logs_;
   last_lines last_lines_;
   rank_stacks rank_stacks_;
+  program_doctor doctor_{*this};
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

@@ -42,6 +42,21 @@ cluster_spec spec_for(core::attempt_sheet const& sheet) {
   return spec;
 }
 
+std::uint64_t count_of(core::time_point t) {
+  return static_cast<std::uint64_t>(t.time_since_epoch().count());
+}
+
+// The median of its meetings.
+core::duration usual_spread(history::lateness const& late, std::string_view id) {
+  std::vector<core::duration> spreads;
+  for (auto const& m : late.meetings())
+    if (m.which.id == id) spreads.push_back(m.spread);
+  if (spreads.empty()) return {};
+  auto const half = spreads.begin() + static_cast<std::ptrdiff_t>(spreads.size() / 2);
+  std::nth_element(spreads.begin(), half, spreads.end());
+  return *half;
+}
+
 }  // namespace
 
 program_clusters::program_clusters(coordination_hub& all, dependencies d,
@@ -169,6 +184,34 @@ bool program_clusters::serves(core::program_id program, std::uint32_t attempt) c
 std::string program_clusters::of(core::program_id program) const {
   auto name = core::text(program);
   return all_.state().find(name) ? name : std::string();
+}
+
+// What is kept alive by itself, as heartbeats are, is no use of it.
+void program_clusters::look(core::program_id program, std::vector<std::uint32_t> const& ranks,
+                            doctor::look& into) const {
+  auto const id = all_.state().find(core::text(program));
+  if (!id) return;
+  auto const views = all_.state().current(*id).views();
+  auto const add = [&into](std::uint64_t n) {
+    into.activity = (into.activity ^ n) * 1'099'511'628'211u + 1;
+  };
+  add(views.number);
+  add(views.store.all().size());
+  add(views.store.bytes());
+  auto const* late = all_.late().of(*id);
+  if (late && !late->meetings().empty()) add(count_of(late->meetings().back().ended));
+  for (auto const& b : views.barriers_from(0, barriers_looked_at)) {
+    if (b.state != coordination::barrier_state::running) break;
+    add(count_of(b.started));
+    add(b.arrived_count);
+    auto const whole = b.arrived_count > 0 ? views.barrier(b.id) : std::nullopt;
+    if (!whole) continue;
+    doctor::late_barrier one{b.id, b.started, {}, {}};
+    for (auto const& m : whole->missing)
+      if (m.task < ranks.size()) one.missing.push_back(ranks[m.task]);
+    if (late) one.usual = usual_spread(*late, b.id);
+    into.barriers.push_back(std::move(one));
+  }
 }
 
 void program_clusters::drop_unknown(std::function<bool(core::program_id)> const& known) {

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "server/core/api/ranks.hpp"
+#include "server/doctor/hangs.hpp"
 #include "server/hub/coordination_hub.hpp"
 
 namespace muster::server {
@@ -52,6 +53,11 @@ class program_clusters {
   bool serves(core::program_id program, std::uint32_t attempt) const;
   /// The program's cluster; empty: it has none.
   std::string of(core::program_id program) const;
+  /// Adds whether it has been used and the barriers that some wait at; nothing where it has none.
+  /// `ranks`: of each of its tasks.
+  void look(core::program_id program, std::vector<std::uint32_t> const& ranks,
+            doctor::look& into) const;
+  static constexpr std::size_t barriers_looked_at = 20;
   /// Called after each change of a program, when it has taken effect.
   void on_change(std::function<void(core::program_id)> listener) {
     listener_ = std::move(listener);

@@ -31,6 +31,21 @@ void add(Words const& all, To& to) {
   for (auto const& one : all) *to.Add() = one;
 }
 
+void encode(core::hang const& h, wire::Hang& into) {
+  into.set_evidence(static_cast<std::uint32_t>(h.evidence));
+  into.set_rank(h.rank);
+  into.set_task(h.task);
+  into.set_host(h.host);
+  into.set_line(h.line);
+  into.set_process(h.process);
+  into.set_barrier(h.barrier);
+  into.set_waits(h.waits);
+  add(h.waiting, *into.mutable_waiting());
+  into.set_waiting_line(h.waiting_line);
+  into.set_since(us(h.since));
+  into.set_found(us(h.found));
+}
+
 void encode(core::program_cause const& c, wire::ProgramCause& into) {
   into.set_kind(static_cast<std::uint32_t>(c.kind));
   into.set_rank(c.rank);
@@ -40,6 +55,7 @@ void encode(core::program_cause const& c, wire::ProgramCause& into) {
   into.set_signal(c.signal);
   into.set_text(c.text);
   add(c.stderr_lines, *into.mutable_stderr());
+  if (c.hang) encode(*c.hang, *into.mutable_hang());
   if (!c.coordination) return;
   auto& told = *into.mutable_coordination();
   told.set_code(static_cast<std::uint32_t>(c.coordination->code));
@@ -88,6 +104,8 @@ struct program_encoder {
     w.set_upload(s.upload);
     w.set_weight(s.weight);
     add(s.preload, *w.mutable_preload());
+    w.set_on_hang(static_cast<std::uint32_t>(s.on_hang));
+    w.set_hang_after(s.hang_after.count());
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

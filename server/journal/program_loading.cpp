@@ -71,12 +71,34 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.upload = w.upload();
   s.weight = std::max(w.weight(), 1u);
   s.preload = words(w.preload());
+  // Of an older server: nobody has said what is wanted.
+  if (w.hang_after() > 0) {
+    s.on_hang = within(w.on_hang(), core::hang_policy::abort, ok);
+    s.hang_after = span(w.hang_after());
+  }
   return s;
+}
+
+core::hang decoded(wire::Hang const& w, bool& ok) {
+  core::hang h;
+  h.evidence = within(w.evidence(), core::hang_evidence::ended, ok);
+  h.rank = w.rank();
+  h.task = w.task();
+  h.host = w.host();
+  h.line = w.line();
+  h.process = w.process();
+  h.barrier = w.barrier();
+  h.waits = w.waits();
+  h.waiting = words(w.waiting());
+  h.waiting_line = w.waiting_line();
+  h.since = time(w.since());
+  h.found = time(w.found());
+  return h;
 }
 
 core::program_cause decoded(wire::ProgramCause const& w, bool& ok) {
   core::program_cause c;
-  c.kind = within(w.kind(), core::cause_kind::coordination, ok);
+  c.kind = within(w.kind(), core::cause_kind::hang, ok);
   c.rank = w.rank();
   c.task = w.task();
   c.host = w.host();
@@ -84,6 +106,7 @@ core::program_cause decoded(wire::ProgramCause const& w, bool& ok) {
   c.signal = w.signal();
   c.text = w.text();
   c.stderr_lines = words(w.stderr());
+  if (w.has_hang()) c.hang = decoded(w.hang(), ok);
   if (w.has_coordination()) {
     auto const& told = w.coordination();
     c.coordination = core::coordination_failure{static_cast<muster::code>(told.code()), told.task(),
@@ -111,7 +134,7 @@ of_core::course_fact decoded(core::program_id id, wire::ProgramCourse const& w, 
 core::program_attempt_view decoded(std::uint32_t number, wire::ProgramAttempt const& w, bool& ok) {
   core::program_attempt_view a;
   a.attempt = number;
-  a.end = within(w.end(), core::program_end::preempted, ok);
+  a.end = within(w.end(), core::program_end::hung, ok);
   a.ranks = w.ranks();
   a.hosts = w.hosts();
   a.begun = time(w.begun());

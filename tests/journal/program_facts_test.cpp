@@ -23,7 +23,19 @@ program_cause some_cause() {
           9,
           "worker:3 was killed",
           {"line 1", "\xff no UTF-8"},
-          coordination_failure{muster::code::unavailable, "worker:2", "it is silent"}};
+          coordination_failure{muster::code::unavailable, "worker:2", "it is silent"},
+          hang{hang_evidence::stack,
+               3,
+               "worker:3",
+               "host-b",
+               "train.py:12 in step",
+               "S in pipe_read",
+               "step_7",
+               3,
+               {"worker:0", "worker:1"},
+               "wait.py:3 in wait",
+               at + 1s,
+               at + 62s}};
 }
 
 submitted_fact some_program() {
@@ -49,6 +61,8 @@ submitted_fact some_program() {
   s.upload = "0123";
   s.weight = 7;
   s.preload = {"numpy", "os.path"};
+  s.on_hang = hang_policy::abort;
+  s.hang_after = 90s;
   return {id, std::make_shared<program_spec const>(s), at};
 }
 

@@ -29,6 +29,7 @@ std::vector<alert> alerts_of(alert_facts const& f) {
     failed_jobs(p, items);
     failed_sessions(p, items);
     failed_programs(p, items);
+    hung_programs(p, items);
     waiting_programs(p, f, items);
     without_worker(p, f, items);
     unmet_demands(p, items);

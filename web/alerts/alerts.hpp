@@ -39,11 +39,12 @@ struct stuck_barrier {
   coordination::barrier_view view;  ///< with who is missing
 };
 
-/// A program that failed, or waits: since when, and why.
+/// A program that failed, waits or hangs: since when, and why.
 struct troubled_program {
   core::program_id id{};
   std::string name, text;
   core::time_point since{};
+  bool sure = true;  ///< false: it may be as it should be
 };
 
 /// What the rules look at, of one cluster's closures and programs.
@@ -65,6 +66,7 @@ struct pool_facts {
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first
+  std::vector<troubled_program> hung_programs;                      ///< the first first
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
 };
@@ -110,6 +112,7 @@ void failed_jobs(pool_facts const& p, alerts& out);
 void failed_sessions(pool_facts const& p, alerts& out);
 void failed_programs(pool_facts const& p, alerts& out);
 void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out);
+void hung_programs(pool_facts const& p, alerts& out);
 void without_worker(pool_facts const& p, alert_facts const& f, alerts& out);
 void unmet_demands(pool_facts const& p, alerts& out);
 void impossible_gangs(pool_facts const& p, alerts& out);

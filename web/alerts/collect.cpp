@@ -70,6 +70,11 @@ void copy_programs(server::hub& h, pool_facts& p) {
         {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
   for (auto const& one : all.list({}, pool_facts::programs_max, core::program_state::pending))
     p.waiting_programs.push_back({one.id, one.spec.name, one.waits_for, one.created});
+  for (auto const id : h.doctor().hung(pool_facts::programs_max))
+    if (auto const one = all.look(id)) {
+      auto const what = *h.doctor().hang_of(id);
+      p.hung_programs.push_back({id, one->spec.name, core::text(what), what.since, what.rank >= 0});
+    }
 }
 
 coro::task<muster::result<pool_facts>> collect_pool(engine_link& engine, std::string cluster) {

@@ -67,4 +67,24 @@ void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
   }
 }
 
+void hung_programs(pool_facts const& p, alerts& out) {
+  auto const& all = p.hung_programs;
+  if (all.size() > programs_singly) {
+    auto item = about_many({.rule = "programs-hang"}, all, "RUNNING", p);
+    item.title = plural(all.size(), "program") + " hang";
+    item.since = all.front().since;
+    return out.push_back(std::move(item));
+  }
+  for (auto const& one : all) {
+    alert item{.rule = "program-hangs", .subject = core::text(one.id)};
+    item.severity = one.sure ? alert_severity::error : alert_severity::warning;
+    item.title = "Program " + one.name + " hangs";
+    item.detail = one.text;
+    item.since = one.since;
+    item.link = program_page(one, p);
+    item.command = "muster programs stacks " + core::text(one.id);
+    out.push_back(std::move(item));
+  }
+}
+
 }  // namespace muster::web

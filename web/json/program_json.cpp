@@ -50,6 +50,17 @@ json_kind<core::named_amounts> amounts() {
   return {schema::map(amount.schema, schema::text(1, program_name_bytes_max), names_max), read};
 }
 
+json_kind<core::hang_policy> a_hang_policy() {
+  auto read = [](json_check& check, json_ref const& at) {
+    auto const word = check.text(at, program_name_bytes_max);
+    for (std::size_t i = 0; i < core::hang_policies; ++i)
+      if (word == name(core::hang_policy(i))) return core::hang_policy(i);
+    if (!check.failed()) check.fail(invalid(at.path(), "off, tell, restart or abort"));
+    return core::hang_policy{};
+  };
+  return {schema::one_of({"off", "tell", "restart", "abort"}), read};
+}
+
 struct group_members {
   core::program_tasks tasks;
   std::uint32_t count = 0;
@@ -111,6 +122,8 @@ json_field<core::program_spec> program_metadata_field() {
 json_object<program_request> const& program_table() {
   using r = program_request;
   using s = core::program_spec;
+  core::hang_policy s::*const on_hang = &s::on_hang;
+  core::duration s::*const hang_after = &s::hang_after;
   auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
   static json_object<r> const table(
       {of(field("name", &s::name, a_text(program_name_bytes_max))),
@@ -127,6 +140,8 @@ json_object<program_request> const& program_table() {
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
        of(field("deadline", &s::deadline, a_duration(longest))),
        of(field("notice", &s::notice, a_duration(longest))),
+       of(field("on_hang", on_hang, a_hang_policy())),
+       of(field("hang_after", hang_after, a_duration(longest))),
        of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("weight", &s::weight, an_integer(1, weight_max))),
@@ -159,6 +174,22 @@ void coordination_members(member_list const& m, core::coordination_failure const
   m("message", f.message);
 }
 
+void hang_members(member_list const& m, core::hang const& h) {
+  m("evidence", h.evidence);
+  m("text", text(h));
+  m.when(h.rank >= 0)("rank", static_cast<std::uint64_t>(h.rank < 0 ? 0 : h.rank));
+  m.some("task", h.task);
+  m.some("host", h.host);
+  m.some("line", h.line, "of its stack");
+  m.some("process", h.process, "the kernel's word for it");
+  m.some("barrier", h.barrier, "that the others wait at");
+  m("waits", h.waits, "ranks that wait");
+  m.some("waiting", h.waiting, "the first of them");
+  m.some("waiting_line", h.waiting_line, "where most of them are");
+  m("since_ms", h.since, "nothing has moved");
+  m("found_ms", h.found);
+}
+
 void cause_members(member_list const& m, core::program_cause const& c) {
   m("kind", c.kind);
   m.when(c.rank >= 0)("rank", static_cast<std::uint64_t>(c.rank));
@@ -170,6 +201,7 @@ void cause_members(member_list const& m, core::program_cause const& c) {
   m.some("stderr", c.stderr_lines, "the last lines");
   m.some_object("coordination", c.coordination, coordination_members,
                 "what its coordination service had told before");
+  m.some_object("hang", c.hang, hang_members);
 }
 
 schema::json tasks_schema() {
@@ -208,6 +240,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m("restart_grace_ms", s.restart_grace);
   m.some("deadline_ms", s.deadline);
   m.some("notice_ms", s.notice);
+  m("on_hang", s.on_hang);
+  m("hang_after_ms", s.hang_after);
   m.some("spares", s.spares);
   m.when(s.priority != 0)
       .json(
@@ -302,6 +336,7 @@ void members(member_list const& m, core::program_view const& p) {
   m.some("waits_for", p.waits_for);
   m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
   m.some_object("steps", p.steps, steps_members, "where its ranks say them");
+  m.some_object("hang", p.hang, hang_members, "while nothing moves");
   spec_members(m, p.spec);
 }
 

@@ -74,6 +74,7 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
   c.program.coordination_cluster = h.coordination_cluster(id);
   h.steps().show(c.program, true);
   h.steps().show(id, c.program.attempt, c.ranks);
+  c.program.hang = h.doctor().hang_of(id);
   h.look_at_lines({id, c.program.attempt, c.program.ranks});
   h.lines().show(id, c.program.attempt, c.ranks);
   copy_cluster(services, c);

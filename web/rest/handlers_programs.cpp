@@ -36,6 +36,7 @@ std::size_t bytes_of(core::program_view const& p) {
 void name_clusters(server::hub& h, core::program_view& p) {
   p.cluster = h.state().configuration().cluster;
   p.coordination_cluster = h.coordination_cluster(p.id);
+  p.hang = h.doctor().hang_of(p.id);
 }
 
 muster::result<core::program_view> shown(server::hub& h, core::program_id id) {

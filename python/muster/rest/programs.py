@@ -43,6 +43,8 @@ class ProgramWords(TypedDict, total=False):
     restart_grace: Union[float, str]
     deadline: Union[float, str]
     notice: Union[float, str]
+    on_hang: Literal["off", "tell", "restart", "abort"]
+    hang_after: Union[float, str]
     spares: int
     upload: Union[str, os.PathLike[str]]
     preload: Sequence[str]
@@ -219,7 +221,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
                      ({"worker": tasks} if isinstance(tasks, int) else tasks).items()}
     if command:  # without one each type has its own
         body["command"] = [str(word) for word in command]
-    for duration in ("grace", "restart_grace", "deadline", "notice"):
+    for duration in ("grace", "restart_grace", "deadline", "notice", "hang_after"):
         if isinstance(body.get(duration), (int, float)):
             body[duration] = f"{round(body[duration] * 1000)}ms"
     code = None
@@ -273,7 +275,8 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = Non
     Runs a command as ranks on workers that allow programs; returns at once. `tasks`: how many, or by
     type, as ``{"worker": 8, "ps": {"count": 2, "command": […]}}``; `resources` and `labels` are of
     each rank. `upload`: a directory of code that each rank begins in, packed as `muster launch --upload`
-    packs it, or the hash of a blob that the server has. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
+    packs it, or the hash of a blob that the server has. `on_hang`: what to do when nothing moves for
+    `hang_after` (60 s). `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
     ServerError, whose ``field`` names what cannot be; NoServer.
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)

@@ -394,6 +394,7 @@ using event =
                  cancel_session, close_session, suspend_session, resume_session, release_values,
                  delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
                  join_session, await_value, call_gone, values_moved, submit_program, change_program,
-                 uploads_seen, coordination_failed, program_steps_said, rank_reports, tick, stop>;
+                 uploads_seen, coordination_failed, program_steps_said, program_hangs, rank_reports,
+                 tick, stop>;
 
 }  // namespace muster::core

@@ -16,16 +16,16 @@ std::string_view name(program_state s) {
 }
 
 std::string_view name(program_end e) {
-  static constexpr std::string_view names[] = {"NONE", "SUCCEEDED", "FAILED",
-                                               "LOST", "CANCELLED", "PREEMPTED"};
-  return named<program_end::preempted>(names, e);
+  static constexpr std::string_view names[] = {"NONE",      "SUCCEEDED", "FAILED", "LOST",
+                                               "CANCELLED", "PREEMPTED", "HUNG"};
+  return named<program_end::hung>(names, e);
 }
 
 std::string_view name(cause_kind k) {
-  static constexpr std::string_view names[] = {"EXIT_STATUS", "SIGNAL",      "OUT_OF_MEMORY",
-                                               "NOT_STARTED", "WORKER_LOST", "WORKER_LEFT",
-                                               "DEADLINE",    "REQUEST",     "COORDINATION"};
-  return named<cause_kind::coordination>(names, k);
+  static constexpr std::string_view names[] = {
+      "EXIT_STATUS", "SIGNAL",   "OUT_OF_MEMORY", "NOT_STARTED",  "WORKER_LOST",
+      "WORKER_LEFT", "DEADLINE", "REQUEST",       "COORDINATION", "HANG"};
+  return named<cause_kind::hang>(names, k);
 }
 
 std::string_view name(rank_state s) {

@@ -98,6 +98,7 @@ struct program_view {
   std::optional<program_cause> cause;
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
+  std::optional<core::hang> hang{};           // set by who asks: the core does not know it
 };
 
 struct program_counts {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "server/core/api/hangs.hpp"
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
 
@@ -46,8 +47,9 @@ enum class program_end : std::uint8_t {
   lost,       ///< a worker was lost, or left
   cancelled,  ///< somebody stopped or restarted it
   preempted,  ///< a worker was to leave, and its ranks ended by themselves after a step
+  hung,       ///< it came to a stand
 };
-inline constexpr std::size_t program_ends = 6;
+inline constexpr std::size_t program_ends = 7;
 std::string_view name(program_end e);
 
 enum class cause_kind : std::uint8_t {
@@ -60,6 +62,7 @@ enum class cause_kind : std::uint8_t {
   deadline,
   request,       ///< somebody cancelled, stopped or restarted it
   coordination,  ///< its coordination service knew a task to have failed; others ended after that
+  hang,          ///< it came to a stand
 };
 std::string_view name(cause_kind k);
 
@@ -83,6 +86,7 @@ struct program_cause {
   std::string text{};  // for people, one line
   std::vector<std::string> stderr_lines{};
   std::optional<coordination_failure> coordination{};  // that was told before, in the attempt
+  std::optional<core::hang> hang{};
 
   bool operator==(program_cause const&) const = default;
 };
@@ -101,7 +105,7 @@ struct program_tasks {
   bool operator==(program_tasks const&) const = default;
 };
 
-struct program_spec {
+struct program_spec : hang_wish {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
@@ -139,6 +143,7 @@ struct program_limits {
   std::size_t orders_bytes_max = 4u << 20;     // commands of all ranks that one worker may get
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
+  duration hang_after_min = std::chrono::seconds(1);  // a shorter hang_after is refused
   std::size_t attempts_kept = 32;                 // of one program. More: the oldest is forgotten
   duration port_rest = std::chrono::seconds(60);  // a port is not used again for so long
 };

@@ -92,6 +92,17 @@ program_cause cause_of_failed_task(rank_view const& failed, coordination_failure
   return c;
 }
 
+program_cause cause_of(hang const& what) {
+  program_cause c;
+  c.kind = cause_kind::hang;
+  c.rank = what.rank;
+  c.task = what.task;
+  c.host = what.host;
+  c.text = text(what);
+  c.hang = what;
+  return c;
+}
+
 program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told) {
   if (!told || c.coordination) return c;
   c.text += "; the coordination service had told: " + first_line(told->message);

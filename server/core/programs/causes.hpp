@@ -18,6 +18,8 @@ program_cause cause_of_failed_task(rank_view const& failed, coordination_failure
 /// Sets how the rank of such a cause has ended, when it has.
 void note_end(program_cause& c, rank_end const& how);
 
+program_cause cause_of(hang const& what);
+
 /// The cause with what the coordination service had told before.
 program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told);
 

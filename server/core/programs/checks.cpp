@@ -181,6 +181,7 @@ status valid(program_spec const& spec, program_limits const& limits) {
     return wrong_field("working_dir", "begins with /");
   if (spec.notice > duration{} && spec.notice >= spec.deadline)
     return wrong_field("notice", "needs a deadline, and is shorter than it");
+  if (spec.hang_after < limits.hang_after_min) return wrong_field("hang_after", "a second or more");
   if (spec.spares > limits.spares_max)
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);

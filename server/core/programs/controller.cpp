@@ -168,6 +168,13 @@ void controller::steps_said(time_point now, program_steps_said const& e) {
   }
 }
 
+void controller::hangs(time_point now, program_hangs const& e) {
+  auto* p = table_.find(e.program);
+  if (!p || p->attempts != e.attempt) return;
+  course_.hangs(*p, e.what, now);
+  placer_.look_again();
+}
+
 void controller::tick(time_point now) {
   for (auto const& name : hosts_.run_out(now)) {
     auto* p = table_.find(name.program);

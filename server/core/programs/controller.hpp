@@ -55,6 +55,8 @@ class controller {
 
   /// Stands in the cause when the attempt fails; nothing of one that is being stopped.
   void coordination_failed(core::coordination_failed const& e);
+  /// What its `on_hang` wants is done, unless the attempt is another or is being stopped.
+  void hangs(time_point now, program_hangs const& e);
 
   void steps_said(time_point now, program_steps_said const& e);
 

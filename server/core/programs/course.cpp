@@ -97,9 +97,10 @@ void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_poi
 
 // Losses of machines do not count.
 void course::fail(program& p, program_cause why, program_end as, time_point now) {
-  ++p.failures[why.host];
-  bool const counts = as == program_end::failed;
-  bool const again = !counts || p.counted_restarts < p.spec->max_restarts;
+  if (!why.host.empty()) ++p.failures[why.host];
+  bool const counts = as == program_end::failed || as == program_end::hung;
+  bool const aborts = as == program_end::hung && p.spec->on_hang == hang_policy::abort;
+  bool const again = !counts || (!aborts && p.counted_restarts < p.spec->max_restarts);
   p.counted_restarts += counts && again;
   p.now.about.end = as;
   p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
@@ -237,6 +238,13 @@ void course::deadline(program& p, time_point now) {
   p.now.about.end = program_end::failed;
   p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
   end_attempt(p, goal::fail, now);
+}
+
+void course::hangs(program& p, hang const& what, time_point now) {
+  bool const acts =
+      p.spec->on_hang == hang_policy::restart || p.spec->on_hang == hang_policy::abort;
+  if (p.state == program_state::running && p.goal == goal::run && acts)
+    fail(p, cause_of(what), program_end::hung, now);
 }
 
 void course::forget(program_id id) {

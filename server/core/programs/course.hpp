@@ -33,6 +33,7 @@ class course {
   void preempt(program& p, std::string why);
   /// Ranks that were to end by a step are sent a signal.
   void give_up_steps(program& p, time_point now);
+  void hangs(program& p, hang const& what, time_point now);
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);

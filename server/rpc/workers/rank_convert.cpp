@@ -202,6 +202,26 @@ void to_wire(stacks_query const& query, v1::ReadStacks& to) {
   to.mutable_rank()->Add(query.ranks.begin(), query.ranks.end());
 }
 
+void to_wire(vitals_query const& query, v1::ReadVitals& to) {
+  to.set_query(query.number);
+  to.set_program(core::raw(query.program));
+  to.set_attempt(query.attempt);
+  to.mutable_rank()->Add(query.ranks.begin(), query.ranks.end());
+}
+
+vitals_answer from_wire(v1::RankVitals const& vitals) {
+  vitals_answer answer{vitals.query(), {}};
+  for (auto const& v : vitals.rank())
+    answer.ranks.push_back({.rank = v.rank(),
+                            .state = static_cast<char>(v.state() & 0x7F),
+                            .cpu_ms = v.cpu_ms(),
+                            .io_bytes = v.io_bytes(),
+                            .faults = v.faults(),
+                            .output = v.output(),
+                            .wakeups = v.wakeups()});
+  return answer;
+}
+
 // The two enumerations have the same numbers, but for what the server alone can say.
 static_assert(static_cast<int>(stack_state::unknown) == v1::STACK_UNKNOWN);
 static_assert(static_cast<int>(stack_state::taken) == v1::STACK_TAKEN);

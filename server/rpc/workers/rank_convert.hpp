@@ -10,6 +10,7 @@
 #include "server/doctor/step_stops.hpp"
 #include "server/doctor/steps.hpp"
 #include "server/hub/last_lines.hpp"
+#include "server/hub/program_doctor.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
 
@@ -27,6 +28,8 @@ void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);
 last_lines_answer from_wire(v1::LastLines const& lines);
+void to_wire(vitals_query const& query, v1::ReadVitals& to);
+vitals_answer from_wire(v1::RankVitals const& vitals);
 void to_wire(stacks_query const& query, v1::ReadStacks& to);
 stacks_answer from_wire(v1::RankStacks const& stacks);
 void to_wire(doctor::hold_steps const& order, v1::HoldSteps& to);

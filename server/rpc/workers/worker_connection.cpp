@@ -150,6 +150,7 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
     hub_->answered(stream_, query, from_wire(std::move(log)));
   }
   for (auto const& lines : m.ranks().last_lines()) hub_->answered(stream_, from_wire(lines));
+  for (auto const& all : m.ranks().vitals()) hub_->doctor().answered(stream_, from_wire(all));
   for (auto const& all : m.ranks().stacks()) hub_->stacks().answered(stream_, from_wire(all));
   return {};
 }
@@ -293,6 +294,11 @@ void worker_connection::on_log_query(rank_log_query const& q) {
 
 void worker_connection::on_lines_query(last_lines_query const& q) {
   to_wire(q, *out_.tail().mutable_ranks()->add_last_lines());
+  wake();
+}
+
+void worker_connection::on_vitals_query(vitals_query const& q) {
+  to_wire(q, *out_.tail().mutable_ranks()->add_vitals());
   wake();
 }
 

@@ -81,5 +81,88 @@ TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
   EXPECT_EQ(b.look(p).restarts, 0u);
 }
 
+hang some_hang() {
+  hang h;
+  h.evidence = hang_evidence::stack;
+  h.rank = 1;
+  h.task = "worker:1";
+  h.host = "host0";
+  h.line = "train.py:12 in step";
+  h.waits = 3;
+  h.waiting_line = "train.py:40 in reduce";
+  h.since = time_point{} + 1h;
+  h.found = h.since + 2'340ms;
+  return h;
+}
+
+struct hangs_of_programs : testing::Test {
+  /// Two ranks run.
+  void begin(hang_policy what, std::uint32_t max_restarts) {
+    auto spec = of_workers(2);
+    spec.on_hang = what;
+    spec.max_restarts = max_restarts;
+    w = b.attach(0);
+    p = b.submit(spec);
+    b.run(w, p, 1, {0, 1});
+  }
+  void hang_in(std::uint32_t attempt) {
+    b.step([&] { b.core->hangs(b.now, {p, attempt, some_hang()}); });
+  }
+  bench b;
+  stream_id w{};
+  program_id p{};
+};
+
+TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
+  begin(hang_policy::restart, 1);
+  hang_in(2);
+  EXPECT_EQ(b.state(p), program_state::running) << "there is no such attempt";
+  hang_in(1);
+  EXPECT_EQ(b.state(p), program_state::restarting);
+  hang_in(1);
+  for (std::uint32_t rank : {0u, 1u}) b.end(w, p, 1, rank, 0, true);
+  auto const first = b.core->attempts_of(p).value().at(0);
+  EXPECT_EQ(first.end, program_end::hung);
+  EXPECT_EQ(name(first.end), "HUNG");
+  ASSERT_TRUE(first.cause);
+  EXPECT_EQ(first.cause->kind, cause_kind::hang);
+  EXPECT_EQ(name(first.cause->kind), "HANG");
+  EXPECT_EQ(first.cause->rank, 1);
+  EXPECT_EQ(first.cause->hang, some_hang());
+  EXPECT_EQ(first.cause->text,
+            "worker:1 on host0 hangs: it is elsewhere than the others, at train.py:12 in step; 3 "
+            "ranks wait at train.py:40 in reduce; found after 2.3 s");
+  ASSERT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.look(p).restarts, 1u);
+  b.run(w, p, 2, {0, 1});
+  hang_in(2);
+  for (std::uint32_t rank : {0u, 1u}) b.end(w, p, 2, rank, 0, true);
+  EXPECT_EQ(b.state(p), program_state::failed);
+}
+
+TEST_F(hangs_of_programs, fail_the_program_whatever_restarts_it_has) {
+  begin(hang_policy::abort, 3);
+  hang_in(1);
+  EXPECT_EQ(b.state(p), program_state::stopping);
+  for (std::uint32_t rank : {0u, 1u}) b.end(w, p, 1, rank, 0, true);
+  EXPECT_EQ(b.state(p), program_state::failed);
+  EXPECT_EQ(b.look(p).cause->kind, cause_kind::hang);
+}
+
+TEST_F(hangs_of_programs, that_are_only_to_be_told_change_nothing) {
+  begin(hang_policy::tell, 3);
+  hang_in(1);
+  EXPECT_EQ(b.state(p), program_state::running);
+}
+
+TEST(programs_that_may_hang, have_a_second_or_more) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.hang_after = 999ms;
+  auto const refused = b.step([&] { return b.core->submit(b.now, spec); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "hang_after");
+}
+
 }  // namespace
 }  // namespace muster::core::programs

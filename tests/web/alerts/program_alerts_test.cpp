@@ -49,6 +49,25 @@ TEST_F(program_alerts, failed_programs_are_named_with_their_cause_or_counted) {
   EXPECT_EQ(many.link, "/programs?state=FAILED");
 }
 
+TEST_F(program_alerts, a_program_that_hangs_says_which_rank_does) {
+  pool().hung_programs = {{core::program_id{9}, "train", "worker:3 on node-a hangs", now - 70s}};
+  auto const one = only();
+  EXPECT_EQ(one.rule, "program-hangs");
+  EXPECT_EQ(one.severity, alert_severity::error);
+  EXPECT_EQ(one.title, "Program train hangs");
+  EXPECT_EQ(one.detail, "worker:3 on node-a hangs");
+  EXPECT_EQ(one.since, now - 70s);
+  EXPECT_EQ(one.link, "/programs/prog_0000000000000009");
+  EXPECT_EQ(one.command, "muster programs stacks prog_0000000000000009");
+  pool().hung_programs[0].sure = false;
+  EXPECT_EQ(only().severity, alert_severity::warning) << "it may only wait";
+  for (std::uint64_t id = 1; id <= 3; ++id)
+    pool().hung_programs.push_back({core::program_id{id}, "eval", "nothing moves", now - 9s});
+  auto const many = only();
+  EXPECT_EQ(many.rule, "programs-hang");
+  EXPECT_EQ(many.title, "4 programs hang");
+}
+
 TEST_F(program_alerts, a_program_that_waits_for_long_says_what_for) {
   pool().cluster = "two";
   pool().waiting_programs = {{core::program_id{2}, "train", "no worker takes programs", now - 29s}};

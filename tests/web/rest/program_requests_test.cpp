@@ -22,13 +22,15 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
       "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
                "ps":{"count":1}},
       "env":{"SECRET":"hidden"},"working_dir":"/w","max_restarts":3,"grace":"2s","restart_grace":"1s",
-      "deadline":"1h","notice":"1m","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
+      "deadline":"1h","notice":"1m","on_hang":"restart","hang_after":"5m","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/name"), "train");
   EXPECT_EQ(text_at(p, "/state"), "PENDING");
   EXPECT_EQ(text_at(p, "/waits_for"), "no worker that takes programs is connected");
   EXPECT_EQ(p.at("grace_ms"), 2'000);
   EXPECT_EQ(p.at("notice_ms"), 60'000);
+  EXPECT_EQ(p.at("on_hang"), "restart");
+  EXPECT_EQ(p.at("hang_after_ms"), 300'000);
   EXPECT_EQ(p.at("spares"), 3);
   EXPECT_EQ(p.at("weight"), 5);
   EXPECT_EQ(p.at("preload"), (json::array{"numpy", "torch"}));

@@ -10,6 +10,7 @@ const rank = (n: number, more: Partial<RankView> = {}): RankView => ({ rank: n, 
 
 test('the verdict of a program says its state and why', () => {
   assert.equal(verdict(program()), '8 of 8 ranks running.');
+  assert.equal(verdict(program({ hang: { evidence: 'STACK', rank: 1, text: 'worker:1 on node1 hangs' } })), 'Hangs: worker:1 on node1 hangs.');
   assert.equal(verdict(program({ restarts: 2, alive: 7 })), '7 of 8 ranks running after 2 restarts.');
   assert.equal(verdict(program({ state: 'PENDING', waits_for: 'no worker that takes programs is connected' })), 'Waits: no worker that takes programs is connected.');
   assert.equal(verdict(program({ state: 'STARTING', started: 1, ranks: 1 })), '1 of 1 rank started.');

@@ -6,7 +6,7 @@ import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { Ago, Span } from '../parts/when';
 
-const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step' };
+const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step', HUNG: 'came to a stand' };
 
 export function Attempts({ all }: { all: readonly AttemptView[] }) {
   return (
@@ -31,7 +31,7 @@ export function Attempts({ all }: { all: readonly AttemptView[] }) {
               {[...all].reverse().map((a) => (
                 <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
                   <td>{a.attempt}</td>
-                  <td class={a.end === 'FAILED' || a.end === 'LOST' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
+                  <td class={a.end === 'FAILED' || a.end === 'LOST' || a.end === 'HUNG' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
                   <td>{plural(a.ranks, 'rank')}</td>
                   <td>{plural(a.hosts, 'host')}</td>
                   <td>

@@ -19,6 +19,12 @@ export interface Cause {
   coordination?: { code: string; task?: string; message: string }; // what its coordination service had told before
 }
 
+export interface Hang {
+  evidence: string;
+  rank?: number; // none: nobody is named
+  text: string;
+}
+
 export interface ProgramTasks {
   min: number;
   max: number;
@@ -57,6 +63,7 @@ export interface ProgramView {
   submitted_by?: string;
   coordination_cluster?: string; // in which its ranks meet
   steps?: ProgramSteps;
+  hang?: Hang; // while nothing moves
 }
 
 // How far its ranks are that say steps.
@@ -105,7 +112,7 @@ export interface RankView {
 
 export interface AttemptView {
   attempt: number;
-  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED' | 'PREEMPTED';
+  end: 'NONE' | 'SUCCEEDED' | 'FAILED' | 'LOST' | 'CANCELLED' | 'PREEMPTED' | 'HUNG';
   ranks: number;
   hosts: number;
   begun_ms: number;
@@ -167,6 +174,7 @@ export function verdict(p: ProgramView): string {
     case 'STARTING':
       return `${count(p.started)} of ${plural(p.ranks, 'rank')} started.`;
     case 'RUNNING':
+      if (p.hang) return `Hangs: ${p.hang.text}.`;
       return `${count(p.alive)} of ${plural(p.ranks, 'rank')} running${again}.`;
     case 'STOPPING':
       return `Its ranks are asked to end; ${count(p.alive)} of ${count(p.ranks)} go on.`;

@@ -1,0 +1,120 @@
+"""Which rank hangs, in which line: programs as processes."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import socket
+import sys
+import time
+from typing import Any, Optional
+
+import pytest
+
+import muster
+from conftest import DEADLINE, HERE, until
+from muster.rest.http import Http
+from test_programs import python, url, workers  # noqa: F401
+
+SCRIPT = pathlib.Path(__file__).with_name("ranks_that_meet.py")
+AFTER = 2.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def launched(folder: pathlib.Path, kind: str, tasks: int = 4, **words: Any) -> muster.Program:
+    return muster.launch([sys.executable, str(SCRIPT), kind, str(folder), str(free_port())], tasks=tasks,
+                         name=kind.replace("_", "-"), hang_after=AFTER, env={"PYTHONPATH": str(HERE.parent)}, **words)
+
+
+def asked(url: str, what: str, of: str) -> list[dict[str, Any]]:
+    answer: list[dict[str, Any]] = Http(url, None, None, None, "").json("GET", f"/api/v1/{what}")[of]
+    return answer
+
+
+def hang_of(program: muster.Program) -> Optional[dict[str, Any]]:
+    return program.refresh().get("hang")
+
+
+@pytest.mark.parametrize(("kind", "evidence", "line"), [
+    ("sleep", "STACK", "in hang"), ("lock_held_in_c", "STACK", "in hang"), ("fifo", "STACK", "in hang"),
+    ("stopped", "STOPPED", None), ("left_early", "STACK", "in hang"), ("barrier", "BARRIER", "in main")])
+def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, evidence: str,
+                                 line: Optional[str]) -> None:
+    p = launched(tmp_path, kind)
+    until((tmp_path / "hangs").exists)
+    since = time.monotonic()
+    hang = until(lambda: hang_of(p), "it is found")
+    took = time.monotonic() - since
+    assert (hang["rank"], hang["task"], hang["evidence"]) == (1, "worker:1", evidence), hang
+    if line:
+        assert str(SCRIPT) in hang["line"] and hang["line"].endswith(line), hang
+    assert hang["waits"] == 3 and "worker:0" in hang["waiting"]
+    assert took < 15, "about 3 s, of a loop in C 5 s, on an idle machine"
+    (alert,) = [a for a in asked(url, "attention", "items") if a["rule"] == "program-hangs"]
+    assert alert["title"] == f"Program {p.name} hangs" and "worker:1" in alert["detail"]
+    p.cancel()
+
+
+def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) -> None:
+    script = ("import os, time, sys\n"
+              "if os.environ['MUSTER_ATTEMPT'] == '1':\n"
+              "    def stuck():\n        time.sleep(1000)\n"
+              "    def waits():\n        time.sleep(1000)\n"
+              "    stuck() if os.environ['RANK'] == '2' else waits()\n")
+    p = muster.launch(python(script), tasks=4, on_hang="restart", hang_after=AFTER, max_restarts=1)
+    p.wait(DEADLINE)
+    first, second = p.attempts()
+    assert (first["end"], second["end"]) == ("HUNG", "SUCCEEDED")
+    assert first["cause"]["kind"] == "HANG" and first["cause"]["rank"] == 2
+    assert first["cause"]["hang"]["evidence"] == "STACK" and "in stuck" in first["cause"]["hang"]["line"]
+
+
+def test_it_fails_where_that_is_wanted_and_says_where(url: str, tmp_path: pathlib.Path) -> None:
+    p = launched(tmp_path, "sleep", on_hang="abort", max_restarts=3)
+    with pytest.raises(muster.ProgramFailedError, match="worker:1 on .* hangs: .*ranks_that_meet.py:.* in hang") as e:
+        p.wait(DEADLINE)
+    assert e.value.cause and e.value.cause["kind"] == "HANG"
+    assert [a["end"] for a in p.attempts()] == ["HUNG"]
+
+
+def test_it_is_over_when_the_rank_moves_again(url: str, tmp_path: pathlib.Path) -> None:
+    p = launched(tmp_path, "stopped")
+    hang = until(lambda: hang_of(p))
+    assert hang["process"].startswith("T") and "line" not in hang, hang
+    os.kill(p.ranks()[1]["pid"], signal.SIGCONT)
+    until(lambda: hang_of(p) is None, "it is over")
+    assert p.state == "RUNNING"
+    assert [e["kind"] for e in asked(url, "events", "events") if e["kind"].startswith("program_")] == [
+        "program_hangs", "program_moves_again"]
+    p.cancel()
+
+
+def test_programs_that_work_are_not_said_to_hang(url: str, tmp_path: pathlib.Path) -> None:
+    # Rank 0 saves its state for a while, the others wait for it.
+    script = ("import os, time\n"
+              "end = time.monotonic() + 8\n"
+              "while os.environ['RANK'] == '0' and time.monotonic() < end:\n"
+              f"    with open(r'{tmp_path}/state', 'wb') as file:\n"
+              "        for _ in range(20):\n"
+              "            file.write(bytes(1 << 20))\n"
+              "            time.sleep(0.05)\n"
+              f"done = r'{tmp_path}/done'\n"
+              "if os.environ['RANK'] == '0':\n"
+              "    open(done, 'w').close()\n"
+              "while not os.path.exists(done):\n"
+              "    time.sleep(0.5)\n")
+    p = muster.launch(python(script), tasks=4, on_hang="abort", hang_after=AFTER)
+    assert p.wait(DEADLINE).state == "SUCCEEDED"
+    assert [a["end"] for a in p.attempts()] == ["SUCCEEDED"]
+
+
+@pytest.mark.parametrize(("words", "field"), [({"on_hang": "never"}, "on_hang"), ({"hang_after": "0.5s"}, "hang_after"),
+                                              ({"hang_after": "100ms"}, "hang_after")])
+def test_what_cannot_be_is_refused_by_its_field(url: str, words: dict[str, Any], field: str) -> None:
+    with pytest.raises(muster.ServerError) as e:
+        muster.launch(["true"], **words)
+    assert e.value.field == field

@@ -1,0 +1,224 @@
+// Questions and answers; the verdicts are passed on.
+#include "server/hub/program_doctor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/core/programs/controller.hpp"
+#include "server/hub/hub.hpp"
+
+namespace muster::server {
+namespace {
+
+// As the program's coordination cluster has it: nobody waits for these two at a barrier.
+bool trains(core::rank_view const& r) {
+  return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
+}
+
+// That of the rank's own process, or, where this is no Python, as of a shell, of the first that it
+// has started.
+std::string own_stack(std::string_view text) {
+  if (text.starts_with(started_by_rank)) text.remove_prefix(std::min(text.find('\n'), text.size()));
+  return std::string(text.substr(0, text.find(started_by_rank)));
+}
+
+}  // namespace
+
+void program_doctor::follow(std::vector<core::program_changed> const& changes) {
+  for (auto const& c : changes) {
+    auto const it = all_.find(c.program);
+    bool const runs = !c.gone && c.state == core::program_state::running;
+    if (it != all_.end() && (!runs || it->second.attempt != c.attempt)) all_.erase(it);
+    if (runs && !all_.contains(c.program)) begin(c.program);
+  }
+  find_due();
+}
+
+// One rank alone waits for nobody: whether it stands only its owner knows, who says so by asking
+// for more than to be told.
+void program_doctor::begin(core::program_id id) {
+  if (all_.size() >= programs_max) return;
+  auto const& programs = hub_.state().programs();
+  auto const p = programs.look(id);
+  auto ranks = programs.ranks(id);
+  if (!p || !ranks || p->spec.on_hang == core::hang_policy::off) return;
+  std::vector<bool> which;
+  for (auto const& r : *ranks) which.push_back(trains(r));
+  auto const count = std::count(which.begin(), which.end(), true);
+  if (count == 0 || (count == 1 && p->spec.on_hang == core::hang_policy::tell)) return;
+  auto& made = all_.emplace(id, patient(doctor::hang_watch(hub_.now(), p->spec.hang_after, which)))
+                   .first->second;
+  made.attempt = p->attempt;
+  for (auto const& r : *ranks)
+    if (trains(r)) made.training.push_back(r.rank);
+  made.ranks = std::move(*ranks);
+}
+
+core::stream_id program_doctor::worker_of(core::program_id id, patient const& p,
+                                          std::uint32_t rank) const {
+  auto const stream = hub_.state().programs().worker_of({id, p.attempt, rank});
+  return stream ? *stream : core::stream_id{};
+}
+
+void program_doctor::ask(core::program_id id, patient& p) {
+  auto const now = hub_.now();
+  p.asked = now;
+  p.vitals.clear();
+  p.awaited.clear();
+  if (auto const ranks = hub_.state().programs().ranks(id))
+    for (auto const& r : *ranks)
+      if (r.ended != core::never && r.state == core::rank_state::succeeded)
+        p.watch.ended(now, r.rank);
+  std::map<core::stream_id, vitals_query> queries;
+  for (auto const rank : p.training) {
+    auto const stream = worker_of(id, p, rank);
+    if (stream == core::stream_id{}) continue;
+    queries.try_emplace(stream, vitals_query{0, id, p.attempt, {}})
+        .first->second.ranks.push_back(rank);
+  }
+  for (auto& [stream, q] : queries) {
+    auto* const sink = hub_.sink_of(stream);
+    if (!sink) continue;
+    q.number = ++last_;
+    sink->on_vitals_query(q);
+    p.awaited.emplace(q.number, patient::question{stream, std::move(q.ranks)});
+  }
+}
+
+void program_doctor::answered(core::stream_id stream, vitals_answer answer) {
+  for (auto& [id, p] : all_) {
+    auto const it = p.awaited.find(answer.number);
+    if (it == p.awaited.end()) continue;
+    if (it->second.stream != stream) return;
+    auto const asked = std::move(it->second.ranks);
+    p.awaited.erase(it);
+    for (auto& v : answer.ranks)
+      if (std::binary_search(asked.begin(), asked.end(), v.rank)) p.vitals.push_back(std::move(v));
+    find_due();
+    return hub_.follow_deadlines();
+  }
+}
+
+void program_doctor::gone(core::stream_id stream) {
+  for (auto& [id, p] : all_)
+    std::erase_if(p.awaited, [stream](auto const& a) { return a.second.stream == stream; });
+  find_due();
+}
+
+core::time_point program_doctor::due(patient const& p) const {
+  constexpr core::time_point at_once{};
+  if (p.round) return p.round_is_over ? at_once : *p.asked + patience;
+  if (p.asked) return p.awaited.empty() ? at_once : *p.asked + patience;
+  return p.watch.due();
+}
+
+void program_doctor::find_due() {
+  due_ = core::never;
+  for (auto const& [id, p] : all_) due_ = std::min(due_, due(p));
+}
+
+void program_doctor::tick() {
+  auto const now = hub_.now();
+  if (due_ > now) return;
+  std::vector<core::program_id> ready;
+  for (auto const& [id, p] : all_)
+    if (due(p) <= now) ready.push_back(id);
+  // What is told to the core may end the watch of one.
+  for (auto const id : ready) {
+    auto const it = all_.find(id);
+    if (it == all_.end()) continue;
+    auto& p = it->second;
+    if (p.round)
+      finish(id, p);
+    else if (p.asked)
+      look(id, p);
+    else
+      ask(id, p);
+  }
+  find_due();
+}
+
+void program_doctor::look(core::program_id id, patient& p) {
+  doctor::look l;
+  l.vitals = std::exchange(p.vitals, {});
+  p.awaited.clear();
+  p.asked = {};
+  hub_.look_at_cluster(id, p.training, l);
+  auto const a = p.watch.looked(hub_.now(), std::move(l));
+  if (a.stacks) ask_for_stacks(id, p);
+  tell(id, p, a.news);
+}
+
+void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
+  p.asked = hub_.now();
+  stacks_query q{0, id, p.attempt, p.training};
+  auto const worker = [&](std::uint32_t rank) { return worker_of(id, p, rank); };
+  auto const send = [this](core::stream_id stream, stacks_query const& one) {
+    auto* const sink = hub_.sink_of(stream);
+    if (sink) sink->on_stacks_query(one);
+    return sink != nullptr;
+  };
+  p.round_is_over = false;
+  auto const round = hub_.stacks().begin(q, worker, send);
+  p.round = round;
+  hub_.stacks().await(round, [this, id, round] {
+    auto const it = all_.find(id);
+    if (it == all_.end() || it->second.round != round) return;
+    it->second.round_is_over = true;
+    find_due();
+    hub_.follow_deadlines();
+  });
+}
+
+void program_doctor::finish(core::program_id id, patient& p) {
+  std::vector<doctor::rank_stack> stacks;
+  for (auto& s : hub_.stacks().end(*std::exchange(p.round, {})))
+    stacks.push_back({s.rank, own_stack(s.text), std::move(s.process)});
+  p.asked = {};
+  tell(id, p, p.watch.stacks(hub_.now(), std::move(stacks)));
+}
+
+std::optional<core::hang> program_doctor::hang_of(core::program_id id) const {
+  auto const it = all_.find(id);
+  if (it == all_.end() || !it->second.watch.found()) return {};
+  auto const& p = it->second;
+  auto h = *p.watch.found();
+  if (h.rank >= 0 && static_cast<std::size_t>(h.rank) < p.ranks.size()) {
+    auto const& r = p.ranks[static_cast<std::size_t>(h.rank)];
+    h.task = r.task;
+    h.host = r.host;
+  }
+  for (auto const rank : p.watch.waiting())
+    if (h.waiting.size() < core::hang::waiting_shown) h.waiting.push_back(p.ranks[rank].task);
+  return h;
+}
+
+std::vector<core::program_id> program_doctor::hung(std::size_t limit) const {
+  std::vector<std::pair<core::time_point, core::program_id>> found;
+  for (auto const& [id, p] : all_)
+    if (p.watch.found()) found.emplace_back(p.watch.found()->found, id);
+  std::sort(found.begin(), found.end());
+  std::vector<core::program_id> ids;
+  for (auto const& [at, id] : found)
+    if (ids.size() < limit) ids.push_back(id);
+  return ids;
+}
+
+void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news news) {
+  using core::coordination::severity;
+  if (news == doctor::hang_news::none) return;
+  auto const program = hub_.state().programs().look(id);
+  if (!program) return;
+  auto const& name = program->spec.name;
+  if (news == doctor::hang_news::over)
+    return hub_.log(severity::info, "program_moves_again", core::text(id),
+                    "'" + name + "' moves again, and was said to hang");
+  auto const what = *hang_of(id);
+  hub_.log(severity::warning, "program_hangs", core::text(id),
+           "'" + name + "' hangs: " + core::text(what));
+  auto const attempt = p.attempt;
+  if (program->spec.on_hang != core::hang_policy::tell)
+    hub_.apply(core::program_hangs{id, attempt, what});  // `p` may be gone
+}
+
+}  // namespace muster::server

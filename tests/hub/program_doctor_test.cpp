@@ -1,0 +1,188 @@
+// Programs that a hub watches: whom it asks, when, and what it says and does.
+#include <gtest/gtest.h>
+
+#include "server/core/programs/controller.hpp"
+#include "server/hub/hub.hpp"
+#include "tests/support/hub_sinks.hpp"
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+using core::hang_policy;
+
+struct asked_worker : hub_worker {
+  void on_rank_orders(core::rank_orders const& o) override {
+    for (auto const& s : o.starts) starts.push_back(s);
+    stops += o.stops.size();
+  }
+  void on_vitals_query(vitals_query const& q) override { vitals.push_back(q); }
+  void on_stacks_query(stacks_query const& q) override { stacks.push_back(q); }
+  std::vector<core::rank_orders::start> starts;
+  std::size_t stops = 0;
+  std::vector<vitals_query> vitals;
+  std::vector<stacks_query> stacks;
+};
+
+struct doctor_of_programs : testing::Test {
+  core::time_point now{std::chrono::seconds(1'700'000'000)};
+  core::time_point armed = core::never;
+  std::vector<std::string> events;
+  hub h{core::config{}, [this] {
+          hub_dependencies d{[this] { return now; }, [this](core::time_point t) { armed = t; }};
+          d.log = [this](log_event const& e) { events.push_back(e.kind + ": " + e.text); };
+          return d;
+        }()};
+  asked_worker w, other;
+  core::program_id id{};
+  std::uint64_t output = 0;
+  bool answers = true;
+
+  void attach(asked_worker& to, std::uint64_t incarnation, std::uint32_t gpus) {
+    to.stream = h.attach(to);
+    core::worker_attached e{to.stream, {}};
+    e.spec.functions = {"f"};
+    e.spec.incarnation = core::incarnation{incarnation};
+    e.spec.host = "host-" + std::to_string(incarnation);
+    e.spec.resources = {{"gpu", gpus}};
+    auto const port = static_cast<std::uint32_t>(20'000 + 100 * incarnation);
+    e.programs = core::programs_offer{port, port + 99, 60s, e.spec.host, {}};
+    h.apply(e);
+  }
+  /// `ranks` of it run, at two workers.
+  void run(std::uint32_t ranks, hang_policy what, std::uint32_t max_restarts = 0) {
+    attach(w, 1, 2);
+    attach(other, 2, 9);
+    core::submit_program e;
+    e.spec.name = "train";
+    e.spec.command = {"true"};
+    e.spec.tasks.push_back({.min = ranks, .max = ranks, .resources = {{"gpu", 1}}});
+    e.spec.on_hang = what;
+    e.spec.hang_after = 2s;
+    e.spec.max_restarts = max_restarts;
+    h.ask(std::move(e), [](core::reply const& r) { EXPECT_TRUE(r.status.ok()); });
+    id = h.state().programs().list({}, 1, {}).at(0).id;
+    start(1);
+  }
+  void start(std::uint32_t attempt) {
+    for (auto* one : {&w, &other})
+      for (auto const& s : std::exchange(one->starts, {}))
+        for (auto const rank : s.ranks)
+          h.apply(core::rank_reports{one->stream, {{{id, attempt, rank}, 100 + rank, {}}}, {}, 0});
+  }
+  core::program_state state() { return h.state().programs().look(id)->state; }
+  /// As the engine does, with workers that answer at once.
+  void live(core::duration d) {
+    auto const until = now + d;
+    while (armed <= until) {
+      now = std::max(now, std::exchange(armed, core::never));
+      h.on_deadline();
+      if (answers) answer();
+    }
+    now = until;
+  }
+  void answer() {
+    for (auto* one : {&w, &other}) {
+      for (auto const& q : std::exchange(one->vitals, {})) {
+        vitals_answer a{q.number, {}};
+        for (auto const r : q.ranks) a.ranks.push_back({.rank = r, .state = 'S', .output = output});
+        h.doctor().answered(one->stream, std::move(a));
+      }
+      for (auto const& q : std::exchange(one->stacks, {})) {
+        stacks_answer a{q.number, false, {}};
+        for (auto const r : q.ranks)
+          a.stacks.push_back({r, stack_state::taken,
+                              "  File \"train.py\", line " + std::to_string(r == 2 ? 12 : 40) +
+                                  " in step\nA process that it has started (x):\n" +
+                                  std::to_string(r),
+                              "S in pipe_read"});
+        h.stacks().answered(one->stream, std::move(a));
+      }
+    }
+  }
+};
+
+TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
+  run(4, hang_policy::tell);
+  EXPECT_EQ(h.doctor().watched(), 1u);
+  live(1s);
+  EXPECT_FALSE(h.doctor().hang_of(id));
+  live(4s);
+  auto const found = h.doctor().hang_of(id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->task, "worker:2");
+  EXPECT_EQ(found->host, "host-2");
+  EXPECT_EQ(found->line, "train.py:12 in step");
+  EXPECT_EQ(found->waiting, (std::vector<std::string>{"worker:0", "worker:1", "worker:3"}));
+  EXPECT_EQ(h.doctor().hung(9), std::vector{id});
+  EXPECT_EQ(state(), core::program_state::running) << "it is only told";
+  output = 7;
+  live(2s);
+  EXPECT_FALSE(h.doctor().hang_of(id));
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_TRUE(events[0].starts_with("program_hangs: 'train' hangs: worker:2 on host-2 hangs: "));
+  EXPECT_EQ(events[1], "program_moves_again: 'train' moves again, and was said to hang");
+}
+
+TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
+  run(4, hang_policy::restart, 1);
+  live(5s);
+  EXPECT_EQ(state(), core::program_state::restarting);
+  EXPECT_EQ(h.doctor().watched(), 0u);
+  EXPECT_FALSE(h.doctor().hang_of(id));
+  for (std::uint32_t r = 0; r < 4; ++r)
+    h.apply(core::rank_reports{r < 2 ? w.stream : other.stream,
+                               {},
+                               {{.name = {id, 1, r}, .signal = 15, .stopped = true}},
+                               0});
+  start(2);
+  EXPECT_EQ(h.state().programs().attempts_of(id)->front().end, core::program_end::hung);
+  EXPECT_EQ(state(), core::program_state::running);
+  EXPECT_EQ(h.doctor().watched(), 1u) << "the next attempt is watched, too";
+  output = 3;
+  live(1s);
+  EXPECT_EQ(state(), core::program_state::running);
+}
+
+TEST_F(doctor_of_programs, asks_seldom_and_names_nobody_of_workers_that_do_not_answer) {
+  run(4, hang_policy::abort);
+  answers = false;
+  live(30s);
+  EXPECT_EQ(state(), core::program_state::running);
+  EXPECT_LE(w.vitals.size(), 15u) << "after two seconds without an answer";
+  EXPECT_GE(w.vitals.size(), 10u);
+  EXPECT_TRUE(w.stacks.empty());
+}
+
+TEST_F(doctor_of_programs, takes_answers_of_those_alone_who_were_asked) {
+  run(4, hang_policy::tell);
+  answers = false;
+  live(500ms);
+  ASSERT_FALSE(other.vitals.empty());
+  auto const number = other.vitals.back().number;
+  h.doctor().answered(w.stream, {number, {{.rank = 2, .output = 1}}});
+  h.doctor().answered(other.stream, {number + 99, {}});
+  h.doctor().gone(other.stream);
+  h.doctor().answered(other.stream, {number, {}});
+}
+
+TEST_F(doctor_of_programs, asks_nobody_about_one_that_is_not_to_be_watched) {
+  run(4, hang_policy::off);
+  live(30s);
+  EXPECT_TRUE(w.vitals.empty());
+  EXPECT_EQ(h.doctor().watched(), 0u);
+}
+
+TEST_F(doctor_of_programs, watches_one_rank_alone_where_more_than_to_be_told_is_wanted) {
+  run(1, hang_policy::tell);
+  EXPECT_EQ(h.doctor().watched(), 0u) << "it may wait for whoever calls it";
+  run(1, hang_policy::abort);
+  EXPECT_EQ(h.doctor().watched(), 1u);
+}
+
+TEST_F(doctor_of_programs, watches_so_many) {
+  EXPECT_EQ(program_doctor::programs_max, 1'000u);
+}
+
+}  // namespace
+}  // namespace muster::server
