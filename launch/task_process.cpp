@@ -43,9 +43,9 @@ void task_process::start(child c) {
 
 void task_process::take(output::stream s, std::string_view line) {
   output_.line(number_, s, line);
-  if (s != output::stream::err) return;
-  last_.emplace_back(line.substr(0, last_line_bytes_max));
-  if (last_.size() > last_lines_max) last_.pop_front();
+  auto& last = last_[static_cast<std::size_t>(s)];
+  last.emplace_back(line.substr(0, last_line_bytes_max));
+  if (last.size() > last_lines_max) last.pop_front();
 }
 
 void task_process::read(reader& r) {

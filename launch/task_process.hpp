@@ -23,7 +23,7 @@ class task_process {
  public:
   /// A longer line comes in pieces of this size, each a line.
   static constexpr std::size_t line_bytes_max = std::size_t{64} << 10;
-  /// Kept of stderr for the summary.
+  /// Kept of each stream, for the summary.
   static constexpr std::size_t last_lines_max = 10;
   static constexpr std::size_t last_line_bytes_max = 400;
 
@@ -47,7 +47,8 @@ class task_process {
   void ended();
   /// Reads on after the output was full.
   void resume();
-  std::vector<std::string> last_errors() const { return {last_.begin(), last_.end()}; }
+  std::vector<std::string> last_errors() const { return last(output::stream::err); }
+  std::vector<std::string> last_output() const { return last(output::stream::out); }
 
  private:
   static constexpr std::chrono::seconds linger{1};
@@ -62,6 +63,10 @@ class task_process {
     bool open = false;
   };
 
+  std::vector<std::string> last(output::stream s) const {
+    auto const& lines = last_[static_cast<std::size_t>(s)];
+    return {lines.begin(), lines.end()};
+  }
   void take(output::stream s, std::string_view line);
   void read(reader& r);
   void close(reader& r);
@@ -76,7 +81,7 @@ class task_process {
   pid_t pid_ = 0;
   bool ended_ = false;
   bool finished_ = false;
-  std::deque<std::string> last_;
+  std::deque<std::string> last_[2];  // by stream
   reader out_, err_;
   boost::asio::steady_timer timer_;
 };

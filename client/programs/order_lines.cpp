@@ -54,6 +54,12 @@ std::string lease_line(std::chrono::steady_clock::time_point until) {
   return R"({"lease_until_ns":)" + nanoseconds(until) + "}";
 }
 
+v1::RankEnded not_started(std::string const& why) {
+  v1::RankEnded e;
+  e.set_not_started(why);
+  return e;
+}
+
 v1::RankEnded end_of(std::string const& text) {
   v1::RankEnded end;
   google::protobuf::util::JsonParseOptions options;

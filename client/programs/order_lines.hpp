@@ -27,7 +27,8 @@ std::string start_line(v1::StartRanks const& order, start_settings const& settin
 std::string stop_line(v1::StopRanks const& order);
 std::string lease_line(std::chrono::steady_clock::time_point until);
 
-/// The end of a rank, as its launcher says it, without the name.
+/// The end of a rank, without the name: of one that could not be, and as its launcher says it.
+v1::RankEnded not_started(std::string const& why);
 v1::RankEnded end_of(std::string const& json);
 
 }  // namespace muster

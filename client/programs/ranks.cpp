@@ -43,12 +43,6 @@ std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
-v1::RankEnded not_started(std::string const& why) {
-  v1::RankEnded e;
-  e.set_not_started(why);
-  return e;
-}
-
 v1::RankEnded late() {
   auto e = not_started("the server was not heard for longer than the lease of this worker");
   e.set_lease_ran_out(true);
@@ -86,6 +80,7 @@ ranks::ranks(program_options o)
 void ranks::begin(coro::engine_context& engine, std::function<void()> wake) {
   engine_ = &engine;
   wake_ = std::move(wake);
+  last_stacks_.begin(engine, wake_);
 }
 
 void ranks::offer(v1::ProgramsOffer& to) {
@@ -101,6 +96,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   forget_questions();
   steps_.clear();
   held_steps_.clear();
+  last_stacks_.offer(table_.attempts());
 }
 
 void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& server) {
@@ -121,17 +117,15 @@ void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& serve
 void ranks::take(v1::RankOrders const& orders) {
   if (orders.lease() != 0 && lease_.came_back(orders.lease())) renew();
   for (auto const& order : orders.stop()) stop(order);
-  for (auto const& name : orders.forget()) table_.forget(key_of(name));
+  for (auto const& name : orders.forget()) {
+    table_.forget(key_of(name));
+    last_stacks_.forget(key_of(name));
+  }
   for (auto const& order : orders.start()) start(order);
   for (auto const& order : orders.prepare()) prepare(order);
   read(orders);
   for (auto const& order : orders.hold_steps()) hold(order);
   for (auto const& order : orders.stop_after_step()) stop(order);
-}
-
-void ranks::renew() {
-  auto const line = lease_line(lease_.until());
-  for (auto const id : table_.launchers()) launchers_.tell(id, line);
 }
 
 // The one that stays must not end by its lease while the order is on its way.
@@ -264,55 +258,9 @@ std::string ranks::line_of(v1::StartRanks const& order) {
   return start_line(order, settings);
 }
 
-void ranks::stop(v1::StopRanks const& order) {
-  for (auto const id : table_.launchers_of(order.program(), order.attempt())) stop(id, order);
-}
-
-// One that waits for its upload has nothing that would end.
-void ranks::stop(std::uint64_t launcher, v1::StopRanks const& order) {
-  table_.asked_to_end(launcher, order.rank());
-  if (!unpacking_.contains(launcher)) return launchers_.tell(launcher, stop_line(order));
-  auto const named = [&order](std::uint32_t rank) {
-    return order.rank().empty() || std::count(order.rank().begin(), order.rank().end(), rank) > 0;
-  };
-  for (auto const& key : table_.alive_of(launcher)) {
-    if (!named(key.rank)) continue;
-    auto e = not_started("it was stopped before its upload was there");
-    e.set_stopped(true);
-    ended(key, std::move(e));
-  }
-  if (!table_.alive_of(launcher).empty()) return;
-  uploads_.forget(launcher);
-  unpacking_.erase(launcher);
-  let_go(launcher);
-}
-
-// Ranks that say steps are given time: the server, which knows that this worker leaves, agrees on a
-// step with all workers of their program.
-void ranks::leave() {
-  auto const stepping =
-      agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
-  bool later = false;
-  for (auto const id : table_.launchers()) {
-    auto const& how = attempts_[id];
-    bool const steps = stepping.contains({how.program(), how.attempt()});
-    later = later || steps;
-    if (!steps) stop(id, v1::StopRanks(how));
-  }
-  if (!later) return;
-  step_watch_.remind(options_.notice, [this] {
-    engine_->post([this] {
-      for (auto const id : table_.launchers()) stop(id, v1::StopRanks(attempts_[id]));
-    });
-  });
-}
-
-void ranks::kill() {
-  for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
-}
-
 bool ranks::report(v1::WorkerMessage& to) {
   if (auto const number = lease_.number(clock::now())) to.mutable_ranks()->set_lease(number);
+  if (last_stacks_.reports()) last_stacks_.report(*to.mutable_ranks());
   if (table_.reports()) table_.report(*to.mutable_ranks(), bytes_of_reports_max);
   if (has_answers()) add_answers(*to.mutable_ranks());
   if (!steps_.empty() || !held_steps_.empty()) report_steps(*to.mutable_ranks());
@@ -368,6 +316,7 @@ void ranks::on_gone(std::uint64_t launcher, bool started, std::string const& why
 }
 
 void ranks::ended(rank_key const& key, v1::RankEnded what) {
+  last_stacks_.ended(key, what);
   auto taken = table_.ended(key, std::move(what));
   step_watch_.ended(key);
   devices_.give_back(taken);

@@ -6,6 +6,7 @@
 
 #include "client/programs/devices.hpp"
 #include "client/programs/kept_launchers.hpp"
+#include "client/programs/last_stacks.hpp"
 #include "client/programs/launchers.hpp"
 #include "client/programs/lease.hpp"
 #include "client/programs/program_options.hpp"
@@ -30,13 +31,15 @@ class ranks final : public rank_side {
   void take(v1::RankOrders const& orders) override;
   bool report(v1::WorkerMessage& to) override;
   bool reports() const override {
-    return table_.reports() || has_answers() || !steps_.empty() || !held_steps_.empty();
+    return table_.reports() || has_answers() || last_stacks_.reports() || !steps_.empty() ||
+           !held_steps_.empty();
   }
   std::chrono::milliseconds sign_of_life() const override { return lease_.sign_of_life(); }
   void leave() override;
   void kill() override;
   void end() override {
     uploads_.close();
+    last_stacks_.close();
     launchers_.close();
     step_watch_.close();
     tunnels_.end();
@@ -83,6 +86,9 @@ class ranks final : public rank_side {
   }
   void add_answers(v1::RankReports& to);
   void forget_questions();
+  void stop_running(std::uint64_t launcher, v1::StopRanks const& order);
+  /// Of these ranks, those that run.
+  last_stacks::pids running(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
   void read(v1::ReadLastLines const& query);
   void read(v1::ReadStacks const& query);
@@ -108,6 +114,7 @@ class ranks final : public rank_side {
   spool spool_;  // before the launchers, whose thread uses it
   stack_files stack_files_;
   step_watch step_watch_;
+  last_stacks last_stacks_{stack_files_};
   lease lease_;
   devices devices_;
   tunnels tunnels_;

@@ -176,9 +176,9 @@ bool has_open(pid_t pid, fs::path const& file) {
          file;
 }
 
-std::size_t size_of(file_descriptor const& file) {
+std::size_t size_of(fs::path const& file) {
   struct stat about {};
-  return ::fstat(file.get(), &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
+  return ::lstat(file.c_str(), &about) == 0 ? static_cast<std::size_t>(about.st_size) : 0;
 }
 
 // Equal stacks have equal texts: threads are said without their addresses.
@@ -196,10 +196,11 @@ std::string without_addresses(std::string const& text) {
   return all;
 }
 
+// With its file opened when it is needed: a worker may have as many ranks as files.
 struct asked {
   pid_t pid = 0;
   std::uint32_t rank = 0;
-  file_descriptor file{};
+  fs::path file{};
   std::size_t size = 0;  // when last looked
   int still = 0;         // looks in a row with this size
   bool done = false;
@@ -207,7 +208,8 @@ struct asked {
 
 std::string read_all(asked const& a, std::size_t most) {
   std::string text(std::min(a.size, 4 * most), '\0');
-  auto const got = ::pread(a.file.get(), text.data(), text.size(), 0);
+  auto const file = open_own(a.file);
+  auto const got = ::pread(file.get(), text.data(), text.size(), 0);
   text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return without_addresses(to_utf8(text));
 }
@@ -284,12 +286,16 @@ stack_files::prepared stack_files::of_ranks() const {
   return signal_ == 0 ? prepared{} : prepared{modules_, now_, signal_};
 }
 
-void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to) const {
+void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,
+                       std::chrono::milliseconds wait) const {
+  auto const until = clock::now() + wait;
+  std::unique_lock const alone(taking_, until);
   std::map<pid_t, std::uint32_t> ranks;
   for (auto const& [rank, pid] : pids) ranks.emplace(pid, rank);
   std::vector<asked> all;
   std::error_code error;
   for (auto const& entry : fs::directory_iterator(now_, error)) {
+    if (!alone) break;
     auto const pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
     auto const p = look(pid);
     std::error_code ignored;
@@ -299,13 +305,14 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
         std::any_of(all.begin(), all.end(), [pid](auto const& a) { return a.pid == pid; });
     if (!rank || asked_already || !has_open(pid, entry.path())) continue;
     if (all.size() == processes_max) break;
-    asked a{.pid = pid, .rank = *rank, .file = open_own(entry.path())};
-    if (!a.file || ::ftruncate(a.file.get(), 0) != 0) continue;
+    auto const file = open_own(entry.path());
+    if (!file || ::ftruncate(file.get(), 0) != 0) continue;
+    asked a{.pid = pid, .rank = *rank, .file = entry.path()};
     a.done = is_stopped(p->state) || !takes(pid, signal_) || ::kill(pid, signal_) != 0;
     all.push_back(std::move(a));
   }
   std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
-  await(all, clock::now() + patience);
+  await(all, until);
   auto const most =
       std::min(rank_bytes_max, answer_bytes_max / std::max<std::size_t>(1, pids.size()));
   for (auto const& [rank, pid] : pids) {
@@ -317,7 +324,7 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
     s.set_state(v1::STACK_UNKNOWN);
     if (!p) continue;
     s.set_process(in_words(pid, p->state));
-    bool registered = false;
+    bool registered = !alone;
     std::string own, others;
     for (auto const& a : all) {
       if (a.rank != rank) continue;

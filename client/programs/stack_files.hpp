@@ -5,7 +5,7 @@
 //
 //   modules/sitecustomize.py ──► in front of PYTHONPATH     now/PID.FD ◄── written at the signal
 //
-// Any thread, one call at a time; take() waits for the ranks, a second at most.
+// Any thread; take() waits for the ranks, and for another take(), a second at most.
 #pragma once
 
 #include <sys/types.h>
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,7 @@ namespace muster {
 
 class stack_files {
  public:
-  static constexpr std::chrono::milliseconds patience{900};
+  static constexpr std::chrono::milliseconds patience{900};  // unless told
   /// Of one rank, and of all in one answer; with many ranks each has less.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
@@ -45,11 +46,14 @@ class stack_files {
   prepared of_ranks() const;
 
   /// Adds the stacks of these ranks. `pids`: of the first process of each.
-  void take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to) const;
+  void take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,
+            std::chrono::milliseconds wait = patience) const;
+  bool are_off() const { return signal_ == 0; }
 
  private:
   std::filesystem::path const modules_, now_;
   int const signal_;
+  mutable std::timed_mutex taking_;  // two at one time would write into the same files
 };
 
 }  // namespace muster

@@ -179,7 +179,10 @@ void rank_set::kill_rest() const {
 // Nothing of it runs, or ever did, and what it printed was read.
 void rank_set::over(rank& r) {
   r.over = true;
-  if (r.process) r.end.last_errors = r.process->last_errors();
+  if (r.process) {
+    r.end.last_errors = r.process->last_errors();
+    r.end.last_output = r.process->last_output();
+  }
   if (std::all_of(ranks_.begin(), ranks_.end(), [](auto const& one) { return one->over; }))
     kill_rest();
   output_.mark([this, &r] {

@@ -22,15 +22,19 @@ void report_line::started(std::uint32_t rank, pid_t pid, std::string const& not_
 }
 
 void report_line::ended(rank_end const& e) {
-  json::array last;
-  for (auto const& line : e.last_errors) last.emplace_back(to_utf8(line));
+  auto const texts = [](std::vector<std::string> const& lines) {
+    json::array all;
+    for (auto const& line : lines) all.emplace_back(to_utf8(line));
+    return all;
+  };
   json::object what{{"rank", e.rank},
                     {"exit_status", e.exit_status},
                     {"signal", e.signal},
                     {"not_started", to_utf8(e.not_started)},
                     {"stopped", e.stopped},
                     {"lease_ran_out", e.lease_ran_out},
-                    {"stderr", std::move(last)},
+                    {"stderr", texts(e.last_errors)},
+                    {"stdout", texts(e.last_output)},
                     {"out_of_memory", e.out_of_memory}};
   add(json::serialize(json::object{{"ended", std::move(what)}}));
 }

@@ -24,7 +24,7 @@ struct rank_end {
   int exit_status = 0, signal = 0;
   std::string not_started{};  // why; empty: it was
   bool stopped = false, lease_ran_out = false, out_of_memory = false;
-  std::vector<std::string> last_errors{};
+  std::vector<std::string> last_errors{}, last_output{};  // last lines of stderr, of stdout
 };
 
 class report_line {

@@ -73,6 +73,7 @@ struct heard {
     for (auto const& l : m.ranks().log()) logs.push_back(l);
     for (auto const& l : m.ranks().last_lines()) last_lines.push_back(l);
     for (auto const& all : m.ranks().stacks()) stacks.push_back(all);
+    for (auto const& all : m.ranks().last_stacks()) last_stacks.push_back(all);
     if (m.ranks().lease() != 0) {
       ++leases;
       v1::ServerMessage answer;
@@ -89,6 +90,7 @@ struct heard {
   std::vector<v1::RankLog> logs;
   std::vector<v1::LastLines> last_lines;
   std::vector<v1::RankStacks> stacks;
+  std::vector<v1::LastStacks> last_stacks;
   int leases = 0;
   bool answers = true;
 };

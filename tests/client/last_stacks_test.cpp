@@ -1,0 +1,176 @@
+// Where ranks were that Muster has killed.
+#include "client/programs/last_stacks.hpp"
+
+#include <unistd.h>
+
+#include "tests/client/ranks_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// Ignores what asks it to end; says that it is there by a file of its rank.
+std::string stubborn(std::string const& up) {
+  return "import os, signal, time\n"
+         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+         "def hangs_here():\n"
+         "    print('almost', flush=True)\n"
+         "    open('" +
+         up +
+         "' + os.environ['RANK'], 'w').close()\n"
+         "    time.sleep(1000)\n"
+         "hangs_here()\n";
+}
+
+bool there(std::string const& file) {
+  auto const until = clock::now() + 30s;
+  while (!std::filesystem::exists(file))
+    if (clock::now() > until) return false;
+  return true;
+}
+
+TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
+  std::ofstream(file("hang.py")) << stubborn(file("up"));
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(4, "case $RANK in 3) trap 'exit 3' TERM; : > " + file("up3") +
+                          "; while :; do sleep 0.05; done ;; esac; exec python3 " +
+                          file("hang.py")));
+    heard h(s);
+    ASSERT_TRUE(h.until(4, 0));
+    for (auto const* up : {"up0", "up1", "up2", "up3"}) ASSERT_TRUE(there(file(up)));
+    auto const asked = clock::now();
+    s->Write(stop(1000));
+    ASSERT_TRUE(h.until(4, 4));
+    auto const took = clock::now() - asked;
+    EXPECT_GE(took, 990ms) << "the grace is theirs";
+    EXPECT_LT(took, 2500ms);
+    EXPECT_EQ(h.ends[3].exit_status(), 3u);
+    ASSERT_EQ(h.last_stacks.size(), 1u);
+    auto const& all = h.last_stacks[0];
+    EXPECT_EQ(all.program(), 7u);
+    EXPECT_EQ(all.attempt(), 1u);
+    ASSERT_EQ(all.stack_size(), 1) << "equal ones once, and nothing of one that ended by itself";
+    EXPECT_EQ(all.stack(0).rank_size(), 3);
+    EXPECT_EQ(all.stack(0).state(), v1::STACK_TAKEN);
+    EXPECT_NE(all.stack(0).text().find("line 6 in hangs_here"), std::string::npos)
+        << all.stack(0).text();
+    EXPECT_EQ(h.ends[0].stdout_size(), 1);
+    EXPECT_EQ(h.ends[0].stdout(0), "almost");
+  }});
+}
+
+TEST_F(ranks_of_a_worker, that_are_killed_at_once_have_said_where_they_were) {
+  std::ofstream(file("hang.py")) << stubborn(file("up"));
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+           s->Write(start(1, "exec python3 " + file("hang.py")));
+           heard h(s);
+           ASSERT_TRUE(h.until(1, 0));
+           ASSERT_TRUE(there(file("up0")));
+           auto const asked = clock::now();
+           s->Write(stop(0));
+           ASSERT_TRUE(h.until(1, 1));
+           EXPECT_LT(clock::now() - asked, 1500ms);
+           ASSERT_EQ(h.last_stacks.size(), 1u);
+           EXPECT_EQ(h.last_stacks[0].stack(0).state(), v1::STACK_TAKEN);
+         },
+         [&](worker_stream* s, v1::WorkerMessage const& hello) {
+           EXPECT_EQ(hello.hello().programs().held_size(), 1);
+           heard h(s);
+           while (h.last_stacks.empty()) ASSERT_TRUE(h.next());
+           EXPECT_EQ(h.last_stacks[0].stack(0).rank(0), 0u) << "said again, on another stream";
+         }});
+}
+
+TEST_F(ranks_of_a_worker, whose_lease_runs_out_have_said_where_they_were) {
+  program_options o;
+  o.lease = 2s;
+  std::ofstream(file("hang.py")) << stubborn(file("up"));
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+          s->Write(start(1, "exec python3 " + file("hang.py")));
+          heard h(s);
+          ASSERT_TRUE(h.until(1, 0));
+          ASSERT_TRUE(there(file("up0")));
+          h.answers = false;
+          ASSERT_TRUE(h.until(1, 1));
+          EXPECT_TRUE(h.ends[0].lease_ran_out());
+          ASSERT_EQ(h.last_stacks.size(), 1u);
+          EXPECT_EQ(h.last_stacks[0].stack(0).state(), v1::STACK_TAKEN);
+        }},
+        o);
+}
+
+struct last_stacks_test : testing::Test {
+  void run(std::function<void()> first) {
+    engine.post([this, first = std::move(first)] {
+      last.begin(engine, [] {});
+      first();
+    });
+    engine.run();
+    last.close();
+  }
+  static v1::RankEnded killed() {
+    v1::RankEnded e;
+    e.set_signal(SIGKILL);
+    e.set_stopped(true);
+    return e;
+  }
+
+  temporary_directory directory;
+  coro::engine_context engine{std::make_unique<grpc::CompletionQueue>()};
+  stack_files files{directory.path(), {}, default_stack_signal()};
+  last_stacks last{files};
+};
+
+TEST_F(last_stacks_test, of_too_many_attempts_go) {
+  constexpr std::uint32_t attempts = last_stacks::attempts_max + 2;
+  run([this] {
+    last_stacks::pids all;
+    for (std::uint32_t i = 1; i <= attempts; ++i) all[{7, i, 0}] = ::getpid();
+    last.take_now(all, [this] { engine.close(); });
+  });
+  for (std::uint32_t i = 1; i <= attempts; ++i) last.ended({7, i, 0}, killed());
+  std::set<std::uint32_t> told;
+  while (last.reports()) {
+    v1::RankReports to;
+    last.report(to);
+    for (auto const& s : to.last_stacks()) told.insert(s.attempt());
+  }
+  EXPECT_EQ(told.size(), last_stacks::attempts_max);
+  EXPECT_FALSE(told.contains(1)) << "the oldest";
+}
+
+TEST_F(last_stacks_test, of_too_many_kills_are_not_taken_of_the_oldest) {
+  int asked = 0;
+  run([&] {
+    auto const soon = clock::now() + last_stacks::lead + 100ms;
+    last.expect(soon, last_stacks::reason::order, [&] {
+      ADD_FAILURE() << "it had to go";
+      return last_stacks::pids();
+    });
+    for (std::size_t i = 0; i < last_stacks::expected_max; ++i)
+      last.expect(soon, last_stacks::reason::order, [&] {
+        if (++asked == last_stacks::expected_max) engine.close();
+        return last_stacks::pids();
+      });
+  });
+  EXPECT_EQ(asked, static_cast<int>(last_stacks::expected_max));
+}
+
+TEST_F(last_stacks_test, of_a_lease_that_is_renewed_are_not_taken) {
+  bool first = false;
+  run([&] {
+    last.expect(clock::now() + last_stacks::lead + 50ms, last_stacks::reason::lease, [&] {
+      first = true;
+      return last_stacks::pids();
+    });
+    last.expect(clock::now() + last_stacks::lead + 100ms, last_stacks::reason::lease, [&] {
+      engine.close();
+      return last_stacks::pids();
+    });
+  });
+  EXPECT_FALSE(first);
+}
+
+}  // namespace
+}  // namespace muster::test
