@@ -47,7 +47,11 @@ closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durabl
       of_programs_(clusters_,
                    {.tell = [this](log_event const& n) { engine_.tell(n); },
                     .remove = [this](std::string name) { remove_soon(std::move(name)); },
-                    .failed = [this](core::coordination_failed e) { pass_on_soon(std::move(e)); }}),
+                    .failed = [this](core::coordination_failed e) { pass_on_soon(std::move(e)); },
+                    .noted =
+                        [this](auto program, auto attempt, core::attempt_record::event e) {
+                          note_soon(program, attempt, std::move(e));
+                        }}),
       deadline_(engine.context()),
       room_(engine.context()),
       main_(config_of(engine.config.clusters.empty() ? nullptr : &engine.config.clusters.front()),
@@ -110,6 +114,10 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
     };
     e.write_down_programs = [this, cluster](std::vector<core::programs::fact> const& facts) {
       clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
+    };
+    e.write_record = [this](history::black_box::name const& which,
+                            core::attempt_record const* what) {
+      clusters_.commits().wrote(durable_.data().write_down(which.program, which.attempt, what));
     };
   }
   e.cluster = std::move(cluster);
@@ -187,6 +195,9 @@ void closure_hubs::restore_programs() {
       gone.emplace_back(core::programs::program_gone{p.submitted.program});
     clusters_.commits().wrote(data.write_down(cluster, gone));
   }
+  for (auto& r : data.take_records())
+    if (!pools_.of(r.program).restore({r.program, r.attempt}, std::move(r.what)))
+      clusters_.commits().wrote(data.write_down(r.program, r.attempt, nullptr));
 }
 
 void closure_hubs::remove_soon(std::string cluster) {
@@ -199,6 +210,13 @@ void closure_hubs::remove_soon(std::string cluster) {
 
 void closure_hubs::pass_on_soon(core::coordination_failed e) {
   engine_.context().post([this, e = std::move(e)] { pools_.of(e.program).apply(e); });
+}
+
+void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
+                             core::attempt_record::event what) {
+  engine_.context().post([this, program, attempt, what = std::move(what)] {
+    pools_.of(program).note({program, attempt}, what);
+  });
 }
 
 void closure_hubs::keep_blobs(core::restored_job const& job) {

@@ -43,6 +43,7 @@ class closure_hubs {
   void restore_programs();
   void remove_soon(std::string cluster);
   void pass_on_soon(core::coordination_failed e);
+  void note_soon(core::program_id program, std::uint32_t attempt, core::attempt_record::event what);
   void keep_blobs(core::restored_job const& job);
 
   engine_assembly& engine_;

@@ -55,6 +55,9 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   auto programs = journal::load_programs(*store_);
   if (!programs) return programs.error();
   programs_ = std::move(*programs);
+  auto records = journal::load_records(*store_);
+  if (!records) return records.error();
+  records_ = std::move(*records);
   std::size_t known = 0, closures = 0;
   for (auto const& j : jobs_) {
     known += j.job.job.id != core::session_id{};
@@ -121,6 +124,13 @@ std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> c
 std::uint64_t data_directory::write_down(core::token_fact const& fact) {
   std::vector<journal::change> batch;
   journal::encode(fact, batch);
+  return journal_->append(std::move(batch));
+}
+
+std::uint64_t data_directory::write_down(core::program_id program, std::uint32_t attempt,
+                                         core::attempt_record const* what) {
+  std::vector<journal::change> batch;
+  journal::encode(program, attempt, what, batch);
   return journal_->append(std::move(batch));
 }
 

@@ -35,12 +35,16 @@ class data_directory {
   std::uint64_t write_down(std::string const& cluster,
                            std::vector<core::programs::fact> const& facts);
   std::uint64_t write_down(core::token_fact const& fact);
+  /// Null: it goes.
+  std::uint64_t write_down(core::program_id program, std::uint32_t attempt,
+                           core::attempt_record const* what);
 
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
   /// What `open` found of jobs, once.
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   /// What `open` found of programs, once.
   std::vector<journal::stored_program> take_programs() { return std::exchange(programs_, {}); }
+  std::vector<journal::stored_record> take_records() { return std::exchange(records_, {}); }
   /// Starts of servers with this directory, this one included.
   std::uint64_t epoch() const { return epoch_; }
   /// What its servers are to clients: the same at each start; 0: nothing is stored.
@@ -76,6 +80,7 @@ class data_directory {
   std::vector<core::token> tokens_;
   std::vector<journal::stored_job> jobs_;
   std::vector<journal::stored_program> programs_;
+  std::vector<journal::stored_record> records_;
   core::duration restored_in_{};
   std::unique_ptr<journal::store> store_;
   std::unique_ptr<journal::journal> journal_;

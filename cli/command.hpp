@@ -55,6 +55,7 @@ void add_fetch(CLI::App& app, choice& chosen);
 void add_cancel(CLI::App& app, choice& chosen);
 void add_retry(CLI::App& app, choice& chosen);
 void add_explain(CLI::App& app, choice& chosen);
+void add_stacks(CLI::App& app, choice& chosen);
 void add_tasks(CLI::App& app, choice& chosen);
 /// cordon, uncordon, drain
 void add_cordon(CLI::App& app, choice& chosen);

@@ -24,12 +24,6 @@ constexpr std::pair<std::string_view, char const*> sentences[] = {
     {"BUSY", "its worker answers as many questions as it may; ask again"},
     {"UNKNOWN", "it has ended meanwhile"}};
 
-std::string why_none(std::string const& state) {
-  for (auto const& [name, words] : sentences)
-    if (name == state) return words;
-  return state;
-}
-
 // {0, 1, 3}: "0-1,3".
 std::string in_ranges(std::set<std::uint64_t> const& numbers) {
   std::string said;
@@ -68,9 +62,18 @@ std::string ranks_in_short(json::array const& ranks) {
 
 }  // namespace
 
+std::string why_no_stack(std::string const& state) {
+  for (auto const& [name, words] : sentences)
+    if (name == state) return words;
+  return state;
+}
+
 std::string stacks_text(json::value const& answer) {
   auto const& groups = list_of(answer, "groups");
-  if (groups.empty()) return "no rank is alive\n";
+  return groups.empty() ? "no rank is alive\n" : groups_text(groups);
+}
+
+std::string groups_text(json::array const& groups) {
   std::size_t all = 0;
   for (auto const& g : groups) all += list_of(g, "ranks").size();
   std::string said;
@@ -82,8 +85,8 @@ std::string stacks_text(json::value const& answer) {
     auto const process = ranks.empty() ? std::string() : text_of(ranks.front(), "process");
     auto const state = text_of(g, "state");
     if (state != "TAKEN")
-      said += "  " + why_none(state) + (process.empty() ? "" : " (" + for_terminal(process) + ")") +
-              '\n';
+      said += "  " + why_no_stack(state) +
+              (process.empty() ? "" : " (" + for_terminal(process) + ")") + '\n';
     std::istringstream lines(text_of(g, "stack"));
     for (std::string line; std::getline(lines, line);) said += "  " + for_terminal(line) + '\n';
   }

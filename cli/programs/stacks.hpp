@@ -7,8 +7,12 @@
 
 namespace muster::cli {
 
+/// A sentence about each state but TAKEN.
+std::string why_no_stack(std::string const& state);
 /// Of the answer of GET /api/v1/programs/{id}/stacks: a heading for each group of ranks, then
 /// their stack, the odd one first.
 std::string stacks_text(json::value const& answer);
+/// Of such groups; empty: of none.
+std::string groups_text(json::array const& groups);
 
 }  // namespace muster::cli

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "cli/actions.hpp"
+#include "cli/programs/attempt.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/programs/rank_logs.hpp"
 #include "cli/programs/stacks.hpp"
@@ -41,13 +42,6 @@ void list(rest& server, programs_options const& o) {
   }
   rows.print(std::cout);
   if (more) std::cerr << "there are more; --limit shows them\n";
-}
-
-std::string how_it_ended(json::value const& rank) {
-  if (auto const why = text_of(rank, "not_started"); !why.empty()) return why;
-  if (auto const signal = number_of(rank, "signal"); signal > 0)
-    return "signal " + std::to_string(signal);
-  return text_of(rank, "ended_ms").empty() ? "" : "status " + text_of(rank, "exit_status");
 }
 
 std::string steps_in_short(json::value const& steps) {
@@ -135,8 +129,10 @@ void logs(rest& server, std::string const& path, programs_options const& o) {
 }
 
 void check_flags(action_words const& words, programs_options const& o) {
-  if (words.action() != "logs" && (o.follow || o.rank || o.attempt))
-    throw words.wrong("--follow, --rank and --attempt belong to logs");
+  if (words.action() != "logs" && (o.follow || o.rank))
+    throw words.wrong("--follow and --rank belong to logs");
+  if (words.action() != "logs" && words.action() != "show" && o.attempt)
+    throw words.wrong("--attempt belongs to logs and show");
 }
 
 std::string stops_after(json::value const& p, programs_options const& o) {
@@ -171,7 +167,10 @@ int run_programs(programs_options& o) {
     return exit_ok;
   }
   auto const path = path_of_program(server, words.need(0, "NAME or ID"));
-  if (action == "show") {
+  if (action == "show" && o.attempt) {
+    auto const a = server.get(path + "/attempts/" + std::to_string(*o.attempt));
+    if (!printed_as_json(o.output, a)) std::cout << attempt_text(a);
+  } else if (action == "show") {
     show(server, path, o);
   } else if (action == "logs") {
     logs(server, path, o);
@@ -200,9 +199,9 @@ void add_programs(CLI::App& app, choice& chosen) {
   verb->add_flag("--follow", o->follow,
                  "logs: go on printing until the program, or the attempt that was asked for, ends");
   add_value(*verb, "--rank", o->rank, "N", "logs: of this rank alone");
-  add_value(
-      *verb, "--attempt", o->attempt, "N",
-      "logs: of this attempt; without it of the last one, with --follow of those after it, too")
+  add_value(*verb, "--attempt", o->attempt, "N",
+            "logs: of this attempt; without it of the last one, with --follow of those after it, "
+            "too. show: what was seen of this attempt, also of one that is over")
       ->check(CLI::PositiveNumber.description(""));
   add_value(*verb, "--at-step", o->at_step, "STEP",
             "With stop: all ranks stop after the same step, this one or 'next' (muster.step)");
@@ -213,8 +212,8 @@ void add_programs(CLI::App& app, choice& chosen) {
       "with --at-step ranks that call muster.step stop after the same step instead of by a "
       "signal.\n"
       "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
-      "Examples:\n  muster programs show train\n  muster programs logs train --rank 3 --attempt "
-      "1\n  "
+      "Examples:\n  muster programs show train\n  muster programs show train --attempt 2\n  "
+      "muster programs logs train --rank 3 --attempt 1\n  "
       "muster programs stacks train\n  muster programs restart train");
 }
 

@@ -57,6 +57,14 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   }
   if (m.has_object_answers()) objects_.calls()->take(m.object_answers());
   if (m.has_objects() || m.has_object_answers()) stream_.wake();
+  // Its functions run in threads of this process, whose stacks nobody takes yet.
+  for (auto const query : m.read_stack()) {
+    auto& answer = *out_.tail().add_stack();
+    answer.set_query(query);
+    answer.set_state(v1::STACK_NOT_PYTHON);
+    answer.set_pid(worker_.hello.pid());
+    stream_.wake();
+  }
   if (m.drain()) {
     leaving_ = true;
     begin_leaving();

@@ -76,9 +76,10 @@ core::stream_id hub::attach(worker_sink& sink) {
 }
 
 void hub::tell_attached(core::welcome const& w) {
-  if (!dependencies_.tell) return;
   auto const& name =
       names_.insert_or_assign(w.stream, w.job + ":" + std::to_string(w.index)).first->second;
+  records_.back(now(), name);
+  if (!dependencies_.tell) return;
   dependencies_.tell({core::coordination::severity::info, "worker_attached", dependencies_.cluster,
                       name, "attached"});
 }
@@ -86,7 +87,9 @@ void hub::tell_attached(core::welcome const& w) {
 // A worker that is away, or is back already, is spoken of by what listens to the core.
 void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason) {
   auto const node = names_.extract(stream);
-  if (!node || !dependencies_.tell) return;
+  if (!node) return;
+  if (!clean && reason != shuts_down) records_.lost(now(), node.mapped(), reason);
+  if (!dependencies_.tell) return;
   for (auto const& e : past_.log().said())
     if (e.about == node.mapped()) return;
   using core::coordination::severity;
@@ -253,6 +256,7 @@ void hub::deliver(core::effects const& fx) {
     }
   bool const changed = !fx.facts.empty();
   if (changed) write_down(fx.facts);
+  fold_attempts(fx);
   // Its cluster is there, also on the disk, before the attempt is.
   auto* const clusters = dependencies_.coordination;
   if (clusters)
@@ -286,30 +290,6 @@ void hub::deliver(core::effects const& fx) {
 void hub::write_down(std::vector<core::fact> const& facts) {
   dependencies_.write_down(facts);
   batches_.wrote(facts);
-}
-
-// A rank is started once its placement is on the disk, and its end is forgotten by its worker once
-// that is: so a server that starts anew knows of each that may run, and starts none twice. With a
-// disk that has failed only stops go out.
-void hub::deliver_orders(core::effects const& fx) {
-  auto* const commits = dependencies_.commits;
-  for (auto const& o : fx.rank_orders) {
-    auto const it = workers_.find(o.stream);
-    if (it == workers_.end()) continue;
-    if (!commits || commits->idle()) {
-      it->second->on_rank_orders(o);
-      continue;
-    }
-    if (o.lease > 0) it->second->on_rank_orders({.stream = o.stream, .lease = o.lease});
-    if (o.stops.empty() && o.forget.empty() && o.starts.empty() && o.prepares.empty()) continue;
-    auto rest = o;
-    rest.lease = 0;
-    hold(true, [this, rest = std::move(rest)](muster::status const& lost) mutable {
-      if (!lost.ok()) rest.starts.clear(), rest.forget.clear(), rest.prepares.clear();
-      if (auto const now = workers_.find(rest.stream); now != workers_.end())
-        now->second->on_rank_orders(rest);
-    });
-  }
 }
 
 core::session_id hub::opened_by(core::effects const& fx) {

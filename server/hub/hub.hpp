@@ -11,18 +11,18 @@
 
 #include "server/core/coordinator.hpp"
 #include "server/history/history.hpp"
-#include "server/hub/commit_queue.hpp"
+#include "server/history/programs/black_box.hpp"
+#include "server/hub/hub_dependencies.hpp"
 #include "server/hub/last_lines.hpp"
-#include "server/hub/log_event.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/object_hub.hpp"
-#include "server/hub/program_clusters.hpp"
 #include "server/hub/program_doctor.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
 #include "server/hub/rank_steps.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
+#include "server/hub/task_stack.hpp"
 
 namespace muster::server {
 
@@ -45,6 +45,8 @@ class worker_sink {
   virtual void on_hold_steps(doctor::hold_steps const&) {}
   virtual void on_stop_after(doctor::stop_after const&) {}
   virtual void on_vitals_query(vitals_query const&) {}
+  /// Of any worker; one that is older does not answer.
+  virtual void on_stack_query(std::uint64_t /*number*/) {}
   /// Of workers that offer to hold objects, or whose functions call them: see object_hub.
   virtual void on_objects_begin(core::objects::begin_order const&) {}
   virtual void on_build(core::object_id, core::objects::object_spec const&) {}
@@ -74,44 +76,11 @@ class session_sink {
   virtual void on_lost(muster::status const& why) = 0;
 };
 
-/// What a hub shares with the others of its server.
-struct pool_dependencies {
-  core::server_wide* wide = nullptr;  // null: it is alone
-  std::uint64_t calls_above = 0;      // its calls have greater numbers, up to the next hub's
-  /// More values are kept than the server may: the others are to make room. Not from inside.
-  std::function<void()> over_budget = {};
-};
-
-/// What the hub needs from outside; real in the engine, by hand in tests.
-struct hub_dependencies {
-  /// Monotonic, in Unix microseconds (see core/time.hpp).
-  std::function<core::time_point()> now;
-  /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
-  std::function<void(core::time_point)> arm;
-  /// A line for the event feed: workers that come and go. May be empty. Must not call the hub back.
-  std::function<void(log_event const&)> tell = {};
-  /// The same for what the core says as log events, which nobody else has logged.
-  std::function<void(log_event const&)> log = {};
-  /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
-  /// where the core was configured without `spill`.
-  std::function<void(std::vector<core::value_move>)> move_values = {};
-  std::string cluster = {};  // its name in log events; empty: the main one
-  /// Gives what a step changed of durable jobs to the journal, which says in `commits` how far it
-  /// is. Empty where the core was configured without `durable`.
-  std::function<void(std::vector<core::fact> const&)> write_down = {};
-  /// The same of programs. REQUIRES: set when write_down is.
-  std::function<void(std::vector<core::programs::fact> const&)> write_down_programs = {};
-  commit_queue* commits = nullptr;  // REQUIRES: set when write_down is; outlives the hub
-  /// More waits to be written than may: nothing new is taken that would have to be.
-  /// OK: it takes more.
-  std::function<muster::status()> journal_refusal = {};
-  pool_dependencies pool = {};
-  /// Of its programs; outlives the hub. Null: programs have none.
-  program_clusters* coordination = nullptr;
-};
-
 class hub {
  public:
+  /// Why streams of workers end then: no loss of theirs.
+  static constexpr char const* shuts_down = "the server is shutting down";
+
   hub(core::config config, hub_dependencies dependencies, log_limits limits = {});
 
   /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
@@ -119,6 +88,10 @@ class hub {
   void apply(Event&& e) {
     session_batches::sessions from;
     if constexpr (requires { inputs_of(e); }) from = inputs_of(e);
+    std::vector<core::rank_end> ended;
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::rank_reports>) fold(e);
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_attached>)
+      ended = ends_in(e);
     auto const now = dependencies_.now();
     auto const& fx = core_.step(now, e);
     past_.fold(fx, now);
@@ -132,8 +105,11 @@ class hub {
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       news.gone.push_back({e.stream, e.clean || !e.may_return, e.reason});
     deliver(fx);
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_attached>)
+      fold(e.stream, ended);
     objects_.follow(news);
     rank_steps_.follow(of_steps);
+    write_records();
   }
 
   /// Performs an event that carries a `call`: the hub mints the id, `done` gets the reply exactly
@@ -221,6 +197,14 @@ class hub {
     last_lines_.answered(stream, std::move(answer));
   }
   last_lines const& lines() const { return last_lines_; }
+  /// In which lines the process of a worker is, "worker:3"; `done` is called once, unless nobody
+  /// answers. The number is for `forget_stack`. Errors: NOT_FOUND, RESOURCE_EXHAUSTED, UNAVAILABLE.
+  std::uint64_t read_stack(std::string_view task, worker_questions<task_stack>::handler done);
+  void forget_stack(std::uint64_t question) { stack_questions_.forget(question); }
+  void answered_stack(core::stream_id stream, std::uint64_t query,
+                      muster::result<task_stack> stack) {
+    stack_questions_.answered(stream, query, std::move(stack));
+  }
   /// Where ranks are just now.
   rank_stacks& stacks() { return rank_stacks_; }
   /// Which programs hang.
@@ -228,6 +212,13 @@ class hub {
   /// What is seen of the coordination cluster of the program; `tasks`: the rank of each of its own.
   void look_at_cluster(core::program_id program, std::vector<std::uint32_t> const& tasks,
                        doctor::look& into) const;
+  /// A worker says where ranks were that it has killed.
+  void killed(core::stream_id stream, history::black_box::name const& which,
+              std::vector<core::attempt_record::stack> where);
+  /// Of the coordination cluster of an attempt.
+  void note(history::black_box::name const& which, core::attempt_record::event what);
+  /// What is known of attempts.
+  history::black_box const& records() const { return records_; }
   /// The last attempt of the program has a coordination cluster.
   bool coordinates(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);
@@ -249,6 +240,8 @@ class hub {
   /// Durable jobs of an earlier process. Before anything is scheduled.
   void restore(std::vector<core::restored_job> jobs);
   void restore(std::vector<core::programs::restored_program> programs);
+  /// Behind its program. False: there is no such attempt.
+  bool restore(history::black_box::name const& which, core::attempt_record what);
   void on_deadline();
   /// Everything ends, with this reason; afterwards nobody may come.
   void close(std::string const& why);
@@ -274,6 +267,12 @@ class hub {
   void write_down(std::vector<core::fact> const& facts);
   /// Orders about ranks, each behind what the step and those before have changed.
   void deliver_orders(core::effects const& fx);
+  // Records of attempts.
+  void fold_attempts(core::effects const& fx);
+  void fold(core::rank_reports const& r);
+  void fold(core::stream_id stream, std::vector<core::rank_end> const& ended);
+  static std::vector<core::rank_end> ends_in(core::worker_attached const& e);
+  void write_records();
   /// Why nothing durable can be taken now. OK: it can, or the event is about nothing durable.
   template <class Event>
   muster::status refusal(Event const& e) const {
@@ -362,6 +361,7 @@ class hub {
     rank_stacks_.gone(stream);
     rank_steps_.gone(stream);
     doctor_.gone(stream);
+    stack_questions_.gone(stream);
   }
 
   hub_dependencies dependencies_;
@@ -369,10 +369,12 @@ class hub {
   core::coordinator core_;
   history::history past_;
   log_store logs_;
-  rank_logs rank_logs_;
+  rank_logs rank_logs_{"logs"};
+  worker_questions<task_stack> stack_questions_{"stacks"};
   last_lines last_lines_;
   rank_stacks rank_stacks_;
   program_doctor doctor_{*this};
+  history::black_box records_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

@@ -1,4 +1,8 @@
-// What a hub does for its programs, beside the steps of the core.
+// What a hub does about programs beside the core: their ranks' logs and last lines, orders to their
+// workers, and the records of their attempts; and where workers' processes are.
+#include <algorithm>
+#include <utility>
+
 #include "server/core/programs/controller.hpp"
 #include "server/hub/hub.hpp"
 
@@ -25,8 +29,7 @@ void hub::read_log(rank_log_query query, rank_logs::handler done) {
   auto const sink = workers_.find(*stream);
   if (sink == workers_.end())
     return done(muster::status{code::unavailable, "its worker is away; ask again"});
-  auto task = core_.programs().task_of(query.rank);
-  query.number = rank_logs_.expect(*stream, std::move(task), std::move(done));
+  query.number = rank_logs_.expect(*stream, std::move(done));
   if (query.number != 0) sink->second->on_log_query(query);
 }
 
@@ -44,6 +47,19 @@ void hub::look_at_lines(last_lines::attempt_asked const& of, std::function<void(
   last_lines_.look(now(), of, worker, ask, std::move(done));
 }
 
+std::uint64_t hub::read_stack(std::string_view task, worker_questions<task_stack>::handler done) {
+  auto const it = std::find_if(names_.begin(), names_.end(),
+                               [task](auto const& named) { return named.second == task; });
+  auto* const sink = it == names_.end() ? nullptr : sink_of(it->first);
+  if (!sink) {
+    done(muster::status{code::not_found, "no worker " + std::string(task) + " is attached"});
+    return 0;
+  }
+  auto const number = stack_questions_.expect(it->first, std::move(done));
+  if (number != 0) sink->on_stack_query(number);
+  return number;
+}
+
 muster::result<std::string> hub::cluster_of(core::program_id program, std::uint32_t attempt,
                                             std::string_view tunnel_key) const {
   if (!core_.programs().admits(program, attempt, tunnel_key))
@@ -56,15 +72,6 @@ muster::result<std::string> hub::cluster_of(core::program_id program, std::uint3
   return name;
 }
 
-void hub::restore(std::vector<core::programs::restored_program> programs) {
-  std::vector<core::program_changed> changes;
-  for (auto const& p : programs)
-    changes.push_back({p.course.program, p.course.state, p.course.attempts, false, {}});
-  apply(core::programs::restore_programs{std::move(programs)});
-  doctor_.follow(changes);
-  follow_deadlines();
-}
-
 void hub::look_at_cluster(core::program_id program, std::vector<std::uint32_t> const& tasks,
                           doctor::look& into) const {
   if (dependencies_.coordination) dependencies_.coordination->look(program, tasks, into);
@@ -74,6 +81,116 @@ void hub::log(core::coordination::severity s, std::string kind, std::string abou
               std::string text) {
   if (!dependencies_.log) return;
   dependencies_.log({s, std::move(kind), dependencies_.cluster, std::move(about), std::move(text)});
+}
+
+// A rank is started once its placement is on the disk, and its end is forgotten by its worker once
+// that is: so a server that starts anew knows of each that may run, and starts none twice. With a
+// disk that has failed only stops go out.
+void hub::deliver_orders(core::effects const& fx) {
+  auto* const commits = dependencies_.commits;
+  for (auto const& o : fx.rank_orders) {
+    auto const it = workers_.find(o.stream);
+    if (it == workers_.end()) continue;
+    if (!commits || commits->idle()) {
+      it->second->on_rank_orders(o);
+      continue;
+    }
+    if (o.lease > 0) it->second->on_rank_orders({.stream = o.stream, .lease = o.lease});
+    if (o.stops.empty() && o.forget.empty() && o.starts.empty() && o.prepares.empty()) continue;
+    auto rest = o;
+    rest.lease = 0;
+    hold(true, [this, rest = std::move(rest)](muster::status const& lost) mutable {
+      if (!lost.ok()) rest.starts.clear(), rest.forget.clear(), rest.prepares.clear();
+      if (auto const now = workers_.find(rest.stream); now != workers_.end())
+        now->second->on_rank_orders(rest);
+    });
+  }
+}
+
+// What an attempt was is asked before its cluster has the next one.
+void hub::fold_attempts(core::effects const& fx) {
+  for (auto const& c : fx.changes.programs) {
+    if (c.gone) records_.forget(c.program);
+    if (c.gone || c.end == core::program_end::none) continue;
+    program_clusters::lateness late;
+    if (dependencies_.coordination) late = dependencies_.coordination->late(c.program, c.attempt);
+    records_.over({c.program, c.attempt}, std::move(late.barriers), std::move(late.latecomers));
+  }
+  for (auto const& o : fx.rank_orders)
+    for (auto const& started : o.starts) {
+      history::black_box::name const which{started.sheet->program, started.sheet->attempt};
+      if (records_.knows(which)) continue;
+      std::vector<history::black_box::seat> seats;
+      auto const ranks = core_.programs().ranks(which.program);
+      if (ranks)
+        for (auto const& r : *ranks) seats.push_back({r.task, r.worker, r.host});
+      records_.begun(which, std::move(seats));
+    }
+}
+
+void hub::fold(core::rank_reports const& r) {
+  auto const worker = names_.find(r.stream);
+  if (worker == names_.end()) return;
+  for (auto const& end : r.ended) records_.ended(now(), worker->second, end);
+}
+
+void hub::fold(core::stream_id stream, std::vector<core::rank_end> const& ended) {
+  fold(core::rank_reports{.stream = stream, .ended = ended});
+}
+
+std::vector<core::rank_end> hub::ends_in(core::worker_attached const& e) {
+  std::vector<core::rank_end> all;
+  if (!e.programs) return all;
+  for (auto const& h : e.programs->held)
+    if (h.ended) all.push_back(*h.ended);
+  return all;
+}
+
+void hub::killed(core::stream_id stream, history::black_box::name const& which,
+                 std::vector<core::attempt_record::stack> where) {
+  auto const worker = names_.find(stream);
+  if (worker != names_.end()) records_.killed(worker->second, which, std::move(where));
+  write_records();
+}
+
+void hub::note(history::black_box::name const& which, core::attempt_record::event what) {
+  what.at = now();
+  records_.told(which, std::move(what));
+  write_records();
+}
+
+void hub::write_records() {
+  if (!records_.has_changes()) return;
+  for (auto const& [which, what] : records_.changes())
+    if (dependencies_.write_record) dependencies_.write_record(which, what);
+}
+
+void hub::restore(std::vector<core::programs::restored_program> programs) {
+  for (auto const& p : programs) {
+    if (!p.placement || core::ended(p.course.state)) continue;
+    std::vector<history::black_box::seat> seats;
+    for (auto const& r : p.placement->ranks) {
+      auto const& place = p.placement->places[r.place];
+      seats.push_back({p.submitted.spec->tasks[r.group].type + ":" + std::to_string(r.index),
+                       place.job + ":" + std::to_string(place.index), place.host});
+    }
+    records_.begun({p.course.program, p.placement->attempt}, std::move(seats));
+  }
+  std::vector<core::program_changed> changes;
+  for (auto const& p : programs)
+    changes.push_back({p.course.program, p.course.state, p.course.attempts, false, {}});
+  apply(core::programs::restore_programs{std::move(programs)});
+  doctor_.follow(changes);
+  follow_deadlines();
+}
+
+bool hub::restore(history::black_box::name const& which, core::attempt_record what) {
+  auto const all = core_.programs().attempts_of(which.program);
+  bool const known = all && std::any_of(all->begin(), all->end(), [&which](auto const& a) {
+                       return a.attempt == which.attempt;
+                     });
+  if (known) records_.restore(which, std::move(what));
+  return known;
 }
 
 }  // namespace muster::server

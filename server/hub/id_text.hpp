@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "server/core/api/id_text.hpp"
 #include "server/core/api/datasets.hpp"
+#include "server/core/api/id_text.hpp"
 
 namespace muster::server {
 

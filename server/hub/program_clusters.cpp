@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/history/barriers/stragglers.hpp"
 #include "server/hub/id_text.hpp"
 
 namespace muster::server {
@@ -105,10 +106,13 @@ void program_clusters::fold(coordination::changes const& c) {
       if (auto* p = served_by(of)) p->second.has_begun = true;
     } else if constexpr (std::is_same_v<Change, coordination::task_failed>) {
       if (one.casualty || !one.error) return;
+      note(of, one.task, core::attempt_event::task_failed, *one.error);
       tell(of, one.task, *one.error);
       if (auto* p = served_by(of)) p->second.failed = p->second.has_begun;
     } else if constexpr (std::is_same_v<Change, coordination::barrier_ended>) {
-      if (one.result && is_own_failure(one.how)) tell(of, coordination::no_task, *one.result);
+      if (!one.result || !is_own_failure(one.how)) return;
+      note(of, coordination::no_task, core::attempt_event::barrier_failed, *one.result);
+      tell(of, coordination::no_task, *one.result);
     }
   });
 }
@@ -120,6 +124,33 @@ void program_clusters::tell(coordination::cluster_id of, coordination::task_inde
   core::coordination_failed e{.program = p->first, .attempt = p->second.attempt};
   e.what = {why.code, rank_task(all_.state().spec(of), task), why.message};
   dependencies_.failed(std::move(e));
+}
+
+void program_clusters::note(coordination::cluster_id of, coordination::task_index task,
+                            core::attempt_event kind, coordination::fault const& why) {
+  auto const* p = served_by(of);
+  if (!p || !p->second.has_begun) return;
+  dependencies_.noted(p->first, p->second.attempt,
+                      {{},
+                       kind,
+                       rank_task(all_.state().spec(of), task),
+                       std::string(name(why.code)) + ": " + why.message});
+}
+
+program_clusters::lateness program_clusters::late(core::program_id program,
+                                                  std::uint32_t attempt) const {
+  lateness found;
+  auto const it = programs_.find(program);
+  auto const id = all_.state().find(core::text(program));
+  if (!id || it == programs_.end() || it->second.attempt != attempt || !it->second.has_begun)
+    return found;
+  auto const seen = history::stragglers(all_.late().of(*id), all_.state().current(*id).views());
+  for (auto const& b : seen.barriers)
+    found.barriers.push_back({b.id, b.counter, b.ended, static_cast<std::uint32_t>(b.participants),
+                              b.last, b.host, b.late, b.spread});
+  for (auto const& t : seen.tasks)
+    found.latecomers.push_back({t.name, t.host, t.last, t.barriers, t.late_mean, t.late_max});
+  return found;
 }
 
 std::pair<core::program_id const, program_clusters::served>* program_clusters::served_by(

@@ -16,6 +16,7 @@
 #include <map>
 #include <string>
 
+#include "server/core/api/attempt_record.hpp"
 #include "server/core/api/ranks.hpp"
 #include "server/doctor/hangs.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -35,6 +36,9 @@ class program_clusters {
     std::function<void(std::string name)> remove;
     /// The program is to hear of it, later: not from inside.
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
+    /// For the record of the attempt: each failure there. Later: not from inside.
+    std::function<void(core::program_id, std::uint32_t attempt, core::attempt_record::event)>
+        noted = [](auto, auto, auto const&) {};
   };
 
   /// REQUIRES: the hub outlives it.
@@ -51,6 +55,12 @@ class program_clusters {
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
   /// This attempt, the last one, has a cluster.
   bool serves(core::program_id program, std::uint32_t attempt) const;
+  /// Of the barriers of this attempt, while no later one has begun.
+  struct lateness {
+    std::vector<core::attempt_record::meeting> barriers;
+    std::vector<core::attempt_record::latecomer> latecomers;
+  };
+  lateness late(core::program_id program, std::uint32_t attempt) const;
   /// The program's cluster; empty: it has none.
   std::string of(core::program_id program) const;
   /// Adds whether it has been used and the barriers that some wait at; nothing where it has none.
@@ -78,6 +88,8 @@ class program_clusters {
   void fold(core::coordination::changes const& c);
   void tell(core::coordination::cluster_id of, core::coordination::task_index task,
             core::coordination::fault const& why);
+  void note(core::coordination::cluster_id of, core::coordination::task_index task,
+            core::attempt_event kind, core::coordination::fault const& why);
   /// Whose cluster it is; null: nobody's that is known.
   std::pair<core::program_id const, served>* served_by(core::coordination::cluster_id c);
   std::size_t count() const;

@@ -4,15 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/enum_names.hpp"
-
 namespace muster::server {
-
-std::string_view name(stack_state s) {
-  static constexpr std::string_view names[] = {
-      "UNKNOWN", "TAKEN", "NOT_PYTHON", "STOPPED", "IN_KERNEL", "NO_ANSWER", "OFF", "AWAY", "BUSY"};
-  return named<stack_state::busy>(names, s);
-}
 
 void rank_stacks::tell_if_over(round& r) {
   if (r.waits.empty() && r.done) std::exchange(r.done, {})();

@@ -11,22 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "server/core/api/attempt_record.hpp"
 #include "server/core/api/ranks.hpp"
 
 namespace muster::server {
 
-enum class stack_state : std::uint8_t {
-  unknown,  ///< it has not begun, or has ended
-  taken,
-  not_python,  ///< no process of it has registered
-  stopped,     ///< by a signal or a debugger
-  in_kernel,   ///< in a call that cannot be interrupted
-  no_answer,   ///< it has registered, and wrote nothing
-  off,         ///< worker --stack-signal off
-  away,        ///< its worker is
-  busy,        ///< its worker answers as many questions as it may
-};
-std::string_view name(stack_state s);  // "NOT_PYTHON"
+using core::stack_state;
 
 /// In a text: behind it are the processes that the rank has started (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";

@@ -61,6 +61,7 @@ std::vector<entry_kind> const& entry_kinds() {
       {"i", "program_attempt", {"program", "attempt"}, form<wire::ProgramAttempt>},
       {"l", "placement", {"program"}, form<wire::Placement>},
       {"r", "dead_rank", {"program", "rank"}, form<wire::DeadRank>},
+      {"x", "attempt_record", {"program", "attempt"}, form<wire::AttemptRecord>},
   };
   return all;
 }

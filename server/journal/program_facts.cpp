@@ -136,8 +136,8 @@ struct program_encoder {
   }
 
   void operator()(of_core::attempt_gone const& f) const {
-    into.push_back(
-        {change::kind::erase, program_keys::of(kind::attempt, f.program, f.attempt), {}});
+    for (auto const k : {kind::attempt, kind::record})
+      into.push_back({change::kind::erase, program_keys::of(k, f.program, f.attempt), {}});
   }
 
   void operator()(of_core::placement_fact const& f) const {

@@ -11,16 +11,18 @@
 namespace muster::server::journal::program_keys {
 
 /// A program is one entry as it was submitted and one of how it goes, each of its attempts one, one
-/// says where the ranks of the last run, and each of those that is dead is one more.
+/// says where the ranks of the last run, and each of those that is dead is one more. The record of
+/// an attempt is for people.
 enum class kind : char {
   submitted = 'g',
   course = 'h',
   attempt = 'i',
   placement = 'l',
-  rank = 'r'
+  rank = 'r',
+  record = 'x'
 };
-inline constexpr kind kinds[] = {kind::submitted, kind::course, kind::attempt, kind::placement,
-                                 kind::rank};
+inline constexpr kind kinds[] = {kind::submitted, kind::course, kind::attempt,
+                                 kind::placement, kind::rank,   kind::record};
 
 inline std::string below(kind k) {
   return std::string(1, static_cast<char>(k)) + '\0';

@@ -53,6 +53,13 @@ inline v1::ServerMessage stop(std::uint32_t grace_ms) {
   return m;
 }
 
+inline bool there(std::string const& file) {
+  auto const until = std::chrono::steady_clock::now() + 30s;
+  while (!std::filesystem::exists(file))
+    if (std::chrono::steady_clock::now() > until) return false;
+  return true;
+}
+
 /// What a server has heard of ranks on one stream.
 struct heard {
   explicit heard(worker_stream* s) : stream(s) {}

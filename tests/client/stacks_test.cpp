@@ -32,13 +32,6 @@ v1::RankStacks ask(heard& h, std::vector<std::uint32_t> const& ranks) {
   return h.stacks.back();
 }
 
-bool there(std::string const& file) {
-  auto const until = std::chrono::steady_clock::now() + 30s;
-  while (!std::filesystem::exists(file))
-    if (std::chrono::steady_clock::now() > until) return false;
-  return true;
-}
-
 TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
   std::ofstream(file("wait.py")) << script(file("up"));
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {

@@ -20,6 +20,7 @@ struct clusters_of_programs : testing::Test {
                         .tell = [](log_event const&) {}}};
   std::vector<std::string> removed;
   std::vector<core::coordination_failed> failures;
+  std::vector<std::pair<std::uint32_t, core::attempt_record::event>> notes;
   program_clusters programs{
       all,
       {.tell = [this](log_event const& n) { told.push_back(n); },
@@ -28,7 +29,10 @@ struct clusters_of_programs : testing::Test {
              removed.push_back(name);
              EXPECT_TRUE(all.remove(name).ok());
            },
-       .failed = [this](core::coordination_failed e) { failures.push_back(std::move(e)); }},
+       .failed = [this](core::coordination_failed e) { failures.push_back(std::move(e)); },
+       .noted = [this](
+                    core::program_id, std::uint32_t attempt,
+                    core::attempt_record::event e) { notes.emplace_back(attempt, std::move(e)); }},
       {.clusters_max = 3, .ended_max = 2}};
 
   static core::attempt_sheet sheet(std::uint64_t id, std::uint32_t attempt = 1) {
@@ -191,6 +195,33 @@ TEST_F(clusters_of_programs, tell_their_program_of_the_first_task_that_fails) {
   EXPECT_EQ(failures[0].attempt, 1u);
   EXPECT_EQ(failures[0].what,
             (core::coordination_failure{muster::code::internal, "worker:1", "loss is NaN"}));
+  ASSERT_FALSE(notes.empty()) << "for the record of the attempt";
+  EXPECT_EQ(notes[0].first, 1u);
+  EXPECT_EQ(notes[0].second.kind, core::attempt_event::task_failed);
+  EXPECT_EQ(notes[0].second.about, "worker:1");
+  EXPECT_EQ(notes[0].second.text, "INTERNAL: loss is NaN");
+}
+
+TEST_F(clusters_of_programs, tell_who_was_late_at_the_barriers_of_the_attempt) {
+  programs.begin(sheet(1));
+  for (auto const task : {0u, 1u, 2u}) meet(1, task);
+  for (auto const task : {0u, 2u, 1u}) {
+    clock += 100ms;
+    core::coordination::enter_barrier b;
+    b.task.index = task;
+    b.id = "step";
+    b.timeout = 10s;
+    ask(1, std::move(b));
+  }
+  auto const late = programs.late(program_id{1}, 1);
+  ASSERT_EQ(late.barriers.size(), 1u);
+  EXPECT_EQ(late.barriers[0].barrier, "step");
+  EXPECT_EQ(late.barriers[0].last, "worker:0");
+  EXPECT_EQ(late.barriers[0].late, 100ms);
+  ASSERT_EQ(late.latecomers.size(), 1u);
+  EXPECT_EQ(late.latecomers[0].task, "worker:0");
+  EXPECT_TRUE(programs.late(program_id{1}, 2).barriers.empty());
+  EXPECT_TRUE(programs.late(program_id{2}, 1).barriers.empty());
 }
 
 TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_time) {

@@ -50,7 +50,7 @@ TEST(inspection, counts_what_is_there) {
   EXPECT_EQ(
       counts(c->known),
       "format=1 cluster=1 task=1 key=3 barrier=0 job=0 accepted=0 closure=0 per_worker=0 token=0 "
-      "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 ");
+      "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 attempt_record=0 ");
   EXPECT_EQ(counts(c->unknown), "z=2 ");
   EXPECT_EQ(c->entries(), 8u);
   EXPECT_EQ(c->written_by, "9.9");
@@ -77,7 +77,7 @@ TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
   EXPECT_EQ(
       counts(c->known),
       "format=1 cluster=1 task=1 key=1 barrier=0 job=1 accepted=1 closure=1 per_worker=0 token=0 "
-      "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 ");
+      "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 attempt_record=0 ");
   write(t / "d", {{change::kind::erase, batch[1].key, {}}});
   EXPECT_REFUSED(checked(t / "d"), code::internal,
                  "entry e 0000000000000007 0000000000 cannot be read, or does not fit");

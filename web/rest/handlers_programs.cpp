@@ -4,6 +4,7 @@
 #include "server/hub/access/use.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/id_text.hpp"
+#include "web/json/attempt_json.hpp"
 #include "web/json/program_json.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
@@ -160,13 +161,6 @@ struct rank_list {
 void members(member_list const& m, rank_list const& l) {
   m("ranks", l.ranks);
 }
-struct attempt_list {
-  std::vector<core::program_attempt_view> attempts;
-};
-void members(member_list const& m, attempt_list const& l) {
-  m("attempts", l.attempts);
-}
-
 // A worker that does not answer in time has no last lines to show.
 constexpr std::chrono::milliseconds last_lines_wait{1000};
 
@@ -201,15 +195,45 @@ coro::task<response> get_ranks(web_context& context, exchange& ex) {
   });
 }
 
+struct attempt_list {
+  std::vector<core::program_attempt_view> attempts;
+};
+void members(member_list const& m, attempt_list const& l) {
+  m("attempts", l.attempts);
+}
+
 coro::task<response> get_attempts(web_context& context, exchange& ex) {
-  return look_at(context, ex, [](web_context& c, core::program_id id) {
+  return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
     auto work = [id](server::hub& h) -> muster::result<attempt_list> {
       auto all = h.state().programs().attempts_of(id);
       if (!all) return all.error();
       return attempt_list{std::move(*all)};
     };
-    return look(c, in_pool_of(id, std::move(work)));
+    return look(context, in_pool_of(id, std::move(work)));
   });
+}
+
+muster::result<attempt_detail> detail(server::hub& h, core::program_id id, std::uint64_t number) {
+  auto all = h.state().programs().attempts_of(id);
+  if (!all) return all.error();
+  for (auto& about : *all) {
+    if (about.attempt != number) continue;
+    auto const* record = h.records().find({id, about.attempt});
+    return attempt_detail{std::move(about), record ? *record : core::attempt_record{}};
+  }
+  return muster::status{code::not_found, core::text(id) + " has no attempt " +
+                                             std::to_string(number) + ", or it is forgotten"};
+}
+
+coro::task<response> get_attempt(web_context& context, exchange& ex) {
+  auto const text = ex.req.capture("attempt");
+  auto const number = parse_number(text);
+  if (!number) return refused(unknown_id("attempt", text));
+  return with_id(ex, "program", server::parse_program,
+                 [&context, number = *number](core::program_id id) {
+                   auto work = [id, number](server::hub& h) { return detail(h, id, number); };
+                   return look(context, in_pool_of(id, std::move(work)));
+                 });
 }
 
 coro::task<response> get_log(web_context& context, exchange& ex) {
@@ -227,8 +251,12 @@ coro::task<response> get_log(web_context& context, exchange& ex) {
       auto asked = q;
       asked.rank.program = id;
       if (asked.rank.attempt == 0) asked.rank.attempt = p->attempt;
-      h.read_log(asked,
-                 [slot](muster::result<server::rank_log> log) { slot->send(std::move(log)); });
+      auto named = [slot, task = h.state().programs().task_of(asked.rank)](
+                       muster::result<server::rank_log> log) {
+        if (log) log->task = task;
+        slot->send(std::move(log));
+      };
+      h.read_log(asked, std::move(named));
     };
     return ask<server::rank_log>(context, in_pool_of(id, std::move(work)));
   });
@@ -312,6 +340,11 @@ void add_program_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/programs/{id}/attempts", get_attempts, "listAttempts",
                    "Its newest attempts, the last one last")
                    .tells("AttemptList", schema_of<attempt_list>));
+  to.push_back(
+      get("/api/v1/programs/{id}/attempts/{attempt}", get_attempt, "getAttempt",
+          "What was seen of an attempt: failures, late barriers, lost workers, where ranks "
+          "were that were killed, the last lines of each")
+          .tells("AttemptDetail", schema_of<attempt_detail>));
   to.push_back(
       get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "What a rank has printed")
           .with({{.name = "rank",

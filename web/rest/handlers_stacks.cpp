@@ -1,8 +1,15 @@
-// Where the ranks of a program are just now: their workers are asked, equal stacks stand together.
+// Where the ranks of a program are just now: their workers are asked, equal stacks stand together;
+// and where the processes of workers are.
+#include <functional>
 #include <map>
+#include <memory>
 #include <tuple>
+#include <utility>
 
+#include "server/core/api/listings.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/hub/task_stack.hpp"
+#include "web/json/attempt_json.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -10,32 +17,6 @@
 namespace muster::web {
 
 // Found by the members of their namespaces.
-struct stacked_rank {
-  std::uint32_t rank = 0;
-  std::string task, worker, host;
-  std::string process;
-};
-void members(member_list const& m, stacked_rank const& r) {
-  m("rank", r.rank);
-  m("task", r.task);
-  m.some("worker", r.worker);
-  m.some("host", r.host);
-  m.some("process", r.process, "the kernel's word for it: S in futex_wait_queue");
-}
-
-struct stack_group {
-  server::stack_state state{};
-  std::string stack;
-  std::vector<stacked_rank> ranks;
-};
-void members(member_list const& m, stack_group const& g) {
-  m("state", g.state);
-  m.some("stack", g.stack,
-         "of each of these ranks, as faulthandler writes it; those of processes that the first of "
-         "them has started follow");
-  m("ranks", g.ranks);
-}
-
 struct program_stacks {
   std::uint32_t attempt = 0;
   std::vector<stack_group> groups;
@@ -122,6 +103,128 @@ coro::task<response> get_stacks(web_context& context, exchange& ex) {
                  [&context](core::program_id id) { return answer_stacks(context, id); });
 }
 
+// In which lines the process of a worker is that runs closures and objects: of a task, or of the
+// one that runs a closure.
+
+// A worker waits for its process for 900 ms.
+constexpr std::chrono::milliseconds stack_wait{2000};
+constexpr std::size_t closures_max = 200;
+
+struct worker_stack {
+  std::string worker;
+  server::task_stack stack;
+  core::worker_hands hands;
+};
+
+void closure_members(member_list const& m, core::worker_hands::held const& c) {
+  m("id", c.id);
+  m.some("job", c.job);
+  m("function", c.function);
+  m("since_ms", c.since);
+}
+
+void stack_members(member_list const& m, worker_stack const& s) {
+  m("worker", s.worker);
+  m("state", s.stack.state);
+  m.some("stack", s.stack.text,
+         "of all threads of the process that runs its closures and objects, as faulthandler writes "
+         "it");
+  m.some("process", s.stack.process, "the kernel's word for it: S in futex_wait_queue");
+  m.some("pid", s.stack.pid);
+  m.list("closures", s.hands.running, closure_members, "that run there, 200 at most");
+}
+
+// A question, on the engine's thread from its first use on.
+struct asked {
+  worker_stack found;
+  muster::status error{};
+  bool over = false;
+  std::function<void()> told{};
+  std::uint64_t question = 0;
+};
+using find_hub = std::function<server::hub*(engine_services&)>;  // null: it is gone
+using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
+
+// What runs there is asked before: what was seen in the stack did then.
+muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
+  auto a = std::make_shared<asked>();
+  a->found.worker = at.first + ":" + std::to_string(at.second);
+  auto hands = h.state().in_hands_of(at.first, at.second, closures_max);
+  if (!hands) return hands.error();
+  a->found.hands = std::move(*hands);
+  a->found.stack.state = core::stack_state::no_answer;  // a worker that is older never does
+  a->question = h.read_stack(a->found.worker, [a](muster::result<server::task_stack> stack) {
+    a->over = true;
+    if (stack)
+      a->found.stack = std::move(*stack);
+    else
+      a->error = stack.error();
+    if (a->told) std::exchange(a->told, {})();
+  });
+  return a;
+}
+
+coro::task<response> answer_stack(web_context& context, find_hub find, find_worker worker) {
+  auto ask = [find, worker](engine_services& s) -> muster::result<std::shared_ptr<asked>> {
+    auto* const h = find(s);
+    auto const at = worker(h);
+    if (!at) return at.error();
+    return begin(*h, *at);
+  };
+  auto const begun = co_await context.engine.on_engine(std::move(ask));
+  if (!begun) co_return problem_response(to_problem(begun.error()));
+  auto const a = *begun;
+  auto until = [a](engine_services&, answer_handle<bool> const& slot) {
+    if (a->over) return slot->send(true);
+    a->told = [slot] { slot->send(true); };
+  };
+  (void)co_await context.engine.call<bool>(std::move(until), stack_wait, nullptr);
+  auto end = [a, find](engine_services& s) -> muster::result<worker_stack> {
+    a->told = {};
+    if (auto* const h = find(s)) h->forget_stack(a->question);
+    if (!a->error.ok()) return a->error;
+    return a->found;
+  };
+  co_return co_await look(context, std::move(end), as_told_by<stack_members>);
+}
+
+coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
+  return with_task(ex, [&](core::lane_key const& at) {
+    auto find = [name = std::string(ex.req.capture("cluster"))](engine_services& s) {
+      auto const c = find_cluster(s, name);
+      return c ? s.pools.existing(*c) : nullptr;
+    };
+    auto worker = [at](server::hub* h) -> muster::result<core::lane_key> {
+      if (h) return at;
+      return muster::status{muster::code::not_found,
+                            "no worker " + at.first + ":" + std::to_string(at.second)};
+    };
+    return answer_stack(context, std::move(find), std::move(worker));
+  });
+}
+
+muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
+  auto const view = h.state().closure(id);
+  if (!view)
+    return muster::status{muster::code::not_found, "no closure " + core::text(id) + " is known"};
+  if (view->state != core::closure_state::running || view->attempts.empty())
+    return muster::status{
+        muster::code::failed_precondition,
+        core::text(id) + " does not run, it is " + std::string(name(view->state))};
+  auto const& on = view->attempts.back().worker;  // "worker:3"
+  auto const colon = on.rfind(':');
+  auto const index = parse_number(std::string_view(on).substr(colon + 1));
+  return core::lane_key(on.substr(0, colon), static_cast<std::int64_t>(index.value_or(0)));
+}
+
+coro::task<response> get_closure_stacks(web_context& context, exchange& ex) {
+  return with_id(ex, "closure", server::parse_closure, [&context](core::closure_id id) {
+    auto find = [id](engine_services& s) { return &s.pools.of(id); };
+    auto worker = [id](server::hub* h) { return runs_on(*h, id); };
+    return answer_stack(context, std::move(find), std::move(worker));
+  });
+}
+
 }  // namespace
 
 void add_stack_routes(std::vector<route>& to) {
@@ -129,6 +232,18 @@ void add_stack_routes(std::vector<route>& to) {
                    "In which line each rank is that is alive, within two seconds; no rank is "
                    "stopped for it")
                    .tells("ProgramStacks", schema_of<program_stacks>));
+  to.push_back(
+      get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/stacks", get_task_stacks,
+          "listTaskStacks",
+          "In which lines a worker's process is that runs closures and objects, within two "
+          "seconds; nothing is stopped for it")
+          .tells("TaskStacks", schema_told_by<stack_members>)
+          .also(429, "Its worker answers as many such questions as it may"));
+  to.push_back(get("/api/v1/closures/{id}/stacks", get_closure_stacks, "listClosureStacks",
+                   "The same of the worker that runs this closure")
+                   .tells("TaskStacks")
+                   .also(409, "It does not run")
+                   .also(429, "Its worker answers as many such questions as it may"));
 }
 
 }  // namespace muster::web

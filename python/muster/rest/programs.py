@@ -122,6 +122,13 @@ class Program:
         attempts: List[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
         return attempts
 
+    def attempt(self, number: int) -> dict[str, Any]:
+        """What was seen of an attempt, also of one that is over: ``events`` (failures told by its
+        coordination cluster, workers that were lost), ``barriers`` and ``latecomers``, ``stacks`` of ranks
+        that were killed (as of `stacks`), and ``ended`` with the last lines of each rank."""
+        attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
+        return attempt
+
     @overload
     def logs(self, rank: int = 0, *, follow: Literal[False] = False,
              attempt: Optional[int] = None) -> List[str]: ...

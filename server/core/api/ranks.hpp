@@ -30,7 +30,7 @@ struct rank_end {
   bool stopped = false;
   bool lease_ran_out = false;
   bool out_of_memory = false;
-  std::vector<std::string> stderr_lines{};
+  std::vector<std::string> stderr_lines{}, stdout_lines{};
 
   bool well() const { return exit_status == 0 && signal == 0 && not_started.empty(); }
   bool operator==(rank_end const&) const = default;

@@ -12,8 +12,9 @@ namespace muster::server {
 namespace {
 
 constexpr int held_max = 4'096;
-constexpr int stderr_lines_max = 20;
-constexpr std::size_t stderr_line_bytes_max = 1'024;
+constexpr int lines_max = 20;  // of stderr, of stdout
+constexpr std::size_t line_bytes_max = 1'024;
+constexpr std::size_t stack_text_max = std::size_t{16} << 10, stack_process_max = 100;
 constexpr std::size_t text_bytes_max = 1'024;
 constexpr std::size_t address_bytes_max = 256;
 constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
@@ -33,6 +34,10 @@ std::string shown(std::string_view bytes, std::size_t max) {
   return to_utf8(bytes.substr(0, max));
 }
 
+stack_state from_wire(v1::StackState s) {
+  return v1::StackState_IsValid(s) ? static_cast<stack_state>(s) : stack_state::unknown;
+}
+
 core::rank_end from_wire(v1::RankEnded const& e) {
   core::rank_end to;
   to.name = from_wire(e.name());
@@ -42,8 +47,10 @@ core::rank_end from_wire(v1::RankEnded const& e) {
   to.stopped = e.stopped();
   to.lease_ran_out = e.lease_ran_out();
   to.out_of_memory = e.out_of_memory();
-  for (int i = 0; i < std::min(e.stderr_size(), stderr_lines_max); ++i)
-    to.stderr_lines.push_back(shown(e.stderr(i), stderr_line_bytes_max));
+  for (int i = 0; i < std::min(e.stderr_size(), lines_max); ++i)
+    to.stderr_lines.push_back(shown(e.stderr(i), line_bytes_max));
+  for (int i = 0; i < std::min(e.stdout_size(), lines_max); ++i)
+    to.stdout_lines.push_back(shown(e.stdout(i), line_bytes_max));
   return to;
 }
 
@@ -232,13 +239,10 @@ static_assert(static_cast<int>(stack_state::no_answer) == v1::STACK_NO_ANSWER);
 static_assert(static_cast<int>(stack_state::off) == v1::STACK_OFF);
 
 stacks_answer from_wire(v1::RankStacks const& stacks) {
-  constexpr std::size_t text_max = std::size_t{16} << 10, process_max = 100;
   stacks_answer answer{stacks.query(), stacks.busy(), {}};
   for (auto const& s : stacks.stack())
-    answer.stacks.push_back({s.rank(),
-                             v1::StackState_IsValid(s.state()) ? static_cast<stack_state>(s.state())
-                                                               : stack_state::unknown,
-                             shortened(s.text(), text_max), shortened(s.process(), process_max)});
+    answer.stacks.push_back({s.rank(), from_wire(s.state()), shortened(s.text(), stack_text_max),
+                             shortened(s.process(), stack_process_max)});
   return answer;
 }
 
@@ -291,6 +295,24 @@ std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_tab
     report->ranks.push_back(std::move(one));
   }
   return {};
+}
+
+ranks_killed from_wire(v1::LastStacks const& stacks) {
+  ranks_killed killed{core::program_id{stacks.program()}, stacks.attempt(), {}};
+  for (auto const& s : stacks.stack())
+    killed.where.push_back({from_wire(s.state()),
+                            shown(s.text(), stack_text_max),
+                            shown(s.process(), stack_process_max),
+                            {s.rank().begin(), s.rank().end()}});
+  return killed;
+}
+
+muster::result<task_stack> from_wire(v1::TaskStack const& s) {
+  if (s.busy())
+    return muster::status{code::resource_exhausted,
+                          "its worker answers as many questions for stacks as it may; ask again"};
+  return task_stack{from_wire(s.state()), shown(s.text(), stack_text_max),
+                    shown(s.process(), stack_process_max), s.pid()};
 }
 
 }  // namespace muster::server

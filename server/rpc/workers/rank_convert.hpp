@@ -13,6 +13,7 @@
 #include "server/hub/program_doctor.hpp"
 #include "server/hub/rank_logs.hpp"
 #include "server/hub/rank_stacks.hpp"
+#include "server/hub/task_stack.hpp"
 
 namespace muster::server {
 
@@ -37,6 +38,14 @@ void to_wire(doctor::stop_after const& order, v1::StopAfterStep& to);
 doctor::steps_held from_wire(v1::StepsHeld const& held);
 /// Empty, or the field and what is wrong with it. A report for each attempt.
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to);
+struct ranks_killed {
+  core::program_id program{};
+  std::uint32_t attempt = 0;
+  std::vector<core::attempt_record::stack> where;
+};
+ranks_killed from_wire(v1::LastStacks const& stacks);
+/// RESOURCE_EXHAUSTED: the worker has no time for it.
+muster::result<task_stack> from_wire(v1::TaskStack const& stack);
 /// RESOURCE_EXHAUSTED: the worker has no time for it.
 muster::result<rank_log> from_wire(v1::RankLog&& log);
 

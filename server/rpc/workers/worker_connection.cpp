@@ -33,8 +33,8 @@ coro::task<void> worker_connection::run() {
 
 void worker_connection::shut_down() {
   if (ended()) return;
-  leave_hub(false, "the server is shutting down");
-  end({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  leave_hub(false, hub::shuts_down);
+  end({grpc::StatusCode::UNAVAILABLE, hub::shuts_down});
 }
 
 void worker_connection::refused(muster::status const& why) {
@@ -55,6 +55,8 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   if (auto problem = take_results(m); !problem.ok()) return problem;
   if (auto problem = take_ranks(m); !problem.ok()) return problem;
   if (auto problem = take_objects(m); !problem.ok()) return problem;
+  for (auto const& s : m.stack())
+    if (attached_) hub_->answered_stack(stream_, s.query(), from_wire(s));
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
@@ -141,6 +143,10 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
   std::vector<doctor::step_table::report> steps;
   if (auto problem = from_wire(m.ranks().steps(), steps); !problem.empty()) return invalid(problem);
+  for (auto const& s : m.ranks().last_stacks()) {
+    auto killed = from_wire(s);
+    hub_->killed(stream_, {killed.program, killed.attempt}, std::move(killed.where));
+  }
   hub_->apply(reports);
   for (auto& report : steps) hub_->steps().reported(stream_, std::move(report));
   if (!reports.ended.empty()) hub_->steps().ended(reports);
@@ -315,6 +321,14 @@ void worker_connection::on_hold_steps(doctor::hold_steps const& order) {
 // Behind an order to hold that may be in the same message.
 void worker_connection::on_stop_after(doctor::stop_after const& order) {
   to_wire(order, *out_.tail().mutable_ranks()->add_stop_after_step());
+  wake();
+}
+
+// It comes alone, as who runs closures must not be in its way.
+void worker_connection::on_stack_query(std::uint64_t number) {
+  if (!out_.empty()) out_.seal();
+  out_.tail().add_read_stack(number);
+  out_.seal();
   wake();
 }
 

@@ -47,6 +47,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_hold_steps(doctor::hold_steps const& order) override;
   void on_stop_after(doctor::stop_after const& order) override;
   void on_vitals_query(vitals_query const& q) override;
+  void on_stack_query(std::uint64_t number) override;
   void on_objects_begin(core::objects::begin_order const& b) override;
   void on_build(core::object_id id, core::objects::object_spec const& spec) override;
   void on_call(core::objects::call_order const& o, std::string const& method,

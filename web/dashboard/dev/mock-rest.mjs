@@ -92,6 +92,15 @@ function attemptsOf(p) {
   return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
 }
 
+function seenOf(a) {
+  if (!a) return null;
+  const ended = a.end === 'NONE' ? [] : [{ rank: 3, task: 'worker:3', host: 'rack00-node00', ended_ms: a.ended_ms - 1200, exit_status: 1, stderr: ['RuntimeError: loss is NaN'], stdout: ['step 4031 loss nan'] }];
+  const stacks = a.end === 'NONE' ? [] : [{ state: 'TAKEN', stack: 'Current thread (most recent call first):\n  File "train.py", line 41 in all_reduce\n', ranks: [0, 1, 2].map((rank) => ({ rank, task: `worker:${rank}`, host: 'rack00-node00', process: 'S in futex_wait_queue' })) }];
+  const events = a.end === 'LOST' ? [{ at_ms: a.begun_ms + 20_000, kind: 'WORKER_LOST', about: 'worker:1', text: 'connection lost' }] : [];
+  const barriers = [{ id: 'step_4031', counter: 0, ended_ms: a.begun_ms + 19_000, participants: a.ranks, last: 'worker:3', host: 'rack00-node00', late_ms: 812, spread_ms: 901 }];
+  return { ...a, events, barriers, latecomers: [{ task: 'worker:3', host: 'rack00-node00', last: 7, barriers: 9, late_mean_ms: 640, late_max_ms: 812 }], stacks, ended };
+}
+
 const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
 
 export class MockRest {
@@ -166,7 +175,7 @@ export class MockRest {
       const fits = (j) => (!query.get('state') || j.state === query.get('state')) && (!query.get('streaming') || String(j.streaming) === query.get('streaming')) && (!q || j.name.includes(q) || j.id.includes(q));
       return { jobs: this.jobs().filter(fits) };
     }
-    const [, program, more_of] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+))?)?$/) ?? [path];
+    const [, program, more_of, number] = is(/^\/api\/v1\/programs(?:\/([^/]+)(?:\/(\w+)(?:\/(\d+))?)?)?$/) ?? [path];
     if (path.startsWith('/api/v1/programs')) {
       const all = programs(this.began);
       const [q, state] = ['q', 'state'].map((name) => query.get(name) ?? '');
@@ -174,6 +183,7 @@ export class MockRest {
       const p = all.find(({ id }) => id === program);
       if (!p) return null;
       if (more_of === 'ranks') return { ranks: ranksOf(p) };
+      if (more_of === 'attempts' && number) return seenOf(attemptsOf(p).find(({ attempt }) => attempt === Number(number)));
       if (more_of === 'attempts') return { attempts: attemptsOf(p) };
       if (more_of === 'logs') return { known: true, offset: query.get('from_end') ? 0 : PRINTED.length, data: query.get('from_end') ? PRINTED : '', next_offset: PRINTED.length, size: PRINTED.length, complete: p.state === 'FAILED' };
       return p;

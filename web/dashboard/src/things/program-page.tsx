@@ -32,7 +32,7 @@ export function ProgramPage() {
       <div class="panels">
         <Summary p={p} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
-        <Attempts all={seen.attempts} />
+        <Attempts program={p.id} all={seen.attempts} />
         <Spec p={p} />
       </div>
     );

@@ -1,14 +1,19 @@
 // What was submitted as a program, and its attempts.
 
+import { useSignal } from '@preact/signals';
 import { count, moment, plural, span } from '../model/format';
+import { seenText, type AttemptDetail } from '../model/rest/attempt';
 import { commandLine, resourcesOf, type AttemptView, type ProgramView } from '../model/rest/programs';
 import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { Ago, Span } from '../parts/when';
+import { useLooked } from '../looked';
+import { api } from '../rest';
 
 const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step', HUNG: 'came to a stand' };
 
-export function Attempts({ all }: { all: readonly AttemptView[] }) {
+export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
+  const looked = useSignal(0); // an attempt; 0: none
   return (
     <Panel id="attempts" title="Attempts" note="the newest first" span={8}>
       {all.length === 0 ? (
@@ -25,6 +30,7 @@ export function Attempts({ all }: { all: readonly AttemptView[] }) {
                 <th>Began</th>
                 <th>Took</th>
                 <th>Cause</th>
+                <th>Seen</th>
               </tr>
             </thead>
             <tbody>
@@ -45,13 +51,33 @@ export function Attempts({ all }: { all: readonly AttemptView[] }) {
                   <td class="wrap">
                     <bdi>{a.cause?.text ?? ''}</bdi>
                   </td>
+                  <td>
+                    <button type="button" aria-expanded={looked.value === a.attempt} aria-label={`What was seen of attempt ${a.attempt}`} data-testid="look-at-attempt" onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}>
+                      {looked.value === a.attempt ? 'Hide' : 'Show'}
+                    </button>
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
+      {looked.value > 0 && <Seen program={program} attempt={looked.value} />}
     </Panel>
+  );
+}
+
+// Failures, stacks of ranks that were killed, late barriers, last lines.
+function Seen({ program, attempt }: { program: string; attempt: number }) {
+  const seen = useLooked<AttemptDetail>(api(`programs/${encodeURIComponent(program)}/attempts/${attempt}`), { over: (a) => a.end !== 'NONE' });
+  if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;
+  const text = seenText(seen.value);
+  return text ? (
+    <pre class="log mono" tabIndex={0} aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
+      <bdi>{text}</bdi>
+    </pre>
+  ) : (
+    <p class="calm">Nothing was seen of attempt {attempt} yet.</p>
   );
 }
 

@@ -6,7 +6,7 @@
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
-namespace {
+namespace last_stacks_cases {
 
 using clock = std::chrono::steady_clock;
 
@@ -21,13 +21,6 @@ std::string stubborn(std::string const& up) {
          "' + os.environ['RANK'], 'w').close()\n"
          "    time.sleep(1000)\n"
          "hangs_here()\n";
-}
-
-bool there(std::string const& file) {
-  auto const until = clock::now() + 30s;
-  while (!std::filesystem::exists(file))
-    if (clock::now() > until) return false;
-  return true;
 }
 
 TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
@@ -172,5 +165,5 @@ TEST_F(last_stacks_test, of_a_lease_that_is_renewed_are_not_taken) {
   EXPECT_FALSE(first);
 }
 
-}  // namespace
+}  // namespace last_stacks_cases
 }  // namespace muster::test

@@ -1,0 +1,69 @@
+// muster stacks: in which lines a worker's process is, of a task or of the one that runs a closure.
+#include "cli/programs/stacks.hpp"
+
+#include <iostream>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "cli/cluster_flag.hpp"
+#include "cli/command.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct stacks_options : server_options {
+  std::string what, cluster = "default";
+};
+
+std::string path_of(stacks_options const& o) {
+  if (o.what.starts_with("cl_")) return "/api/v1/closures/" + percent_encoded(o.what) + "/stacks";
+  auto const colon = o.what.rfind(':');
+  if (colon == std::string::npos || !parse_number(std::string_view(o.what).substr(colon + 1)))
+    throw command_error(exit_usage,
+                        "'" + o.what + "': write a task, as worker:3, or a closure, cl_…");
+  return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/tasks/" +
+         percent_encoded(o.what.substr(0, colon)) + "/" + o.what.substr(colon + 1) + "/stacks";
+}
+
+std::string task_stacks_text(json::value const& answer) {
+  std::string said = text_of(answer, "worker");
+  if (auto const pid = number_of(answer, "pid"); pid > 0)
+    said += ", process " + std::to_string(pid);
+  auto const& closures = list_of(answer, "closures");
+  said += closures.empty() ? ", runs no closure\n" : ", runs\n";
+  for (auto const& c : closures)
+    said += "  " + text_of(c, "id") + " " + for_terminal(text_of(c, "function")) + '\n';
+  auto const process = text_of(answer, "process");
+  if (auto const state = text_of(answer, "state"); state != "TAKEN")
+    said +=
+        why_no_stack(state) + (process.empty() ? "" : " (" + for_terminal(process) + ")") + '\n';
+  std::istringstream lines(text_of(answer, "stack"));
+  for (std::string line; std::getline(lines, line);) said += "  " + for_terminal(line) + '\n';
+  return said;
+}
+
+int run_stacks(stacks_options& o) {
+  rest server(o.rest);
+  auto const answer = server.get(path_of(o));
+  if (!printed_as_json(o.output, answer)) std::cout << task_stacks_text(answer);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_stacks(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "stacks", "Say in which lines a worker's process is", run_stacks);
+  add_value(*verb, "what", o->what, "TASK|CLOSURE_ID", "worker:3, or cl_…: the worker that runs it")
+      ->required();
+  add_value(*verb, "--cluster", o->cluster, "NAME", "That has the task")->capture_default_str();
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Of Python workers: all threads of the process that runs closures and objects; nothing is\n"
+      "stopped for it. Ranks of programs: muster programs stacks.\n"
+      "Examples:\n  muster stacks worker:3\n  muster stacks cl_0000000000000001");
+}
+
+}  // namespace muster::cli

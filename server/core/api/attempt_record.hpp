@@ -1,0 +1,100 @@
+// The black box of a program's attempt: what was seen of it while it ran, for people, when it is
+// long over. No decision rests on it. Plain data; server/history/programs/black_box.hpp fills it,
+// and says how much of everything is kept. Steps of ranks (muster.step) are to stand beside
+// `barriers`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/api/time.hpp"
+
+namespace muster::core {
+
+enum class stack_state : std::uint8_t {
+  unknown,  ///< it has not begun, or has ended
+  taken,
+  not_python,  ///< no process of it has registered
+  stopped,     ///< by a signal or a debugger
+  in_kernel,   ///< in a call that cannot be interrupted
+  no_answer,   ///< it has registered, and wrote nothing
+  off,         ///< worker --stack-signal off
+  away,        ///< its worker is
+  busy,        ///< its worker answers as many questions as it may
+};
+std::string_view name(stack_state s);  // "NOT_PYTHON"
+
+enum class attempt_event : std::uint8_t {
+  task_failed,     ///< in the program's coordination cluster
+  barrier_failed,  ///< there
+  worker_lost,     ///< one with ranks of it is out of sight
+  worker_back,     ///< it is there again
+};
+std::string_view name(attempt_event e);  // "TASK_FAILED"
+
+struct attempt_record {
+  struct event {
+    time_point at{};
+    attempt_event kind{};
+    std::string about{};  ///< "worker:3", of the program or of the cluster's workers; or none
+    std::string text{};
+
+    bool operator==(event const&) const = default;
+  };
+  /// A barrier of its coordination cluster that all came to.
+  struct meeting {
+    std::string barrier{};
+    std::int64_t counter = 0;
+    time_point ended{};
+    std::uint32_t participants = 0;
+    std::string last{}, host{};  ///< the task that came last
+    duration late{};             ///< after the median
+    duration spread{};           ///< from the first to the last
+
+    bool operator==(meeting const&) const = default;
+  };
+  /// Over these barriers.
+  struct latecomer {
+    std::string task{}, host{};
+    std::uint32_t last = 0;  ///< how often it was
+    std::uint32_t barriers = 0;
+    duration late_mean{}, late_max{};
+
+    bool operator==(latecomer const&) const = default;
+  };
+  /// Of ranks with equal stacks, just before they were killed.
+  struct stack {
+    stack_state state{};
+    std::string text{};
+    std::string process{};  ///< of the first of them
+    std::vector<std::uint32_t> ranks{};
+
+    bool operator==(stack const&) const = default;
+  };
+  /// One that has ended, with the last that it has printed.
+  struct ended_rank {
+    std::uint32_t rank = 0;
+    std::string task{}, host{};
+    time_point ended{};
+    std::uint32_t exit_status = 0, signal = 0;
+    std::string not_started{};
+    bool stopped = false, lease_ran_out = false, out_of_memory = false;
+    std::vector<std::string> stderr_lines{}, stdout_lines{};
+
+    bool operator==(ended_rank const&) const = default;
+  };
+
+  std::vector<event> events{};          ///< the oldest first
+  std::vector<meeting> barriers{};      ///< the newest first
+  std::vector<latecomer> latecomers{};  ///< the worst first
+  std::vector<stack> stacks{};
+  std::vector<ended_rank> ranks{};  ///< in the order of their ends
+  /// What had no room: events, ranks without stack, ranks.
+  std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
+
+  bool operator==(attempt_record const&) const = default;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,18 @@
+// In which lines the process of a worker is that runs closures and objects, as it says itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/core/api/attempt_record.hpp"
+
+namespace muster::server {
+
+struct task_stack {
+  core::stack_state state{};
+  std::string text{};     // of all threads, UTF-8, by faulthandler
+  std::string process{};  // "S in futex_wait_queue"
+  std::uint32_t pid = 0;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,87 @@
+// What was seen of an attempt that is over, by the command line, also of an earlier server.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/e2e/cli/run_words.hpp"
+
+namespace muster::e2e {
+namespace attempt_cases {
+
+// Rank 0 ignores what asks it to end; rank 1 fails once the other hangs.
+constexpr char script[] =
+    "import os, signal, sys, time\n"
+    "up = os.path.join(os.environ['UP'], 'up')\n"
+    "def hangs_here():\n"
+    "    print('step 7', flush=True)\n"
+    "    open(up, 'w').close()\n"
+    "    time.sleep(1000)\n"
+    "if os.environ['RANK'] == '0':\n"
+    "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "    hangs_here()\n"
+    "while not os.path.exists(up): time.sleep(0.01)\n"
+    "sys.exit('oops')\n";
+
+TEST(attempts, tell_what_was_seen_of_them_also_by_the_next_server) {
+  cluster c;
+  auto const data = c.file("data").string();
+  auto& first = c.serve({"--data-dir", data});
+  c.worker({"--allow-programs"});
+  c.write("train.py", script);
+  auto const launched =
+      c.run({"launch", "--url", c.url(), "--tasks", "2", "--name", "train", "--grace", "1s",
+             "--env", "UP=" + c.file("").string(), "--", "python3", c.file("train.py").string()});
+  EXPECT_EQ(launched.status, 1) << launched.err;
+  auto const show = [&] {
+    return c.run({"programs", "show", "train", "--attempt", "1", "--url", c.url()});
+  };
+  auto const before = show();
+  EXPECT_EQ(before.status, 0) << before.err;
+  for (auto const* said :
+       {"attempt  1, 2 ranks on 1 host", "end      FAILED after ",
+        "where ranks were that were killed\n1 of 1 rank: worker:0 on ", "line 6 in hangs_here",
+        "worker:1 on ", ": status 1\n  stderr:\n    oops\n",
+        ": signal 9, stopped\n  stdout:\n    step 7\n"})
+    EXPECT_NE(before.out.find(said), std::string::npos) << said << '\n' << before.out;
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(show().out, before.out);
+  auto const none = c.run({"programs", "show", "train", "--attempt", "2", "--url", c.url()});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_NE(none.err.find("has no attempt 2"), std::string::npos) << none.err;
+}
+
+TEST(attempts, tell_which_worker_was_lost) {
+  cluster c;
+  c.serve();
+  auto& w = c.worker({"--allow-programs", "--program-lease", "1s"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto& l = c.spawn(
+      {"launch", "--url", c.url(), "--tasks", "1", "--name", "train", "--", "sleep", "1000"});
+  ASSERT_TRUE(l.says("RUNNING"));
+  w.kill_at_once();
+  EXPECT_TRUE(await([&] {
+    auto const said = c.run({"programs", "show", "train", "--attempt", "1", "--url", c.url()}).out;
+    return said.find("WORKER_LOST") != std::string::npos &&
+           said.find("end      LOST") != std::string::npos;
+  }));
+}
+
+TEST(stacks, of_a_worker_in_another_language_are_said_not_to_be) {
+  cluster c;
+  c.serve();
+  c.worker();
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const r = c.run({"stacks", "worker:0", "--url", c.url()});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.out.find("worker:0, process "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find(", runs no closure\nno Python here has registered"), std::string::npos)
+      << r.out;
+  auto const wrong = c.run({"stacks", "worker", "--url", c.url()});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("'worker': write a task, as worker:3"), std::string::npos) << wrong.err;
+}
+
+}  // namespace attempt_cases
+}  // namespace muster::e2e

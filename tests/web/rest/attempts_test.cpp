@@ -1,0 +1,59 @@
+// What was seen of an attempt, over REST.
+#include "tests/web/rest/program_fixture.hpp"
+
+namespace muster::web::test {
+namespace attempt_cases {
+
+struct rest_attempts : program_fixture {
+  core::rank_end end_of(std::uint32_t n, std::uint32_t status) {
+    core::rank_end e;
+    e.name = rank(n);
+    e.exit_status = status;
+    e.stderr_lines = {"oops"};
+    e.stdout_lines = {"step 7"};
+    return e;
+  }
+};
+
+TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
+  start_with_ranks();
+  report({{rank(0), 70}, {rank(1), 71}}, {end_of(1, 3)});
+  core_engine().run([&](server::hub& h) {
+    h.note({id, 1}, {{}, core::attempt_event::task_failed, "worker:1", "INTERNAL: lost it"});
+    h.killed(w.stream, {id, 1}, {{core::stack_state::taken, "line 4", "S in poll", {0}}});
+  });
+  auto stopped = end_of(0, 0);
+  stopped.signal = 9;
+  stopped.stopped = true;
+  report({}, {stopped});
+  auto const a = get_json(path + "/attempts/1");
+  EXPECT_EQ(a.at("attempt"), 1);
+  EXPECT_EQ(text_at(a, "/end"), "FAILED");
+  EXPECT_EQ(text_at(a, "/events/0/kind"), "TASK_FAILED");
+  EXPECT_EQ(text_at(a, "/events/0/about"), "worker:1");
+  EXPECT_EQ(text_at(a, "/events/0/text"), "INTERNAL: lost it");
+  EXPECT_EQ(text_at(a, "/stacks/0/state"), "TAKEN");
+  EXPECT_EQ(text_at(a, "/stacks/0/stack"), "line 4");
+  EXPECT_EQ(text_at(a, "/stacks/0/ranks/0/task"), "worker:0");
+  EXPECT_EQ(text_at(a, "/stacks/0/ranks/0/host"), "host-a");
+  EXPECT_EQ(text_at(a, "/stacks/0/ranks/0/process"), "S in poll");
+  ASSERT_EQ(a.at("ended").as_array().size(), 2u);
+  EXPECT_EQ(text_at(a, "/ended/0/task"), "worker:1");
+  EXPECT_EQ(a.at("ended").at(0).at("exit_status"), 3);
+  EXPECT_EQ(text_at(a, "/ended/0/stderr/0"), "oops");
+  EXPECT_EQ(text_at(a, "/ended/0/stdout/0"), "step 7");
+  EXPECT_EQ(a.at("ended").at(1).at("signal"), 9);
+  EXPECT_EQ(a.at("ended").at(1).at("stopped"), true);
+  EXPECT_TRUE(a.at("barriers").as_array().empty());
+}
+
+TEST_F(rest_attempts, that_are_not_known_are_404) {
+  start_with_ranks();
+  EXPECT_TRUE(get_json(path + "/attempts/1").at("ended").as_array().empty()) << "it goes on";
+  EXPECT_EQ(get(path + "/attempts/2").status, 404u);
+  EXPECT_EQ(get(path + "/attempts/x").status, 404u);
+  EXPECT_EQ(get("/api/v1/programs/nobody/attempts/1").status, 404u);
+}
+
+}  // namespace attempt_cases
+}  // namespace muster::web::test

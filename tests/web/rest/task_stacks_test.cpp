@@ -1,0 +1,94 @@
+// Stacks of workers' processes over REST; the worker answers when the test says so.
+#include <future>
+
+#include "tests/web/fixture.hpp"
+
+namespace muster::web::test {
+namespace task_stack_cases {
+
+struct asked_worker : server::hub_worker {
+  void on_stack_query(std::uint64_t number) override { queries.push_back(number); }
+  std::vector<std::uint64_t> queries;
+};
+
+struct rest_task_stacks : web_fixture {
+  asked_worker w;
+  std::string closure;
+
+  void start_with_worker() {
+    start();
+    core_engine().run([this](server::hub& h) {
+      w.stream = h.attach(w);
+      core::worker_attached e{w.stream, {}};
+      e.spec.functions = {"f"};
+      e.spec.incarnation = core::incarnation{7};
+      h.apply(e);
+    });
+  }
+  void submit() {
+    auto const job =
+        text_at(post_json("/api/v1/jobs", R"({"closures":[{"function":"f"}]})", 201), "/id");
+    closure = text_at(get_json("/api/v1/jobs/" + job + "/closures"), "/closures/0/id");
+  }
+  std::future<json::value> ask(std::string path) {
+    return std::async(std::launch::async, [this, path] { return get_json(path); });
+  }
+  std::uint64_t await_question() {
+    for (;;) {
+      auto const all = core_engine().run([this](server::hub&) { return w.queries; });
+      if (!all.empty()) return all.back();
+    }
+  }
+  static std::string path() { return "/api/v1/clusters/default/tasks/worker/0/stacks"; }
+};
+
+TEST_F(rest_task_stacks, are_those_of_the_workers_process_with_what_runs_there) {
+  start_with_worker();
+  submit();
+  for (auto const& from : {path(), "/api/v1/closures/" + closure + "/stacks"}) {
+    auto asked = ask(from);
+    auto const q = await_question();
+    core_engine().run([&](server::hub& h) {
+      w.queries.clear();
+      h.answered_stack(w.stream, q,
+                       server::task_stack{core::stack_state::taken, "line 4", "S in poll", 70});
+    });
+    auto const all = asked.get();
+    EXPECT_EQ(text_at(all, "/worker"), "worker:0");
+    EXPECT_EQ(text_at(all, "/state"), "TAKEN");
+    EXPECT_EQ(text_at(all, "/stack"), "line 4");
+    EXPECT_EQ(text_at(all, "/process"), "S in poll");
+    EXPECT_EQ(all.at("pid"), 70);
+    EXPECT_EQ(text_at(all, "/closures/0/id"), closure);
+  }
+}
+
+TEST_F(rest_task_stacks, of_a_worker_that_does_not_answer_are_not_waited_for_long) {
+  start_with_worker();
+  EXPECT_EQ(text_at(get_json(path()), "/state"), "NO_ANSWER");
+}
+
+TEST_F(rest_task_stacks, that_cannot_be_say_why) {
+  start_with_worker();
+  EXPECT_EQ(get("/api/v1/clusters/default/tasks/worker/1/stacks").status, 404u);
+  EXPECT_EQ(get("/api/v1/clusters/none/tasks/worker/0/stacks").status, 404u);
+  EXPECT_EQ(get("/api/v1/closures/cl_00000000000000ff/stacks").status, 404u);
+  EXPECT_EQ(get("/api/v1/closures/x/stacks").status, 404u);
+  submit();
+  for (auto const& from : {path(), "/api/v1/closures/" + closure + "/stacks"}) {
+    auto asked = std::async(std::launch::async, [&] { return get(from).status; });
+    auto const q = await_question();
+    core_engine().run([&](server::hub& h) {
+      w.queries.clear();
+      h.answered_stack(w.stream, q, muster::status{muster::code::resource_exhausted, "busy"});
+    });
+    EXPECT_EQ(asked.get(), 429u);
+  }
+  core_engine().run([&](server::hub& h) { w.succeed(h); });
+  auto const ended = get("/api/v1/closures/" + closure + "/stacks");
+  EXPECT_EQ(ended.status, 409u);
+  EXPECT_NE(ended.body.find("does not run, it is SUCCEEDED"), std::string::npos) << ended.body;
+}
+
+}  // namespace task_stack_cases
+}  // namespace muster::web::test

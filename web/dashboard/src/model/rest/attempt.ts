@@ -1,0 +1,54 @@
+// What was seen of an attempt, as REST tells it. Pure.
+
+import { count, plural, span } from '../format';
+import type { AttemptView } from './programs';
+
+export interface StackGroup {
+  state: string;
+  stack?: string;
+  ranks: { rank: number; task: string; host?: string; process?: string }[];
+}
+
+export interface AttemptDetail extends AttemptView {
+  events: { at_ms: number; kind: string; about?: string; text?: string }[];
+  barriers: { id: string; ended_ms: number; participants: number; last: string; host: string; late_ms: number }[];
+  latecomers: { task: string; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
+  stacks: StackGroup[];
+  ended: { rank: number; task: string; host: string; ended_ms: number; exit_status: number; signal?: number; not_started?: string; stopped?: boolean; lease_ran_out?: boolean; stderr?: string[]; stdout?: string[] }[];
+  events_left_out?: number;
+  stacks_left_out?: number;
+  ranks_left_out?: number;
+}
+
+const NAMED_MAX = 8;
+
+// "worker:0, worker:3 and 12 others"
+export function whoStands(group: StackGroup): string {
+  const names = group.ranks.slice(0, NAMED_MAX).map((r) => r.task || `rank ${r.rank}`);
+  const rest = group.ranks.length - names.length;
+  return names.join(', ') + (rest > 0 ? ` and ${plural(rest, 'other')}` : '');
+}
+
+// All of it as one text, as a person reads it from above to below.
+export function seenText(a: AttemptDetail): string {
+  const after = (ms: number) => span(ms - a.begun_ms);
+  const parts: string[] = [];
+  const add = (title: string, lines: readonly string[]) => lines.length > 0 && parts.push([title, ...lines].join('\n'));
+  add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${e.about}` : ''}${e.text ? `: ${e.text}` : ''}`));
+  add(
+    'Where ranks were that were killed',
+    a.stacks.flatMap((g) => [`  ${whoStands(g)}${g.state === 'TAKEN' ? '' : `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
+  );
+  add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${b.last} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
+  add('Late at them', a.latecomers.map((l) => `  ${l.task} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));
+  add(
+    'Ends of ranks',
+    a.ended.flatMap((r) => [
+      `  ${r.task} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease ran out' : r.stopped ? ', stopped' : ''}`,
+      ...(r.stderr ?? []).map((line) => `    stderr: ${line}`),
+      ...(r.stdout ?? []).map((line) => `    stdout: ${line}`),
+    ]),
+  );
+  for (const [what, n] of [['events', a.events_left_out], ['stacks', a.stacks_left_out], ['ranks', a.ranks_left_out]] as const) if (n) parts.push(`${count(n)} more ${what} had no room.`);
+  return parts.join('\n\n');
+}

@@ -1,0 +1,111 @@
+#include "web/json/attempt_json.hpp"
+
+#include <algorithm>
+
+#include "web/json/program_json.hpp"
+
+namespace muster::web {
+namespace {
+
+double milliseconds(core::duration d) {
+  return static_cast<double>(d.count()) / 1000;
+}
+
+void event_members(member_list const& m, core::attempt_record::event const& e) {
+  m("at_ms", e.at);
+  m("kind", e.kind);
+  m.some("about", e.about, "a task of the program, or a worker of the cluster");
+  m.some("text", e.text);
+}
+
+void meeting_members(member_list const& m, core::attempt_record::meeting const& b) {
+  m("id", b.barrier);
+  m("counter", b.counter);
+  m("ended_ms", b.ended);
+  m("participants", b.participants);
+  m("last", b.last, "the task that came last");
+  m("host", b.host);
+  m("late_ms", milliseconds(b.late), "after half of them were there");
+  m("spread_ms", milliseconds(b.spread), "from the first to the last");
+}
+
+void latecomer_members(member_list const& m, core::attempt_record::latecomer const& l) {
+  m("task", l.task);
+  m("host", l.host);
+  m("last", l.last, "how often it was the last");
+  m("barriers", l.barriers, "that it took part in");
+  m("late_mean_ms", milliseconds(l.late_mean));
+  m("late_max_ms", milliseconds(l.late_max));
+}
+
+void rank_members(member_list const& m, core::attempt_record::ended_rank const& r) {
+  m("rank", r.rank);
+  m("task", r.task);
+  m("host", r.host);
+  m("ended_ms", r.ended);
+  m("exit_status", r.exit_status);
+  m.some("signal", r.signal);
+  m.some("not_started", r.not_started);
+  m.some("stopped", r.stopped, "a signal was sent to it before it ended");
+  m.some("lease_ran_out", r.lease_ran_out);
+  m.some("out_of_memory", r.out_of_memory);
+  m.some("stderr", r.stderr_lines, "its last lines");
+  m.some("stdout", r.stdout_lines, "its last lines");
+}
+
+// Who they are says what is known of their ends.
+std::vector<stack_group> groups_of(core::attempt_record const& r) {
+  std::vector<stack_group> all;
+  for (auto const& s : r.stacks) {
+    auto& group = all.emplace_back();
+    group.state = s.state;
+    group.stack = s.text;
+    for (auto const rank : s.ranks) {
+      auto& of = group.ranks.emplace_back();
+      of.rank = rank;
+      of.process = group.ranks.size() == 1 ? s.process : std::string();
+      auto const known = std::find_if(r.ranks.begin(), r.ranks.end(),
+                                      [rank](auto const& one) { return one.rank == rank; });
+      if (known == r.ranks.end()) continue;
+      of.task = known->task;
+      of.host = known->host;
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](auto const& a, auto const& b) { return a.ranks.size() < b.ranks.size(); });
+  return all;
+}
+
+}  // namespace
+
+void members(member_list const& m, stacked_rank const& r) {
+  m("rank", r.rank);
+  m("task", r.task);
+  m.some("worker", r.worker);
+  m.some("host", r.host);
+  m.some("process", r.process, "the kernel's word for it: S in futex_wait_queue");
+}
+
+void members(member_list const& m, stack_group const& g) {
+  m("state", g.state);
+  m.some("stack", g.stack,
+         "of each of these ranks, as faulthandler writes it; those of processes that the first of "
+         "them has started follow");
+  m("ranks", g.ranks);
+}
+
+void members(member_list const& m, attempt_detail const& a) {
+  members(m, a.about);
+  auto const& r = a.record;
+  m.list("events", r.events, event_members, "failures told by its coordination, lost workers");
+  m.list("barriers", r.barriers, meeting_members, "the newest that all came to, newest first");
+  m.list("latecomers", r.latecomers, latecomer_members, "over these and more; the worst first");
+  m("stacks", groups_of(r), "where ranks were that were killed, the smallest group first");
+  m.list("ended", r.ranks, rank_members,
+         "ranks in the order of their ends, with the last they said");
+  m.some("events_left_out", r.events_left_out, "that had no room");
+  m.some("stacks_left_out", r.stacks_left_out, "ranks whose stacks had no room");
+  m.some("ranks_left_out", r.ranks_left_out, "that had no room in 'ended'");
+}
+
+}  // namespace muster::web

@@ -1,0 +1,34 @@
+// An attempt with all that was seen of it, in the JSON of the REST contract. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/core/api/attempt_record.hpp"
+#include "server/core/api/program_views.hpp"
+#include "web/json/members.hpp"
+
+namespace muster::web {
+
+struct stacked_rank {
+  std::uint32_t rank = 0;
+  std::string task, worker, host;
+  std::string process;
+};
+void members(member_list const& m, stacked_rank const& r);
+
+struct stack_group {
+  core::stack_state state{};
+  std::string stack;
+  std::vector<stacked_rank> ranks;
+};
+void members(member_list const& m, stack_group const& g);
+
+struct attempt_detail {
+  core::program_attempt_view about;
+  core::attempt_record record;
+};
+void members(member_list const& m, attempt_detail const& a);
+
+}  // namespace muster::web
