@@ -90,6 +90,18 @@ class Client:
         told: dict[str, Any] = self._http.json("GET", f"/api/v1/closures/{segment(closure)}/explain")
         return told
 
+    def stacks(self, what: str, cluster: str = "default") -> dict[str, Any]:
+        """In which lines a worker's process is that runs closures and objects: of a task, as
+        ``"worker:3"``, or of the one that runs this closure. ``state`` (``TAKEN``, or why there is no
+        stack), ``stack`` (a text, as faulthandler writes it) and the ``closures`` that run there. Nothing
+        is stopped for it."""
+        path = f"/api/v1/closures/{segment(what)}/stacks"
+        if ":" in what:
+            job, _, index = what.rpartition(":")
+            path = f"/api/v1/clusters/{segment(cluster)}/tasks/{segment(job)}/{segment(index)}/stacks"
+        told: dict[str, Any] = self._http.json("GET", path)
+        return told
+
     def overview(self) -> dict[str, Any]:
         told: dict[str, Any] = self._http.json("GET", "/api/v1/overview")
         return told

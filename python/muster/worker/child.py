@@ -19,7 +19,7 @@ from typing import Any
 from muster._wire import columns
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
-from muster.worker import context, functions, output, uploads
+from muster.worker import context, functions, output, stacks, uploads
 from muster.worker.blobs import ANSWER, Asking, Blobs
 from muster.worker.descriptors import Ends
 from muster.worker.frames import Frames
@@ -39,6 +39,7 @@ def main(over: socket.socket, ends: Ends) -> None:
         return
     start: dict[str, Any] = pickle.loads(first)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker decides when it is over
+    stacks.register(start["stack_signal"])
     os.environ.update(start["environment"])
     uploads.use_folder(start["uploads"])
     sys.path[:0] = [p for p in start["path"] if p not in sys.path]

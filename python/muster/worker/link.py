@@ -7,6 +7,7 @@ import time
 from typing import Any, Callable, Protocol, Sequence
 
 from muster._pickled.buffers import Data
+from muster.worker import stacks
 from muster.worker.blobs import Ask, answer, question
 from muster.worker.children import Child, Children
 from muster.worker.functions import FunctionTable
@@ -44,6 +45,7 @@ class ProcessLink:
         self._on_gone = on_gone
         self._ask = ask
         self.pid = self._child.pid
+        self._stacks = stacks.Answering(lambda: stacks.take(self.pid, start["stack_signal"]), self.pid, on_message)
         self._child.frames.send(pickle.dumps(start))
         answer = self._child.frames.receive()
         if answer is None:
@@ -79,6 +81,8 @@ class ProcessLink:
             pass  # it is gone
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
+        if message.read_stack:  # it comes alone, and the child may not read
+            return self._stacks.take(message.read_stack)
         self._child.frames.send(raw)
 
     def kill(self) -> bool:
@@ -98,6 +102,7 @@ class ThreadLink:
         self.names = table.names
         self.pid = pid
         self._runner = Runner(table, on_message, nested_max)
+        self._stacks = stacks.Answering(lambda: (stacks.TAKEN, stacks.own(), ""), pid, on_message)
         self._busy = threading.Event()
         self._closed = False
         for i in range(threads):
@@ -114,6 +119,8 @@ class ThreadLink:
             self._runner.tick()
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
+        if message.read_stack:
+            return self._stacks.take(message.read_stack)
         self._runner.take(message, args)
         if self._runner.busy() and not self._busy.is_set():
             self._busy.set()

@@ -8,6 +8,7 @@ from typing import Optional, Sequence, TypedDict, Union
 from muster import __version__
 from muster._tls import Tls
 from muster._wire import addresses
+from muster.worker import stacks
 
 
 @dataclasses.dataclass
@@ -52,6 +53,9 @@ class WorkerOptions:
     stop_grace: float = 10.0
     """For a closure that was asked to stop; then its process is killed. It is told at once by
     `context().cancelled()`, and after a second by muster.Cancelled being raised."""
+
+    stack_signal: int = stacks.DEFAULT
+    """What its processes write their stacks at (`muster stacks`); 0: they are not prepared for it."""
 
     blob_bytes_max: int = 4 << 30
     """Of files with large arguments and values, which its processes share; the ones that were not
@@ -102,6 +106,7 @@ class WorkerWords(TypedDict, total=False):
     connect_timeout: float
     drain_timeout: float
     stop_grace: float
+    stack_signal: int
     blob_bytes_max: int
 
 

@@ -150,6 +150,7 @@ class Worker:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._gpus_of(number))
         start = {"modules": self._modules, "functions": picklers.dumps(self._functions),
                  "pickled": self._pickled, "nested_max": self._options.nested_max,
+                 "stack_signal": self._options.stack_signal,
                  "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,

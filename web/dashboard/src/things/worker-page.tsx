@@ -20,6 +20,7 @@ import { useLooked } from '../looked';
 import { cluster, slow, viewNow } from '../page';
 import { api, get, Gone as NotThere, send } from '../rest';
 import { address, closureAddress, follow, jobAddress, subject } from '../route';
+import { StacksPanel } from './stacks-panel';
 
 interface AgentView {
   kind: 'agent';
@@ -64,6 +65,7 @@ export function WorkerPage() {
         <>
           <Summary task={task} w={it} path={path} again={looked.again} />
           <Runs key={task} path={path} />
+          <StacksPanel key={`${task} stacks`} path={path} />
           <Resources w={it} />
           <LastHour key={`${task} hour`} path={path} slots={it.slots} />
           <TaskEvents task={task} main={!!of?.main} name={of?.name ?? ''} />
