@@ -49,7 +49,7 @@ shape shape_of(json::value const& list) {
 
 void append_text(std::string& to, std::string_view text) {
   auto const escaped = [&to](unsigned n) {
-    char digits[7];
+    char digits[11];  // as the compiler has to reckon with any number
     std::snprintf(digits, sizeof digits, "\\u%04x", n);
     to += digits;
   };

@@ -144,6 +144,10 @@ void program_doctor::look(core::program_id id, patient& p) {
   p.awaited.clear();
   p.asked = {};
   hub_.look_at_cluster(id, p.training, l);
+  auto const& steps = hub_.steps().table();
+  for (auto& v : l.vitals)
+    if (auto const reached = steps.progress(id, p.attempt, v.rank)) v.step = reached->step;
+  if (auto const all = steps.whole(id, p.attempt, false)) l.usual_step = all->took;
   auto const a = p.watch.looked(hub_.now(), std::move(l));
   if (a.stacks) ask_for_stacks(id, p);
   tell(id, p, a.news);

@@ -53,11 +53,13 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   auto f = c.run({"data", "check", data, "--output", "json"});
   ASSERT_EQ(f.status, 0) << f.err;
   auto told = json::parse(f.out);
-  EXPECT_EQ(entries_of(told),
-            json::parse(R"({"format":1,"cluster":1,"task":0,"key":2,"barrier":0,)"
-                        R"("job":0,"accepted":0,"closure":0,"per_worker":0,"token":0,"program":0,)"
-                        R"("program_course":0,"program_attempt":0,"placement":0,"dead_rank":0,"attempt_record":0})")
-                .as_object());
+  EXPECT_EQ(
+      entries_of(told),
+      json::parse(
+          R"({"format":1,"cluster":1,"task":0,"key":2,"barrier":0,)"
+          R"("job":0,"accepted":0,"closure":0,"per_worker":0,"token":0,"program":0,)"
+          R"("program_course":0,"program_attempt":0,"placement":0,"dead_rank":0,"attempt_record":0})")
+          .as_object());
   EXPECT_EQ(told.at("process").to_number<int>(), server.pid());
   EXPECT_EQ(told.at("epoch").to_number<int>(), 1);
   EXPECT_GT(told.at("bytes_on_disk").to_number<int>(), 100);

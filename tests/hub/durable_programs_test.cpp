@@ -122,7 +122,9 @@ TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a
   next.restored(p, 1, true, false);
   EXPECT_TRUE(next.serves(p, 1));
   core::attempt_sheet sheet;
-  sheet.spec = std::make_shared<core::program_spec const>(core::program_spec{.tasks = {{}}});
+  core::program_spec spec;
+  spec.tasks.emplace_back();
+  sheet.spec = std::make_shared<core::program_spec const>(std::move(spec));
   sheet.program = p;
   sheet.attempt = 1;
   sheet.tasks.push_back({});

@@ -124,6 +124,23 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
   EXPECT_EQ(events[1], "program_moves_again: 'train' moves again, and was said to hang");
 }
 
+// Rank 2 is the one whose stack is the odd one, but a step says more.
+TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
+  run(4, hang_policy::tell);
+  auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {
+    h.steps().reported(by.stream, {id, 1, 1s, {{.rank = rank, .step = step, .at = 1s}}});
+  };
+  say(w, 0, 8);
+  say(w, 1, 7);
+  say(other, 2, 8);
+  say(other, 3, 8);
+  live(5s);
+  auto const found = h.doctor().hang_of(id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->evidence, core::hang_evidence::step);
+  EXPECT_EQ(found->task, "worker:1");
+}
+
 TEST_F(doctor_of_programs, has_it_begin_again_where_that_is_wanted) {
   run(4, hang_policy::restart, 1);
   live(5s);

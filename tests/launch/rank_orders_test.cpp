@@ -94,7 +94,7 @@ TEST(rank_orders, to_stop_are_for_all_with_sigterm_unless_they_say_otherwise) {
 class oom_kills_of_groups : public testing::Test {
  protected:
   void put(std::string const& file, std::string const& text) {
-    auto const path = groups_.path() / file;
+    auto const path = std::filesystem::path(groups_.path()) / file;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
   }

@@ -35,7 +35,7 @@ TEST(worker_convert, takes_values_and_failures) {
   EXPECT_TRUE(results[0].ok);
   EXPECT_EQ(results[0].value, core::blob("\"v\""));
   EXPECT_FALSE(results[1].ok);
-  EXPECT_EQ(results[1].failure.type, "ValueError");
+  EXPECT_EQ(results[1].failure->type, "ValueError");
   EXPECT_EQ(results[1].closure, core::closure_id{12});
 }
 
@@ -105,7 +105,7 @@ TEST(worker_convert, cuts_long_failure_texts_between_characters) {
   core::worker_results taken;
   ASSERT_EQ(from_wire(m, taken), "");
   auto const& results = taken.results;
-  auto const& text = results[0].failure.message;
+  auto const& text = results[0].failure->message;
   EXPECT_LE(text.size(), failure_message_bytes_max + 3);
   EXPECT_EQ(text.substr(text.size() - 5), "ä…");
 }
@@ -119,7 +119,7 @@ TEST(worker_convert, leaves_out_an_exception_that_is_too_long) {
     f.set_exception(std::string(failure_exception_bytes_max + over, 'x'));
     core::worker_results taken;
     ASSERT_EQ(from_wire(m, taken), "");
-    auto const& kept = taken.results[0].failure;
+    auto const& kept = *taken.results[0].failure;
     EXPECT_EQ(kept.exception.size(), over ? 0 : failure_exception_bytes_max);
     EXPECT_EQ(kept.message, "text");
   }

@@ -8,6 +8,8 @@
 
 #include "server/core/api/listings.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/core/queries/closure_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/hub/task_stack.hpp"
 #include "web/json/attempt_json.hpp"
 #include "web/rest/access.hpp"
@@ -149,7 +151,7 @@ using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
 muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
   auto a = std::make_shared<asked>();
   a->found.worker = at.first + ":" + std::to_string(at.second);
-  auto hands = h.state().in_hands_of(at.first, at.second, closures_max);
+  auto hands = h.state().workers().in_hands_of(at.first, at.second, closures_max);
   if (!hands) return hands.error();
   a->found.hands = std::move(*hands);
   a->found.stack.state = core::stack_state::no_answer;  // a worker that is older never does
@@ -204,7 +206,7 @@ coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
 }
 
 muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
-  auto const view = h.state().closure(id);
+  auto const view = h.state().closures().look(id);
   if (!view)
     return muster::status{muster::code::not_found, "no closure " + core::text(id) + " is known"};
   if (view->state != core::closure_state::running || view->attempts.empty())

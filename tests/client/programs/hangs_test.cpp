@@ -146,7 +146,9 @@ TEST_P(hanging, are_named_within_five_seconds_of_the_threshold) {
   EXPECT_EQ(h.rank, victim) << text(h);
   bool const stopped = std::string_view(GetParam()) == "stopped";
   EXPECT_EQ(h.evidence, stopped ? core::hang_evidence::stopped : core::hang_evidence::stack);
-  if (!stopped) EXPECT_TRUE(h.line.ends_with(" in hang")) << h.line;
+  if (!stopped) {
+    EXPECT_TRUE(h.line.ends_with(" in hang")) << h.line;
+  }
   EXPECT_LE(took, 30s) << "on a busy machine; 7 s on an idle one";
   std::cout << GetParam() << ": " << took.count() << " ms, " << text(h) << '\n';
 }
