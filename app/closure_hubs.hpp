@@ -11,7 +11,7 @@
 #include "server/core/api/server_wide.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/pools.hpp"
-#include "server/hub/program_clusters.hpp"
+#include "server/hub/programs/program_clusters.hpp"
 #include "server/hub/spill_store.hpp"
 
 namespace muster::server {

@@ -62,10 +62,10 @@ bool step(std::uint64_t n) {
   if (n > steps::step_max)
     throw std::invalid_argument("step " + std::to_string(n) + ": at most 2^53");
   if (!page) return false;
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
   {
     std::lock_guard const lock(mutex);
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);  // the worker takes times for ascending
     auto const count = page->count;
     auto& e = page->entries[count % steps::ring];
     shared(e.step).store(n);

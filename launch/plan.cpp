@@ -257,7 +257,7 @@ std::vector<role> plan(plan_request const& request) {
 }
 
 bool is_told(std::string_view variable) {
-  return variable == "MUSTER_ATTEMPT" ||
+  return variable == "MUSTER_ATTEMPT" || variable == "MUSTER_STEPS" ||
          std::find(std::begin(told), std::end(told), variable) != std::end(told);
 }
 

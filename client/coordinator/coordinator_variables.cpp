@@ -49,6 +49,9 @@ struct initial {
 std::shared_ptr<detail::variable_core const> cluster_coordinator::make_variable_core(
     variable_options const& o, std::string_view dtype, shape const& of, array_view const* values) {
   refuse_to_wait_for_itself();
+  if (of.size() > detail::dimensions_max)
+    throw std::invalid_argument(detail::shown(of) + " has more than " +
+                                std::to_string(detail::dimensions_max) + " dimensions");
   initial const begin{dtype, of, o.ones ? "ones" : "zeros", values};
   if (begin.row_bytes() > detail::row_bytes_max)
     throw std::invalid_argument("a row of " + detail::shown(of) + " " + std::string(dtype) +

@@ -105,9 +105,9 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
     auto const us = e.ns / 1'000;
     bool const first = seen.marks.empty();
     if (e.step > steps::step_max || us > now) return {};
-    if (!first && us < seen.marks.back().us) return {};
-    // Counted anew, or said twice: what was before is another count.
-    if (!first && e.step <= seen.marks.back().step) seen.marks.clear();
+    // Counted anew, said twice, or by a clock that goes back: what was before is another count.
+    if (!first && (e.step <= seen.marks.back().step || us < seen.marks.back().us))
+      seen.marks.clear();
     seen.marks.push_back({e.step, us});
   }
   seen.left_out = static_cast<std::uint32_t>(

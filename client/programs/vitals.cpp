@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -46,11 +47,14 @@ std::optional<process> read_stat(std::string const& path) {
   return fields ? std::optional(p) : std::nullopt;
 }
 
-std::uint64_t read_io(std::string const& path) {
+// None: nobody may look. A process that has ended meanwhile has read and written nothing more.
+std::optional<std::uint64_t> read_io(std::string const& path) {
+  errno = 0;
   std::ifstream in(path);
   std::uint64_t sum = 0, n = 0;
   std::string name;
   for (int i = 0; i < 2 && in >> name >> n; ++i) sum += n;  // rchar, wchar
+  if (name.empty() && (errno == EACCES || errno == EPERM)) return {};
   return sum;
 }
 
@@ -91,6 +95,7 @@ std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& 
       found[rank].state = it->second.state;
       found[rank].wakeups = read_wakeups(proc + "/" + std::to_string(pid) + "/status");
     }
+  std::set<std::uint32_t> unseen;
   static auto const ticks_a_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   for (auto const& [first, about] : all) {
     constexpr int generations_max = 64;
@@ -111,8 +116,11 @@ std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& 
     if (stands || (about.state == 'D' && v.state != 'T')) v.state = stands ? 'T' : 'D';
     v.cpu_ms += about.ticks * 1000 / ticks_a_second;
     v.faults += about.faults;
-    v.io_bytes += read_io(proc + "/" + std::to_string(first) + "/io");
+    auto const io = read_io(proc + "/" + std::to_string(first) + "/io");
+    if (!io) unseen.insert(owner->second);
+    v.io_bytes += io.value_or(0);
   }
+  for (auto const rank : unseen) found.erase(rank);
   return found;
 }
 

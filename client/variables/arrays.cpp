@@ -16,7 +16,6 @@ constexpr std::string_view magic =
     "ARRAYS\x01";
 constexpr std::size_t alignment = 16;
 constexpr std::uint32_t count_max = 1000;
-constexpr std::uint8_t dimensions_max = 8;
 constexpr std::uint64_t empty_dimension_max = std::uint64_t{1} << 40;
 
 struct known_dtype {

@@ -111,6 +111,11 @@ void append(std::string& to, json::value const& v) {
   }
 }
 
+// Without a slash behind it: what is above it is to be synced, too.
+fs::path named(fs::path path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
 }  // namespace
 
 // Of keys by code points: those of UTF-8 sort so by their bytes.
@@ -122,8 +127,12 @@ std::string python_json(json::value const& v) {
 
 std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished) {
   std::vector<std::uint64_t> found;
-  std::error_code none;
-  for (auto const& entry : fs::directory_iterator(path, none)) {
+  // One that cannot be read is not one without checkpoints: training would begin anew.
+  std::error_code error;
+  fs::directory_iterator const all(path, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw fs::filesystem_error("the checkpoints cannot be listed", path, error);
+  for (auto const& entry : all) {
     std::string name = entry.path().filename();
     bool const is_unfinished = name.ends_with(suffix);
     if (is_unfinished) name.resize(name.size() - suffix.size());
@@ -139,7 +148,7 @@ std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished)
 
 // Writing.
 
-checkpoint_writer::checkpoint_writer(fs::path path) : path_(fs::absolute(std::move(path))) {
+checkpoint_writer::checkpoint_writer(fs::path path) : path_(named(fs::absolute(std::move(path)))) {
   if (!fs::is_directory(path_)) {
     fs::create_directories(path_);
     sync(path_.parent_path());

@@ -11,8 +11,9 @@
 namespace muster::detail {
 namespace {
 
-constexpr std::uint64_t with_slots = 3;  // an array, and as many bytes of slots as Adam has
-constexpr std::size_t ahead_max = 2;     // pieces that are asked for before they are written
+constexpr std::uint64_t with_slots =
+    4;  // an array, its momentum, and as many bytes of slots as Adam has
+constexpr std::size_t ahead_max = 2;  // pieces that are asked for before they are written
 
 using handle = variable_core::handle;
 

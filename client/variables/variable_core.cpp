@@ -297,6 +297,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
                                 ", what is given has " + std::to_string(data.size()) + " bytes");
   bool const is_step = method == "adam_rows";
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row + 8));
+  if (is_step) check_step_fits(which);  // before any shard has made it
   std::vector<handle> parts;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
@@ -320,6 +321,22 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
     if (!here.empty() || is_step) send();
   }
   return all_of(std::move(parts));
+}
+
+// A step is one call of each shard.
+void variable_core::check_step_fits(indices which) const {
+  constexpr std::uint64_t heads = 1'000;
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    auto const here = static_cast<std::uint64_t>(
+        std::count_if(which.begin(), which.end(), [&](std::int64_t index) {
+          auto const n = static_cast<std::uint64_t>(index);
+          return n >= bounds_[i] && n < bounds_[i + 1];
+        }));
+    if (here * (row_bytes() + 8) + heads > result_bytes_max)
+      throw std::invalid_argument(std::to_string(here) + " rows of " + std::to_string(row_bytes()) +
+                                  " bytes for one shard: a step takes " +
+                                  std::to_string(result_bytes_max) + " bytes at most");
+  }
 }
 
 variable_core::handle variable_core::step(std::string_view method, array_view const& gradient,

@@ -62,11 +62,13 @@ core::time_point step_stops::due() const {
   return next;
 }
 
-// Whoever waits goes on.
+// Whoever waits goes on, to the step that was agreed on before, where one was.
 void step_stops::end(core::program_id program, muster::status const& why) {
   auto const over = rounds_.extract(program);
   if (!over) return;
-  for (auto const w : over.mapped().workers) to_.tell(w, {program, over.mapped().attempt, {}});
+  auto const attempt = over.mapped().attempt;
+  for (auto const w : over.mapped().workers)
+    to_.tell(w, {program, attempt, agreed(program, attempt)});
   for (auto const& done : over.mapped().done) done(why);
 }
 
@@ -75,9 +77,14 @@ void step_stops::settle(core::program_id program) {
   if (it == rounds_.end() || !it->second.waits.empty()) return;
   if (!it->second.reached)
     return end(program, {code::failed_precondition, "no rank of it has said a step (muster.step)"});
+  if (*it->second.reached >= step_max)
+    return end(program,
+               {code::failed_precondition, "a rank of it has said the last step there is"});
   auto const over = rounds_.extract(it);
   auto const& r = over.mapped();
-  auto const step = std::max(r.least, *r.reached + 1);
+  // Where a rank has come to the step of an earlier agreement it may have ended for it.
+  auto const before = agreed(program, r.attempt);
+  auto const step = before && *before <= *r.reached ? *before : std::max(r.least, *r.reached + 1);
   while (agreed_.size() >= agreed_max && !agreed_.contains(program))
     agreed_.erase(std::min_element(
         agreed_.begin(), agreed_.end(),

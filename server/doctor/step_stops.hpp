@@ -49,6 +49,7 @@ class step_stops {
   /// Programs of which it is remembered. More: the oldest is forgotten, and a worker of it that
   /// comes back is not told again.
   static constexpr std::size_t agreed_max = 1'024;
+  static constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
   /// A worker answers within milliseconds, or it is older than the question.
   static constexpr core::duration patience = std::chrono::seconds(3);
 

@@ -13,13 +13,13 @@
 #include "server/history/history.hpp"
 #include "server/history/programs/black_box.hpp"
 #include "server/hub/hub_dependencies.hpp"
-#include "server/hub/last_lines.hpp"
 #include "server/hub/log_store.hpp"
 #include "server/hub/object_hub.hpp"
-#include "server/hub/program_doctor.hpp"
-#include "server/hub/rank_logs.hpp"
-#include "server/hub/rank_stacks.hpp"
-#include "server/hub/rank_steps.hpp"
+#include "server/hub/programs/last_lines.hpp"
+#include "server/hub/programs/program_doctor.hpp"
+#include "server/hub/programs/rank_logs.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
+#include "server/hub/programs/rank_steps.hpp"
 #include "server/hub/reply_table.hpp"
 #include "server/hub/session_batches.hpp"
 #include "server/hub/task_stack.hpp"
@@ -105,10 +105,10 @@ class hub {
     if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_disconnected>)
       news.gone.push_back({e.stream, e.clean || !e.may_return, e.reason});
     deliver(fx);
-    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_attached>)
-      fold(e.stream, ended);
     objects_.follow(news);
     rank_steps_.follow(of_steps);
+    if constexpr (std::is_same_v<std::remove_cvref_t<Event>, core::worker_attached>)
+      fold(e.stream, ended);
     write_records();
   }
 

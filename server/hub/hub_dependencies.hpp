@@ -10,7 +10,7 @@
 #include "server/history/programs/black_box.hpp"
 #include "server/hub/commit_queue.hpp"
 #include "server/hub/log_event.hpp"
-#include "server/hub/program_clusters.hpp"
+#include "server/hub/programs/program_clusters.hpp"
 
 namespace muster::server {
 

@@ -135,7 +135,9 @@ void hub::fold(core::rank_reports const& r) {
 }
 
 void hub::fold(core::stream_id stream, std::vector<core::rank_end> const& ended) {
-  fold(core::rank_reports{.stream = stream, .ended = ended});
+  core::rank_reports const told{.stream = stream, .ended = ended};
+  fold(told);
+  if (!ended.empty()) rank_steps_.ended(told);
 }
 
 std::vector<core::rank_end> hub::ends_in(core::worker_attached const& e) {

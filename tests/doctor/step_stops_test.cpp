@@ -78,6 +78,45 @@ TEST_F(agreement, there_is_none_without_one_of_the_workers) {
   EXPECT_TRUE(held.size() >= 5);
 }
 
+// Who had come to it may have ended for it.
+TEST_F(agreement, stands_once_a_rank_has_come_to_it) {
+  begin();
+  stops.answered(a, {held[0].second.query, {{0, 6}}});
+  stops.answered(b, {held[0].second.query, {{1, 4}}});
+  ASSERT_EQ(*ends.at(0), 7u);
+  begin(100);
+  stops.answered(a, {held[2].second.query, {{0, 7}}});
+  stops.answered(b, {held[2].second.query, {{1, 5}}});
+  EXPECT_EQ(*ends.at(1), 7u);
+  EXPECT_EQ(told[b].step, 7u);
+}
+
+TEST_F(agreement, may_be_another_before_any_rank_has_come_to_it) {
+  begin(100);
+  for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
+  ASSERT_EQ(*ends.at(0), 100u);
+  begin();
+  for (auto const s : {a, b}) stops.answered(s, {held[2].second.query, {{0, 9}}});
+  EXPECT_EQ(*ends.at(1), 10u);
+}
+
+TEST_F(agreement, stands_when_another_cannot_be_had) {
+  begin(100);
+  for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
+  begin();
+  stops.gone(b);
+  EXPECT_EQ(ends.at(1).error().code, code::unavailable);
+  EXPECT_EQ(told[a].step, 100u) << "its pages have no step any more";
+  EXPECT_EQ(stops.agreed(of_it, 1), 100u);
+}
+
+TEST_F(agreement, there_is_none_behind_the_last_step_there_is) {
+  begin();
+  stops.answered(a, {held[0].second.query, {{0, step_stops::step_max}}});
+  stops.answered(b, {held[0].second.query, {}});
+  EXPECT_EQ(ends.at(0).error().code, code::failed_precondition);
+}
+
 TEST_F(agreement, is_one_for_all_who_ask_meanwhile) {
   begin();
   begin(90);

@@ -1,6 +1,6 @@
 // Questions for the last lines of ranks: who is asked for what and when, what is taken, and what of
 // a line is shown.
-#include "server/hub/last_lines.hpp"
+#include "server/hub/programs/last_lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -107,7 +107,8 @@ TEST_F(last_lines_of_ranks, the_program_that_nobody_has_looked_at_for_longest_is
   auto const worker = [](std::uint32_t) { return core::stream_id{}; };
   auto const ask = [](core::stream_id, last_lines_query const&) { return true; };
   for (std::uint64_t i = 1; i <= last_lines::programs_max; ++i)
-    lines.look(t + 3s + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker, ask, {});
+    lines.look(t + 3s + 1ms * static_cast<int>(i), {core::program_id{100 + i}, 1, 1}, worker, ask,
+               {});
   EXPECT_EQ(shown(), (shows{"", "", ""}));
   EXPECT_EQ(done, 1);
 }

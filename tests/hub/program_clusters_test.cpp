@@ -1,5 +1,5 @@
 // The coordination clusters of programs, from the first attempt on until they are forgotten.
-#include "server/hub/program_clusters.hpp"
+#include "server/hub/programs/program_clusters.hpp"
 
 #include <gtest/gtest.h>
 

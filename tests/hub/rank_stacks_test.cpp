@@ -1,5 +1,5 @@
 // Questions for stacks: one to each worker, answered by who was asked, and over at some time.
-#include "server/hub/rank_stacks.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Steps of ranks in a hub: who may say them, and how programs are brought to end by one.
-#include "server/hub/rank_steps.hpp"
+#include "server/hub/programs/rank_steps.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/core/api/program_views.hpp"
-#include "server/hub/rank_logs.hpp"
+#include "server/hub/programs/rank_logs.hpp"
 #include "web/json/json_in.hpp"
 #include "web/json/members.hpp"
 

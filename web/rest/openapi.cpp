@@ -199,7 +199,8 @@ constexpr std::string_view schema_names[] = {
     "OpenApi",         "TokenRequest",  "SignIn",         "TokenView",     "NewToken",
     "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
     "RankList",        "AttemptList",   "RankLog",        "ObjectView",    "ObjectPage",
-    "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks"};
+    "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
+    "AttemptDetail",   "TaskStacks"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {

@@ -45,6 +45,8 @@ struct adam_options {
 /// alone. Steps of optimizers are of float and double.
 template <class T>
 class variable {
+  static_assert(!detail::dtype_of<T>.empty(), "variables have no such elements");
+
  public:
   using value_type = T;
   using rows = std::span<T const>;

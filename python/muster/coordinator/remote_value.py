@@ -131,6 +131,7 @@ class RemoteValue(Generic[T]):
                 made.set_result(self.fetch())
             except BaseException as error:
                 made.set_exception(error)
+            made._noted = contextlib.nullcontext  # type: ignore[attr-defined]  # which would keep this handle
 
         self.add_done_callback(ended)
         return made

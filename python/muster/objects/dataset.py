@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
 
 from muster._pickled import buffers
 from muster._wire.messages import JSON
+from muster.errors import InputError
 from muster.objects.calls import Call, Calls
 from muster.objects.handle import CallValue, calls_of
 from muster.worker.context import context
@@ -98,8 +99,12 @@ class DistributedDataset:
     def progress(self) -> dict[str, int]:
         """`epoch`, that goes on, of `epochs` (as many: all are done), and how many of its `splits` are `queued`,
         `drawn` and `done`. Raises UnavailableError: the server has started anew."""
-        asked: dict[str, int] = self._ask("progress")
-        return asked
+        try:
+            asked: dict[str, int] = self._ask("progress")
+            return asked
+        except InputError:  # a server that knows no such method
+            told = self._ask("position")
+            return {**told, "done": len(told["done"])}
 
     def position(self) -> dict[str, Any]:
         """How far it is, for ``create_distributed_dataset(…, position=)``, also of another coordinator: the
@@ -127,7 +132,7 @@ class DistributedDataset:
 
     def done(self) -> bool:
         """All epochs are done."""
-        return bool(self._ask("progress")["epoch"] == self._epochs)
+        return bool(self.progress()["epoch"] == self._epochs)
 
     def delete(self) -> None:
         """Of the coordinator that has made it: functions that wait for a split fail (CancelledError)."""

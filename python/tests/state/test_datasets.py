@@ -257,7 +257,7 @@ def test_what_is_wrong_is_said(cluster: Cluster) -> None:
     with cluster.coordinator() as other, pytest.raises(muster.InputError, match="whose functions alone"):
         other.schedule(worked, (ds,)).fetch(20)
     ds.delete()
-    with pytest.raises(muster.UnavailableError, match="dataset 'two' is not there any more"):
+    with pytest.raises(muster.NotServedError, match="was deleted"):
         c.schedule(worked, (ds,)).fetch(20)
 
 

@@ -29,15 +29,17 @@ def test_of_a_worker_are_asked_by_its_task_or_by_a_closure(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, how: str) -> None:
     c = make_cluster()
     c.add(how, "1")
-    client = muster.Client(f"http://{c.server.http}")
-    value = c.coordinator().schedule(_hangs_here, args=(str(tmp_path),))
-    until(lambda: any(tmp_path.iterdir()))
+    client = muster.Client(c.server.http)
+    folder = tmp_path / "there"
+    folder.mkdir()
+    value = c.coordinator().schedule(_hangs_here, args=(str(folder),))
+    until(lambda: any(folder.iterdir()))
     told = until(lambda: (found := client.stacks("worker:0"))["closures"] and found)
     assert told["worker"] == "worker:0" and told["state"] == "TAKEN"
     assert "in _hangs_here" in told["stack"] and "0x" not in told["stack"]
     closure = told["closures"][0]["id"]
     assert "in _hangs_here" in client.stacks(closure)["stack"]
-    (tmp_path / "on").touch()
+    (folder / "on").touch()
     value.fetch(DEADLINE)
     with pytest.raises(muster.MusterError, match="does not run"):
         client.stacks(closure)
@@ -113,7 +115,7 @@ def test_of_an_attempt_are_kept_with_what_else_was_seen(
             "while not os.path.exists(up): time.sleep(0.01)\nsys.exit('oops')")
     try:
         p = muster.launch([sys.executable, "-c", code, str(tmp_path / "up")], tasks=2, grace=0.5,
-                          url=f"http://{c.server.http}")
+                          url=c.server.http)
         with pytest.raises(muster.MusterError):
             p.wait(DEADLINE)
         seen = p.attempt(1)

@@ -9,10 +9,10 @@
 #include "server/core/api/ranks.hpp"
 #include "server/doctor/step_stops.hpp"
 #include "server/doctor/steps.hpp"
-#include "server/hub/last_lines.hpp"
-#include "server/hub/program_doctor.hpp"
-#include "server/hub/rank_logs.hpp"
-#include "server/hub/rank_stacks.hpp"
+#include "server/hub/programs/last_lines.hpp"
+#include "server/hub/programs/program_doctor.hpp"
+#include "server/hub/programs/rank_logs.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
 #include "server/hub/task_stack.hpp"
 
 namespace muster::server {

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -37,17 +40,20 @@ TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
     ASSERT_TRUE(h.until(4, 4));
     auto const took = clock::now() - asked;
     EXPECT_GE(took, 990ms) << "the grace is theirs";
-    EXPECT_LT(took, 2500ms);
+    EXPECT_LT(took, 10s) << "and not much more";
     EXPECT_EQ(h.ends[3].exit_status(), 3u);
-    ASSERT_EQ(h.last_stacks.size(), 1u);
-    auto const& all = h.last_stacks[0];
-    EXPECT_EQ(all.program(), 7u);
-    EXPECT_EQ(all.attempt(), 1u);
-    ASSERT_EQ(all.stack_size(), 1) << "equal ones once, and nothing of one that ended by itself";
-    EXPECT_EQ(all.stack(0).rank_size(), 3);
-    EXPECT_EQ(all.stack(0).state(), v1::STACK_TAKEN);
-    EXPECT_NE(all.stack(0).text().find("line 6 in hangs_here"), std::string::npos)
-        << all.stack(0).text();
+    std::vector<std::uint32_t> ranks;  // they come with the ends, in as many messages as these
+    for (auto const& all : h.last_stacks) {
+      EXPECT_EQ(all.program(), 7u);
+      EXPECT_EQ(all.attempt(), 1u);
+      ASSERT_EQ(all.stack_size(), 1) << "equal ones once";
+      ranks.insert(ranks.end(), all.stack(0).rank().begin(), all.stack(0).rank().end());
+      EXPECT_EQ(all.stack(0).state(), v1::STACK_TAKEN);
+      EXPECT_NE(all.stack(0).text().find("line 6 in hangs_here"), std::string::npos)
+          << all.stack(0).text();
+    }
+    std::sort(ranks.begin(), ranks.end());
+    EXPECT_EQ(ranks, (std::vector<std::uint32_t>{0, 1, 2})) << "3 has ended by itself";
     EXPECT_EQ(h.ends[0].stdout_size(), 1);
     EXPECT_EQ(h.ends[0].stdout(0), "almost");
   }});
@@ -63,7 +69,7 @@ TEST_F(ranks_of_a_worker, that_are_killed_at_once_have_said_where_they_were) {
            auto const asked = clock::now();
            s->Write(stop(0));
            ASSERT_TRUE(h.until(1, 1));
-           EXPECT_LT(clock::now() - asked, 1500ms);
+           EXPECT_LT(clock::now() - asked, 10s);
            ASSERT_EQ(h.last_stacks.size(), 1u);
            EXPECT_EQ(h.last_stacks[0].stack(0).state(), v1::STACK_TAKEN);
          },

@@ -20,6 +20,8 @@ struct array_view {
   std::string_view data{};  // in C order, little endian, of any alignment
 };
 
+inline constexpr std::size_t dimensions_max = 8;
+
 template <class T>
 inline constexpr std::string_view dtype_of = "";
 template <>

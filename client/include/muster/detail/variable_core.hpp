@@ -80,6 +80,7 @@ class variable_core {
   array_view rows_of(std::string_view data, std::uint64_t first, range const& r) const;
   void check_whole(array_view const& with) const;
   void check_indices(indices which) const;
+  void check_step_fits(indices which) const;
 
   std::vector<remote_object> const shards_;
   std::vector<std::uint64_t> const bounds_;

@@ -18,7 +18,7 @@
 #include "server/core/api/effects.hpp"
 #include "server/core/api/program_views.hpp"
 #include "server/doctor/hangs.hpp"
-#include "server/hub/rank_stacks.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
 
 namespace muster::server {
 

@@ -1,4 +1,4 @@
-#include "server/hub/rank_stacks.hpp"
+#include "server/hub/programs/rank_stacks.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "server/hub/rank_steps.hpp"
+#include "server/hub/programs/rank_steps.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,6 +21,8 @@ rank_steps::rank_steps(hub& of)
 
 void rank_steps::reported(core::stream_id stream, doctor::step_table::report what) {
   auto const& programs = hub_.state().programs();
+  auto const p = programs.look(what.program);
+  if (!p || p->attempt != what.attempt) return;
   std::erase_if(what.ranks, [&](auto const& r) {
     auto const worker = programs.worker_of({what.program, what.attempt, r.rank});
     return !worker || *worker != stream;
@@ -96,6 +98,7 @@ void rank_steps::follow(news const& n) {
   for (auto const program : n.forgotten) {
     table_.forget(program);
     stops_.forget(program);
+    asked_to_stop_.erase(program);
   }
   for (auto const stream : n.leaving) leaves(stream);
   for (auto const& [program, number] : std::set<attempt>(n.noticed.begin(), n.noticed.end()))
@@ -108,13 +111,16 @@ void rank_steps::follow(news const& n) {
   perform();
 }
 
-// Where no step can be agreed on the worker stops its ranks by a signal, after a while.
+// A program that somebody has asked to stop at a step goes on to that one and ends. Where no step
+// can be agreed on the worker stops its ranks by a signal, after a while.
 void rank_steps::leaves(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {
     auto const p = programs.look(program);
     auto const all = programs.ranks(program);
     if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
+    auto const asked = asked_to_stop_.find(program);
+    if (asked != asked_to_stop_.end() && asked->second == number) continue;
     auto const there = std::find_if(
         all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
           auto const worker = programs.worker_of({program, number, r.rank});
@@ -159,8 +165,12 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
     return done(muster::status{muster::code::failed_precondition,
                                core::text(program) + " is " + std::string(core::name(p->state)) +
                                    ": only one that is RUNNING stops at a step"});
+  auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
+    if (step) asked_to_stop_[program] = number;
+    done(step);
+  };
   stops_.begin(hub_.now(), program, p->attempt, least, workers_of({program, p->attempt}),
-               std::move(done));
+               std::move(noted));
   hub_.follow_deadlines();
 }
 

@@ -9,6 +9,7 @@
 // Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
 #pragma once
 
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -72,7 +73,8 @@ class rank_steps {
   hub& hub_;
   doctor::step_table table_;
   doctor::step_stops stops_;
-  std::vector<core::program_steps_said> decided_;  // to be said to the core
+  std::vector<core::program_steps_said> decided_;            // to be said to the core
+  std::map<core::program_id, std::uint32_t> asked_to_stop_;  // by somebody: the attempt
 };
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
 // Declares, renews and removes the clusters of programs.
-#include "server/hub/program_clusters.hpp"
+#include "server/hub/programs/program_clusters.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Questions and answers; the verdicts are passed on.
-#include "server/hub/program_doctor.hpp"
+#include "server/hub/programs/program_doctor.hpp"
 
 #include <algorithm>
 #include <utility>

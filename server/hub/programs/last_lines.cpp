@@ -1,5 +1,5 @@
 // Questions for last lines, and what is made of what ranks have printed.
-#include "server/hub/last_lines.hpp"
+#include "server/hub/programs/last_lines.hpp"
 
 #include <algorithm>
 #include <utility>
