@@ -150,10 +150,12 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
     if (c && follows && m.at > before.at)
       c->took[r.rank] =
           in_cell((m.at - before.at) / static_cast<std::int64_t>(m.step - before.step));
-    before = {m.step, m.at, {}, true};
+    before = {m.step, m.at, {}, true, {}};
     follows = true;
   }
-  known = {r.step, r.at, std::min(time_point(r.at + offset), now), true};
+  auto const steps = static_cast<std::int64_t>(known.said ? r.step - known.step : 0);
+  auto const pace = steps > 0 && r.at > known.at ? (r.at - known.at) / steps : duration{};
+  known = {r.step, r.at, std::min(time_point(r.at + offset), now), true, pace};
 }
 
 void step_table::reported(time_point now, report const& what, places_function const& places) {
@@ -183,11 +185,43 @@ std::optional<rank_steps> step_table::look(core::program_id id, std::uint32_t at
                                            std::uint32_t rank) const {
   auto const* p = find(id, attempt);
   if (!p || rank >= p->ranks.size() || !p->ranks[rank].said) return {};
-  return rank_steps{p->ranks[rank].step, p->ranks[rank].reached, took(p->columns, rank)};
+  auto const& r = p->ranks[rank];
+  auto const each = took(p->columns, rank);
+  return rank_steps{r.step, r.reached, each > duration{} ? each : r.pace};
 }
 
 std::vector<slow_rank> step_table::slow_of(program const& p) {
-  return slow_ranks(p.columns, p.types, p.clocks.size() > 1 ? blur_of_hosts : duration{});
+  auto all = left_behind(p);
+  for (auto& s : slow_ranks(p.columns, p.types, p.clocks.size() > 1 ? blur_of_hosts : duration{}))
+    if (std::none_of(all.begin(), all.end(), [&](auto const& l) { return l.rank == s.rank; }))
+      all.push_back(std::move(s));
+  return all;
+}
+
+// Who is so far behind that none of its steps is among those that are kept can be compared by its
+// pace alone; the slowest first.
+std::vector<slow_rank> step_table::left_behind(program const& p) {
+  std::vector<slow_rank> all;
+  if (p.columns.size() < steps_kept) return all;
+  for (std::uint32_t i = 0; i < p.ranks.size(); ++i) {
+    auto const& r = p.ranks[i];
+    if (!r.said || r.step >= p.columns.front().step || r.pace == duration{}) continue;
+    std::vector<std::uint32_t> paces;
+    for (std::size_t k = 0; k < p.ranks.size(); ++k)
+      if (p.types[k] == p.types[i] && p.ranks[k].pace > duration{})
+        paces.push_back(in_cell(p.ranks[k].pace));
+    if (paces.size() < peers_min) continue;
+    auto const usual = median_of(paces);
+    auto const behind =
+        static_cast<double>((r.pace - usual).count()) / static_cast<double>(usual.count());
+    if (behind < behind_min) continue;
+    all.push_back({.rank = i,
+                   .chronic = true,
+                   .permille = static_cast<std::uint32_t>(std::min(behind * 1000, 1e9))});
+  }
+  std::sort(all.begin(), all.end(),
+            [](auto const& a, auto const& b) { return b.permille < a.permille; });
+  return all;
 }
 
 std::optional<program_steps> step_table::whole(core::program_id id, std::uint32_t attempt,

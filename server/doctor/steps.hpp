@@ -105,6 +105,7 @@ class step_table {
     core::duration at{};  // by its host's clock
     core::time_point reached{};
     bool said = false;
+    core::duration pace{};  // of a step, since the report before; 0: not known
   };
   /// What to add to a host's clock, from what comes from there: the least delay counts.
   struct clock {
@@ -129,6 +130,7 @@ class step_table {
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
   static std::vector<slow_rank> slow_of(program const& p);
+  static std::vector<slow_rank> left_behind(program const& p);
   program const* find(core::program_id program, std::uint32_t attempt) const;
 
   std::map<core::program_id, program> programs_;

@@ -93,6 +93,27 @@ TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
   EXPECT_FALSE(w.table.whole(program, 1, true));
 }
 
+// Ranks that do not wait for each other: none of its steps is among the newest after a while.
+TEST(steps_of_ranks, tell_one_that_was_left_far_behind) {
+  world w;
+  for (std::uint64_t second = 1; second <= 10; ++second)
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      std::uint64_t const each = rank == 2 ? 20 : 100;
+      auto const marks = std::min<std::uint64_t>(each, step_report::marks_max);
+      std::vector<step_report::mark> newest;
+      for (auto step = second * each - marks + 1; step <= second * each; ++step)
+        newest.push_back({step, milliseconds(static_cast<std::int64_t>(step * 1'000 / each))});
+      auto const left_out = static_cast<std::uint32_t>(each - marks);
+      w.say({at(rank, second * each, newest.back().at, newest, left_out)});
+    }
+  auto const all = w.table.whole(program, 1, true);
+  ASSERT_FALSE(all->slow_ones.empty());
+  EXPECT_EQ(all->slow_ones[0].what.rank, 2u);
+  EXPECT_TRUE(all->slow_ones[0].what.chronic);
+  EXPECT_EQ(all->slow_ones[0].what.permille, 4'000u);
+  EXPECT_EQ(w.table.look(program, 1, 2)->took, milliseconds(50));
+}
+
 TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
   world w;
   for (std::uint64_t step = 1; step <= 3 * step_table::steps_kept; ++step)

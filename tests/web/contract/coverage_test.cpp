@@ -42,6 +42,14 @@ constexpr exception exceptions[] = {
     {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
     {"ProgramView.coordination_cluster",
      "programs_e2e.each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loopback"},
+    {"ProgramView.hang*", "python.test_hangs, by ranks that are processes"},
+    {"ProgramView.steps.*", "python.test_steps, by ranks that are processes"},
+    {"AttemptDetail.barriers.*", "black_boxes.*, clusters_of_programs.*"},
+    {"AttemptDetail.latecomers.*", "black_boxes.*, clusters_of_programs.*"},
+    {"AttemptDetail.events_left_out", "black_boxes.*"},
+    {"AttemptDetail.ranks_left_out", "black_boxes.*"},
+    {"AttemptDetail.stacks_left_out", "black_boxes.*"},
+    {"AttemptDetail.stacks.ranks.worker", "attempts.*, by ranks that are processes"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 

@@ -47,8 +47,43 @@ TEST_F(rest_attempts, are_shown_with_all_that_was_seen_of_them) {
   EXPECT_TRUE(a.at("barriers").as_array().empty());
 }
 
+TEST_F(rest_attempts, that_hung_have_the_verdict) {
+  start_with_ranks({}, R"("on_hang":"abort",)");
+  report({{rank(0), 70}, {rank(1), 71}}, {});
+  core_engine().run([&](server::hub& h) {
+    h.apply(core::coordination_failed{id, 1, {code::deadline_exceeded, "worker:1", "is late"}});
+    core::hang what{.evidence = core::hang_evidence::barrier, .rank = 1};
+    what.task = "worker:1";
+    what.host = "host-a";
+    what.line = "train.py:3 in step";
+    what.process = "S in poll";
+    what.barrier = "b";
+    what.waits = 1;
+    what.waiting = {"worker:0"};
+    what.waiting_line = "train.py:9 in meet";
+    what.since = what.found = h.now();
+    h.apply(core::program_hangs{id, 1, what});
+  });
+  core::rank_end lost{.name = rank(0), .lease_ran_out = true, .out_of_memory = true};
+  report({}, {lost, {.name = rank(1), .not_started = "no such file"}});
+  auto const all = get_json(path + "/attempts").at("attempts").at(0);
+  auto const one = get_json(path + "/attempts/1");
+  for (auto const& cause : {get_json(path).at("cause"), all.at("cause"), one.at("cause")}) {
+    EXPECT_EQ(text_at(cause, "/kind"), "HANG");
+    EXPECT_EQ(text_at(cause, "/coordination/task"), "worker:1");
+    auto const& hang = cause.at("hang");
+    EXPECT_EQ(text_at(hang, "/evidence"), "BARRIER");
+    EXPECT_EQ(hang.at("rank"), 1);
+    EXPECT_EQ(text_at(hang, "/line"), "train.py:3 in step");
+    EXPECT_EQ(text_at(hang, "/waiting/0"), "worker:0");
+  }
+  EXPECT_EQ(text_at(one, "/end"), "HUNG");
+  EXPECT_EQ(one.at("ended").as_array().size(), 2u);
+}
+
 TEST_F(rest_attempts, that_are_not_known_are_404) {
   start_with_ranks();
+  post_json(path + "/stop", R"({"at_step":"next"})", 409);  // it does not run yet
   EXPECT_TRUE(get_json(path + "/attempts/1").at("ended").as_array().empty()) << "it goes on";
   EXPECT_EQ(get(path + "/attempts/2").status, 404u);
   EXPECT_EQ(get(path + "/attempts/x").status, 404u);

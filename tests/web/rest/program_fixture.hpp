@@ -29,7 +29,8 @@ struct program_fixture : web_fixture {
   std::string path;
   core::program_id id{};
 
-  void start_with_ranks(web_options options = {}) {
+  /// `more`: members of the request, each with a comma behind it.
+  void start_with_ranks(web_options options = {}, std::string const& more = {}) {
     start(options);
     core_engine().run([this](server::hub& h) {
       w.stream = h.attach(w);
@@ -43,11 +44,13 @@ struct program_fixture : web_fixture {
     });
     path =
         "/api/v1/programs/" +
-        text_at(post_json(
-                    "/api/v1/programs",
-                    R"({"command":["true"],"tasks":{"worker":{"count":2,"resources":{"gpu":1}}}})",
-                    201),
-                "/id");
+        text_at(
+            post_json(
+                "/api/v1/programs",
+                "{" + more +
+                    R"("command":["true"],"tasks":{"worker":{"count":2,"resources":{"gpu":1}}}})",
+                201),
+            "/id");
     id = core_engine().run(
         [](server::hub& h) { return h.state().programs().list({}, 1, {}).at(0).id; });
   }

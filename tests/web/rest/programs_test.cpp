@@ -42,6 +42,7 @@ TEST_F(rest_programs, show_each_rank_and_each_attempt_with_its_cause) {
   EXPECT_GE(attempt.at("ended_ms").to_number<std::int64_t>(),
             attempt.at("running_ms").to_number<std::int64_t>());
   EXPECT_GT(attempt.at("begun_ms").to_number<std::int64_t>(), 0);
+  EXPECT_EQ(get_json(path + "/attempts/1").at("cause").at("signal"), 9);
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/state"), "FAILED");
   for (auto const& cause : {p.at("cause"), attempt.at("cause")}) {
