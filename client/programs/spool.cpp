@@ -47,7 +47,7 @@ constexpr auto passable = fs::perms::owner_all | fs::perms::group_exec | fs::per
 }  // namespace
 
 spool::spool(fs::path directory)
-    : own_(directory.empty()), root_(own_ ? temporary() : std::move(directory)) {
+    : own_(directory.empty()), root_(own_ ? temporary() : fs::absolute(directory)) {
   fs::create_directories(root_ / "logs");
   fs::create_directories(root_ / "work");
   fs::permissions(root_ / "logs", fs::perms::owner_all);

@@ -180,6 +180,16 @@ TEST(spool, reads_what_a_rank_printed_from_an_offset_or_from_the_end) {
   EXPECT_FALSE(s.read(7, 1, 4, 0, false, 100));
 }
 
+// Ranks and their launcher have other working directories than the worker.
+TEST(spool, has_absolute_paths_where_its_directory_is_told_by_a_relative_one) {
+  temporary_directory const directory;
+  auto const before = std::filesystem::current_path();
+  std::filesystem::current_path(directory.path());
+  spool const s("mine");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(s.directories_of(7, 1).work, directory / "mine/work/7.1");
+}
+
 TEST(spool, forgets_the_oldest_attempts_but_none_in_use) {
   temporary_directory directory;
   spool s(directory / "mine");
