@@ -2,6 +2,8 @@
 #include "cli/rest.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <limits>
 #include <thread>
@@ -16,6 +18,14 @@ namespace {
 
 std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
+}
+
+// boost::json writes 50.125 as 5.0125E1.
+std::string plain_decimal(double number) {
+  std::array<char, 400> text{};  // of the largest double
+  auto const end =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed).ptr;
+  return {text.data(), end};
 }
 
 }  // namespace
@@ -293,6 +303,7 @@ json::value const& field_of(json::value const& object, std::string_view key) {
 std::string text_of(json::value const& object, std::string_view key) {
   auto const& v = field_of(object, key);
   if (auto const* s = v.if_string()) return std::string(*s);
+  if (auto const* d = v.if_double()) return plain_decimal(*d);
   return v.is_null() ? std::string() : json::serialize(v);
 }
 

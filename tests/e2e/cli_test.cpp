@@ -3,11 +3,12 @@
 
 #include <sstream>
 
+#include "app/configuration.hpp"
 #include "cli/durations.hpp"
 #include "cli/progress.hpp"
+#include "cli/rest.hpp"
 #include "cli/submission.hpp"
 #include "cli/table.hpp"
-#include "app/configuration.hpp"
 
 namespace muster::cli {
 namespace {
@@ -89,6 +90,15 @@ TEST(endpoint, is_an_address_and_a_port) {
   EXPECT_TRUE((endpoint{"::1", 1}).is_loopback());
   EXPECT_FALSE((endpoint{"0.0.0.0", 1}).is_loopback());
   EXPECT_FALSE((endpoint{"::", 1}).is_loopback());
+}
+
+TEST(texts_of_answers, have_plain_decimals) {
+  auto const answer = json::parse(R"({"each": 50.125, "half": 0.5, "count": 7, "word": "x"})");
+  EXPECT_EQ(text_of(answer, "each"), "50.125");
+  EXPECT_EQ(text_of(answer, "half"), "0.5");
+  EXPECT_EQ(text_of(answer, "count"), "7");
+  EXPECT_EQ(text_of(answer, "word"), "x");
+  EXPECT_EQ(text_of(answer, "none"), "");
 }
 
 }  // namespace
