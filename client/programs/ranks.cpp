@@ -208,19 +208,19 @@ void ranks::launch(std::uint64_t launcher, v1::StartRanks const& order) {
   if (!order.preload().empty()) staying_.insert(launcher);
   ++given_[launcher];
   launchers_.expect(launcher);
-  std::vector<std::uint32_t> numbers;
-  for (auto const& rank : order.rank()) numbers.push_back(rank.rank());
+  std::vector<rank_key> keys;
+  for (auto const& rank : order.rank())
+    step_watch_.add(keys.emplace_back(rank_key{order.program(), order.attempt(), rank.rank()}));
   launchers_.post_to_disk([this, launcher, line = line_of(order), in_use = table_.attempts(),
-                           numbers = std::move(numbers),
+                           keys = std::move(keys),
                            name = spool::attempt_name(order.program(), order.attempt())] {
     try {
       spool_.make(name, in_use);
       stack_files_.tidy();
       step_watch_.files().tidy(in_use);
-      for (auto const rank : numbers) {
-        rank_key const key{name.first, name.second, rank};
+      for (auto const& key : keys) {
         step_watch_.files().make(key);
-        step_watch_.add(key);
+        step_watch_.made(key);
       }
     } catch (std::exception const& e) {
       engine_->post(

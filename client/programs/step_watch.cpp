@@ -1,6 +1,7 @@
 #include "client/programs/step_watch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/step_layout.hpp"
 
@@ -18,22 +19,31 @@ void step_watch::close() {
   if (thread_.joinable()) thread_.join();
 }
 
-// A rank that begins late is told what the others were.
-void step_watch::add(rank_key const& key) {
+void step_watch::post(std::function<void()> what) {
   std::lock_guard const lock(mutex_);
-  ranks_[key];
-  if (auto const it = words_.find({key.program, key.attempt}); it != words_.end())
-    files_.order(key, it->second.word);
-  if (!thread_.joinable() && !closing_) thread_ = std::thread([this] { run(); });
+  if (closing_) return;
+  posted_.push_back(std::move(what));
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   changed_.notify_one();
 }
 
+void step_watch::add(rank_key const& key) {
+  post([this, key] { ranks_[key]; });
+}
+
+// A rank that begins late is told what the others were. One may have ended before its file is made.
+void step_watch::made(rank_key const& key) {
+  post([this, key] {
+    auto const it = words_.find({key.program, key.attempt});
+    if (it != words_.end() && ranks_.contains(key)) files_.order(key, it->second.word);
+  });
+}
+
 void step_watch::ended(rank_key const& key) {
-  std::lock_guard const lock(mutex_);
-  auto const it = ranks_.find(key);
-  if (it == ranks_.end()) return;
-  it->second.over = over_ = true;
-  changed_.notify_one();
+  post([this, key] {
+    auto const it = ranks_.find(key);
+    if (it != ranks_.end()) it->second.over = over_ = true;
+  });
 }
 
 void step_watch::order(std::uint64_t program, std::uint32_t attempt, std::uint64_t word) {
@@ -44,51 +54,54 @@ void step_watch::order(std::uint64_t program, std::uint32_t attempt, std::uint64
     any = true;
   }
   if (any && word != 0)
-    words_[{program, attempt}] = {word, std::chrono::steady_clock::now()};
+    words_[{program, attempt}] = {word, clock::now()};
   else
     words_.erase({program, attempt});
 }
 
 void step_watch::hold(std::uint64_t program, std::uint32_t attempt,
                       std::function<void(last_steps)> done) {
-  std::lock_guard const lock(mutex_);
-  order(program, attempt, steps::wait);
-  questions_.push_back({program, attempt, std::move(done)});
-  if (!thread_.joinable() && !closing_) thread_ = std::thread([this] { run(); });
-  changed_.notify_one();
+  post([this, program, attempt, done = std::move(done)]() mutable {
+    order(program, attempt, steps::wait);
+    questions_.push_back({program, attempt, std::move(done)});
+  });
 }
 
 void step_watch::stop_after(std::uint64_t program, std::uint32_t attempt,
                             std::optional<std::uint64_t> step) {
-  std::lock_guard const lock(mutex_);
-  order(program, attempt, step ? *step + 1 : 0);
+  post([this, program, attempt, step] { order(program, attempt, step ? *step + 1 : 0); });
 }
 
 std::set<std::pair<std::uint64_t, std::uint32_t>> step_watch::stepping() {
   std::lock_guard const lock(mutex_);
+  return stepping_;
+}
+
+void step_watch::note_stepping() {
   std::set<std::pair<std::uint64_t, std::uint32_t>> all;
   for (auto const& [key, r] : ranks_)
     if (r.last && !r.over) all.emplace(key.program, key.attempt);
-  return all;
+  std::lock_guard const lock(mutex_);
+  stepping_ = std::move(all);
 }
 
 void step_watch::remind(std::chrono::milliseconds after, std::function<void()> of) {
-  std::lock_guard const lock(mutex_);
-  if (remind_) return;
-  remind_ = std::move(of);
-  remind_at_ = std::chrono::steady_clock::now() + after;
-  changed_.notify_one();
+  post([this, at = clock::now() + after, of = std::move(of)]() mutable {
+    if (remind_) return;
+    remind_ = std::move(of);
+    remind_at_ = at;
+  });
 }
 
 void step_watch::give_up_holds() {
-  auto const before = std::chrono::steady_clock::now() - hold_max;
+  auto const before = clock::now() - hold_max;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> old;
   for (auto const& [attempt, t] : words_)
     if (t.word == steps::wait && t.since < before) old.push_back(attempt);
   for (auto const& [program, attempt] : old) order(program, attempt, 0);
 }
 
-void step_watch::look(std::unique_lock<std::mutex>& lock) {
+void step_watch::look() {
   all_seen all;
   for (auto it = ranks_.begin(); it != ranks_.end();) {
     auto& r = it->second;
@@ -110,55 +123,51 @@ void step_watch::look(std::unique_lock<std::mutex>& lock) {
       words_.erase(attempt);
   }
   over_ = false;
-  if (all.empty()) return;
-  lock.unlock();
-  seen_(std::move(all));
-  lock.lock();
+  if (!all.empty()) seen_(std::move(all));
 }
 
-void step_watch::answer(std::unique_lock<std::mutex>& lock) {
+void step_watch::answer() {
   auto const asked = std::exchange(questions_, {});
-  lock.unlock();
   std::this_thread::sleep_for(settled);  // nobody tells when stores are seen
-  lock.lock();
-  look(lock);
+  look();
   for (auto const& q : asked) {
     last_steps last;
     for (auto it = ranks_.lower_bound({q.program, q.attempt, 0});
          it != ranks_.end() && it->first.program == q.program && it->first.attempt == q.attempt;
          ++it)
       if (it->second.last) last.emplace_back(it->first.rank, *it->second.last);
-    lock.unlock();
     q.done(std::move(last));
-    lock.lock();
   }
 }
 
-void step_watch::run() {
+// What was posted, in order; nothing: it is closing. Without ranks there is nothing to wait for
+// but that.
+std::optional<std::vector<std::function<void()>>> step_watch::next_posted(clock::time_point until) {
   std::unique_lock lock(mutex_);
-  auto next = std::chrono::steady_clock::now() + every;
-  for (;;) {
-    auto const news = [this] { return closing_ || over_ || !questions_.empty(); };
-    if (ranks_.empty() && !remind_)
-      changed_.wait(lock, [&] { return news() || !ranks_.empty() || remind_; });
-    else
-      changed_.wait_until(lock, std::min(next, remind_at_), news);
-    if (closing_) return;
-    if (remind_ && std::chrono::steady_clock::now() >= remind_at_) {
-      remind_at_ = std::chrono::steady_clock::time_point::max();
-      auto const call = std::exchange(remind_, {});
-      lock.unlock();
-      call();
-      lock.lock();
-      continue;
+  auto const news = [this] { return closing_ || !posted_.empty(); };
+  if (ranks_.empty() && !remind_)
+    changed_.wait(lock, news);
+  else
+    changed_.wait_until(lock, std::min(until, remind_at_), news);
+  if (closing_) return {};
+  return std::exchange(posted_, {});
+}
+
+void step_watch::run() {
+  auto next = clock::now() + every;
+  while (auto const posted = next_posted(next)) {
+    for (auto const& what : *posted) what();
+    if (remind_ && clock::now() >= remind_at_) {
+      remind_at_ = clock::time_point::max();
+      std::exchange(remind_, {})();
     }
-    if (!questions_.empty()) {
-      answer(lock);
-      continue;
+    if (!questions_.empty()) answer();
+    if (over_ || clock::now() >= next) {
+      look();
+      give_up_holds();
+      next = clock::now() + every;
     }
-    look(lock);
-    give_up_holds();
-    next = std::chrono::steady_clock::now() + every;
+    note_stepping();
   }
 }
 

@@ -1,6 +1,6 @@
 // Looks at the steps of a worker's ranks, once a second while there are any, and tells ranks where
-// to stop. A thread of its own: neither a slow disk nor who waits for stacks may keep an order from
-// a rank that waits for it.
+// to stop. A thread of its own does all that touches the disk: neither a slow one nor who waits for
+// stacks may keep an order from a rank that waits for it, and no caller waits for the disk.
 #pragma once
 
 #include <chrono>
@@ -29,6 +29,7 @@ class step_watch {
   /// An order to wait that nothing has followed for so long is taken back: the server is gone.
   static constexpr std::chrono::seconds hold_max{10};
 
+  using clock = std::chrono::steady_clock;
   using all_seen = std::vector<std::pair<rank_key, seen_steps>>;
   using last_steps = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // rank and step
   /// `seen` is called by the thread of this object, with ranks that have moved.
@@ -38,8 +39,10 @@ class step_watch {
 
   step_files const& files() const { return files_; }
   // Any thread, all below.
-  /// Its file has been made.
+  /// It is about to begin.
   void add(rank_key const& key);
+  /// Its file is there.
+  void made(rank_key const& key);
   /// It has ended: it is looked at once more, then its file goes.
   void ended(rank_key const& key);
   /// Its ranks wait at their next step; `done` gets the last that each has reached, on the thread
@@ -47,7 +50,7 @@ class step_watch {
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
   /// They stop after this step; nothing: they go on.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
-  /// Attempts of which a rank that is alive has said a step.
+  /// Attempts of which a rank that is alive has said a step, as the last look has seen it.
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping();
   /// Calls it after a while, on the thread of this object; once at a time.
   void remind(std::chrono::milliseconds after, std::function<void()> of);
@@ -64,27 +67,37 @@ class step_watch {
     std::uint32_t attempt = 0;
     std::function<void(last_steps)> done;
   };
+  void post(std::function<void()> what);
+  std::optional<std::vector<std::function<void()>>> next_posted(clock::time_point until);
   void run();
-  void look(std::unique_lock<std::mutex>& lock);
-  void answer(std::unique_lock<std::mutex>& lock);
+  void look();
+  void answer();
   void give_up_holds();
+  void note_stepping();
   void order(std::uint64_t program, std::uint32_t attempt, std::uint64_t word);
 
   step_files const files_;
   std::function<void(all_seen)> const seen_;
-  std::mutex mutex_;
+
+  std::mutex mutex_;  // of what follows, up to the thread
   std::condition_variable changed_;
+  /// Two a rank that the worker holds, and two an attempt, at most.
+  std::vector<std::function<void()>> posted_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> stepping_;
+  bool closing_ = false;
+  std::thread thread_;  // from the first rank on
+
+  // Of that thread alone.
   std::map<rank_key, watched> ranks_;  // as many as the worker holds
   struct told {
     std::uint64_t word = 0;
-    std::chrono::steady_clock::time_point since{};
+    clock::time_point since{};
   };
   std::map<std::pair<std::uint64_t, std::uint32_t>, told> words_;  // by attempt that has ranks here
   std::vector<question> questions_;  // one an attempt at a time, from one server
-  std::chrono::steady_clock::time_point remind_at_ = std::chrono::steady_clock::time_point::max();
+  clock::time_point remind_at_ = clock::time_point::max();
   std::function<void()> remind_;
-  bool closing_ = false, over_ = false;
-  std::thread thread_;  // from the first rank on
+  bool over_ = false;
 };
 
 }  // namespace muster
