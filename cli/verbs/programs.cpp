@@ -78,6 +78,8 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   if (auto const why = text_of(p, "waits_for"); !why.empty())
     std::cout << "waits    " << for_terminal(why) << '\n';
   if (auto const cause = cause_of(p); !cause.empty()) std::cout << "because  " << cause << '\n';
+  if (auto const at = text_of(p, "stop_at_step"); !at.empty() && text_of(p, "finished_ms").empty())
+    std::cout << "stops    after step " << at << '\n';
   if (auto const& steps = field_of(p, "steps"); steps.is_object()) {
     std::cout << "steps    " << steps_in_short(steps) << '\n';
     for (auto const& s : list_of(steps, "slow"))

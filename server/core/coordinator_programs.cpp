@@ -19,7 +19,7 @@ effects const& coordinator::step(time_point now, change_program const& e) {
   return state_->perform(now, [&] {
     auto& st = *state_;
     if (st.step.refuse_when_stopping(e.call)) return;
-    st.step.answer(e.call, st.programs.wish(now, e.program, e.wish));
+    st.step.answer(e.call, st.programs.wish(now, e));
   });
 }
 

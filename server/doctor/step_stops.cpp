@@ -85,13 +85,17 @@ void step_stops::settle(core::program_id program) {
   // Where a rank has come to the step of an earlier agreement it may have ended for it.
   auto const before = agreed(program, r.attempt);
   auto const step = before && *before <= *r.reached ? *before : std::max(r.least, *r.reached + 1);
+  remember(program, r.attempt, step);
+  for (auto const w : r.workers) to_.tell(w, {program, r.attempt, step});
+  for (auto const& done : r.done) done(step);
+}
+
+void step_stops::remember(core::program_id program, std::uint32_t attempt, std::uint64_t step) {
   while (agreed_.size() >= agreed_max && !agreed_.contains(program))
     agreed_.erase(std::min_element(
         agreed_.begin(), agreed_.end(),
         [](auto const& a, auto const& b) { return a.second.number < b.second.number; }));
-  agreed_[program] = {r.attempt, step, ++last_};
-  for (auto const w : r.workers) to_.tell(w, {program, r.attempt, step});
-  for (auto const& done : r.done) done(step);
+  agreed_[program] = {attempt, step, ++last_};
 }
 
 std::optional<std::uint64_t> step_stops::agreed(core::program_id program,

@@ -70,6 +70,8 @@ class step_stops {
   void tick(core::time_point now);
   core::time_point due() const;
 
+  /// It was agreed on, maybe with an earlier process.
+  void remember(core::program_id program, std::uint32_t attempt, std::uint64_t step);
   /// None: nothing is agreed on, for this attempt.
   std::optional<std::uint64_t> agreed(core::program_id program, std::uint32_t attempt) const;
   void forget(core::program_id program);

@@ -120,6 +120,10 @@ struct program_encoder {
     if (f.cause) encode(*f.cause, *w.mutable_cause());
     w.set_finished(us(f.finished));
     w.set_not_before(us(f.not_before));
+    if (f.stop_at) {
+      w.mutable_stop_at()->set_attempt(f.stop_at->attempt);
+      w.mutable_stop_at()->set_step(f.stop_at->step);
+    }
     put(program_keys::of(kind::course, f.program), w);
   }
 

@@ -127,7 +127,9 @@ of_core::course_fact decoded(core::program_id id, wire::ProgramCourse const& w, 
   if (w.has_cause()) f.cause = decoded(w.cause(), ok);
   f.finished = time(w.finished());
   f.not_before = time(w.not_before());
-  ok = ok && (f.state != core::program_state::failed || f.cause);
+  if (w.has_stop_at()) f.stop_at = core::agreed_stop{w.stop_at().attempt(), w.stop_at().step()};
+  ok = ok && (!f.stop_at || (f.stop_at->attempt > 0 && f.stop_at->attempt <= f.attempts)) &&
+       (f.state != core::program_state::failed || f.cause);
   return f;
 }
 

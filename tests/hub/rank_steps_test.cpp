@@ -50,6 +50,7 @@ struct steps_in_a_hub : testing::Test {
     e.spec.deadline = deadline;
     e.spec.notice = notice;
     e.spec.per_worker = 1;
+    e.spec.max_restarts = 1;
     e.spec.tasks.push_back({.min = 2, .max = 2});
     h.ask(std::move(e), [](core::reply const&) {});
     p = h.state().programs().list({}, 1, {}).at(0).id;
@@ -165,6 +166,44 @@ TEST_F(steps_in_a_hub, are_told_again_to_a_worker_that_comes_back) {
   ASSERT_EQ(b.told.size(), 1u);
   EXPECT_EQ(b.told[0].step, 7u);
   h.steps().attached(core::stream_id{99});
+}
+
+TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
+  begin();
+  both_say();
+  h.steps().stop(p, 9, [](auto const& r) { EXPECT_EQ(*r, 9u); });
+  answer(a, 6);
+  answer(b, 5);
+  EXPECT_EQ(look().stop_at, (core::agreed_stop{1, 9}));
+  for (auto* w : {&a, &b}) {
+    end(*w, 1);
+    w->held.clear();
+    w->told.clear();
+  }
+  auto const again = [&](step_worker& w) {
+    h.apply(core::rank_reports{w.stream, {{rank(w.started.back(), 2), 71}}, {}, 0});
+    h.steps().reported(w.stream, {p, 2, 90ms, {{w.started.back(), 3, 80ms, {{3, 80ms}}}}});
+  };
+  again(a);
+  EXPECT_TRUE(a.held.empty()) << "not all have started";
+  again(b);
+  ASSERT_EQ(a.held.size(), 1u);
+  ASSERT_EQ(b.held.size(), 1u);
+  for (auto* w : {&a, &b})
+    h.steps().answered(w->stream, {w->held.back().query, {{w->started.back(), 3}}});
+  EXPECT_EQ(a.told.back().step, 9u);
+  EXPECT_EQ(look().stop_at, (core::agreed_stop{2, 9}));
+}
+
+TEST_F(steps_in_a_hub, a_process_that_comes_after_it_tells_the_step_again) {
+  begin();
+  both_say();
+  h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});  // of the one before
+  a.told.clear();
+  h.steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
+  answer(a, 9);
+  answer(b, 6);
+  EXPECT_EQ(b.told.back().step, 9u) << "an agreement stands once it may have been come to";
 }
 
 TEST_F(steps_in_a_hub, a_worker_that_leaves_preempts_an_attempt_which_begins_again_elsewhere) {

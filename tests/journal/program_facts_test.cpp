@@ -67,8 +67,9 @@ submitted_fact some_program() {
 }
 
 course_fact some_course() {
-  return {id, program_state::running, goal::run,    2,       1,
-          1,  {{"host-a", 2}},        some_cause(), at + 9s, at + 8s};
+  return {
+      id,      program_state::running, goal::run, 2, 1, 1, {{"host-a", 2}}, some_cause(), at + 9s,
+      at + 8s, agreed_stop{2, 77}};
 }
 
 program_attempt_view some_attempt(std::uint32_t number) {
@@ -180,6 +181,7 @@ TEST(program_facts, that_do_not_fit_are_refused) {
   refused("ranks live when it has ended", [](course_fact& f) { f.state = program_state::failed; });
   refused("it waits with ranks", [](course_fact& f) { f.state = program_state::pending; });
   refused("nothing becomes of it", [](course_fact& f) { f.state = program_state::stopping; });
+  refused("an attempt that has not begun stops", [](course_fact& f) { f.stop_at->attempt = 3; });
   refused("no attempt", [](course_fact& f) { f.attempts = 0; });
   refused("no such cause", [](course_fact& f) { f.cause->kind = cause_kind{99}; });
   refused("no such end", [](attempt_fact& f) { f.about.end = program_end{9}; });

@@ -336,6 +336,8 @@ void members(member_list const& m, core::program_view const& p) {
   m.some("waits_for", p.waits_for);
   m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
   m.some_object("steps", p.steps, steps_members, "where its ranks say them");
+  m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,
+                                "it was asked to stop behind it, in this attempt or a later one");
   m.some_object("hang", p.hang, hang_members, "while nothing moves");
   spec_members(m, p.spec);
 }

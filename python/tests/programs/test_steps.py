@@ -1,6 +1,7 @@
 """Steps that ranks of programs say: shown, compared, and where all stop."""
 from __future__ import annotations
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -104,6 +105,25 @@ def test_a_worker_that_leaves_preempts_after_a_step(tmp_path: pathlib.Path, work
     assert p._log(stays, 1, 0)["data"].splitlines()[-1].startswith("stopped after")
     assert first.wait(DEADLINE) == 0
     p.cancel()
+    server.stop()
+
+
+def test_a_stop_outlives_the_server_and_the_attempt(tmp_path: pathlib.Path, workers: Workers) -> None:  # noqa: F811
+    server = Server(tmp_path, "--data-dir", str(tmp_path / "data"))
+    workers.start(server)
+    until(lambda: len(muster.Client(server.http).tasks()) == 1)
+    p = muster.launch(python(STEPPING), tasks=2, url=server.http, max_restarts=1)
+    until(lambda: (p.refresh().get("steps") or {}).get("ranks") == 2, "both have said a step")
+    step = p.view["steps"]["most"] + 700
+    p.stop(at_step=step)
+    server.process.kill()
+    server.process.wait()
+    server.start(server.grpc, server.http.removeprefix("http://"))
+    until(lambda: (p.refresh().get("steps") or {}).get("stop_after") == step, "the step is known again")
+    assert p.view["attempt"] == 1 and p.view["stop_at_step"] == step
+    os.kill(p.ranks()[1]["pid"], signal.SIGKILL)
+    assert p.wait(DEADLINE).state == "SUCCEEDED"
+    assert last_lines(p, 2) == {f"stopped after {step} in attempt 2"}
     server.stop()
 
 

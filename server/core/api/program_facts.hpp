@@ -50,6 +50,7 @@ struct course_fact {
   std::optional<program_cause> cause{};
   time_point finished = never;
   time_point not_before{};
+  std::optional<agreed_stop> stop_at{};
 
   bool operator==(course_fact const&) const = default;
 };

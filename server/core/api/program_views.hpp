@@ -97,6 +97,7 @@ struct program_view {
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
+  std::optional<agreed_stop> stop_at{};       // for attempts after that one: not before this step
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
   std::optional<core::hang> hang{};           // set by who asks: the core does not know it
 };

@@ -159,12 +159,22 @@ enum class program_wish : std::uint8_t {
   stop,     ///< ends SUCCEEDED where all ranks end well when they are asked to, else CANCELLED
   restart,  ///< another attempt, which is not counted
   forget,   ///< an ended one
+  stop_at,  ///< `at`, which its ranks of now have agreed on: remembered for attempts after this one
+};
+
+/// The step after which all ranks of an attempt end.
+struct agreed_stop {
+  std::uint32_t attempt = 0;
+  std::uint64_t step = 0;
+
+  bool operator==(agreed_stop const&) const = default;
 };
 
 struct change_program {
   call_id call{};
   program_id program{};
   program_wish wish{};
+  agreed_stop at{};  // of stop_at
 };
 
 /// Which of the blobs that programs of this core name as their `upload` the server has.

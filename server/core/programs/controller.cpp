@@ -26,11 +26,11 @@ result<program_reply> controller::submit(time_point now, program_spec spec) {
   return program_reply{added.id, true};
 }
 
-status controller::wish(time_point now, program_id id, program_wish w) {
-  auto* p = table_.find(id);
-  if (!p) return {code::not_found, "there is no program " + text(id)};
+status controller::wish(time_point now, change_program const& what) {
+  auto* p = table_.find(what.program);
+  if (!p) return {code::not_found, "there is no program " + text(what.program)};
   placer_.look_again();
-  return course_.wish(*p, w, now);
+  return course_.wish(*p, what, now);
 }
 
 controller::found controller::alive_on(host const& h, rank_name const& name) {

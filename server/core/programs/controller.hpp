@@ -35,7 +35,7 @@ class controller {
   /// RESOURCE_EXHAUSTED.
   result<program_reply> submit(time_point now, program_spec spec);
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
-  status wish(time_point now, program_id id, program_wish w);
+  status wish(time_point now, change_program const& what);
 
   /// Programs of an earlier process of this server. REQUIRES: before all else.
   void restore(time_point now, std::vector<restored_program>& all);

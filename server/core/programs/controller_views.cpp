@@ -98,6 +98,7 @@ program_view controller::view_of(program const& p) const {
   v.created = p.created;
   v.finished = p.finished;
   v.cause = p.cause;
+  v.stop_at = p.stop_at;
   v.waits_for = waits_for(p);
   return v;
 }

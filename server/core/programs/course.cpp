@@ -171,8 +171,8 @@ void course::finish(program& p, program_state s, time_point now, program_end las
   for (auto const id : gone) out_.changes.push_back({.program = id, .gone = true});
 }
 
-status course::wish(program& p, program_wish w, time_point now) {
-  switch (w) {
+status course::wish(program& p, change_program const& what, time_point now) {
+  switch (what.wish) {
     case program_wish::cancel:
       return cancel(p, goal::cancel, "it was cancelled", now);
     case program_wish::stop:
@@ -185,7 +185,19 @@ status course::wish(program& p, program_wish w, time_point now) {
                 text(p.id) + " is " + std::string(name(p.state)) + ": cancel it first"};
       forget(p.id);
       return {};
+    case program_wish::stop_at:
+      return stop_at(p, what.at);
   }
+  return {};
+}
+
+status course::stop_at(program& p, agreed_stop const& at) {
+  if (p.attempts != at.attempt || p.goal != goal::run)
+    return {code::failed_precondition,
+            "attempt " + std::to_string(at.attempt) + " of " + text(p.id) +
+                " has come to its end before it was asked to stop; ask again"};
+  p.stop_at = at;
+  enter(p, p.state);
   return {};
 }
 

@@ -27,7 +27,7 @@ class course {
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void rank_dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   /// Errors: FAILED_PRECONDITION, it is too late, or too early, for that.
-  status wish(program& p, program_wish w, time_point now);
+  status wish(program& p, change_program const& what, time_point now);
   void deadline(program& p, time_point now);
   /// Its ranks are about to end by themselves, and it begins again then.
   void preempt(program& p, std::string why);
@@ -45,6 +45,7 @@ class course {
   void finish(program& p, program_state s, time_point now, program_end last = {});
   status cancel(program& p, goal then, std::string why, time_point now);
   status restart(program& p, time_point now);
+  status stop_at(program& p, agreed_stop const& at);
   void forget(program_id id);
 
   program_table& table_;

@@ -18,7 +18,8 @@ course_fact course_of(program const& p) {
           {p.failures.begin(), p.failures.end()},
           p.cause,
           p.finished,
-          p.not_before};
+          p.not_before,
+          p.stop_at};
 }
 
 placement_fact placement_of(program const& p, host_table const& hosts) {

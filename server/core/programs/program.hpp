@@ -99,6 +99,8 @@ struct program {
   std::uint32_t quick_ends = 0;                     // attempts in a row that ended soon
   std::map<std::string, std::uint32_t> failures{};  // by host, how often it failed the program
   std::optional<program_cause> cause{};
+  /// Somebody has asked for it, and it holds for later attempts too: not before this step.
+  std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
   time_point not_before{};          // the next attempt
   time_point deadline = never;      // when it is asked to end for it

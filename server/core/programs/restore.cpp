@@ -85,6 +85,7 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
     p.cause = std::move(c.cause);
     p.finished = c.finished;
     p.not_before = c.not_before;
+    p.stop_at = c.stop_at;
     if (!was.attempts.empty()) {
       p.now.about = std::move(was.attempts.back());
       was.attempts.pop_back();

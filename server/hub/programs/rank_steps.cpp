@@ -40,19 +40,26 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
   core::program_steps_said some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_said::kind::some;
   hub_.apply(some);
+  recall(*p);
+  if (auto const step = stops_.agreed(p->id, p->attempt))
+    for (auto const w : workers_of({p->id, p->attempt})) {
+      if (auto* const sink = hub_.sink_of(w)) sink->on_stop_after({p->id, p->attempt, step});
+    }
+  else
+    ask_again(p->id);
 }
 
 // Those that say no steps, and only they, need to be told to end when all others have.
 void rank_steps::ended(core::rank_reports const& reports) {
   std::set<attempt> touched;
-  for (auto const& e : reports.ended)
-    if (stops_.agreed(e.name.program, e.name.attempt))
-      touched.emplace(e.name.program, e.name.attempt);
+  for (auto const& e : reports.ended) touched.emplace(e.name.program, e.name.attempt);
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : touched) {
     auto const p = programs.look(program);
+    if (!p || p->attempt != number) continue;
+    recall(*p);
     auto const all = programs.ranks(program);
-    if (!p || !all || p->attempt != number) continue;
+    if (!all || !stops_.agreed(program, number)) continue;
     bool silent = false, others = false;
     for (auto const& r : *all) {
       if (r.ended != core::never) continue;
@@ -71,7 +78,10 @@ void rank_steps::attached(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {
     auto const step = stops_.agreed(program, number);
-    if (!step) continue;
+    if (!step) {
+      ask_again(program);
+      continue;
+    }
     auto const all = programs.ranks(program);
     if (!all) continue;
     for (auto const& r : *all) {
@@ -89,8 +99,10 @@ rank_steps::news rank_steps::news_of(core::effects const& fx) {
   for (auto const& o : fx.rank_orders)
     for (auto const& s : o.stops)
       if (s.by_step) n.noticed.emplace_back(s.program, s.attempt);
-  for (auto const& c : fx.changes.programs)
+  for (auto const& c : fx.changes.programs) {
     if (c.gone) n.forgotten.push_back(c.program);
+    if (!c.gone && c.state == core::program_state::running) n.running.push_back(c.program);
+  }
   return n;
 }
 
@@ -98,8 +110,8 @@ void rank_steps::follow(news const& n) {
   for (auto const program : n.forgotten) {
     table_.forget(program);
     stops_.forget(program);
-    asked_to_stop_.erase(program);
   }
+  for (auto const program : n.running) ask_again(program);
   for (auto const stream : n.leaving) leaves(stream);
   for (auto const& [program, number] : std::set<attempt>(n.noticed.begin(), n.noticed.end()))
     stops_.begin(
@@ -119,8 +131,7 @@ void rank_steps::leaves(core::stream_id stream) {
     auto const p = programs.look(program);
     auto const all = programs.ranks(program);
     if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
-    auto const asked = asked_to_stop_.find(program);
-    if (asked != asked_to_stop_.end() && asked->second == number) continue;
+    if (p->stop_at && p->stop_at->attempt == number) continue;
     auto const there = std::find_if(
         all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
           auto const worker = programs.worker_of({program, number, r.rank});
@@ -165,13 +176,28 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
     return done(muster::status{muster::code::failed_precondition,
                                core::text(program) + " is " + std::string(core::name(p->state)) +
                                    ": only one that is RUNNING stops at a step"});
+  recall(*p);
   auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
-    if (step) asked_to_stop_[program] = number;
-    done(step);
+    if (!step) return done(step);
+    core::change_program kept{{}, program, core::program_wish::stop_at, {number, *step}};
+    hub_.ask(std::move(kept),
+             [done, step](core::reply const& r) { r.status.ok() ? done(step) : done(r.status); });
   };
   stops_.begin(hub_.now(), program, p->attempt, least, workers_of({program, p->attempt}),
                std::move(noted));
   hub_.follow_deadlines();
+}
+
+void rank_steps::recall(core::program_view const& p) {
+  if (p.stop_at && p.stop_at->attempt == p.attempt && !stops_.agreed(p.id, p.attempt))
+    stops_.remember(p.id, p.attempt, p.stop_at->step);
+}
+
+void rank_steps::ask_again(core::program_id program) {
+  auto const p = hub_.state().programs().look(program);
+  if (!p || !p->stop_at || p->stop_at->attempt == p->attempt) return;
+  if (p->state != core::program_state::running || !table_.whole(program, p->attempt, false)) return;
+  stop(program, p->stop_at->step, [](auto const&) {});
 }
 
 void rank_steps::show(core::program_view& p, bool slow_ones) const {
@@ -183,6 +209,7 @@ void rank_steps::show(core::program_view& p, bool slow_ones) const {
   view.ranks = all->ranks;
   view.took = all->took;
   view.stop_after = stops_.agreed(p.id, p.attempt);
+  if (p.stop_at && p.stop_at->attempt == p.attempt) view.stop_after = p.stop_at->step;
   for (auto const& s : all->slow_ones)
     view.slow_ones.push_back({s.what.rank, s.host, s.what.chronic, s.what.arrives_late,
                               s.what.permille, s.attempts, s.what.step, s.what.took, s.what.usual,

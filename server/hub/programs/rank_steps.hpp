@@ -3,8 +3,11 @@
 // agreed on with their workers.
 //
 //   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_said: preempted, none
-//   a worker leaves ─────────┼─► step_stops ◄─► workers ────┤
+//   a worker leaves ─────────┼─► step_stops ◄─► workers ────┼─► program_wish::stop_at
 //   a deadline's notice ─────┘                              └─► who has asked
+//
+// What somebody has asked for the core keeps: it outlives this process, and an attempt that ends
+// before the step, since the ranks of the next one agree again.
 //
 // Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
 #pragma once
@@ -45,7 +48,7 @@ class rank_steps {
   struct news {
     std::vector<core::stream_id> leaving;
     std::vector<attempt> noticed;
-    std::vector<core::program_id> forgotten;
+    std::vector<core::program_id> running, forgotten;
   };
   static news news_of(core::effects const& fx);
   /// Once the step is delivered.
@@ -67,14 +70,17 @@ class rank_steps {
   /// Of ranks that are alive; one that is away has none.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void leaves(core::stream_id stream);
+  /// What the core has kept of an agreement of this attempt.
+  void recall(core::program_view const& p);
+  /// What was asked of an earlier attempt is agreed on for this one, once its ranks say steps.
+  void ask_again(core::program_id program);
   /// What was decided while a step may have been going on.
   void perform();
 
   hub& hub_;
   doctor::step_table table_;
   doctor::step_stops stops_;
-  std::vector<core::program_steps_said> decided_;            // to be said to the core
-  std::map<core::program_id, std::uint32_t> asked_to_stop_;  // by somebody: the attempt
+  std::vector<core::program_steps_said> decided_;  // to be said to the core
 };
 
 }  // namespace muster::server

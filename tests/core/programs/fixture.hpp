@@ -124,7 +124,7 @@ class bench {
     return step([&] { return core->submit(now, std::move(spec)); }).value().program;
   }
   status wish(program_id id, program_wish w) {
-    return step([&] { return core->wish(now, id, w); });
+    return step([&] { return core->wish(now, {{}, id, w, {}}); });
   }
   void report(stream_id s, std::vector<rank_reports::start> started,
               std::vector<rank_end> ended = {}, std::uint64_t number = 0) {

@@ -166,6 +166,7 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
     say(w.stream, 1, 10);
     say(core::stream_id{99}, 1, 50);  // another worker's
     say(w.stream, 7, 3);              // there is none
+    h.apply(core::change_program{{}, id, core::program_wish::stop_at, {1, 20}});
   });
   auto const p = get_json(path);
   EXPECT_EQ(p.at_pointer("/steps/least"), 10);
@@ -173,6 +174,8 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
   EXPECT_EQ(p.at_pointer("/steps/ranks"), 2);
   EXPECT_EQ(p.at_pointer("/steps/median_ms"), 50);
   EXPECT_EQ(p.at_pointer("/steps/slow").as_array().size(), 0u);
+  EXPECT_EQ(p.at_pointer("/steps/stop_after"), 20);
+  EXPECT_EQ(p.at_pointer("/stop_at_step"), 20);
   auto const ranks = get_json(path + "/ranks").at("ranks");
   EXPECT_EQ(ranks.at_pointer("/1/step"), 10);
   EXPECT_EQ(ranks.at_pointer("/1/step_ms"), 50);
