@@ -138,6 +138,7 @@ std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() 
 }
 
 void coordinator_session::close() {
+  objects_->repeat();  // updates for which the server had no room: once more, now
   lock held(mutex_);
   if (std::exchange(closing_, true) || ended_) return;
   half_close_ = options_.detached;

@@ -190,6 +190,7 @@ void object_calls::throw_if_over() const {
 
 void object_calls::add(one a) {
   a->number = ++last_;
+  for (auto const& within : a->waited_by) waits_.emplace_back(last_, within);
   pending_.emplace(last_, a);
   out_.push_back(std::move(a));
 }
@@ -209,6 +210,7 @@ bool object_calls::note_wait(asked& a) {
   if (std::find(all.begin(), all.end(), *within) != all.end()) return false;
   if (all.size() >= waits_max) all.erase(all.begin());
   all.push_back(*within);
+  if (a.number == 0) return false;  // its turn has not come; told with it
   waits_.emplace_back(a.number, *within);
   return true;
 }

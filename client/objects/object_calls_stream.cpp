@@ -190,10 +190,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
 void object_calls::repeat() {
   lock held(mutex_);
   repeats_ = false;
-  for (auto const& a : std::exchange(refused_, {})) {
-    add(a);
-    for (auto const& within : a->waited_by) waits_.emplace_back(a->number, within);
-  }
+  for (auto const& a : std::exchange(refused_, {})) add(a);
   if (!out_.empty()) tell(held);
 }
 

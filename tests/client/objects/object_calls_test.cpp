@@ -152,6 +152,22 @@ TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
   EXPECT_EQ(filled().wait_size(), 0) << "nobody waits for what is answered";
 }
 
+TEST_F(object_calls_of_a_session, says_what_methods_wait_for_when_its_turn_has_come) {
+  call_name const within{9, false, 5};
+  auto const all = calls->call_in_turn(place, "read_rows",
+                                       std::vector<std::string>(object_calls::in_turn_max + 1));
+  filled();
+  {
+    calls_here const here(calls, &within);
+    EXPECT_THROW(all.back()->get(std::chrono::milliseconds(0)), wait_timeout);
+  }
+  EXPECT_EQ(filled().wait_size(), 0) << "the server has not heard of the call";
+  answer(1);
+  auto const m = filled();
+  ASSERT_EQ(m.wait_size(), 1);
+  EXPECT_EQ(m.wait(0).number(), object_calls::in_turn_max + 1);
+}
+
 TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
   call_name const within{9, false, 5};
   auto const a = add();
