@@ -59,6 +59,17 @@ def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, ev
     p.cancel()
 
 
+def test_one_of_64_is_named(url: str, tmp_path: pathlib.Path) -> None:
+    p = launched(tmp_path, "fifo", tasks=64)
+    until((tmp_path / "hangs").exists)
+    since = time.monotonic()
+    hang = until(lambda: hang_of(p), "it is found")
+    assert (hang["rank"], hang["evidence"], hang["waits"]) == (1, "STACK", 63), hang
+    assert hang["line"].endswith("in hang")
+    assert time.monotonic() - since < 20, "about 4 s on an idle machine"
+    p.cancel()
+
+
 def test_nobody_is_named_where_all_wait_for_each_other(url: str, tmp_path: pathlib.Path) -> None:
     """Rank 1 has left the meeting that rank 0 serves, and waits at a lock: to the kernel all ranks wait for somebody,
     at three places. Only a barrier of the program's own cluster knows who is missing."""

@@ -86,6 +86,9 @@ class Program:
         """SIGKILL, as from somebody else on its host."""
         os.kill(self.ranks()[rank]['pid'], signal.SIGKILL)
 
+    def cancel(self):
+        self._ask(f'/{self.id}/cancel', {})
+
     def story(self, told):
         said = [json.dumps({k: v for k, v in told.items() if k != 'tasks'})]
         for rank in range(told['ranks']):

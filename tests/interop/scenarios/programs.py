@@ -1,5 +1,6 @@
 """Unmodified programs as ranks on the workers of a cluster."""
 import json
+import os
 import pathlib
 import re
 import time
@@ -131,6 +132,29 @@ def program_fails_over(trial):
     check(end_of(undisturbed) == (0, parameters), 'a run that nobody disturbed has other parameters')
 
 
+def program_hangs(trial):
+    """One of four processes waits for data, and the others for it in a collective: the server names it,
+    with the line, some seconds after all stands still. Nobody is named while it comes up and compiles."""
+    trial.serve_programs()
+    for host in ('host0', 'host1'):
+        trial.add_worker(host)
+    folder = trial.folder / 'hangs'
+    folder.mkdir()
+    os.mkfifo(folder / 'data')
+    after = 3
+    program = trial.launch('hang_jax.py', RANKS, folder, name='hangs', hang_after=f'{after}s',
+                           env={'JAX_PLATFORMS': 'cpu'})
+    told = program.until(lambda told: told.get('hang') or (folder / 'waits').exists(), 'it waits')
+    check('hang' not in told, f'a rank is named though all work: {told}')
+    since = time.monotonic()
+    hang = program.until(lambda told: told.get('hang'), 'it is found to hang')['hang']
+    took = time.monotonic() - since
+    check((hang.get('rank'), hang['evidence']) == (2, 'STACK'), f'the hang is {hang}')
+    check(hang['line'].endswith('in next_batch'), f'the line is {hang["line"]}')
+    check(took < 4 * after + 5, f'it was found after {took:.1f} s')
+    program.cancel()
+
+
 def program_strategy(trial):
     """MultiWorkerMirroredStrategy on two workers. It needs no service, so nothing is declared."""
     trial.serve_programs()
@@ -166,6 +190,7 @@ def program_parameter_servers(trial):
 
 SCENARIOS_JAX = [Scenario(program_killed_twice, seconds=150, reference=False),
                  Scenario(program_cut_off, seconds=150, reference=False),
-                 Scenario(program_fails_over, seconds=150, reference=False)]
+                 Scenario(program_fails_over, seconds=150, reference=False),
+                 Scenario(program_hangs, seconds=100, reference=False)]
 SCENARIOS_TENSORFLOW = [Scenario(program_strategy, seconds=120, reference=False),
                         Scenario(program_parameter_servers, seconds=150, reference=False)]
