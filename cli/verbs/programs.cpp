@@ -51,13 +51,15 @@ std::string steps_in_short(json::value const& steps) {
          (each.empty() ? "" : ", " + each + " ms each");
 }
 
-// "rank 3 on host-b: 6.1% behind in step after step, in 2 attempts; muster cordon …"
+// "rank 3 on host-b: 6.1% behind, step after step; this host in 2 attempts; 'muster cordon …'"
 std::string slow_in_words(json::value const& s) {
   auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
   if (text_of(s, "chronic") == "true") {
     text += text_of(s, "percent") + "% behind, step after step";
     if (auto const n = number_of(s, "attempts"); n > 1)
       text += "; this host in " + std::to_string(n) + " attempts";
+    text += "; 'muster cordon " + for_terminal(text_of(s, "worker")) +
+            "' keeps the next attempt off it";
   } else {
     text += "step " + text_of(s, "step") + " took " + text_of(s, "took_ms") + " ms instead of " +
             text_of(s, "usual_ms");

@@ -161,6 +161,7 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
 void step_table::reported(time_point now, report const& what, places_function const& places) {
   auto* const p = attempt_of(now, what, places);
   if (!p) return;
+  p->slow_known.reset();
   for (auto const& r : what.ranks) {
     if (r.rank >= p->ranks.size()) continue;
     auto& known = p->ranks[r.rank];
@@ -190,8 +191,9 @@ std::optional<rank_steps> step_table::look(core::program_id id, std::uint32_t at
   return rank_steps{r.step, r.reached, each > duration{} ? each : r.pace};
 }
 
-std::vector<slow_rank> step_table::slow_of(program const& p) {
-  auto all = left_behind(p);
+std::vector<slow_rank> const& step_table::slow_of(program const& p) {
+  if (p.slow_known) return *p.slow_known;
+  auto& all = p.slow_known.emplace(left_behind(p));
   for (auto& s : slow_ranks(p.columns, p.types, p.clocks.size() > 1 ? blur_of_hosts : duration{}))
     if (std::none_of(all.begin(), all.end(), [&](auto const& l) { return l.rank == s.rank; }))
       all.push_back(std::move(s));
@@ -203,15 +205,15 @@ std::vector<slow_rank> step_table::slow_of(program const& p) {
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> paces;  // by type
+  for (std::size_t k = 0; k < p.ranks.size(); ++k)
+    if (p.ranks[k].pace > duration{}) paces[p.types[k]].push_back(in_cell(p.ranks[k].pace));
   for (std::uint32_t i = 0; i < p.ranks.size(); ++i) {
     auto const& r = p.ranks[i];
     if (!r.said || r.step >= p.columns.front().step || r.pace == duration{}) continue;
-    std::vector<std::uint32_t> paces;
-    for (std::size_t k = 0; k < p.ranks.size(); ++k)
-      if (p.types[k] == p.types[i] && p.ranks[k].pace > duration{})
-        paces.push_back(in_cell(p.ranks[k].pace));
-    if (paces.size() < peers_min) continue;
-    auto const usual = median_of(paces);
+    auto& like = paces[p.types[i]];
+    if (like.size() < peers_min) continue;
+    auto const usual = median_of(like);
     auto const behind =
         static_cast<double>((r.pace - usual).count()) / static_cast<double>(usual.count());
     if (behind < behind_min) continue;
@@ -243,9 +245,9 @@ std::optional<program_steps> step_table::whole(core::program_id id, std::uint32_
   if (!slow_ones) return all;
   for (auto const& s : slow_of(*p)) {
     if (all.slow_ones.size() >= slow_shown) break;
-    auto const& host = p->places[s.rank].host;
-    auto const before = p->slow_before.find(host);
-    all.slow_ones.push_back({s, host,
+    auto const& at = p->places[s.rank];
+    auto const before = p->slow_before.find(at.host);
+    all.slow_ones.push_back({s, at.host, at.worker,
                              (before == p->slow_before.end() ? 0 : before->second) +
                                  static_cast<std::uint32_t>(s.chronic)});
   }

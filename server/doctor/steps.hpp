@@ -36,7 +36,7 @@ struct step_report {
 
 /// Where a rank is, and what it is.
 struct rank_place {
-  std::string host{}, type{};
+  std::string host{}, type{}, worker{};
 };
 
 struct rank_progress {
@@ -53,7 +53,7 @@ struct rank_steps {
 struct program_steps {
   struct slow {
     slow_rank what{};
-    std::string host{};
+    std::string host{}, worker{};
     std::uint32_t attempts = 0;  // in so many a rank of this host was chronically behind
   };
   std::uint64_t least = 0, most = 0;  // of the ranks that have said one
@@ -122,6 +122,8 @@ class step_table {
     std::vector<step_column> columns;  // by step, rising
     std::map<std::string, clock> clocks;
     std::map<std::string, std::uint32_t> slow_before;  // attempts, by host
+    /// Since the last report; none: nobody has asked. All who look share it.
+    mutable std::optional<std::vector<slow_rank>> slow_known;
   };
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
   void make_room(core::program_id but, std::size_t for_ranks);
@@ -129,7 +131,7 @@ class step_table {
   static void take(program& p, step_report const& r, core::duration offset, core::time_point now);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
-  static std::vector<slow_rank> slow_of(program const& p);
+  static std::vector<slow_rank> const& slow_of(program const& p);
   static std::vector<slow_rank> left_behind(program const& p);
   program const* find(core::program_id program, std::uint32_t attempt) const;
 

@@ -277,6 +277,7 @@ double as_ms(core::duration d) {
 void slow_members(member_list const& m, core::program_steps_view::slow const& s) {
   m("rank", s.rank);
   m("host", s.host);
+  m("worker", s.worker, "which a cordon keeps out of the next attempt");
   m("chronic", s.chronic, "in step after step; else a step is odd now and then");
   m.some("percent", s.permille / 10.0, "of a step, by which it is behind");
   m.some("arrives_late", s.arrives_late, "seen by when it arrives, not by how long its steps take");

@@ -39,7 +39,7 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: 
         return [s for s in steps.get("slow", ()) if s["chronic"]]
     until(lambda: 2 in [s["rank"] for s in slow()], "the slow one is found")
     found = next(s for s in slow() if s["rank"] == 2)
-    assert found["percent"] > 5
+    assert found["percent"] > 5 and found["worker"] == "worker:0"
     steps = p.view["steps"]
     assert steps["ranks"] == 4 and steps["least"] < steps["most"] and 5 < steps["median_ms"] < 500
     ranks = p.ranks()
@@ -47,7 +47,7 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: 
     assert all(steps["least"] <= r["step"] for r in ranks)
     said = subprocess.run([binary(), "programs", "show", p.id, "--url", url], capture_output=True, text=True,
                           check=True).stdout
-    assert "behind, step after step" in said and "STEP" in said
+    assert "behind, step after step; 'muster cordon worker:0' keeps" in said and "STEP" in said
     p.stop(at_step="next")
     assert p.wait(DEADLINE).state == "SUCCEEDED"
 

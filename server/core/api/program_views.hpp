@@ -41,7 +41,7 @@ struct rank_view {
 struct program_steps_view {
   struct slow {
     std::uint32_t rank = 0;
-    std::string host;
+    std::string host, worker;
     bool chronic = false;        // step after step; else one is odd, now and then
     bool arrives_late = false;   // chronic: by when it arrives, not by how long it takes
     std::uint32_t permille = 0;  // chronic: of a step, by which it is behind

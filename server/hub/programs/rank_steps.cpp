@@ -33,7 +33,8 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
     first = true;
     std::vector<doctor::rank_place> places;
     if (auto const all = programs.ranks(what.program))
-      for (auto const& r : *all) places.push_back({r.host, r.task.substr(0, r.task.find(':'))});
+      for (auto const& r : *all)
+        places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
   if (!first) return;
@@ -211,7 +212,7 @@ void rank_steps::show(core::program_view& p, bool slow_ones) const {
   view.stop_after = stops_.agreed(p.id, p.attempt);
   if (p.stop_at && p.stop_at->attempt == p.attempt) view.stop_after = p.stop_at->step;
   for (auto const& s : all->slow_ones)
-    view.slow_ones.push_back({s.what.rank, s.host, s.what.chronic, s.what.arrives_late,
+    view.slow_ones.push_back({s.what.rank, s.host, s.worker, s.what.chronic, s.what.arrives_late,
                               s.what.permille, s.attempts, s.what.step, s.what.took, s.what.usual,
                               s.what.times});
 }

@@ -47,7 +47,10 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
             <p key={s.rank} class="rank-late" data-testid="slow-rank">
               <button type="button" class="plain text-late" onClick={() => show(s.rank)}>
                 {slowText(s)}
-              </button>
+              </button>{' '}
+              <a href={workerAddress(s.worker)} onClick={follow} title={`Cordon ${s.worker} to keep the next attempt off it`}>
+                <bdi>{s.worker}</bdi>
+              </a>
             </p>
           ))}
           {list ? <RankList ranks={ranks} at={at} choose={show} /> : <RankGrid ranks={ranks} card={all.length <= CARDS_MAX} at={at} choose={show} />}

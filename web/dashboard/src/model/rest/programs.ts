@@ -79,6 +79,7 @@ export interface ProgramSteps {
 export interface SlowRank {
   rank: number;
   host: string;
+  worker: string;
   chronic: boolean;
   percent?: number;
   arrives_late?: boolean;
