@@ -22,6 +22,7 @@
 #include "client/log.hpp"
 #include "client/worker/idle_watch.hpp"
 #include "client/worker/worker_stream.hpp"
+#include "process/machine/machine_watch.hpp"
 
 namespace muster {
 namespace {
@@ -113,11 +114,17 @@ class worker::runtime {
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
     threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_, objects_->calls());
     engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
+    auto machines = std::make_unique<machine_watch>([this, &engine](machine seen) {
+      engine.post([this, seen = std::move(seen)] {
+        if (current_) current_->take(seen);
+      });
+    });
     while (!done_) {
       std::uint64_t wakes = 0;  // no deadline: a worker serves until it is told to stop
       if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
       if (!done_) engine.post([this] { heed_stops(); });
     }
+    machines.reset();
     objects_->end();  // first: functions may wait for what they have called
     threads_->stop();
     if (ranks_) ranks_->end();

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "client/link/server_stream.hpp"
 #include "client/worker/executor.hpp"
 #include "client/worker/held_closures.hpp"
@@ -72,6 +73,8 @@ class worker_stream final : stream_side {
   void take(job const& finished);
   /// Functions have something to report.
   void take_reports();
+  /// The newest of the machine.
+  void take(machine const& seen);
   /// Objects have, or who calls others.
   void take_object_reports() {
     if (identity_ && !input_ended_) stream_.wake();

@@ -5,6 +5,7 @@
 
 #include "client/log.hpp"
 #include "client/wire.hpp"
+#include "client/worker/machine_report.hpp"
 #include "client/worker/worker_stream.hpp"
 #include "proto/byte_buffer.hpp"
 
@@ -270,6 +271,12 @@ void worker_stream::answer(job const& j) {
          j.took);
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   stream_.wake();  // the last answer may be what leaving waited for
+}
+
+void worker_stream::take(machine const& seen) {
+  if (!identity_ || input_ended_) return;
+  to_wire(seen, *out_.tail().mutable_machine());
+  stream_.wake();
 }
 
 void worker_stream::take_reports() {

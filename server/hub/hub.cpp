@@ -88,6 +88,7 @@ void hub::tell_attached(core::welcome const& w) {
 void hub::tell_gone(core::stream_id stream, bool clean, std::string const& reason) {
   auto const node = names_.extract(stream);
   if (!node) return;
+  machines_.gone(node.mapped());
   if (!clean && reason != shuts_down) records_.lost(now(), node.mapped(), reason);
   if (!dependencies_.tell) return;
   for (auto const& e : past_.log().said())

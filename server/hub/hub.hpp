@@ -11,6 +11,7 @@
 
 #include "server/core/coordinator.hpp"
 #include "server/history/history.hpp"
+#include "server/history/machines/machines.hpp"
 #include "server/history/programs/black_box.hpp"
 #include "server/hub/hub_dependencies.hpp"
 #include "server/hub/log_store.hpp"
@@ -234,6 +235,10 @@ class hub {
   /// Which steps ranks have reached.
   rank_steps& steps() { return rank_steps_; }
   rank_steps const& steps() const { return rank_steps_; }
+  /// What workers, and in the main cluster the server, see of their machines.
+  history::machines& machines() { return machines_; }
+  history::machines const& machines() const { return machines_; }
+  void report(core::stream_id stream, machine seen);
   log_store& logs() { return logs_; }
   log_store const& logs() const { return logs_; }
 
@@ -355,14 +360,7 @@ class hub {
   void tell_attached(core::welcome const& w);
   void tell_gone(core::stream_id stream, bool clean, std::string const& reason);
   /// The worker is gone: nobody waits for its answers about ranks.
-  void forget_questions(core::stream_id stream) {
-    rank_logs_.gone(stream);
-    last_lines_.gone(stream);
-    rank_stacks_.gone(stream);
-    rank_steps_.gone(stream);
-    doctor_.gone(stream);
-    stack_questions_.gone(stream);
-  }
+  void forget_questions(core::stream_id stream);
 
   hub_dependencies dependencies_;
   std::unique_ptr<core::server_wide> own_wide_;  // of one that is alone
@@ -375,6 +373,7 @@ class hub {
   rank_stacks rank_stacks_;
   program_doctor doctor_{*this};
   history::black_box records_;
+  history::machines machines_;
   std::unordered_map<core::stream_id, worker_sink*> workers_;
   std::unordered_map<core::stream_id, std::string> names_;  // of the attached workers, to tell of
   struct served_session {

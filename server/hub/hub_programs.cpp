@@ -148,6 +148,21 @@ std::vector<core::rank_end> hub::ends_in(core::worker_attached const& e) {
   return all;
 }
 
+void hub::forget_questions(core::stream_id stream) {
+  rank_logs_.gone(stream);
+  last_lines_.gone(stream);
+  rank_stacks_.gone(stream);
+  rank_steps_.gone(stream);
+  doctor_.gone(stream);
+  stack_questions_.gone(stream);
+}
+
+void hub::report(core::stream_id stream, machine seen) {
+  auto const worker = names_.find(stream);
+  if (worker == names_.end()) return;
+  machines_.report(worker->second, std::move(seen), now());
+}
+
 void hub::killed(core::stream_id stream, history::black_box::name const& which,
                  std::vector<core::attempt_record::stack> where) {
   auto const worker = names_.find(stream);

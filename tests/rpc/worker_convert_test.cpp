@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "server/core/api/placeholders.hpp"
 #include "server/rpc/failure_convert.hpp"
+#include "server/rpc/workers/machine_convert.hpp"
 
 namespace muster::server {
 namespace {
@@ -271,6 +273,29 @@ TEST(worker_convert, a_worker_of_before_is_given_one_json) {
   plain.args = core::blob("call", core::encoding::bytes);
   to_wire(plain, 3, false, out);
   EXPECT_EQ(out.tail().args(1), "call");
+}
+
+TEST(worker_convert, takes_machines) {
+  v1::Machine m;
+  m.set_cpu(1.5);
+  m.set_cpus(-1);
+  m.set_sent(std::numeric_limits<double>::quiet_NaN());
+  m.set_memory_bytes(7);
+  m.set_memory_total_bytes(~std::uint64_t{0});
+  m.add_gpu()->set_busy(1.5);
+  m.mutable_gpu(0)->set_name("H100");
+  auto const seen = from_wire(m);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->cpu, 1.5);
+  EXPECT_EQ(seen->memory, 7u);
+  EXPECT_FALSE(seen->cpus || seen->sent || seen->received || seen->memory_total) << "are none";
+  EXPECT_EQ(seen->gpus.at(0).name, "H100");
+  EXPECT_FALSE(seen->gpus[0].busy);
+  for (std::size_t i = 0; i < machine::gpus_max; ++i) m.add_gpu();
+  EXPECT_EQ(from_wire(m).error().message, "machine.gpu: 17 of them, at most 16");
+  m.clear_gpu();
+  for (std::size_t i = 0; i <= machine::memory_users_max; ++i) m.add_memory_user();
+  EXPECT_EQ(from_wire(m).error().message, "machine.memory_user: 4 of them, at most 3");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "server/core/queries/worker_queries.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/rpc/call_access.hpp"
+#include "server/rpc/workers/machine_convert.hpp"
 #include "server/rpc/workers/rank_convert.hpp"
 #include "server/rpc/workers/worker_convert.hpp"
 #include "server/rpc/workers/worker_hello.hpp"
@@ -57,6 +58,12 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   if (auto problem = take_objects(m); !problem.ok()) return problem;
   for (auto const& s : m.stack())
     if (attached_) hub_->answered_stack(stream_, s.query(), from_wire(s));
+  if (m.has_machine() && attached_) {
+    auto seen = from_wire(m.machine());
+    if (!seen) return seen.error();
+    seen->host = host_;
+    hub_->report(stream_, std::move(*seen));
+  }
   // Told back: whatever was sent before it had been on its way.
   if (m.drain() && attached_) {
     leave_asked_ = true;
@@ -100,6 +107,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   takes_ranks_ = offer->has_value();
   takes_objects_ = hello.objects();
   incarnation_ = spec->incarnation;
+  host_ = spec->host;
   core::worker_attached event{stream_, std::move(*spec), std::move(*held), std::move(*answers),
                               std::move(*offer)};
   hub_->apply(event);

@@ -102,6 +102,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   bool takes_ranks_ = false;          // of programs
 
   core::incarnation incarnation_{};  // of the hello
+  std::string host_;                 // as its hello says
   std::int64_t index_ = -1;          // of its task
   bool takes_objects_ = false;
   std::uint64_t object_answers_ = 0;       // the number of the last that came
