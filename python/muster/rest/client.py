@@ -102,6 +102,14 @@ class Client:
         told: dict[str, Any] = self._http.json("GET", path)
         return told
 
+    def machines(self, task: str = "", host: str = "", samples: int = 0, limit: int = 100) -> list[dict[str, Any]]:
+        """What the server and workers see of their machines: ``task``, ``host``, ``fresh``, and while that
+        is so ``machine`` with ``cpu`` (cores that are busy), ``cpus``, ``memory_bytes``,
+        ``memory_total_bytes``, ``gpus`` and rates of network and disks; what is not known is missing.
+        `samples`: as many of the last hour, as columns."""
+        query = {name: value for name, value in (("task", task), ("host", host), ("samples", samples)) if value}
+        return self._list("/api/v1/machines", "machines", limit, **query)
+
     def overview(self) -> dict[str, Any]:
         told: dict[str, Any] = self._http.json("GET", "/api/v1/overview")
         return told

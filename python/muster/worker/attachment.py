@@ -328,12 +328,14 @@ class Attachment:
 
     # The worker's thread.
 
-    def beat(self, now: float) -> None:
+    def beat(self, now: float, machine: bytes = b"") -> None:
         """Every now and then: a sign of life if there was none, and what has waited too long."""
         with self._lock:
             out = self._out
             if out and now - out.written_at >= self._beat_every / 2:
                 out.put(b"")
+            if out and machine:
+                out.put_if_room(machine)
             stuck = self._held.overdue(self._options.stop_grace)
             if stuck is not None and out and self._link:
                 self._kill(stuck, out)

@@ -31,6 +31,12 @@ class Out:
             self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
         self.put(data)
 
+    def put_if_room(self, data: bytes) -> None:
+        with self._room:
+            full = self._bytes >= OUT_BYTES_MAX
+        if not full:
+            self.put(data)
+
     def half_close(self) -> None:
         self._queue.put(None)
 

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
 from muster._pickled import picklers
-from muster.worker import functions
+from muster.worker import functions, machine
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs
@@ -100,6 +100,7 @@ class Worker:
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]
+        watch = machine.Watch()
         try:
             for thread in runs:
                 thread.start()
@@ -112,9 +113,11 @@ class Worker:
                     for a in self._attachments:
                         a.leave(at_once=told > 1)
                 now = time.monotonic()
+                seen = watch.take()
                 for a in self._attachments:
-                    a.beat(now)
+                    a.beat(now, seen)
         finally:
+            watch.close()
             self._children.close()
             self._blobs.close()
             shutil.rmtree(self._uploads, ignore_errors=True)

@@ -1,0 +1,271 @@
+"""What a worker sees of its machine, once in 5 s: CPU, memory, GPUs, network, disks. Of its control
+group where that may use less than the host has, else of the host. What cannot be read is left out."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from typing import Any, Optional
+
+FIRST, EVERY = 1.0, 5.0
+"""Seconds to the first look, and between looks."""
+GPUS_MAX = 16
+USERS_MAX = 3
+MEMORY_SHORT = 0.9
+"""Who has the memory is looked for from this part of it on."""
+PROCESSES_MAX = 32_768
+"""That are looked at for it."""
+DRIVER = "libnvidia-ml.so.1"
+_VIRTUAL = ("loop", "ram", "zram", "dm-", "md", "sr", "fd")
+"""Disks upon others or in memory."""
+_SECTOR = 512
+_NO_LIMIT = 1 << 60
+"""Version 1 of control groups says so of none."""
+
+
+class Watch:
+    """Looks on a thread of its own, as a look may hang in the kernel or a driver."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._newest = b""
+        threading.Thread(target=self._watch, name="muster-machine", daemon=True).start()
+
+    def take(self) -> bytes:
+        """A WorkerMessage; empty: there is nothing new."""
+        newest, self._newest = self._newest, b""
+        return newest
+
+    def close(self) -> None:
+        """Does not wait for a look that hangs."""
+        self._over.set()
+
+    def _watch(self) -> None:
+        from muster._wire.messages import WorkerMessage  # not in children
+        reader = Reader()
+        reader.read(time.monotonic())
+        pause = FIRST
+        while not self._over.wait(pause):
+            pause = EVERY
+            self._newest = WorkerMessage(machine=reader.read(time.monotonic())).SerializeToString()
+
+
+class Reader:
+    """`read` gives the fields of a Machine message. Figures of a second are since the one before, so
+    the first has none. `root` stands before /proc and /sys, for tests."""
+
+    def __init__(self, root: str = "", driver: str = DRIVER) -> None:
+        self._root = root
+        self._group = ControlGroup(root)
+        self._driver = _load(driver)
+        self._disks = {n for n in _names(f"{root}/sys/block") if not n.startswith(_VIRTUAL)}
+        self._before: tuple[float, dict[str, float]] = (0.0, {})
+
+    def read(self, now: float) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        totals = {**self._cpu(seen), **self._network(), **self._drives()}
+        self._memory(seen)
+        then, before = self._before
+        for name, total in totals.items():  # less: a device has gone
+            if now > then and total >= before.get(name, float("inf")):
+                seen[name] = (total - before[name]) / (now - then)
+        self._before = now, totals
+        if self._driver:
+            seen["gpu"] = _gpus(self._driver)
+        if seen.get("memory_bytes", 0) >= MEMORY_SHORT * seen.get("memory_total_bytes", float("inf")):
+            seen["memory_user"] = self._largest()
+        return seen
+
+    def _cpu(self, seen: dict[str, Any]) -> dict[str, float]:
+        mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+        busy, cpus = 0, 0
+        for line in _text(f"{self._root}/proc/stat").splitlines():
+            name, *times = line.split()
+            number = name[3:]
+            if name.startswith("cpu") and number.isdigit() and (mine is None or int(number) in mine):
+                cpus += 1
+                busy += sum(int(t) for i, t in enumerate(times[:8]) if i not in (3, 4))
+        if cpus:
+            seen["cpus"] = float(cpus)
+        limit = self._group.cpus
+        if limit and (not cpus or limit < cpus):
+            seen["cpus"] = limit
+            used = self._group.cpu_seconds()
+            return {} if used is None else {"cpu": used}
+        return {"cpu": busy / os.sysconf("SC_CLK_TCK")} if cpus else {}
+
+    def _memory(self, seen: dict[str, Any]) -> None:
+        text = _text(f"{self._root}/proc/meminfo")
+        total, left = _after(text, "MemTotal:"), _after(text, "MemAvailable:")
+        used: Optional[int] = None
+        if total is not None:
+            total <<= 10
+            used = None if left is None else max(total - (left << 10), 0)
+        limit = self._group.memory_limit
+        if limit and (total is None or limit < total):
+            total, used = limit, self._group.memory()
+        if total is not None:
+            seen["memory_total_bytes"] = total
+        if used is not None:
+            seen["memory_bytes"] = used
+
+    def _network(self) -> dict[str, float]:
+        totals: dict[str, float] = {}
+        for line in _text(f"{self._root}/proc/net/dev").splitlines():
+            name, colon, rest = line.partition(":")
+            columns = rest.split()
+            if colon and name.strip() != "lo" and len(columns) > 8:
+                totals["received"] = totals.get("received", 0) + int(columns[0])
+                totals["sent"] = totals.get("sent", 0) + int(columns[8])
+        return totals
+
+    def _drives(self) -> dict[str, float]:
+        totals: dict[str, float] = {}
+        for line in _text(f"{self._root}/proc/diskstats").splitlines() if self._disks else ():
+            columns = line.split()
+            if len(columns) > 9 and columns[2] in self._disks:
+                totals["read"] = totals.get("read", 0) + int(columns[5]) * _SECTOR
+                totals["written"] = totals.get("written", 0) + int(columns[9]) * _SECTOR
+        return totals
+
+    def _largest(self) -> list[dict[str, Any]]:
+        """Of this process and all below it."""
+        page = os.sysconf("SC_PAGESIZE")
+        parents: dict[int, int] = {}
+        found: dict[int, dict[str, Any]] = {}
+        pids = [int(n) for n in _names(f"{self._root}/proc") if n.isdigit()]
+        for pid in pids[:PROCESSES_MAX]:
+            head, _, rest = _text(f"{self._root}/proc/{pid}/stat").rpartition(")")
+            columns = rest.split()
+            if len(columns) > 21:
+                parents[pid] = int(columns[1])
+                found[pid] = {"pid": pid, "name": head.partition("(")[2],
+                              "bytes": int(columns[21]) * page}
+        ours = {os.getpid()}
+        while True:
+            more = {pid for pid, parent in parents.items() if parent in ours} - ours
+            if not more:
+                break
+            ours |= more
+        largest = sorted((one for pid, one in found.items() if pid in ours), key=lambda one: -one["bytes"])
+        return largest[:USERS_MAX]
+
+
+class ControlGroup:
+    """The tightest limits of this process' group and of those around it, version 1 or 2."""
+
+    def __init__(self, root: str) -> None:
+        self.memory_limit: Optional[int] = None
+        self.cpus: Optional[float] = None
+        self._memory_at = self._cpu_at = ("", False)
+        mount = f"{root}/sys/fs/cgroup"
+        for line in _text(f"{root}/proc/self/cgroup").splitlines():
+            _, controllers, path = (line.split(":", 2) + ["", ""])[:3]
+            if ".." in path:
+                continue
+            if not controllers or "memory" in controllers.split(","):
+                self._find_memory(mount + ("/memory" if controllers else ""), path, not controllers)
+            if not controllers or "cpu" in controllers.split(","):
+                self._find_cpu(mount + ("/cpu" if controllers else ""), path, not controllers)
+
+    def _find_memory(self, mount: str, path: str, second: bool) -> None:
+        for at in _upwards(mount, path):
+            limit = _number(_text(at + ("/memory.max" if second else "/memory.limit_in_bytes")))
+            if limit is not None and limit < min(_NO_LIMIT, self.memory_limit or _NO_LIMIT):
+                self.memory_limit, self._memory_at = limit, (at, second)
+
+    def _find_cpu(self, mount: str, path: str, second: bool) -> None:
+        for at in _upwards(mount, path):
+            if second:
+                quota, _, period = _text(f"{at}/cpu.max").partition(" ")
+            else:
+                quota, period = _text(f"{at}/cpu.cfs_quota_us"), _text(f"{at}/cpu.cfs_period_us")
+            share, of = _number(quota), _number(period)
+            if share is not None and of and share / of < (self.cpus or float("inf")):
+                self.cpus, self._cpu_at = share / of, (at, second)
+
+    def memory(self) -> Optional[int]:
+        """Without what the kernel gives back at once."""
+        at, second = self._memory_at
+        used = _number(_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
+        idle = _after(_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
+        return None if used is None else max(used - (idle or 0), 0)
+
+    def cpu_seconds(self) -> Optional[float]:
+        at, second = self._cpu_at
+        used = _after(_text(f"{at}/cpu.stat"), "usage_usec") if second else _number(_text(f"{at}/cpuacct.usage"))
+        return None if used is None else used / (1e6 if second else 1e9)
+
+
+def _upwards(mount: str, path: str) -> list[str]:
+    """The group and those around it. Where a container sees its group as the root, the path is of the
+    host: then the mount itself is all there is."""
+    parts = [part for part in path.split("/") if part]
+    return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _number(text: str) -> Optional[int]:
+    text = text.strip()
+    return int(text) if text.isdigit() else None
+
+
+def _after(text: str, key: str) -> Optional[int]:
+    """The number behind the first word of a line."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] == key:
+            return _number(words[1])
+    return None
+
+
+def _load(library: str) -> Optional[ctypes.CDLL]:
+    """None: there is no driver, so there are no GPUs."""
+    try:
+        nvml = ctypes.CDLL(library)
+        return nvml if nvml.nvmlInit_v2() == 0 else None
+    except (OSError, AttributeError):
+        return None
+
+
+class _Busy(ctypes.Structure):
+    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]  # percent
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+
+def _gpus(nvml: ctypes.CDLL) -> list[dict[str, Any]]:
+    count = ctypes.c_uint()
+    if nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) != 0:
+        return []
+    all_of_them: list[dict[str, Any]] = []
+    for i in range(min(count.value, GPUS_MAX)):
+        one, name, busy, memory = ctypes.c_void_p(), ctypes.create_string_buffer(96), _Busy(), _Memory()
+        if nvml.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(i), ctypes.byref(one)) != 0:
+            continue
+        gpu: dict[str, Any] = {}
+        if nvml.nvmlDeviceGetName(one, name, ctypes.c_uint(95)) == 0:
+            gpu["name"] = name.value.decode("utf-8", "replace")
+        if nvml.nvmlDeviceGetUtilizationRates(one, ctypes.byref(busy)) == 0:
+            gpu["busy"] = min(busy.gpu, 100) / 100
+        if nvml.nvmlDeviceGetMemoryInfo(one, ctypes.byref(memory)) == 0:
+            gpu.update(memory_bytes=memory.used, memory_total_bytes=memory.total)
+        all_of_them.append(gpu)
+    return all_of_them
