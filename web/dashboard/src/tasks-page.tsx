@@ -1,5 +1,6 @@
 import { Agents } from './agents-panel';
 import { cluster, order, slow } from './page';
+import { Machines } from './parts/machines-panel';
 import { TaskList } from './parts/task-list';
 
 export function TasksPage() {
@@ -10,6 +11,7 @@ export function TasksPage() {
     <div class="panels tall">
       <Agents />
       {workers && <TaskList wide />}
+      {of && <Machines cluster={of.name} />}
     </div>
   );
 }

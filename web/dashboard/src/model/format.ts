@@ -1,6 +1,6 @@
 // Numbers as people read them. Every unit is written out; nothing here knows about the page.
 
-const NONE = '–';
+export const NONE = '–';
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 // 9954 -> "9,954"

@@ -11,6 +11,7 @@ import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { LastHour } from '../parts/last-hour';
+import { Machines } from '../parts/machines-panel';
 import { Panel } from '../parts/panel';
 import { TaskEvents } from '../parts/task-events';
 import { Mark, SHAPES, WORDS } from '../parts/shape';
@@ -65,6 +66,7 @@ export function WorkerPage() {
         <>
           <Summary task={task} w={it} path={path} again={looked.again} />
           <Runs key={task} path={path} />
+          {of && <Machines key={`${task} machine`} cluster={of.name} task={task} />}
           <StacksPanel key={`${task} stacks`} path={path} />
           <Resources w={it} />
           <LastHour key={`${task} hour`} path={path} slots={it.slots} />
