@@ -25,6 +25,7 @@
 #include "app/web_assembly.hpp"
 #include "app/wire_assembly.hpp"
 #include "base/version.hpp"
+#include "process/machine/machine_watch.hpp"
 
 namespace muster::server {
 namespace {
@@ -62,6 +63,7 @@ class app {
   web_assembly web_{engine_, perimeter_, store_, access_, wire_};
 
   endpoint grpc_bound_, http_bound_;
+  std::unique_ptr<machine_watch> machines_;  // while the engine runs
 };
 
 void app::open() {
@@ -103,6 +105,12 @@ bool app::start() {
   if (!lead()) return false;
   store_.watch_blobs();
   engine_.start();
+  machines_ = std::make_unique<machine_watch>([this](machine seen) {
+    engine_.context().post([this, seen = std::move(seen)] {
+      auto& main = store_.pools().main();
+      main.machines().report({}, seen, main.now());
+    });
+  });
   following_.start(found_);
   web_.gateway().open();
   store_.leadership().serving();
@@ -123,6 +131,7 @@ void app::stop() {
   watchdog.enter("resolvers");
   web_.gateway().close();
   following_.stop();
+  machines_.reset();
 
   watchdog.enter("answering parked calls");
   engine_.carry_out([this] {

@@ -117,6 +117,27 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   return lines;
 }
 
+// Of a task's machine; what is not known is a dash.
+std::string cores(json::value const& m) {
+  if (field_of(m, "cpu").is_null()) return "-";
+  char text[48];
+  std::snprintf(text, sizeof text, "%.1f/%.3g", real_of(m, "cpu"), real_of(m, "cpus"));
+  return text;
+}
+std::string percent(double part, double of) {
+  return of > 0 ? std::to_string(static_cast<int>(100 * part / of)) + " %" : "-";
+}
+std::string memory(json::value const& m) {
+  if (field_of(m, "memory_bytes").is_null()) return "-";
+  return percent(real_of(m, "memory_bytes"), real_of(m, "memory_total_bytes"));
+}
+std::string gpus(json::value const& m) {
+  double busy = 0, known = 0;
+  for (auto const& g : list_of(m, "gpus"))
+    if (!field_of(g, "busy").is_null()) busy += real_of(g, "busy"), known += 1;
+  return percent(busy, known);
+}
+
 std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
   auto tasks = f.tasks;
   auto const more = [&](auto const& a, auto const& b) {
@@ -126,7 +147,8 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
   };
   std::stable_sort(tasks.begin(), tasks.end(), more);
   table rows({"TASK", "STATE", right("RUNNING"), right("SLOTS"), right("RATE/S"), right("FINISHED"),
-              right("FAILED"), right("HEARTBEAT"), "HOST"});
+              right("FAILED"), right("HEARTBEAT"), right("CPU"), right("MEMORY"), right("GPU"),
+              "HOST"});
   for (auto const& t : tasks) {
     bool const agent = text_of(t, "kind") == "agent";
     auto const number = [&](std::string_view key) { return agent ? "-" : count(t, key); };
@@ -136,7 +158,9 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
     rows.add({text_of(t, "job") + ":" + text_of(t, "index"),
               unheard ? "UNHEARD" : text_of(t, "state"), number("running"), number("slots"),
               per_second(agent ? -1 : r.of(t)), number("finished"), number("failed"),
-              heard ? rounded(age) : "never", for_terminal(text_of(t, "host"), 24)});
+              heard ? rounded(age) : "never", cores(field_of(t, "machine")),
+              memory(field_of(t, "machine")), gpus(field_of(t, "machine")),
+              for_terminal(text_of(t, "host"), 24)});
   }
   auto lines = printed(rows);
   if (tasks.empty()) lines = {"no task is here; 'muster worker' starts one"};

@@ -39,6 +39,7 @@ std::vector<alert> alerts_of(alert_facts const& f) {
     late_tasks(p, f, items);
     nearly_full(p, items);
     disk_fails(p, items);
+    short_of_memory(p, items);
   }
   for (auto const& a : f.agents) {
     failed_run(a, items);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "server/core/api/waiting_views.hpp"
 #include "server/core/coordination/api/views.hpp"
 #include "server/history/jobs/pages.hpp"
@@ -47,6 +48,13 @@ struct troubled_program {
   bool sure = true;  ///< false: it may be as it should be
 };
 
+/// A machine whose memory is nearly in use for a while.
+struct short_machine {
+  std::string task;  ///< none: the server's
+  core::time_point since{};
+  machine seen;
+};
+
 /// What the rules look at, of one cluster's closures and programs.
 struct pool_facts {
   static constexpr std::size_t tasks_max = 200;
@@ -69,6 +77,7 @@ struct pool_facts {
   std::vector<troubled_program> hung_programs;                      ///< the first first
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
+  std::vector<short_machine> short_of_memory;  ///< the first tasks_max
 };
 
 /// The same of its agents.
@@ -120,6 +129,7 @@ void nothing_finishes(pool_facts const& p, alerts& out);
 void closures_exclusive(pool_facts const& p, alerts& out);
 void nearly_full(pool_facts const& p, alerts& out);
 void disk_fails(pool_facts const& p, alerts& out);
+void short_of_memory(pool_facts const& p, alerts& out);
 void journal_fails(journal_facts const& j, alerts& out);
 void failed_run(agents_facts const& a, alerts& out);
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);

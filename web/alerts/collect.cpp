@@ -77,10 +77,16 @@ void copy_programs(server::hub& h, pool_facts& p) {
     }
 }
 
+void copy_machines(server::hub& h, pool_facts& p) {
+  for (auto const& [task, row] : h.machines().all())
+    if (row.is_near_limit(h.now()) && p.short_of_memory.size() < pool_facts::tasks_max)
+      p.short_of_memory.push_back({task, row.near_since, row.newest});
+}
+
 coro::task<muster::result<pool_facts>> collect_pool(engine_link& engine, std::string cluster) {
   pool_facts p;
   p.cluster = cluster;
-  for (auto* const copy : {copy_tasks, copy_jobs, copy_waiting, copy_programs}) {
+  for (auto* const copy : {copy_tasks, copy_jobs, copy_waiting, copy_programs, copy_machines}) {
     auto visit = [cluster, copy, so_far = std::move(p)](
                      engine_services& services) mutable -> muster::result<pool_facts> {
       auto const pool = services.pools.named(cluster);

@@ -94,4 +94,25 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
+void short_of_memory(pool_facts const& p, alerts& out) {
+  for (auto const& s : p.short_of_memory) {
+    auto const who = s.task.empty() ? "the server" : s.task;
+    alert item{.rule = "memory-short", .subject = p.cluster + "/" + who};
+    item.severity = alert_severity::warning;
+    auto const percent = static_cast<std::uint64_t>(100 * memory_part(s.seen));
+    item.title = who + (s.seen.host.empty() ? "" : " on " + s.seen.host) + " has " +
+                 std::to_string(percent) + " % of its memory in use";
+    item.detail = "when it is full, the kernel kills what has most";
+    for (auto const& u : s.seen.memory_users)
+      item.detail += (&u == s.seen.memory_users.data() ? ": " : ", ") + u.name + " (process " +
+                     std::to_string(u.pid) + ") has " + mib(u.bytes);
+    item.since = s.since;
+    auto const colon = s.task.rfind(':');
+    if (colon != std::string::npos)
+      item.link = page_link("/tasks/" + s.task.substr(0, colon) + "/" + s.task.substr(colon + 1),
+                            {{"cluster", p.cluster}});
+    out.push_back(std::move(item));
+  }
+}
+
 }  // namespace muster::web

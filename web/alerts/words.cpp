@@ -7,10 +7,18 @@
 
 namespace muster::web {
 
-std::string plural(std::uint64_t n, std::string_view noun) {
+namespace {
+
+std::string with_thousands(std::uint64_t n) {
   auto digits = std::to_string(n);
   for (auto at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits + " " + std::string(noun) + (n == 1 ? "" : "s");
+  return digits;
+}
+
+}  // namespace
+
+std::string plural(std::uint64_t n, std::string_view noun) {
+  return with_thousands(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
 std::string some_of(std::span<std::string const> names, std::size_t total) {
@@ -62,6 +70,10 @@ std::optional<std::string> shell_word(std::string_view text) {
 
 std::string cluster_flag(std::string const& cluster) {
   return cluster.empty() ? std::string() : " --cluster " + cluster;
+}
+
+std::string mib(std::uint64_t bytes) {
+  return with_thousands(bytes >> 20) + " MiB";
 }
 
 }  // namespace muster::web

@@ -17,6 +17,8 @@ std::string plural(std::uint64_t n, std::string_view noun);
 std::string some_of(std::span<std::string const> names, std::size_t total);
 /// "4.2 s", "12 min", "3 h": a configured time, or one that is over; not one that goes on.
 std::string length_of(core::duration d);
+/// "900 MiB".
+std::string mib(std::uint64_t bytes);
 /// A path of the page with a query; empty values are left out.
 std::string page_link(std::string path,
                       std::initializer_list<std::pair<std::string_view, std::string>> query);

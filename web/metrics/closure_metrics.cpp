@@ -7,6 +7,7 @@
 #include "server/core/queries/function_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
 #include "server/history/closures.hpp"
+#include "web/json/machine_json.hpp"
 
 namespace muster::web {
 
@@ -34,6 +35,11 @@ void write_values(metric_text& m, history::closure_metrics const& c) {
     if (auto const why = static_cast<core::release_reason>(i);
         why >= core::release_reason::jobs || c.values_dropped[i] > 0)
       m.sample("reason", core::name(why), c.values_dropped[i]);
+}
+
+// Of another cluster: "CLUSTER/worker:3".
+std::string name_of(core::task_view const& t) {
+  return (t.cluster.empty() ? "" : t.cluster + "/") + t.job + ":" + std::to_string(t.index);
 }
 
 // Those of the main cluster have no label for it, as before there were others.
@@ -64,6 +70,41 @@ void write_tasks(metric_text& m, measured_closures const& c) {
           c.tasks_more);
 }
 
+void write_machines(metric_text& m, measured_closures const& c) {
+  // Workers that do not know it have no line.
+  auto const each = [&](std::string_view name, std::string_view help, auto value) {
+    m.family(name, "gauge", help);
+    for (std::size_t i = 0; i < c.tasks.size(); ++i)
+      if (auto const v = c.machines[i] ? value(*c.machines[i]) : std::nullopt)
+        write_task(m, c.tasks[i], *v);
+  };
+  each("muster_worker_cpu_cores", "Cores that are busy on the machine of a worker.",
+       [](machine const& s) { return s.cpu; });
+  each("muster_worker_cpu_cores_total", "Cores that a worker may use.",
+       [](machine const& s) { return s.cpus; });
+  each("muster_worker_memory_bytes", "Memory in use on the machine of a worker.",
+       [](machine const& s) { return s.memory; });
+  each("muster_worker_memory_limit_bytes", "Memory that a worker may use.",
+       [](machine const& s) { return s.memory_total; });
+  each("muster_worker_network_received_bytes_per_second", "What the machine of a worker receives.",
+       [](machine const& s) { return s.received; });
+  each("muster_worker_network_sent_bytes_per_second", "What the machine of a worker sends.",
+       [](machine const& s) { return s.sent; });
+  auto const gpus = [&](std::string_view name, std::string_view help, auto value) {
+    m.family(name, "gauge", help);
+    for (std::size_t i = 0; i < c.tasks.size(); ++i) {
+      if (!c.machines[i]) continue;
+      for (std::size_t g = 0; g < c.machines[i]->gpus.size(); ++g)
+        if (auto const v = value(c.machines[i]->gpus[g]))
+          m.sample({"task", name_of(c.tasks[i])}, {"gpu", std::to_string(g)}, *v);
+    }
+  };
+  gpus("muster_worker_gpu_busy", "Part of the time in which a GPU is busy.",
+       [](machine::gpu const& g) { return g.busy; });
+  gpus("muster_worker_gpu_memory_bytes", "Memory in use of a GPU.",
+       [](machine::gpu const& g) { return g.memory; });
+}
+
 void write_functions(metric_text& m, measured_closures const& c) {
   m.family("muster_function_closures", "gauge",
            "Closures that wait or run, by what is shown of their function, and by state.");
@@ -92,6 +133,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
   auto const all =
       std::size_t{o.tasks_connected} + o.tasks_late + o.tasks_error + o.tasks_disconnected;
   into.tasks_more += all - std::min(all, some.size());
+  for (auto const& t : some) into.machines.push_back(machine_of(h.machines(), t, into.now));
   if (main)
     for (auto& t : some) t.cluster.clear();
   std::move(some.begin(), some.end(), std::back_inserter(into.tasks));
@@ -149,6 +191,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_pools(m, c);
   write_functions(m, c);
   write_tasks(m, c);
+  write_machines(m, c);
   m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
   m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.", c.logs.dropped);
   m.counter("muster_log_strays_total",

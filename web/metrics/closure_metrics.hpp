@@ -1,8 +1,10 @@
 // The families of /metrics on closures' times, on single tasks and on logs.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "base/machine.hpp"
 #include "server/core/api/program_views.hpp"
 #include "server/history/metrics/closure_metrics.hpp"
 #include "server/history/metrics/program_meter.hpp"
@@ -31,7 +33,8 @@ struct measured_closures {
   std::vector<measured_pool> pools;  // at most pools_measured
   history::closure_metrics metrics;
   core::time_point now{};
-  std::vector<core::task_view> tasks;  // at most tasks_measured
+  std::vector<core::task_view> tasks;            // at most tasks_measured
+  std::vector<std::optional<machine>> machines;  // of each of them
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;

@@ -22,6 +22,7 @@ void add_blob_routes(std::vector<route>& to);
 void add_per_worker_routes(std::vector<route>& to);
 void add_program_routes(std::vector<route>& to);
 void add_stack_routes(std::vector<route>& to);
+void add_machine_routes(std::vector<route>& to);
 void add_object_routes(std::vector<route>& to);
 void add_dataset_routes(std::vector<route>& to);
 void add_cluster_routes(std::vector<route>& to);

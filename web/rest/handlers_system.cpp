@@ -133,6 +133,7 @@ std::vector<route> all_routes() {
   add_dataset_routes(all);
   add_cluster_routes(all);
   add_task_routes(all);
+  add_machine_routes(all);
   add_barrier_routes(all);
   add_key_value_routes(all);
   add_event_routes(all);

@@ -4,6 +4,7 @@
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/worker_queries.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/json/machine_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
 
@@ -35,6 +36,7 @@ std::optional<core::task_state> worker_state(std::string_view text) {
 
 struct tasks_at {
   std::vector<core::task_view> workers;
+  std::vector<std::optional<machine>> machines;  // of each of them
   std::vector<agent_view> agents;
   core::time_point now, agents_now;
   std::string next;  // page token
@@ -49,6 +51,7 @@ void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::
   if (!f.state.empty() && !filter.state) return;  // no worker is ever in that state
   auto page = h.state().workers().list(after, limit, filter);
   into.workers = std::move(page.items);
+  for (auto const& t : into.workers) into.machines.push_back(machine_of(h.machines(), t, h.now()));
   if (page.next) into.next = page_token('t', *page.next);
 }
 
@@ -101,7 +104,8 @@ coro::task<response> list_tasks(web_context& context, exchange& ex) {
       });
   return look(context, std::move(work), [](tasks_at const& tasks) {
     return page_response("tasks", tasks.next, [&tasks](json_out& out) {
-      for (auto const& t : tasks.workers) write(out, t, tasks.now);
+      for (std::size_t i = 0; i < tasks.workers.size(); ++i)
+        write(out, tasks.workers[i], tasks.now, tasks.machines[i]);
       for (auto const& a : tasks.agents) write(out, a, tasks.agents_now);
     });
   });
@@ -129,7 +133,7 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
   if (!h || kind == task_kind::agent) return no_task(services, c, at);
   auto const t = h->state().workers().look(at.first, at.second);
   if (!t) return t.error();
-  return to_text(*t, h->now());
+  return to_text(*t, h->now(), machine_of(h->machines(), *t, h->now()));
 }
 
 coro::task<response> get_task(web_context& context, exchange& ex) {
@@ -223,10 +227,11 @@ void add_task_routes(std::vector<route>& to) {
           .tells("TaskView", [] {
             return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
           }));
-  to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
-                    "No further closures for this task")
-                   .tells("WorkerView", schema_of<core::task_view, core::time_point>)
-                   .also(409, "The task is not connected"));
+  to.push_back(
+      post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
+           "No further closures for this task")
+          .tells("WorkerView", schema_of<core::task_view, core::time_point, std::optional<machine>>)
+          .also(409, "The task is not connected"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask", "Nothing new for this task, whichever worker serves it")
                    .tells("WorkerView"));

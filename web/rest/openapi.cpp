@@ -9,6 +9,7 @@
 #include "web/http/query.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/cluster_json.hpp"
+#include "web/json/machine_json.hpp"
 #include "web/json/program_json.hpp"
 #include "web/json/submission_json.hpp"
 #include "web/json/token_json.hpp"
@@ -200,7 +201,7 @@ constexpr std::string_view schema_names[] = {
     "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
     "RankList",        "AttemptList",   "RankLog",        "ObjectView",    "ObjectPage",
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
-    "AttemptDetail",   "TaskStacks"};
+    "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {
@@ -212,6 +213,7 @@ std::map<std::string_view, schema::json> all_schemas(std::span<route const> rout
       {"Generation", schema_of<coordination::generation_view>()},
       {"KeyView", schema_of<coordination::key_view>()},
       {"FunctionView", schema_of<core::function_view>()},
+      {"MachineView", schema_of<seen_machine>()},
       {"Problem", problem_schema()},
       {"Text", schema::text()},
       {"OpenApi", schema::map(schema::any())}};

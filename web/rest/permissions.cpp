@@ -40,7 +40,7 @@ std::map<std::string_view, core::permission> const special = {
 };
 
 constexpr std::string_view tell_of_all[] = {"getOverview", "listAttention", "listEvents",
-                                            "getSamples", "listClusters"};
+                                            "getSamples",  "listClusters",  "listMachines"};
 
 // Too many of them to tell of each.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
