@@ -1,0 +1,57 @@
+// The commands of torch's TCPStore and their numbers, which differ by version. Pure data.
+//
+//   numbering a   torch 1.13 and 2.0
+//   numbering b   torch 2.1
+//   numbering c   torch 2.2 and later, which say so by a first command of their own
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace muster::torch {
+
+enum class numbering : std::uint8_t { a, b, c };
+std::string_view name(numbering n);  ///< "A", "B", "C"
+std::optional<numbering> numbering_of(std::string_view name);
+
+enum class op : std::uint8_t {
+  validate,
+  set,
+  compare_set,
+  get,
+  add,
+  check,
+  wait,
+  count_keys,
+  watch,
+  delete_key,
+  append,
+  multi_get,
+  multi_set,
+  cancel_wait,
+  ping,
+  queue_push,
+  queue_pop,
+  queue_length,
+  list_keys,
+  barrier,
+};
+std::string_view name(op what);  ///< "COMPARE_SET"
+
+/// What follows the byte of a command: `words` texts, the first of them a key and the others
+/// values, `counted` times over if there is a count in front, then a number.
+struct shape {
+  unsigned words = 0;
+  bool counted = false;
+  unsigned number_bytes = 0;
+};
+shape shape_of(op what);
+
+/// Nothing: the numbering has no such command.
+std::optional<op> command_of(numbering n, std::uint8_t byte);
+
+/// The argument of VALIDATE.
+inline constexpr std::uint32_t magic = 0x3C85F7CE;
+
+}  // namespace muster::torch

@@ -1,0 +1,214 @@
+// The store against a model that says the same in the plainest way, and its peculiarities.
+#include "server/torch/key_space.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace muster::torch {
+namespace {
+
+using namespace std::chrono_literals;
+using texts = std::vector<std::string_view>;
+
+struct store {
+  usage all;
+  std::vector<waiter*> woken;
+  key_space keys{[this](waiter& w) { woken.push_back(&w); }, all};
+  core::time_point now{};
+};
+
+TEST(torch_keys, add_counts_in_decimal_digits_and_wraps) {
+  store s;
+  EXPECT_EQ(s.keys.add("n", 5), 5);
+  EXPECT_EQ(*s.keys.find("n"), "5");
+  EXPECT_EQ(s.keys.add("n", std::numeric_limits<std::int64_t>::max()),
+            std::numeric_limits<std::int64_t>::min() + 4);
+  s.keys.set("n", "7x");
+  EXPECT_EQ(s.keys.add("n", 1), 8);
+  for (auto const* bad : {"", "x7", "-", "99999999999999999999"}) {
+    s.keys.set("n", bad);
+    EXPECT_FALSE(s.keys.add("n", 1)) << bad;
+  }
+}
+
+TEST(torch_keys, compare_set_of_an_absent_key) {
+  store s;
+  EXPECT_EQ(s.keys.compare_set("k", "old", "new"), "old");
+  EXPECT_EQ(s.keys.find("k"), nullptr);
+  EXPECT_EQ(s.keys.compare_set("k", "", "new"), "new");
+  EXPECT_EQ(s.keys.compare_set("k", "old", "newer"), "new");
+  EXPECT_EQ(s.keys.compare_set("k", "new", "newer"), "newer");
+}
+
+TEST(torch_keys, a_key_counts_once_for_who_waits_even_if_it_goes_again) {
+  store s;
+  waiter w;
+  EXPECT_FALSE(s.keys.wait(w, texts{"a", "b", "a"}, s.now));
+  s.keys.set("a", "");
+  s.keys.erase("a");
+  EXPECT_TRUE(w.waits());
+  std::vector<std::string> left;
+  w.each_key([&](auto key) { left.emplace_back(key); });
+  EXPECT_EQ(left, std::vector<std::string>{"b"});
+  s.keys.append("b", "x");
+  EXPECT_EQ(s.woken, std::vector<waiter*>{&w});
+  EXPECT_FALSE(w.waits());
+  EXPECT_EQ(s.keys.invalid(), "");
+}
+
+TEST(torch_keys, what_is_pushed_wakes_one) {
+  store s;
+  waiter first, second;
+  s.keys.wait(first, texts{"q"}, s.now);
+  s.keys.wait(second, texts{"q"}, s.now);
+  s.keys.push("q", "x");
+  EXPECT_EQ(s.woken, std::vector<waiter*>{&first});
+  EXPECT_TRUE(s.keys.is_there("q"));
+  EXPECT_EQ(s.keys.all().size(), 0u);
+  EXPECT_FALSE(s.keys.erase("q"));
+  EXPECT_EQ(s.keys.pop("q"), "x");
+  EXPECT_FALSE(s.keys.is_there("q"));
+  s.keys.withdraw(second);
+  EXPECT_EQ(s.keys.invalid(), "");
+}
+
+TEST(torch_keys, a_barrier_lets_all_go_when_the_last_has_come) {
+  store s;
+  waiter a, b, c, late;
+  EXPECT_EQ(s.keys.arrive(a, "b", 3, s.now), false);
+  EXPECT_EQ(s.keys.arrive(b, "b", 3, s.now), false);
+  EXPECT_TRUE(a.at_barrier());
+  EXPECT_EQ(s.keys.arrive(c, "b", 3, s.now), true);
+  EXPECT_EQ(s.woken, (std::vector<waiter*>{&a, &b}));
+  EXPECT_EQ(s.keys.arrive(late, "b", 3, s.now), true);
+  EXPECT_EQ(*s.keys.find("b"), "4");
+}
+
+// What the reference says, without a thought for time.
+struct model {
+  std::map<std::string, std::string> keys;
+  std::map<std::string, std::deque<std::string>> queues;
+  std::map<int, std::multiset<std::string>> waits;
+  std::vector<int> order;  // who began to wait first
+  std::vector<int> woken;
+
+  bool there(std::string const& k) const { return keys.contains(k) || queues.contains(k); }
+  void came(std::string const& k, bool one) {
+    for (auto const w : std::vector<int>(order)) {
+      auto n = waits.at(w).count(k);
+      if (n == 0) continue;
+      if (one) n = 1;
+      for (; n > 0; --n) waits.at(w).erase(waits.at(w).find(k));
+      if (waits.at(w).empty()) {
+        woken.push_back(w);
+        leave(w);
+      }
+      if (one) return;
+    }
+  }
+  void leave(int w) {
+    waits.erase(w);
+    std::erase(order, w);
+  }
+};
+
+TEST(torch_keys, are_as_a_model_says) {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    auto const pick = [&](unsigned n) { return static_cast<int>(random() % n); };
+    auto const a_key = [&] { return "k" + std::to_string(pick(5)); };
+    store s;
+    model m;
+    std::vector<std::unique_ptr<waiter>> waiters;
+    for (int i = 0; i < 6; ++i) waiters.push_back(std::make_unique<waiter>());
+    for (int step = 0; step < 400; ++step) {
+      auto const key = a_key();
+      auto const value = std::to_string(pick(3));
+      switch (pick(9)) {
+        case 0:
+          s.keys.set(key, value);
+          m.keys[key] = value;
+          m.came(key, false);
+          break;
+        case 1:
+          ASSERT_EQ(s.keys.add(key, 2), (m.keys.contains(key) ? std::stoll(m.keys[key]) : 0) + 2);
+          m.keys[key] = std::to_string((m.keys.contains(key) ? std::stoll(m.keys[key]) : 0) + 2);
+          m.came(key, false);
+          break;
+        case 2: {
+          auto const desired = std::to_string(pick(9));
+          bool const has = m.keys.contains(key);
+          bool const stores = has && m.keys[key] == value;
+          ASSERT_EQ(s.keys.compare_set(key, value, desired), stores ? desired
+                                                             : has  ? m.keys[key]
+                                                                    : value);
+          if (stores) {
+            m.keys[key] = desired;
+            m.came(key, false);
+          }
+          break;
+        }
+        case 3:
+          ASSERT_EQ(s.keys.erase(key), m.keys.erase(key) == 1);
+          break;
+        case 4:
+          s.keys.append(key, value);
+          m.keys[key] += value;
+          if (m.keys[key].size() > 6) {  // numbers stay numbers
+            s.keys.set(key, "1");
+            m.keys[key] = "1";
+          }
+          m.came(key, false);
+          break;
+        case 5:
+          s.keys.push(key, value);
+          m.queues[key].push_back(value);
+          m.came(key, true);
+          break;
+        case 6:
+          ASSERT_EQ(s.keys.length(key), m.queues.contains(key) ? m.queues[key].size() : 0);
+          if (!m.queues.contains(key)) break;
+          ASSERT_EQ(s.keys.pop(key), m.queues[key].front());
+          m.queues[key].pop_front();
+          if (m.queues[key].empty()) m.queues.erase(key);
+          break;
+        case 7: {
+          auto const who = pick(6);
+          s.keys.withdraw(*waiters[static_cast<std::size_t>(who)]);
+          m.leave(who);
+          std::vector<std::string> wanted;
+          for (int i = pick(4); i > 0; --i) wanted.push_back(a_key());
+          texts const views(wanted.begin(), wanted.end());
+          std::multiset<std::string> absent;
+          for (auto const& k : wanted)
+            if (!m.there(k)) absent.insert(k);
+          ASSERT_EQ(s.keys.wait(*waiters[static_cast<std::size_t>(who)], views, s.now),
+                    absent.empty());
+          if (absent.empty()) break;
+          m.waits[who] = absent;
+          m.order.push_back(who);
+          break;
+        }
+        default: {
+          auto const who = pick(6);
+          s.keys.withdraw(*waiters[static_cast<std::size_t>(who)]);
+          m.leave(who);
+        }
+      }
+      ASSERT_EQ(s.keys.invalid(), "");
+      ASSERT_TRUE(
+          std::equal(s.keys.all().begin(), s.keys.all().end(), m.keys.begin(), m.keys.end()));
+      // Who waits for a key twice may be woken behind who waits for it once.
+      std::multiset<waiter*> woken(s.woken.begin(), s.woken.end()), expected;
+      for (auto const w : m.woken) expected.insert(waiters[static_cast<std::size_t>(w)].get());
+      ASSERT_EQ(woken, expected);
+    }
+    for (auto& w : waiters) s.keys.withdraw(*w);
+  }
+}
+
+}  // namespace
+}  // namespace muster::torch

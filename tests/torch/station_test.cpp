@@ -1,0 +1,252 @@
+// Connections, attempts and ranks, as torch's clients and people see them.
+#include "server/torch/station.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/torch/torch_clients.hpp"
+
+namespace muster::torch {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string address_of(int rank) {
+  return "/default_pg/0//cpu//0/" + std::to_string(rank);
+}
+
+connection_id begin(clients& s, std::uint32_t pid, std::string const& peer = "10.0.0.1:1000") {
+  auto const c = s.open(peer);
+  s.send(c, say::validate() + say::ping(pid) + say::add("init/", 1));
+  s.read(c);
+  return c;
+}
+
+TEST(torch_station, a_rank_that_is_missing_is_named) {
+  clients s;
+  auto const zero = begin(s, 100), one = begin(s, 101, "10.0.0.2:2000");
+  s.send(zero, say::set(address_of(0), "a"));
+  s.send(one, say::set(address_of(1), "b") + say::wait({address_of(2)}));
+  s.now += 5s;
+  auto const v = s.station.view(100);
+  EXPECT_EQ(v.missing, std::vector<std::uint32_t>{2});
+  ASSERT_EQ(v.waits.size(), 1u);
+  EXPECT_EQ(v.waits[0].rank, 2u);
+  EXPECT_EQ(v.waits[0].connections, std::vector<std::uint64_t>{one});
+  EXPECT_EQ(s.now - v.waits[0].since, 5s);
+  ASSERT_EQ(v.ranks.size(), 2u);
+  EXPECT_EQ(v.ranks[1].peer, "10.0.0.2:2000");
+  EXPECT_EQ(v.ranks[1].pid, 101u);
+  EXPECT_TRUE(v.ranks[1].connected);
+  ASSERT_EQ(v.shown.size(), 2u);
+  EXPECT_EQ(v.shown[0].rank, 0u);
+  EXPECT_EQ(v.shown[1].waits_for, 1u);
+}
+
+TEST(torch_station, who_waits_is_answered_when_the_key_comes) {
+  clients s;
+  auto const a = begin(s, 1), b = begin(s, 2);
+  s.send(a, say::wait({"/x", "/y"}));
+  s.send(b, say::set("/x", "1"));
+  EXPECT_EQ(s.read(a), "");
+  s.send(b, say::set("/y", "2"));
+  EXPECT_EQ(s.read(a), byte(0));
+}
+
+TEST(torch_station, whatever_comes_next_withdraws_a_wait) {
+  clients s;
+  auto const a = begin(s, 1), b = begin(s, 2);
+  s.send(a, say::wait({"/x"}));
+  s.send(a, say::cancel_wait());
+  EXPECT_EQ(s.read(a), byte(1));
+  s.send(a, say::wait({"/x"}) + say::get("/z"));
+  s.send(b, say::set("/x", "1"));
+  EXPECT_EQ(s.read(a), u64(0));
+}
+
+TEST(torch_station, when_all_have_left_the_next_find_no_keys) {
+  clients s;
+  auto const a = begin(s, 1);
+  s.send(a, say::set("/k", "old"));
+  s.close(a);
+  EXPECT_EQ(s.station.keys(1, "", "", 10)->size(), 2u);  // to be looked at
+  auto const b = begin(s, 2);
+  s.send(b, say::get("/k"));
+  EXPECT_EQ(s.read(b), u64(0));
+  auto const v = s.station.view(10);
+  ASSERT_EQ(v.attempts.size(), 2u);
+  EXPECT_EQ(v.attempts[0].number, 2u);
+  EXPECT_EQ(v.attempts[0].cause, attempt_cause::all_left);
+  EXPECT_EQ(s.station.keys(1, "/", "", 10)->front().key, "/k");
+  EXPECT_FALSE(s.station.keys(7, "", "", 10));
+}
+
+TEST(torch_station, an_attempt_that_is_asked_for_leaves_others_alone) {
+  clients s;
+  auto const old = begin(s, 1);
+  s.send(old, say::set("/k", "old"));
+  EXPECT_EQ(s.station.begin_attempt(attempt_cause::asked, s.now), 2u);
+  auto const fresh = begin(s, 2);
+  s.send(fresh, say::get("/k"));
+  s.send(old, say::get("/k"));
+  EXPECT_EQ(s.read(fresh), u64(0));
+  EXPECT_EQ(s.read(old), text("old"));
+}
+
+TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_follow) {
+  clients s;
+  auto const old0 = begin(s, 10), old1 = begin(s, 11);
+  s.send(old0, say::set(address_of(0), "old0"));
+  s.send(old1, say::set(address_of(1), "old1"));
+  s.close(old0);
+  // All of them are back; one is slower to say who it is, and one old rank still lives.
+  auto const zero = begin(s, 20), one = begin(s, 21), two = begin(s, 22);
+  s.send(one, say::set(address_of(1), "new1") + say::wait({address_of(0)}));
+  s.send(zero, say::set(address_of(0), "new0"));
+  s.send(two, say::wait({address_of(0)}) + say::get(address_of(0)));
+  EXPECT_EQ(s.read(one), byte(0));
+  EXPECT_EQ(s.read(two), byte(0) + text("new0"));
+  s.send(old1, say::get(address_of(0)));
+  EXPECT_EQ(s.read(old1), text("old0"));
+  auto const v = s.station.view(10);
+  EXPECT_EQ(v.attempts[0].number, 2u);
+  EXPECT_EQ(v.attempts[0].cause, attempt_cause::rank_anew);
+  EXPECT_EQ(v.attempts[0].connections, 3u);
+  EXPECT_EQ(s.station.invalid(), "");
+}
+
+TEST(torch_station, a_second_connection_of_the_same_process_is_no_restart) {
+  clients s;
+  auto const first = begin(s, 10), second = begin(s, 10);
+  s.send(first, say::set(address_of(0), "a"));
+  s.send(second, say::set(address_of(0), "b"));
+  EXPECT_EQ(s.station.view(10).attempts.size(), 1u);
+  s.close(first);
+  auto const again = begin(s, 10);
+  s.send(second, say::set("/x", ""));
+  s.send(again, say::set(address_of(0), "c"));
+  EXPECT_EQ(s.station.view(10).attempts[0].number, 1u) << "the second one's, which lives";
+}
+
+TEST(torch_station, says_when_a_rank_has_gone_and_what_it_waited_for) {
+  clients s;
+  auto const a = begin(s, 77, "10.0.0.9:5");
+  s.send(a, say::set(address_of(4), "a") + say::wait({"/x"}));
+  s.now += 3s;
+  s.close(a);
+  ASSERT_EQ(s.told.size(), 1u);
+  EXPECT_EQ(s.told[0].what, incident::kind::rank_left_waiting);
+  EXPECT_EQ(
+      s.told[0].text,
+      "rank 4 (10.0.0.9:5, pid 77) has closed its connection while it waited for /x (for 3 s)");
+}
+
+TEST(torch_station, who_sends_what_is_no_command_is_refused_and_told_of) {
+  clients s;
+  auto const web = s.open("10.0.0.9:5");
+  s.send(web, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(s.is_refused(web));
+  ASSERT_EQ(s.told.size(), 1u);
+  EXPECT_EQ(s.told[0].text,
+            "a client (10.0.0.9:5): a command: number: 71 is no command of numbering A");
+  auto const number = begin(s, 1);
+  s.send(number, say::set("/n", "no number") + say::add("/n", 1));
+  EXPECT_TRUE(s.is_refused(number));
+  s.close(web);
+  s.close(number);
+}
+
+TEST(torch_station, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
+  limits l;
+  l.keys = 3;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1);
+  s.send(a, say::set("/1", "") + say::set("/2", ""));
+  s.close(a);
+  auto const b = begin(s, 2);
+  s.send(b, say::set("/1", "") + say::set("/2", ""));
+  EXPECT_FALSE(s.is_refused(b));
+  EXPECT_FALSE(s.station.keys(1, "", "", 10)) << "it was forgotten";
+  s.send(b, say::set("/3", ""));
+  EXPECT_EQ(s.station.refusal(b),
+            "keys and values: there is no room, the limit is 3 keys and 1073741824 bytes");
+}
+
+TEST(torch_station, bytes_have_a_limit) {
+  limits l;
+  l.bytes = 1000;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1);
+  s.send(a, say::set("/1", std::string(900, 'x')));
+  EXPECT_TRUE(s.is_refused(a));
+}
+
+TEST(torch_station, an_answer_has_a_limit) {
+  limits l;
+  l.answer_bytes = 50;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1);
+  s.send(a, say::set("/1", std::string(40, 'x')) + say::keys(10, {"/1", "/1"}));
+  EXPECT_EQ(s.station.refusal(a), "MULTI_GET: an answer of 96 bytes, the limit is 50");
+}
+
+TEST(torch_station, keys_that_are_waited_for_have_a_limit) {
+  limits l;
+  l.awaited_keys = 3;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1), b = begin(s, 2);
+  s.send(a, say::wait({"/1", "/2"}));
+  s.send(b, say::wait({"/1", "/2"}));
+  EXPECT_FALSE(s.is_refused(a));
+  EXPECT_TRUE(s.is_refused(b));
+}
+
+TEST(torch_station, what_has_come_in_part_has_a_limit) {
+  limits l;
+  l.unfinished_bytes = 10'000;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1), b = begin(s, 2);
+  auto const part = byte(1) + text("/k") + u64(100'000) + std::string(6'000, 'x');
+  s.send(a, part);
+  s.send(b, part);
+  EXPECT_FALSE(s.is_refused(a));
+  EXPECT_TRUE(s.is_refused(b));
+  s.close(a);
+  s.close(b);
+  EXPECT_EQ(s.station.invalid(), "");
+}
+
+TEST(torch_station, who_does_not_read_is_not_answered_further) {
+  limits l;
+  l.unread_bytes = 5 << 20;
+  clients s(numbering::a, l);
+  auto const a = begin(s, 1);
+  s.send(a, say::set("/k", std::string(600'000, 'x')));
+  std::string much;
+  for (int i = 0; i < 10; ++i) much += say::get("/k");
+  EXPECT_TRUE(s.station.receive(a, much, s.now));
+  auto const first = s.station.take_unsent(a);
+  EXPECT_EQ(first.size(), 2 * 600'008u);
+  s.station.note_unread(a, first.size());
+  EXPECT_TRUE(s.station.go_on(a, s.now));
+  EXPECT_EQ(s.station.take_unsent(a), "");
+  s.station.note_unread(a, 0);
+  EXPECT_TRUE(s.station.go_on(a, s.now));
+  EXPECT_EQ(s.station.take_unsent(a).size(), 2 * 600'008u);
+  s.station.note_unread(a, 6 << 20);
+  EXPECT_TRUE(s.is_refused(a));
+}
+
+TEST(torch_station, connections_have_a_limit) {
+  limits l;
+  l.connections = 2;
+  clients s(numbering::a, l);
+  s.open();
+  EXPECT_TRUE(s.station.has_room());
+  auto const last = s.open();
+  EXPECT_FALSE(s.station.has_room());
+  s.close(last);
+  EXPECT_TRUE(s.station.has_room());
+}
+
+}  // namespace
+}  // namespace muster::torch
