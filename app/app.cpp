@@ -2,9 +2,9 @@
 // starts both, waits for a signal and stops them.
 // clang-format off
 //   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
-//           → spill directory → clusters' ports → gRPC port → engine thread → HTTP answers → ready-file
-//   stop    web asks no more → parked calls answered, agents' calls among them → web → spilled values
-//           → journal → gRPC streams → threads joined → leads no more
+//           → spill directory → clusters' ports → gRPC port → torch ports → engine thread → HTTP answers → ready-file
+//   stop    web asks no more → parked calls answered, agents' calls among them → web → torch → spilled
+//           values → journal → gRPC streams → threads joined → leads no more
 // clang-format on
 //
 // What can fail comes before the engine thread: then only the web thread has to be undone.
@@ -22,6 +22,7 @@
 #include "app/ready_file.hpp"
 #include "app/service_pulse.hpp"
 #include "app/store_assembly.hpp"
+#include "app/torch/torch_assembly.hpp"
 #include "app/web_assembly.hpp"
 #include "app/wire_assembly.hpp"
 #include "base/version.hpp"
@@ -59,8 +60,9 @@ class app {
                    web_.end_all_of(token);
                  }};
   wire_assembly wire_{engine_, perimeter_, store_, access_};
+  torch_assembly torch_{engine_, perimeter_, store_.coordination()};
   cluster_following following_{engine_, store_.coordination()};
-  web_assembly web_{engine_, perimeter_, store_, access_, wire_};
+  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_};
 
   endpoint grpc_bound_, http_bound_;
   std::unique_ptr<machine_watch> machines_;  // while the engine runs
@@ -74,6 +76,7 @@ void app::open() {
   directories.close_to_others();
   store_.restore_jobs();
   grpc_bound_ = wire_.open();
+  torch_.open();
 }
 
 bool app::lead() {
@@ -105,6 +108,7 @@ bool app::start() {
   if (!lead()) return false;
   store_.watch_blobs();
   engine_.start();
+  torch_.start();
   machines_ = std::make_unique<machine_watch>([this](machine seen) {
     engine_.context().post([this, seen = std::move(seen)] {
       auto& main = store_.pools().main();
@@ -147,6 +151,9 @@ void app::stop() {
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);
 
+  watchdog.enter("stores of torch.distributed");
+  torch_.stop();
+
   watchdog.enter("values on their way to the disk");
   store_.stop_files();
 
@@ -175,7 +182,7 @@ void serve(configuration const& c) {
   service_pulse pulse;
   auto manager = net::service_manager::from_environment();
   pulse.begin();
-  logging const log(c.log_level, c.log_format);
+  logging const log(c.log.level, c.log.format);
   auto const files = raise_file_limit();
   spdlog::debug("open files limit={}", files);
 

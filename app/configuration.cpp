@@ -103,6 +103,15 @@ std::string problem_with_store(configuration const& c) {
   return {};
 }
 
+std::string problem_with_torch(configuration const& c) {
+  if (auto const from = parse_networks(c.torch.from); !from)
+    return "--torch-from: " + from.error().message;
+  if (c.torch.listen && !c.clusters.empty() && c.clusters.front().torch_port)
+    return "--torch and torch=PORT of cluster " + c.clusters.front().name +
+           ", which is the main one, say the same: leave one of them out";
+  return {};
+}
+
 // Tokens that others cannot read are kept somewhere, or the network is trusted by a word.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
@@ -142,6 +151,7 @@ bool is_reachable(configuration const& c) {
 
 std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_access(c); !problem.empty()) return problem;
+  if (auto problem = problem_with_torch(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
   if (auto problem = problem_with_tls(c.tls); !problem.empty()) return problem;

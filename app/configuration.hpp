@@ -79,6 +79,18 @@ struct tls_settings {
   bool on() const { return !certificate.empty() && !key.empty(); }
 };
 
+struct log_settings {
+  std::string level = "info";
+  server::log_format format = log_format::text;
+};
+
+/// Where the main cluster's store of torch.distributed is served, and networks whose clients of any
+/// such store are let in: they have no credentials.
+struct torch_settings {
+  std::optional<endpoint> listen;
+  std::vector<std::string> from{"127.0.0.0/8", "::1"};
+};
+
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
@@ -97,8 +109,8 @@ struct configuration {
   // Networks whose agents need no token, as unmodified ones carry none; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
-  std::string log_level = "info";
-  server::log_format log_format = log_format::text;
+  torch_settings torch;
+  log_settings log;
   core::config core;
   core::blob_limits blobs;
   /// The first is served on the port of `grpc`, each other one on a port of its own. None: the

@@ -30,7 +30,7 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
 }  // namespace
 
 web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
-                           access& entry, wire_assembly& wire)
+                           access& entry, wire_assembly& wire, torch_assembly& torch)
     : gateway_(
           [&engine, &leadership = store.leadership()](std::function<void()> work) {
             return engine.context().post([&leadership, work = std::move(work)] {
@@ -39,7 +39,7 @@ web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly
             });
           },
           {store.pools(), store.coordination(), engine.events(), wire.endpoints(), store.blobs(),
-           &entry.keeper()}),
+           &entry.keeper(), &torch.stores()}),
       server_(options_from(engine, p, store, entry, wire), gateway_, p.relays()) {}
 
 std::string web_assembly::start() {

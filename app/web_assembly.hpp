@@ -9,6 +9,7 @@
 #include "app/engine_assembly.hpp"
 #include "app/perimeter.hpp"
 #include "app/store_assembly.hpp"
+#include "app/torch/torch_assembly.hpp"
 #include "app/wire_assembly.hpp"
 #include "web/engine/engine_link.hpp"
 #include "web/server/server.hpp"
@@ -19,7 +20,7 @@ class web_assembly {
  public:
   /// REQUIRES: all outlive it.
   web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry,
-               wire_assembly& wire);
+               wire_assembly& wire, torch_assembly& torch);
 
   /// Listens, starts the thread, which answers 503, and gives "host:port". start_error.
   std::string start();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.hpp"
 #include "cli/durations.hpp"
 #include "cli/resolver_kinds.hpp"
 #include "cluster/text.hpp"
@@ -108,6 +109,19 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
     spec.agents = *what;
     return {};
   }
+  if (key == "torch") {
+    auto const port = muster::parse_number(value);
+    if (!port || *port > 65'535) return wrong(part, "write a port, as in torch=29500; 0 picks one");
+    spec.torch_port = static_cast<std::uint16_t>(*port);
+    return {};
+  }
+  if (key == "torch_era") {
+    auto const era = coordination::torch_era_of(value);
+    if (!era)
+      return wrong(part, "write A (torch 1.13 and 2.0) or B (2.1); later ones say it themselves");
+    spec.torch = *era;
+    return {};
+  }
   if (key == "stateful" && equals != std::string_view::npos) {
     set_stateful_jobs(spec, value);
     return {};
@@ -115,7 +129,7 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
   return wrong(part,
                "known keys are heartbeat_timeout, connection_grace, error_delivery, agents, "
                "register_timeout, shutdown_timeout, stuck_after, recoverable, allow_reconnect, "
-               "register_barrier, renew, stateful, type" +
+               "register_barrier, renew, stateful, torch, torch_era, type" +
                    std::string(more_keys));
 }
 
@@ -210,6 +224,9 @@ std::string to_string(cluster_spec const& spec) {
   }
   if (spec.errors != fallback.errors)
     text += ";error_delivery=" + std::string(coordination::name(spec.errors));
+  if (spec.torch_port) text += ";torch=" + std::to_string(*spec.torch_port);
+  if (spec.torch != fallback.torch)
+    text += ";torch_era=" + std::string(coordination::name(spec.torch));
   if (spec.agents != fallback.agents)
     text += ";agents=" + std::string(coordination::name(spec.agents));
   if (spec.service_type != fallback.service_type) text += ";type=" + spec.service_type;

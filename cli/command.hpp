@@ -61,6 +61,7 @@ void add_tasks(CLI::App& app, choice& chosen);
 void add_cordon(CLI::App& app, choice& chosen);
 void add_barriers(CLI::App& app, choice& chosen);
 void add_kv(CLI::App& app, choice& chosen);
+void add_torch(CLI::App& app, choice& chosen);
 void add_clusters(CLI::App& app, choice& chosen);
 void add_per_worker(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);

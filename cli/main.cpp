@@ -42,7 +42,7 @@ void add_verbs(CLI::App& app, choice& chosen) {
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
         verb_group{"Look", {add_tasks, add_top, add_stacks, add_events, add_trace, add_doctor}},
-        verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_resolve}},
+        verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_torch, add_resolve}},
         verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
         verb_group{"This program", {add_help, add_version, add_completion, add_man}}}) {
     for (auto* add : group.verbs) add(app, chosen);

@@ -3,6 +3,9 @@
 #include <iostream>
 #include <sstream>
 
+#include "app/app.hpp"
+#include "app/logging.hpp"
+#include "app/supervisor.hpp"
 #include "base/text.hpp"
 #include "cli/cluster_flag.hpp"
 #include "cli/command.hpp"
@@ -10,9 +13,6 @@
 #include "cli/settings.hpp"
 #include "cli/verbs/logging_flags.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "app/app.hpp"
-#include "app/logging.hpp"
-#include "app/supervisor.hpp"
 
 namespace muster::cli {
 namespace {
@@ -100,6 +100,20 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "Networks whose JAX and TensorFlow agents, which carry no token, are let in where "
            "tokens are asked for; with CLUSTER= in front those of this cluster, instead of the "
            "others")
+      ->default_str("127.0.0.0/8,::1");
+  add_read(
+      verb, "--torch", "ADDR:PORT",
+      "Serve the main cluster's store of torch.distributed here: programs of PyTorch have this in "
+      "MASTER_ADDR and MASTER_PORT; see docs/pytorch.md",
+      [&c](std::string const& text) {
+        if (text.empty()) return;  // as --print-config writes it
+        auto const where = server::parse_endpoint(text);
+        if (!where) throw CLI::ValidationError("--torch", where.error().message);
+        c.torch.listen = *where;
+      });
+  add_list(verb, "--torch-from", c.torch.from, "NET[,NET...]",
+           "Networks whose clients of such stores are let in; they have no credentials, so whoever "
+           "is there may read and write all keys")
       ->default_str("127.0.0.0/8,::1");
   add_list(verb, "--proxy-from", c.proxy_from, "NET[,NET...]",
            "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
@@ -276,7 +290,7 @@ int run_serve(serve_options& o) {
   if (auto const problem = server::problem_with(o.config); !problem.empty())
     throw command_error(exit_usage, problem);
   if (o.config.supervise && !server::is_supervised()) {
-    server::set_line_format(o.config.log_format);
+    server::set_line_format(o.config.log.format);
     return server::supervise(words_of_process());
   }
   try {
@@ -294,7 +308,7 @@ void add_serve(CLI::App& app, choice& chosen) {
   o->verb = verb;
   add_addresses(*verb, o->config);
   add_clusters(*verb, o->config);
-  add_logging(*verb, o->config.log_level, o->config.log_format);
+  add_logging(*verb, o->config.log.level, o->config.log.format);
   add_limits(*verb, o->config);
   verb->add_flag("--print-config", o->print_config, "Print the settings with their origin, and end")
       ->configurable(false);

@@ -44,6 +44,8 @@ void encode(coordination::cluster_spec const& s, wire::ClusterSpec& into) {
   into.set_stuck_after(s.stuck_after.count());
   into.set_error_delivery(static_cast<std::uint32_t>(s.errors));
   into.set_agents_tls(s.agents == coordination::agent_wire::tls);
+  if (s.torch_port) into.set_torch_port(*s.torch_port);
+  into.set_torch_era_b(s.torch == coordination::torch_era::b);
   into.set_has_stateful_jobs(s.stateful_jobs.has_value());
   if (s.stateful_jobs)
     for (auto const& j : *s.stateful_jobs) into.add_stateful_jobs(j);
@@ -65,6 +67,8 @@ coordination::cluster_spec decoded(wire::ClusterSpec const& w) {
   s.stuck_after = core::duration(w.stuck_after());
   if (w.error_delivery() <= 2) s.errors = coordination::error_delivery(w.error_delivery());
   if (w.agents_tls()) s.agents = coordination::agent_wire::tls;
+  if (w.has_torch_port()) s.torch_port = static_cast<std::uint16_t>(w.torch_port());
+  if (w.torch_era_b()) s.torch = coordination::torch_era::b;
   if (w.has_stateful_jobs())
     s.stateful_jobs.emplace(w.stateful_jobs().begin(), w.stateful_jobs().end());
   return s;

@@ -40,7 +40,7 @@ TEST(cluster_flag, a_name_alone_has_no_agents) {
 TEST(cluster_flag, is_written_as_it_is_read) {
   for (auto const* text :
        {"default", "a:w=1", "a:w=1,p=2;heartbeat_timeout=1m30s;recoverable=w+p;renew=false",
-        "a:w=3;recoverable=true;type=other", "a:w=1;agents=tls"}) {
+        "a:w=3;recoverable=true;type=other", "a:w=1;agents=tls", "a;torch=29500;torch_era=B"}) {
     auto const spec = parse_cluster(text);
     ASSERT_TRUE(spec) << spec.error().message;
     auto const again = parse_cluster(to_string(*spec));
@@ -54,16 +54,26 @@ TEST(cluster_flag, errors_name_the_part_that_is_wrong) {
     char const* text;
     char const* part;
   };
-  for (auto const& w :
-       {wrong{"", "name"}, wrong{"a:", "JOB=N"}, wrong{"a:w", "'w'"}, wrong{"a:w=0", "'w=0'"},
-        wrong{"a:w=-1", "'w=-1'"}, wrong{"a:w=4x", "'w=4x'"},
-        wrong{"a:w=99999999999", "99999999999"}, wrong{"a:w=1,w=2", "twice"},
-        wrong{"a b:w=1", "a b"}, wrong{"a:w=1;", "known keys"},
-        wrong{"a:w=1;colour=red", "'colour=red'"}, wrong{"a:w=1;renew=yes", "'renew=yes'"},
-        wrong{"a:w=1;recoverable=ps", "'ps'"}, wrong{"a:w=1;agents=loud", "write plaintext or tls"},
-        wrong{"a:w=1;type=", "'type='"},
-        wrong{"a:w=1;heartbeat_timeout=fast", "'heartbeat_timeout=fast'"},
-        wrong{"a:w=1;heartbeat_timeout=0", "heartbeat_timeout"}}) {
+  for (auto const& w : {wrong{"", "name"},
+                        wrong{"a:", "JOB=N"},
+                        wrong{"a:w", "'w'"},
+                        wrong{"a:w=0", "'w=0'"},
+                        wrong{"a:w=-1", "'w=-1'"},
+                        wrong{"a:w=4x", "'w=4x'"},
+                        wrong{"a:w=99999999999", "99999999999"},
+                        wrong{"a:w=1,w=2", "twice"},
+                        wrong{"a b:w=1", "a b"},
+                        wrong{"a:w=1;", "known keys"},
+                        wrong{"a:w=1;colour=red", "'colour=red'"},
+                        wrong{"a:w=1;renew=yes", "'renew=yes'"},
+                        wrong{"a:w=1;recoverable=ps", "'ps'"},
+                        wrong{"a:w=1;agents=loud", "write plaintext or tls"},
+                        wrong{"a:w=1;type=", "'type='"},
+                        wrong{"a;torch=65536", "write a port"},
+                        wrong{"a;torch=", "write a port"},
+                        wrong{"a;torch_era=C", "write A (torch 1.13 and 2.0)"},
+                        wrong{"a:w=1;heartbeat_timeout=fast", "'heartbeat_timeout=fast'"},
+                        wrong{"a:w=1;heartbeat_timeout=0", "heartbeat_timeout"}}) {
     auto const spec = parse_cluster(w.text);
     ASSERT_FALSE(spec) << w.text;
     EXPECT_EQ(spec.error().code, muster::code::invalid_argument);

@@ -42,6 +42,8 @@ cluster_fact some_cluster() {
             .allow_reconnect = true,
             .renew = false,
             .stuck_after = 5s,
+            .torch_port = 29'500,
+            .torch = core::coordination::torch_era::b,
             .stateful_jobs = {{"ps"}}};
   c.next = c.spec;
   c.next->stateful_jobs = {};

@@ -29,6 +29,9 @@ class cluster_endpoints;
 class event_log;
 class token_keeper;
 }  // namespace muster::server
+namespace muster::torch {
+class torch_stores;
+}
 
 namespace muster::web {
 
@@ -40,6 +43,7 @@ struct engine_services {
   server::cluster_endpoints& endpoints;
   server::blob_store& blobs;
   server::token_keeper* tokens = nullptr;  // null: there are none
+  torch::torch_stores* torch = nullptr;    // null: there are none
 };
 
 /// The web layer's only access to the engine: work that is handed over runs there, one piece at a

@@ -66,6 +66,13 @@ json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), a_text(1'024).read};
 }
 
+json_kind<std::optional<std::uint16_t>> a_port() {
+  auto read = [](json_check& check, json_ref const& at) {
+    return std::optional(static_cast<std::uint16_t>(check.integer(at, 0, 65'535)));
+  };
+  return {schema::integer(0, 65'535), read};
+}
+
 // One of these words; the others are told, too, to who has none of them.
 template <class Enum>
 json_kind<Enum> a_word(std::initializer_list<std::string_view> words, std::string expected,
@@ -103,6 +110,8 @@ json_object<declaration> const& table() {
                       coordination::error_delivery_of)),
        setting("agents", &s::agents,
                a_word({"plaintext", "tls"}, "plaintext or tls", coordination::agent_wire_of)),
+       setting("torch", &s::torch_port, a_port()),
+       setting("torch_era", &s::torch, a_word({"A", "B"}, "A or B", coordination::torch_era_of)),
        setting("register_timeout", &s::register_timeout, a_duration(longest_setting, true)),
        setting("shutdown_timeout", &s::shutdown_timeout, a_duration(longest_setting)),
        setting("stuck_after", &s::stuck_after, a_duration(longest_setting, true)),

@@ -102,6 +102,9 @@ void members(member_list const& m, coordination::cluster_spec const& spec) {
   m("connection_grace_ms", spec.connection_grace);
   m.word("error_delivery", coordination::name(spec.errors), {"auto", "poll", "heartbeat"});
   m.word("agents", coordination::name(spec.agents), {"plaintext", "tls"});
+  m.some("torch", spec.torch_port,
+         "the port of its store of torch.distributed, as it was declared");
+  m.when(spec.torch_port.has_value()).word("torch_era", coordination::name(spec.torch), {"A", "B"});
   m("register_timeout_ms", spec.register_timeout);
   m("shutdown_timeout_ms", spec.shutdown_timeout);
   m("stuck_after_ms", spec.stuck_after);

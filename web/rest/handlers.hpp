@@ -29,6 +29,7 @@ void add_cluster_routes(std::vector<route>& to);
 void add_task_routes(std::vector<route>& to);
 void add_barrier_routes(std::vector<route>& to);
 void add_key_value_routes(std::vector<route>& to);
+void add_torch_routes(std::vector<route>& to);
 void add_event_routes(std::vector<route>& to);
 void add_alert_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);

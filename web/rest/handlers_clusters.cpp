@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "server/hub/access/program_scope.hpp"
+#include "server/torch/declared.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/live/cluster_topics.hpp"
 #include "web/rest/access.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
+  std::string torch_address;  // of its store of torch.distributed; empty: it has none
   bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // once there were any, or jobs
   core::duration worker_timeout{};
@@ -24,6 +26,7 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   cluster_facts f;
   f.view = services.coordination.state().view(id, services.coordination.now());
   f.view.address = services.endpoints.address(id);
+  if (services.torch) f.torch_address = services.torch->address(static_cast<std::uint64_t>(id));
   f.main = id == services.endpoints.main();
   f.ends = ends(services.pools, f.view);
   auto* const h = services.pools.existing(id);
@@ -54,6 +57,7 @@ void members(member_list const& m, cluster_facts const& c, bool with_past = fals
   m("main", c.main);
   m.some("ends", c.ends, "it is of a program that ends, or has ended, and goes on for now");
   m("address", c.view.address);
+  m.some("torch_address", c.torch_address, "where its store of torch.distributed is served");
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
   m("generation", c.view.generation);
@@ -92,15 +96,29 @@ coro::task<response> get_cluster(web_context& context, exchange& ex) {
   return look(context, in_cluster(ex, facts_of), cluster_response);
 }
 
+muster::status open_torch(engine_services& services, coordination::cluster_id c) {
+  auto const& spec = services.coordination.state().spec(c);
+  auto const where = torch::declared_store(spec);
+  if (!where) return {};
+  if (!services.torch)
+    return wrong_field("torch", "this server serves no stores", 0, muster::code::unimplemented);
+  auto const opened = services.torch->open(static_cast<std::uint64_t>(c), spec.name, *where);
+  if (opened) return {};
+  return wrong_field("torch", opened.error().message, 0, opened.error().code);
+}
+
 // A cluster without a port would be of no use, so it is forgotten again.
 muster::result<cluster_facts> declare(engine_services& services, coordination::cluster_spec spec) {
   auto const name = spec.name;
   auto const id = services.coordination.create(std::move(spec));
   if (!id) return id.error();
   auto const opened = services.endpoints.open(*id);
-  if (opened) return facts_of(services, *id);
+  auto failure = opened ? muster::status() : opened.error();
+  if (opened) failure = open_torch(services, *id);
+  if (failure.ok()) return facts_of(services, *id);
   (void)services.coordination.remove(name);
-  return opened.error();
+  services.endpoints.close(*id);
+  return failure;
 }
 
 coro::task<response> create_cluster(web_context& context, exchange& ex) {
@@ -136,6 +154,7 @@ muster::status forget(engine_services& services, coordination::cluster_id c, boo
   auto const removed = services.coordination.remove(name);
   if (!removed.ok()) return removed;
   services.endpoints.close(c);
+  if (services.torch) services.torch->close(static_cast<std::uint64_t>(c));
   services.pools.remove(c, "cluster '" + name + "' was deleted");
   return {};
 }

@@ -136,6 +136,7 @@ std::vector<route> all_routes() {
   add_machine_routes(all);
   add_barrier_routes(all);
   add_key_value_routes(all);
+  add_torch_routes(all);
   add_event_routes(all);
   add_alert_routes(all);
   add_log_routes(all);

@@ -201,7 +201,8 @@ constexpr std::string_view schema_names[] = {
     "TokenPage",       "Session",       "ProgramRequest", "ProgramView",   "ProgramPage",
     "RankList",        "AttemptList",   "RankLog",        "ObjectView",    "ObjectPage",
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
-    "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage"};
+    "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
+    "TorchKeyPage",    "TorchAttempt"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {

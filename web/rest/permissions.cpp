@@ -28,6 +28,7 @@ std::map<std::string_view, core::permission> const special = {
     {"waitAtBarrier", coordinate},
     {"cancelBarrier", administer},
     {"failCluster", coordinate},
+    {"beginTorchAttempt", coordinate},
     {"createCluster", administer},
     {"deleteCluster", administer},
     {"drainTask", administer},

@@ -91,6 +91,16 @@ std::optional<agent_wire> agent_wire_of(std::string_view text) {
   return {};
 }
 
+std::string_view name(torch_era e) {
+  return e == torch_era::b ? "B" : "A";
+}
+
+std::optional<torch_era> torch_era_of(std::string_view text) {
+  for (auto const e : {torch_era::a, torch_era::b})
+    if (text == name(e)) return e;
+  return {};
+}
+
 status validate(cluster_spec const& spec) {
   if (!is_name(spec.name))
     return wrong_field("name",

@@ -33,6 +33,11 @@ enum class agent_wire : std::uint8_t { plaintext, tls };
 std::string_view name(agent_wire w);  ///< "plaintext", "tls"
 std::optional<agent_wire> agent_wire_of(std::string_view name);
 
+/// Which torch they have who speak to its store and do not say: 1.13 and 2.0, or 2.1.
+enum class torch_era : std::uint8_t { a, b };
+std::string_view name(torch_era e);  ///< "A", "B"
+std::optional<torch_era> torch_era_of(std::string_view name);
+
 struct cluster_spec {
   std::string name = "default";
   /// Which service coordinates it. There is one.
@@ -63,6 +68,12 @@ struct cluster_spec {
   bool renew = true;
   /// A task that beats but keeps a barrier waiting for longer is shown LATE.
   duration stuck_after = std::chrono::seconds(60);
+
+  /// Where its store of torch.distributed is served, beside the coordination service; 0: on a port
+  /// that the system picks. Unset: it has none, unless it is the main cluster and the server's
+  /// settings say where.
+  std::optional<std::uint16_t> torch_port = {};
+  torch_era torch = torch_era::a;
 
   /// Of its closures: jobs whose workers hold state, see config::stateful_jobs. Unset: the
   /// server's.

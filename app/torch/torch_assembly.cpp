@@ -1,0 +1,77 @@
+// What the stores are told of the configuration, and what they tell into the log and the feed.
+#include "app/torch/torch_assembly.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "server/torch/declared.hpp"
+
+namespace muster::server {
+namespace {
+
+namespace coordination = core::coordination;
+
+log_event event_of(torch::told_incident const& told) {
+  using kind = torch::incident::kind;
+  using coordination::severity;
+  struct words {
+    severity how;
+    std::string_view name;
+  };
+  constexpr words of[] = {{severity::info, "torch_attempt_began"},
+                          {severity::warning, "torch_refused"},
+                          {severity::info, "torch_rank_left"},
+                          {severity::warning, "torch_rank_left"}};
+  auto const& w = of[static_cast<unsigned>(told.what.what)];
+  static_assert(static_cast<unsigned>(kind::rank_left_waiting) == 3);
+  return {w.how, std::string(w.name), told.cluster, told.what.about, told.what.text};
+}
+
+}  // namespace
+
+torch_assembly::torch_assembly(engine_assembly& engine, perimeter& p, coordination_hub& hub)
+    : engine_(engine), hub_(hub), stores_(options(p)) {}
+
+torch::torch_server_options torch_assembly::options(perimeter& p) {
+  torch::torch_server_options o;
+  o.address = engine_.config.grpc.address;
+  o.limits.connections = share_of_files(o.limits.connections, 4);
+  // What is no network was told before: see problem_with.
+  if (auto from = parse_networks(engine_.config.torch.from)) o.from = std::move(*from);
+  o.now = [this] { return engine_.clock.now(); };
+  o.tell = [this](torch::told_incident told) {
+    engine_.context().post([this, told = std::move(told)] { engine_.tell(event_of(told)); });
+  };
+  o.out_of_descriptors = p.out_of_descriptors();
+  o.failed = [](std::string const& what) {
+    spdlog::error("a task failed, stopping task={}", what);
+    request_stop();
+  };
+  return o;
+}
+
+void torch_assembly::open() {
+  auto const& c = engine_.config;
+  for (auto const cluster : hub_.state().ids()) {
+    auto const& spec = hub_.state().spec(cluster);
+    auto where = torch::declared_store(spec);
+    bool const main = spec.name == main_cluster_of(c);
+    if (main && c.torch.listen)
+      where = torch::store_at(spec, c.torch.listen->port, c.torch.listen->address);
+    if (!where) continue;
+    auto const address = stores_.open(static_cast<std::uint64_t>(cluster), spec.name, *where);
+    if (!address)
+      throw start_error((main && c.torch.listen ? std::string("--torch") : "cluster " + spec.name) +
+                        ": " + address.error().message);
+    spdlog::info("torch cluster={} store={}", spec.name, *address);
+  }
+}
+
+void torch_assembly::start() {
+  stores_.start([](std::function<void()> work) { return named_thread("torch", std::move(work)); });
+}
+
+void torch_assembly::stop() {
+  stores_.stop();
+}
+
+}  // namespace muster::server

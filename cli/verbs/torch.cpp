@@ -1,0 +1,125 @@
+// muster torch: the store of torch.distributed of a cluster, who is missing there, a fresh key
+// space.
+#include <algorithm>
+#include <iostream>
+
+#include "base/text.hpp"
+#include "cli/actions.hpp"
+#include "cli/rest.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct torch_options : server_options {
+  std::vector<std::string> words;
+  std::string cluster = "default";
+  std::string prefix;
+  std::size_t attempt = 0;
+  std::size_t limit = 100;
+};
+
+std::string base(torch_options const& o) {
+  return "/api/v1/clusters/" + percent_encoded(o.cluster) + "/torch";
+}
+
+std::string why(std::string const& cause) {
+  if (cause == "asked") return "it was asked for";
+  if (cause == "all_left") return "all had left";
+  if (cause == "rank_anew") return "a rank had come again";
+  return "the first";
+}
+
+std::string or_dash(std::string text) {
+  return text.empty() ? "-" : text;
+}
+
+void show_waits(json::value const& store) {
+  auto const& waits = list_of(store, "waits");
+  if (waits.empty()) return;
+  std::cout << '\n';
+  table rows({"WAITED FOR", right("RANK"), right("SINCE"), right("CLIENTS")});
+  for (auto const& w : waits)
+    rows.add({for_terminal(text_of(w, "key"), 64), or_dash(text_of(w, "rank")),
+              rounded(std::chrono::milliseconds(number_of(w, "waiting_ms"))), text_of(w, "count")});
+  rows.print(std::cout);
+}
+
+void show(json::value const& store, output_format output) {
+  if (printed_as_json(output, store)) return;
+  std::cout << "store        " << text_of(store, "address") << '\n'
+            << "connections  " << text_of(store, "connections_total") << '\n';
+  auto title = "attempt      ";
+  for (auto const& a : list_of(store, "attempts")) {
+    std::cout << title << text_of(a, "number") << " (" << why(text_of(a, "cause"))
+              << "): " << text_of(a, "connections") << " connections, " << text_of(a, "keys")
+              << " keys, " << text_of(a, "bytes") << " bytes\n";
+    title = "before       ";
+  }
+  if (list_of(store, "attempts").empty()) std::cerr << "nobody has connected yet\n";
+  if (auto const missing = list_of(store, "missing"); !missing.empty())
+    std::cout << "missing      ranks " << json::serialize(missing) << '\n';
+  auto const& ranks = list_of(store, "ranks");
+  if (!ranks.empty()) {
+    std::cout << '\n';
+    table rows({right("RANK"), "PEER", right("PID"), "STATE"});
+    for (auto const& r : ranks)
+      rows.add({text_of(r, "rank"), text_of(r, "peer"), or_dash(text_of(r, "pid")),
+                is_true(r, "connected") ? "connected" : "gone"});
+    rows.print(std::cout);
+  }
+  show_waits(store);
+  if (is_true(store, "more")) std::cerr << "there is more; --limit shows it\n";
+}
+
+void list_keys(rest& server, torch_options const& o) {
+  auto path = base(o) + "/keys?prefix=" + percent_encoded(o.prefix);
+  if (o.attempt > 0) path += "&attempt=" + std::to_string(o.attempt);
+  bool more = false;
+  auto const all = server.some(path, "keys", o.limit, &more);
+  if (printed_as_json(o.output, all)) return;
+  table rows({"KEY", right("BYTES")});
+  for (auto const& k : all) rows.add({for_terminal(text_of(k, "key")), text_of(k, "bytes")});
+  rows.print(std::cout);
+  if (more) std::cerr << "there are more; --limit shows them\n";
+}
+
+int run_torch(torch_options& o) {
+  action_words const words("torch", o.words, {{"show", 0}, {"keys", 0}, {"renew", 0}});
+  rest server(o.rest);
+  if (words.action() == "show") {
+    show(server.get(base(o) + "?limit=" + std::to_string(std::min<std::size_t>(o.limit, 1'000))),
+         o.output);
+  } else if (words.action() == "keys") {
+    list_keys(server, o);
+  } else {
+    auto const a = server.post(base(o) + "/attempts", {});
+    if (!printed_as_json(o.output, a))
+      std::cout << "attempt " << text_of(a, "number")
+                << ": whoever connects from now on finds no keys\n";
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_torch(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(
+      app, chosen, "torch",
+      "Look into a cluster's store of torch.distributed: ranks that are missing, keys", run_torch);
+  add_value(*verb, "action", o->words, "show | keys | renew",
+            "What to do; without it: show. renew: whoever connects from now on finds no keys");
+  add_cluster_option(*verb, o->cluster);
+  add_value(*verb, "--prefix", o->prefix, "TEXT", "keys: only those that begin with this")
+      ->configurable(false);
+  add_count(*verb, "--attempt", o->attempt, "keys: of this attempt; 0: the newest")
+      ->configurable(false);
+  add_count(*verb, "--limit", o->limit, "How many to list")
+      ->check(CLI::PositiveNumber.description(""));
+  add_server_options(*verb, *o);
+  verb->footer(
+      "Examples:\n  muster torch\n  muster torch keys --prefix /default_pg --cluster train\n"
+      "  muster torch renew --cluster train");
+}
+
+}  // namespace muster::cli

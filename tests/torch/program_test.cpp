@@ -1,0 +1,202 @@
+// The store in a real server: settings, REST, command line; and unmodified processes of Debian's
+// torch 1.13 that train with it, where that is installed.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "tests/e2e/cluster.hpp"
+#include "tests/support/raw_socket.hpp"
+#include "tests/torch/torch_clients.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace say = torch::say;
+using test::raw_socket;
+using torch::text;
+using torch::u64;
+
+std::string text_at(boost::json::value const& of, char const* key) {
+  auto const* found = of.as_object().if_contains(key);
+  return found && found->is_string() ? std::string(found->as_string()) : std::string();
+}
+
+std::uint16_t port_of_store(cluster& c, std::string const& name = "default") {
+  auto const address = text_at(c.get("/api/v1/clusters/" + name), "torch_address");
+  EXPECT_NE(address, "");
+  return address.empty() ? 0 : test::port_of(address);
+}
+
+boost::json::value store(cluster& c, std::string const& name = "default") {
+  return c.get("/api/v1/clusters/" + name + "/torch");
+}
+
+void begin(raw_socket& s, std::uint32_t pid) {
+  s.send(say::validate() + say::ping(pid));
+  EXPECT_EQ(s.receive(4), u64(pid).substr(0, 4));
+}
+
+TEST(torch_program, says_who_is_missing) {
+  cluster c;
+  c.serve({"--torch", "127.0.0.1:0"});
+  auto const port = port_of_store(c);
+  raw_socket zero(port), two(port);
+  begin(zero, 100);
+  begin(two, 102);
+  zero.send(say::set("/default_pg/0//cpu//0/0", "a"));
+  two.send(say::set("/default_pg/0//cpu//0/2", "c") + say::wait({"/default_pg/0//cpu//0/1"}));
+  ASSERT_TRUE(await([&] { return store(c).at("waits").as_array().size() == 1; }));
+  auto const seen = store(c);
+  EXPECT_EQ(boost::json::serialize(seen.at("missing")), "[1]");
+  EXPECT_EQ(seen.at("ranks").as_array().size(), 2u);
+  EXPECT_EQ(seen.at("ranks").at(1).at("pid").as_int64(), 102);
+
+  auto const shown = c.run({"torch"});
+  EXPECT_EQ(shown.status, 0) << shown.err;
+  EXPECT_CONTAINS(shown.out, "missing      ranks [1]");
+  EXPECT_CONTAINS(shown.out, "/default_pg/0//cpu//0/1");
+  auto const keys = c.run({"torch", "keys", "--prefix", "/default_pg"});
+  EXPECT_CONTAINS(keys.out, "/default_pg/0//cpu//0/2");
+  auto const page = c.get("/api/v1/clusters/default/torch/keys?limit=1");
+  auto const next = text_at(page, "next_page_token");
+  EXPECT_EQ(c.get("/api/v1/clusters/default/torch/keys?limit=1&page_token=" + next)
+                .at("keys")
+                .at(0)
+                .at("key")
+                .as_string(),
+            "/default_pg/0//cpu//0/2");
+
+  two.close();
+  EXPECT_TRUE(
+      await([&] { return c.text("/api/v1/events").find("torch_rank_left") != std::string::npos; }));
+}
+
+TEST(torch_program, begins_an_attempt_when_asked) {
+  cluster c;
+  c.serve({"--torch", "127.0.0.1:0"});
+  raw_socket old(port_of_store(c));
+  begin(old, 1);
+  old.send(say::set("/k", "old") + say::get("/k"));
+  EXPECT_EQ(old.receive(), text("old"));
+  auto const renewed = c.run({"torch", "renew"});
+  EXPECT_EQ(renewed.out, "attempt 2: whoever connects from now on finds no keys\n");
+  raw_socket fresh(port_of_store(c));
+  begin(fresh, 2);
+  fresh.send(say::get("/k"));
+  EXPECT_EQ(fresh.receive(), u64(0));
+  EXPECT_EQ(c.status_of("/api/v1/clusters/default/torch/keys?attempt=1"), 200u);
+  EXPECT_EQ(c.status_of("/api/v1/clusters/default/torch/keys?attempt=9"), 404u);
+}
+
+TEST(torch_program, stores_come_and_go_with_clusters) {
+  cluster c;
+  c.serve({"--cluster", "main:worker=1", "--cluster", "train:worker=2;torch=0;torch_era=B"});
+  EXPECT_EQ(c.status_of("/api/v1/clusters/main/torch"), 404u);
+  raw_socket early(port_of_store(c, "train"));
+  early.send(torch::byte(8) + text("/k") + text("v") + torch::byte(2) + text("/k"));
+  EXPECT_EQ(early.receive(), text("v")) << "8 is APPEND of torch 2.1";
+  c.post("/api/v1/clusters", R"({"name": "more", "torch": 0})");
+  raw_socket later(port_of_store(c, "more"));
+  begin(later, 1);
+  EXPECT_EQ(c.run({"clusters", "delete", "more"}).status, 0);
+  EXPECT_TRUE(later.ends());
+}
+
+TEST(torch_program, what_cannot_be_is_said) {
+  cluster c;
+  auto const both = c.run({"serve", "--torch", "127.0.0.1:0", "--cluster", "a:w=1;torch=0"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_CONTAINS(both.err, "--torch and torch=PORT of cluster a");
+  auto const from = c.run({"serve", "--torch-from", "everywhere"});
+  EXPECT_EQ(from.status, 2);
+  EXPECT_CONTAINS(from.err, "--torch-from");
+  auto const key = c.run({"serve", "--cluster", "a:w=1;torch=70000"});
+  EXPECT_EQ(key.status, 2);
+  EXPECT_CONTAINS(key.err, "write a port, as in torch=29500");
+}
+
+class torch_training : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto& asked = c.program({"/usr/bin/python3", "-c", "import torch"});
+    if (asked.wait(60s) != 0) GTEST_SKIP() << "SKIPPED, NOT RUN: python3-torch is not installed";
+    c.serve({"--torch", "127.0.0.1:0"});
+    port = std::to_string(port_of_store(c));
+  }
+  process& rank(int r, std::string const& program) {
+    return c.program({"/usr/bin/python3", program}, {{"RANK", std::to_string(r)},
+                                                     {"WORLD_SIZE", "4"},
+                                                     {"MASTER_ADDR", "127.0.0.1"},
+                                                     {"MASTER_PORT", port},
+                                                     {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                                     {"TORCHELASTIC_RESTART_COUNT", "0"},
+                                                     {"GLOO_SOCKET_IFNAME", "lo"},
+                                                     {"OMP_NUM_THREADS", "1"}});
+  }
+  std::vector<process*> all(std::string const& program) {
+    std::vector<process*> ranks;
+    for (int r = 0; r < 4; ++r) ranks.push_back(&rank(r, program));
+    return ranks;
+  }
+  void expect_trained(std::vector<process*> const& ranks) {
+    for (int r = 0; r < 4; ++r) {
+      auto& p = *ranks[static_cast<std::size_t>(r)];
+      EXPECT_EQ(p.wait(100s), 0) << p.errors();
+      EXPECT_EQ(p.output(), "rank " + std::to_string(r) +
+                                " of 4: loss 0.0000, weights [0, 1, 2, 3, 4, 5, 6, 7]\n");
+    }
+  }
+
+  cluster c;
+  std::string port;
+  std::string const example = MUSTER_SOURCE_DIR "/examples/python/data_parallel_torch.py";
+};
+
+TEST_F(torch_training, four_processes_train_and_do_so_again) {
+  expect_trained(all(example));
+  expect_trained(all(example));
+  auto const attempts = store(c).at("attempts");
+  EXPECT_EQ(attempts.at(0).at("number").as_int64(), 2);
+  EXPECT_EQ(attempts.at(0).at("cause").as_string(), "all_left");
+}
+
+// The others go on with the store when rank 0 is dead, which with torch's own would have gone too.
+TEST_F(torch_training, a_rank_is_killed_and_all_start_again_while_the_others_live) {
+  auto const program = c.write("survivor.py", R"(import datetime, os, sys, time
+import torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+store = dist.distributed_c10d._get_default_store()
+store.add("ready", 1)
+while store.add("ready", 0) < 4: time.sleep(0.01)
+if rank == 0: time.sleep(600)
+store.get("killed")
+store.add("alive", 1)
+while store.add("alive", 0) < 3: time.sleep(0.01)
+print("alive", flush=True)
+time.sleep(600)
+)")
+                           .string();
+  auto const old = all(program);
+  ASSERT_TRUE(await(
+      [&] {
+        auto const waits = store(c).at("waits").as_array();
+        return waits.size() == 1 && waits[0].at("count").as_int64() == 3 &&
+               std::string(waits[0].at("key").as_string()).ends_with("killed");
+      },
+      100s));
+  old[0]->kill_at_once();
+  auto const key = std::string(store(c).at("waits").at(0).at("key").as_string());
+  raw_socket by_hand(test::port_of("127.0.0.1:" + port));
+  by_hand.send(say::validate() + say::set(key, "yes"));
+  for (std::size_t r = 1; r < 4; ++r)
+    EXPECT_TRUE(await([&] { return old[r]->output() == "alive\n"; })) << old[r]->errors();
+  by_hand.close();
+
+  expect_trained(all(example));
+  EXPECT_EQ(store(c).at("attempts").at(0).at("cause").as_string(), "rank_anew");
+}
+
+}  // namespace
+}  // namespace muster::e2e

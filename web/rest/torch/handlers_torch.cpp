@@ -1,0 +1,192 @@
+// A cluster's store of torch.distributed: who is there and waits for whom, its keys, and a fresh
+// key space. The stores have a thread of their own, which answers the slot.
+#include "base/utf8.hpp"
+#include "server/torch/torch_stores.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using coordination::cluster_id;
+
+struct torch_look {
+  std::string address;
+  core::time_point now{};
+  torch::station_view view;
+};
+
+// Keys are bytes of the clients': what is no UTF-8 is shown with marks, and whole in base64.
+void key_members(member_list const& m, std::string const& key) {
+  m("key", to_utf8(key));
+  m.some("key_base64", is_utf8(key) ? std::string() : base64(key), "of a key that is no UTF-8");
+}
+
+std::int64_t ms_since(core::time_point since, core::time_point now) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now - since).count();
+}
+
+void attempt_members(member_list const& m, torch::attempt_view const& a) {
+  m("number", a.number);
+  m.word("cause", torch::name(a.cause), {"first", "asked", "all_left", "rank_anew"});
+  m("began_ms", a.began);
+  m("connections", a.connections);
+  m("keys", a.keys, "entries of queues among them");
+  m("bytes", a.bytes);
+}
+
+void torch_members(member_list const& m, torch_look const& t) {
+  m("address", t.address);
+  m.list("attempts", t.view.attempts, attempt_members,
+         "key spaces, the newest first; the one before it stays to be looked at");
+  m("connections_total", t.view.connections);
+  m.list(
+      "missing", t.view.missing, [](std::uint32_t rank) { return rank; },
+      "ranks whose keys others wait for");
+  m.list(
+      "ranks", t.view.ranks,
+      [](member_list const& of, torch::rank_view const& r) {
+        of("rank", r.rank);
+        of("peer", r.peer);
+        of.some("pid", r.pid);
+        of("connected", r.connected);
+      },
+      "of the newest attempt, by the keys in which they have written their addresses");
+  m.list("waits", t.view.waits, [&t](member_list const& of, torch::wait_view const& w) {
+    key_members(of, w.key);
+    of("attempt", w.attempt);
+    of("barrier", w.barrier);
+    of.some("rank", w.rank, "whose key it is");
+    of("since_ms", w.since);
+    of("waiting_ms", ms_since(w.since, t.now));
+    of("count", w.waiting);
+    of("connections", w.connections, "16 of them at most");
+  });
+  m.list("connections", t.view.shown, [](member_list const& of, torch::connection_view const& c) {
+    of("id", c.id);
+    of("peer", c.peer);
+    of("attempt", c.attempt);
+    of("since_ms", c.since);
+    of.some("numbering", c.numbering, "A (torch 1.13, 2.0), B (2.1) or C; what it speaks");
+    of.some("rank", c.rank);
+    of.some("pid", c.pid);
+    of("waits_for", c.waits_for, "keys");
+    of.when(c.waits_for > 0)("waits_since_ms", c.waits_since);
+  });
+  m("more", t.view.more, "there is more than the limit in one of the lists");
+}
+
+muster::status no_store(engine_services& services, cluster_id c) {
+  return {muster::code::not_found,
+          "cluster '" + services.coordination.state().spec(c).name +
+              "' has no store of torch.distributed: declare it with torch=PORT, or start the "
+              "server with --torch"};
+}
+
+// `then(station)` gives what the slot is sent, on the thread of the stores.
+template <class R, class Then>
+auto at_station(exchange const& ex, Then then) {
+  return asking_cluster<R>(
+      ex, [then = std::move(then)](engine_services& services, cluster_id c, auto const& slot) {
+        auto const id = static_cast<std::uint64_t>(c);
+        auto none = no_store(services, c);
+        auto address = services.torch ? services.torch->address(id) : std::string();
+        if (address.empty()) return slot->send(std::move(none));
+        services.torch->visit(id, [slot, then, none, address,
+                                   now = services.coordination.now()](torch::station* station) {
+          station ? slot->send(then(*station, address, now)) : slot->send(none);
+        });
+      });
+}
+
+coro::task<response> get_torch(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  auto const limit = query.limit();
+  auto work = at_station<torch_look>(
+      ex, [limit](torch::station& station, std::string const& address, core::time_point now) {
+        return muster::result<torch_look>(torch_look{address, now, station.view(limit)});
+      });
+  return ask<torch_look>(context, std::move(work), as_told_by<torch_members>);
+}
+
+struct torch_keys {
+  std::uint64_t attempt = 0;
+  std::vector<torch::key_view> keys;
+  bool more = false;
+};
+
+void torch_keys_members(member_list const& m, torch_keys const& k) {
+  m("attempt", k.attempt);
+  m.list("keys", k.keys, [](member_list const& of, torch::key_view const& one) {
+    key_members(of, one.key);
+    of("bytes", one.bytes, "of its value");
+  });
+  m.when(k.more)("next_page_token",
+                 page_token('t', k.keys.empty() ? std::string() : k.keys.back().key));
+}
+
+coro::task<response> list_torch_keys(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  struct {
+    std::uint64_t attempt;
+    std::string prefix, after;
+    std::size_t limit;
+  } const wanted{query.number("attempt", 0), std::string(query.text("prefix")),
+                 query.page_text('t'), query.limit()};
+  auto work = at_station<torch_keys>(
+      ex, [wanted](torch::station& station, std::string const&, core::time_point) {
+        torch_keys found;
+        auto const attempts = station.view(0).attempts;
+        found.attempt = wanted.attempt;
+        if (found.attempt == 0 && !attempts.empty()) found.attempt = attempts.front().number;
+        auto keys = station.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
+        if (!keys && wanted.attempt != 0)
+          return muster::result<torch_keys>(muster::status{
+              muster::code::not_found,
+              "there is no attempt " + std::to_string(wanted.attempt) +
+                  " any more, or not yet: the newest and the one before it are kept"});
+        if (keys) found.keys = std::move(*keys);
+        found.more = found.keys.size() > wanted.limit;
+        if (found.more) found.keys.pop_back();
+        return muster::result<torch_keys>(std::move(found));
+      });
+  return ask<torch_keys>(context, std::move(work), as_told_by<torch_keys_members>);
+}
+
+coro::task<response> begin_torch_attempt(web_context& context, exchange& ex) {
+  auto work = at_station<torch::attempt_view>(
+      ex, [](torch::station& station, std::string const&, core::time_point now) {
+        station.begin_attempt(torch::attempt_cause::asked, now);
+        return muster::result<torch::attempt_view>(station.view(0).attempts.front());
+      });
+  auto const begun =
+      co_await context.engine.call<muster::result<torch::attempt_view>>(std::move(work));
+  if (!begun) co_return problem_response(begun.error());
+  auto r = object_response(attempt_members, *begun);
+  r.status = 201;
+  co_return r;
+}
+
+}  // namespace
+
+void add_torch_routes(std::vector<route>& to) {
+  to.push_back(get("/api/v1/clusters/{cluster}/torch", get_torch, "getTorchStore",
+                   "The store of torch.distributed: who is there, and who waits for which key")
+                   .with({limit_parameter})
+                   .tells("TorchStore", schema_told_by<torch_members>));
+  to.push_back(get("/api/v1/clusters/{cluster}/torch/keys", list_torch_keys, "listTorchKeys",
+                   "Keys of an attempt in byte order")
+                   .with({{"attempt", query_kind::number, "its number; the newest without it"},
+                          {"prefix", query_kind::text, "only keys that begin with this"},
+                          limit_parameter,
+                          page_token_parameter("t", query_kind::page_text)})
+                   .tells("TorchKeyPage", schema_told_by<torch_keys_members>));
+  to.push_back(post("/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt,
+                    "beginTorchAttempt",
+                    "Whoever connects to the store from now on finds no keys; who is connected "
+                    "keeps those of its attempt")
+                   .tells("TorchAttempt", schema_told_by<attempt_members>, 201));
+}
+
+}  // namespace muster::web
