@@ -80,15 +80,15 @@ void write_machines(metric_text& m, measured_closures const& c) {
   };
   each("muster_worker_cpu_cores", "Cores that are busy on the machine of a worker.",
        [](machine const& s) { return s.cpu; });
-  each("muster_worker_cpu_cores_total", "Cores that a worker may use.",
+  each("muster_worker_usable_cpu_cores", "Cores that a worker may use.",
        [](machine const& s) { return s.cpus; });
   each("muster_worker_memory_bytes", "Memory in use on the machine of a worker.",
        [](machine const& s) { return s.memory; });
   each("muster_worker_memory_limit_bytes", "Memory that a worker may use.",
        [](machine const& s) { return s.memory_total; });
-  each("muster_worker_network_received_bytes_per_second", "What the machine of a worker receives.",
+  each("muster_worker_received_rate_bytes", "What the machine of a worker receives in a second.",
        [](machine const& s) { return s.received; });
-  each("muster_worker_network_sent_bytes_per_second", "What the machine of a worker sends.",
+  each("muster_worker_sent_rate_bytes", "What the machine of a worker sends in a second.",
        [](machine const& s) { return s.sent; });
   auto const gpus = [&](std::string_view name, std::string_view help, auto value) {
     m.family(name, "gauge", help);
