@@ -107,10 +107,7 @@ void short_of_memory(pool_facts const& p, alerts& out) {
       item.detail += (&u == s.seen.memory_users.data() ? ": " : ", ") + u.name + " (process " +
                      std::to_string(u.pid) + ") has " + mib(u.bytes);
     item.since = s.since;
-    auto const colon = s.task.rfind(':');
-    if (colon != std::string::npos)
-      item.link = page_link("/tasks/" + s.task.substr(0, colon) + "/" + s.task.substr(colon + 1),
-                            {{"cluster", p.cluster}});
+    if (!s.task.empty()) item.link = page_link("/workers/" + s.task, {{"cluster", p.cluster}});
     out.push_back(std::move(item));
   }
 }

@@ -98,6 +98,7 @@ TEST_F(rest_machines, near_their_limit_are_an_alert) {
   auto const item = get_json("/api/v1/attention?cluster=default").at_pointer("/items/0");
   EXPECT_EQ(text_at(item, "/rule"), "memory-short");
   EXPECT_EQ(text_at(item, "/title"), "worker:0 on h1 has 96 % of its memory in use");
+  EXPECT_EQ(text_at(item, "/link").substr(0, 17), "/workers/worker:0");
   EXPECT_NE(text_at(item, "/detail").find("loader (process 70)"), std::string::npos)
       << text_at(item, "/detail");
   report(5'000);

@@ -64,13 +64,13 @@ function Row({ one, named, gpus }: { one: MachineView; named: boolean; gpus: boo
       <td>
         <bdi title={one.host}>{hostOf(one.host)}</bdi>
       </td>
-      <Figure text={m && cpuText(m)} path={path(s?.cpu, m?.cpus)} ink="k0" />
-      <Figure text={m && memoryText(m)} path={path(s?.memory_bytes, m?.memory_total_bytes)} ink="k1" />
-      {gpus && <Figure text={m && gpuText(m)} path={path(s?.gpu_busy, 1)} ink="k4" />}
+      <Figure of="cores" text={m && cpuText(m)} path={path(s?.cpu, m?.cpus)} ink="k0" />
+      <Figure of="memory" text={m && memoryText(m)} path={path(s?.memory_bytes, m?.memory_total_bytes)} ink="k1" />
+      {gpus && <Figure of="GPUs" text={m && gpuText(m)} path={path(s?.gpu_busy, 1)} ink="k4" />}
       {m ? (
         <>
-          <td>{rateText(m.received_per_s, m.sent_per_s)}</td>
-          <td>{rateText(m.read_per_s, m.written_per_s)}</td>
+          <td data-of="network">{rateText(m.received_per_s, m.sent_per_s)}</td>
+          <td data-of="disks">{rateText(m.read_per_s, m.written_per_s)}</td>
         </>
       ) : (
         <td colSpan={2} class="soft">
@@ -81,9 +81,9 @@ function Row({ one, named, gpus }: { one: MachineView; named: boolean; gpus: boo
   );
 }
 
-function Figure({ text = '', path, ink }: { text?: string; path: string; ink: string }) {
+function Figure({ of, text = '', path, ink }: { of: string; text?: string; path: string; ink: string }) {
   return (
-    <td>
+    <td data-of={of}>
       <svg class="course" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
         <path d={path} stroke={`var(--${ink})`} fill="none" vector-effect="non-scaling-stroke" />
       </svg>
