@@ -194,6 +194,17 @@ test('cordon: the worker says so, and is given back', async () => {
   await seen.at('cordon').waitFor();
 });
 
+test('machines are shown with the tasks, and lead to their workers', async () => {
+  const { seen, click, clicks } = await visitor('/tasks');
+  await seen.at('machines', ' [data-machine="server"]').waitFor();
+  const row = seen.at('machines', ' [data-machine="worker:1"]');
+  await row.filter({ hasText: / of .*% of / }).waitFor();
+  await click(row.locator('a'));
+  await seen.page.waitForURL(/workers\/worker:1/);
+  await seen.at('machines', ' [data-machine="worker:1"] path[d^="M"]').first().waitFor({ state: 'attached' });
+  assert.equal(clicks(), 1);
+});
+
 test('a gang that fits nowhere says why', async () => {
   const id = await cluster.submitAll('gang', [{ function: 'muster.noop', options: { gang: 'g', resources: { gpu: 9 } } }]);
   const { seen } = await visitor('/gangs');

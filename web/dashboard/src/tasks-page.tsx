@@ -1,6 +1,6 @@
 import { Agents } from './agents-panel';
 import { cluster, order, slow } from './page';
-import { Machines } from './parts/machines-panel';
+import { Machines } from './things/machines-panel';
 import { TaskList } from './parts/task-list';
 
 export function TasksPage() {

@@ -11,7 +11,6 @@ import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { LastHour } from '../parts/last-hour';
-import { Machines } from '../parts/machines-panel';
 import { Panel } from '../parts/panel';
 import { TaskEvents } from '../parts/task-events';
 import { Mark, SHAPES, WORDS } from '../parts/shape';
@@ -21,6 +20,7 @@ import { useLooked } from '../looked';
 import { cluster, slow, viewNow } from '../page';
 import { api, get, Gone as NotThere, send } from '../rest';
 import { address, closureAddress, follow, jobAddress, subject } from '../route';
+import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
 
 interface AgentView {

@@ -7,7 +7,7 @@ import { useLooked } from '../looked';
 import { slow, viewNow } from '../page';
 import { api } from '../rest';
 import { follow, workerAddress } from '../route';
-import { Panel } from './panel';
+import { Panel } from '../parts/panel';
 
 interface Page {
   machines: MachineView[];
