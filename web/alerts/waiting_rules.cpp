@@ -1,4 +1,8 @@
-// What waits for workers that are not there: unmet demand of closures, and gangs.
+// What waits for workers that are not there: unmet demand of closures, and gangs; memory that is
+// short.
+#include <algorithm>
+#include <map>
+
 #include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/alerts/alerts.hpp"
@@ -94,20 +98,39 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
+// Workers of one host without limits of their own share its memory: one item for all of them.
 void short_of_memory(pool_facts const& p, alerts& out) {
-  for (auto const& s : p.short_of_memory) {
-    auto const who = s.task.empty() ? "the server" : s.task;
-    alert item{.rule = "memory-short", .subject = p.cluster + "/" + who};
-    item.severity = alert_severity::warning;
-    auto const percent = static_cast<std::uint64_t>(100 * memory_part(s.seen));
-    item.title = who + (s.seen.host.empty() ? "" : " on " + s.seen.host) + " has " +
-                 std::to_string(percent) + " % of its memory in use";
-    item.detail = "when it is full, the kernel kills what has most";
-    for (auto const& u : s.seen.memory_users)
-      item.detail += (&u == s.seen.memory_users.data() ? ": " : ", ") + u.name + " (process " +
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<short_machine const*>> shared;
+  for (auto const& s : p.short_of_memory)
+    shared[{s.seen.host, s.seen.memory_total.value_or(0)}].push_back(&s);
+  for (auto const& [machine_of, those] : shared) {
+    auto const& host = machine_of.first;
+    alert item{.rule = "memory-short", .severity = alert_severity::warning, .count = those.size()};
+    std::vector<std::string> names;
+    std::vector<machine::memory_user> users;
+    double part = 0;
+    item.since = those.front()->since;
+    for (auto const* s : those) {
+      names.push_back(s->task.empty() ? "the server" : s->task);
+      users.insert(users.end(), s->seen.memory_users.begin(), s->seen.memory_users.end());
+      item.since = std::min(item.since, s->since);
+      part = std::max(part, memory_part(s->seen));
+    }
+    item.subject = p.cluster + "/" + names.front() + "@" + host;
+    item.title = (those.size() == 1 ? names.front() + " on " + host : "host " + host) + " has " +
+                 std::to_string(static_cast<int>(100 * part)) + " % of its memory in use";
+    if (those.size() > 1) item.detail = some_of(names, names.size()) + "; ";
+    item.detail += "when it is full, the kernel kills what has most";
+    std::stable_sort(users.begin(), users.end(),
+                     [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
+    if (users.size() > machine::memory_users_max) users.resize(machine::memory_users_max);
+    for (auto const& u : users)
+      item.detail += (&u == users.data() ? ": " : ", ") + u.name + " (process " +
                      std::to_string(u.pid) + ") has " + mib(u.bytes);
-    item.since = s.since;
-    if (!s.task.empty()) item.link = page_link("/workers/" + s.task, {{"cluster", p.cluster}});
+    if (those.size() > 1)
+      item.link = page_link("/tasks", {{"q", host}, {"cluster", p.cluster}});
+    else if (!those.front()->task.empty())
+      item.link = page_link("/workers/" + those.front()->task, {{"cluster", p.cluster}});
     out.push_back(std::move(item));
   }
 }

@@ -101,6 +101,15 @@ TEST_F(rest_machines, near_their_limit_are_an_alert) {
   EXPECT_EQ(text_at(item, "/link").substr(0, 17), "/workers/worker:0");
   EXPECT_NE(text_at(item, "/detail").find("loader (process 70)"), std::string::npos)
       << text_at(item, "/detail");
+  core_engine().run([](server::hub& h) {
+    for (std::size_t i = 0; i < history::machines::near_limit_after; ++i)
+      h.machines().report({}, one(9'700), h.now());
+  });
+  auto const both = get_json("/api/v1/attention?cluster=default").at("items").as_array();
+  ASSERT_EQ(both.size(), 1u) << "they share it";
+  EXPECT_EQ(text_at(both[0], "/title"), "host h1 has 97 % of its memory in use");
+  EXPECT_EQ(text_at(both[0], "/detail").substr(0, 21), "the server, worker:0;");
+  core_engine().run([](server::hub& h) { h.machines().report({}, one(1), h.now()); });
   report(5'000);
   EXPECT_EQ(get_json("/api/v1/attention?cluster=default").at("items").as_array().size(), 0u);
 }
