@@ -1,6 +1,7 @@
 // What people come for, counted in clicks from the overview: why it waits, what failed among many, who holds the memory,
 // cancel it, retry it.
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { after, afterEach, before, test } from 'node:test';
 
 import { Cluster } from './cluster.mjs';
@@ -14,7 +15,7 @@ let cluster;
 before(async () => {
   browser = await launch();
   cluster = new Cluster();
-  await cluster.serve();
+  await cluster.serve('--torch', '127.0.0.1:0');
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
 });
 after(async () => {
@@ -203,6 +204,23 @@ test('machines are shown with the tasks, and lead to their workers', async () =>
   await seen.page.waitForURL(/workers\/worker:1/);
   await seen.at('machines', ' [data-machine="worker:1"] path[d^="M"]').first().waitFor({ state: 'attached' });
   assert.equal(clicks(), 1);
+});
+
+// A client of torch 1.13: SET is 0, WAIT is 5; lengths have eight bytes.
+test('the rank that a program of PyTorch waits for is named', async () => {
+  const length = (n) => Buffer.from(new BigUint64Array([BigInt(n)]).buffer);
+  const text = (word) => Buffer.concat([length(word.length), Buffer.from(word)]);
+  const { torch_address: at } = await (await fetch(`${cluster.url}/api/v1/clusters/default`)).json();
+  const rank = connect(Number(at.split(':').pop()), '127.0.0.1');
+  rank.write(Buffer.concat([Buffer.from([0]), text('/default_pg/0//cpu//0/0'), text('address'), Buffer.from([5]), length(1), text('/default_pg/0//cpu//0/1')]));
+  try {
+    const { seen } = await visitor('/tasks');
+    await seen.reads('torch-missing', /Rank 1 is missing/);
+    await seen.reads('torch-waits', /cpu\/\/0\/1/);
+    await seen.reads('torch-ranks', /connected/);
+  } finally {
+    rank.destroy();
+  }
 });
 
 test('a gang that fits nowhere says why', async () => {

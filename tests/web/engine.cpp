@@ -59,7 +59,8 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   pools_ = std::make_unique<server::pools>(*hub_, wide_, dependencies_of_pools(config));
   (void)blobs_.start();
   auto const post = [this](std::function<void()> work) { return run_later(std::move(work)); };
-  engine_services const services{*pools_, *coordination_, events_, endpoints_, blobs_, &keeper_};
+  engine_services const services{*pools_, *coordination_, events_, endpoints_,
+                                 blobs_,  &keeper_,       &torch_};
   gateway_ = std::make_unique<engine_gateway>(post, services);
   gateway_->open();
   core::coordination::cluster_spec spec;

@@ -18,6 +18,7 @@
 #include "server/hub/hub.hpp"
 #include "tests/support/hub_sinks.hpp"
 #include "tests/web/endpoints.hpp"
+#include "tests/web/torch_stores.hpp"
 #include "web/engine/engine_link.hpp"
 
 namespace muster::web::test {
@@ -59,6 +60,8 @@ class engine final {
   /// Tokens of this server, engine thread; it asks for them once its gate requires them.
   server::token_keeper& tokens() { return keeper_; }
   server::gate& gate() { return gate_; }
+  /// Engine thread.
+  torch_stores& torch() { return torch_; }
   /// Called on the engine thread with each token that ends.
   std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
 
@@ -90,6 +93,7 @@ class engine final {
   core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   endpoints endpoints_;
+  torch_stores torch_;
   core::server_wide wide_{core::time_point{}};
   server::gate gate_;
   server::token_keeper keeper_;

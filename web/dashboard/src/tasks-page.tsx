@@ -1,6 +1,7 @@
 import { Agents } from './agents-panel';
 import { cluster, order, slow } from './page';
 import { Machines } from './things/machines-panel';
+import { TorchStore } from './things/torch-panel';
 import { TaskList } from './parts/task-list';
 
 export function TasksPage() {
@@ -10,6 +11,7 @@ export function TasksPage() {
   return (
     <div class="panels tall">
       <Agents />
+      {of && <TorchStore cluster={of.name} />}
       {workers && <TaskList wide />}
       {of && <Machines cluster={of.name} />}
     </div>

@@ -1,0 +1,106 @@
+// The store of torch.distributed of a cluster: who is there, who is missing, which keys are waited for.
+
+import { age, bytes, count, NONE, plural } from '../model/format';
+import { useLooked } from '../looked';
+import { slow } from '../page';
+import { api } from '../rest';
+import { Panel } from '../parts/panel';
+
+interface Attempt {
+  number: number;
+  connections: number;
+  keys: number;
+  bytes: number;
+}
+interface Store {
+  address: string;
+  attempts: Attempt[];
+  connections_total: number;
+  missing?: number[];
+  ranks?: { rank: number; peer: string; pid?: number; connected: boolean }[];
+  waits?: { key: string; rank?: number; waiting_ms: number; count: number }[];
+  more?: boolean;
+}
+
+const path = (cluster: string) => `clusters/${encodeURIComponent(cluster)}`;
+
+// Clusters without one show nothing; whether there is one is asked for seldom.
+export function TorchStore({ cluster }: { cluster: string }) {
+  const of = useLooked<{ torch_address?: string }>(api(path(cluster)), { every: 30_000 }).value;
+  return of?.torch_address ? <Shown cluster={cluster} /> : null;
+}
+
+function Shown({ cluster }: { cluster: string }) {
+  slow.value;
+  const s = useLooked<Store>(api(`${path(cluster)}/torch`), { every: 2000 }).value;
+  if (!s) return null;
+  const [now] = s.attempts;
+  const missing = s.missing ?? [];
+  const ranks = s.ranks ?? [];
+  const waits = s.waits ?? [];
+  return (
+    <Panel id="torch-store" title="PyTorch store" note={`${s.address}; ${plural(s.connections_total, 'connection')}`} span={12}>
+      {now ? (
+        <p class="foot">
+          Attempt {now.number}: {plural(now.keys, 'key')}, {bytes(now.bytes)}
+        </p>
+      ) : (
+        <p class="calm">Nobody has connected yet.</p>
+      )}
+      {missing.length > 0 && (
+        <p class="rank-late" data-testid="torch-missing">
+          <span class="text-late">{missing.length === 1 ? `Rank ${missing[0]} is` : `Ranks ${missing.join(', ')} are`} missing: others wait for what they would write.</span>
+        </p>
+      )}
+      {ranks.length > 0 && (
+        <table class="table" data-testid="torch-ranks">
+          <thead>
+            <tr>
+              <th>Rank</th>
+              <th>Where</th>
+              <th>Process</th>
+              <th>State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {ranks.map((r) => (
+              <tr key={r.rank}>
+                <td>{r.rank}</td>
+                <td>
+                  <bdi>{r.peer}</bdi>
+                </td>
+                <td>{r.pid ?? NONE}</td>
+                <td class={r.connected ? '' : 'text-error'}>{r.connected ? 'connected' : 'gone'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {waits.length > 0 && (
+        <table class="table" data-testid="torch-waits">
+          <thead>
+            <tr>
+              <th>Key that is waited for</th>
+              <th>Rank that writes it</th>
+              <th>Since</th>
+              <th>Clients that wait</th>
+            </tr>
+          </thead>
+          <tbody>
+            {waits.map((w) => (
+              <tr key={w.key}>
+                <td class="mono">
+                  <bdi>{w.key}</bdi>
+                </td>
+                <td>{w.rank ?? NONE}</td>
+                <td>{age(w.waiting_ms)}</td>
+                <td>{count(w.count)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {s.more && <p class="foot">There is more; muster torch --limit shows it.</p>}
+    </Panel>
+  );
+}
