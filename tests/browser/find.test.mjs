@@ -201,7 +201,7 @@ test('machines are shown with the tasks, and lead to their workers', async () =>
   const row = seen.at('machines', ' [data-machine="worker:1"]');
   await row.filter({ hasText: / of .*% of / }).waitFor();
   await click(row.locator('a'));
-  await seen.page.waitForURL(/workers\/worker:1/);
+  await seen.page.waitForURL(/workers\/worker(:|%3A)1/);
   await seen.at('machines', ' [data-machine="worker:1"] path[d^="M"]').first().waitFor({ state: 'attached' });
   assert.equal(clicks(), 1);
 });
