@@ -49,6 +49,26 @@ bool is_of_python(std::string_view file) {
   return file.find("/lib/python3") != std::string_view::npos || file.starts_with("<frozen");
 }
 
+bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
+  return std::find(some.begin(), some.end(), rank) != some.end();
+}
+
+// Who has left a barrier early, or has left one out, waits at another for all the others, and they
+// for it: the fewer are wrong, whoever came first. As many on both sides: none is known to be.
+late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
+                                std::vector<std::uint32_t> const& alive) {
+  for (auto const& other : all) {
+    bool const wait_for_each_other =
+        b && b != &other && std::all_of(alive.begin(), alive.end(), [&](auto r) {
+          return is_in(b->missing, r) != is_in(other.missing, r);
+        });
+    if (!wait_for_each_other || other.missing.size() > b->missing.size()) continue;
+    if (other.missing.size() == b->missing.size()) return nullptr;
+    b = &other;
+  }
+  return b;
+}
+
 }  // namespace
 
 std::string line_of(std::string_view stack) {
@@ -110,9 +130,6 @@ core::hang hang_watch::judged(suspicion const& s) const {
   auto among = those;  // who may be the one
   auto const known = odd_ones(those);
   auto const odd = known.value_or(ranks());
-  auto const is_in = [](ranks const& some, auto r) {
-    return std::find(some.begin(), some.end(), r) != some.end();
-  };
   if (auto const one =
           std::find_if(those.begin(), those.end(), [&](auto r) { return !is_in(odd, r); });
       known && one != those.end())
@@ -127,6 +144,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   auto const* b = s.barrier;
   for (auto const& one : barriers_)
     if (!b || (!s.barrier && one.since < b->since)) b = &one;
+  b = of_the_many(barriers_, b, those);
   if (b && !b->missing.empty()) {
     h.barrier = b->id;
     if (b->missing.front() < ranks_.size() && name_one(h, barrier, b->missing)) return h;

@@ -77,7 +77,23 @@ def main():
                 if RANK == 0:
                     threading.Thread(target=chatter, daemon=True).start()
                 agent.barrier("step", 600)
+    if kind in ("left_early_for", "came_late_from"):
+        leaves(kind, folder)
     train(kind, folder, connected(port))
+
+
+def leaves(kind, folder):
+    """Rank 1 leaves out a barrier and waits at the next, before the others wait for it or after."""
+    import muster
+    with muster.Agent() as agent:
+        for step in range(AT):
+            agent.barrier("step", 600)
+        waits_first = (RANK == VICTIM) == (kind == "left_early_for")
+        if not waits_first:
+            time.sleep(0.5)
+        if RANK == VICTIM:
+            open(os.path.join(folder, "hangs"), "w").close()
+        agent.barrier("save" if RANK == VICTIM else "step", 600)
 
 
 def chatter():

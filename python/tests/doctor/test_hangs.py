@@ -41,7 +41,8 @@ def hang_of(program: muster.Program) -> Optional[dict[str, Any]]:
 
 @pytest.mark.parametrize(("kind", "evidence", "line"), [
     ("sleep", "STACK", "in hang"), ("lock_held_in_c", "STACK", "in hang"), ("fifo", "STACK", "in hang"),
-    ("stopped", "STOPPED", None), ("barrier", "BARRIER", "in main")])
+    ("stopped", "STOPPED", None), ("barrier", "BARRIER", "in main"), ("left_early_for", "BARRIER", None),
+    ("came_late_from", "BARRIER", None)])
 def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, evidence: str,
                                  line: Optional[str]) -> None:
     p = launched(tmp_path, kind)
@@ -129,6 +130,27 @@ def test_programs_that_work_are_not_said_to_hang(url: str, tmp_path: pathlib.Pat
               "while not os.path.exists(done):\n"
               "    time.sleep(0.5)\n")
     p = muster.launch(python(script), tasks=4, on_hang="abort", hang_after=AFTER)
+    assert p.wait(DEADLINE).state == "SUCCEEDED"
+    assert [a["end"] for a in p.attempts()] == ["SUCCEEDED"]
+
+
+# Rank 0 compiles the first step, in a process of its own, and the others wait for it.
+COMPILES = ("import os, subprocess, sys, time\n"
+            "done = sys.argv[1]\n"
+            "def first_step():\n"
+            "    subprocess.run([sys.executable, '-c', 'import time; end, all = time.monotonic() + 7, []\\n'\n"
+            "                    'while time.monotonic() < end: all.append(b\"x\" * (1 << 20)); sum(range(2000000))'],\n"
+            "                   check=True)\n"
+            "    open(done, 'w').close()\n"
+            "if os.environ['RANK'] == '0':\n"
+            "    first_step()\n"
+            "while not os.path.exists(done):\n"
+            "    time.sleep(0.5)\n")
+
+
+@pytest.mark.parametrize("tasks", [2, 4])
+def test_a_first_step_that_takes_long_is_no_hang(url: str, tmp_path: pathlib.Path, tasks: int) -> None:
+    p = muster.launch([*python(COMPILES), str(tmp_path / "done")], tasks=tasks, on_hang="abort", hang_after=AFTER)
     assert p.wait(DEADLINE).state == "SUCCEEDED"
     assert [a["end"] for a in p.attempts()] == ["SUCCEEDED"]
 
