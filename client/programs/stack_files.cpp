@@ -290,6 +290,7 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
                        std::chrono::milliseconds wait) const {
   auto const until = clock::now() + wait;
   std::unique_lock const alone(taking_, until);
+  to.set_busy(!alone && signal_ != 0);
   std::map<pid_t, std::uint32_t> ranks;
   for (auto const& [rank, pid] : pids) ranks.emplace(pid, rank);
   std::vector<asked> all;

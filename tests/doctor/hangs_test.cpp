@@ -130,6 +130,26 @@ TEST(a_hang, at_a_barrier_is_none_before_it_is_late_by_what_is_usual_for_it) {
   EXPECT_EQ(p.run(30s), hang_news::found);
 }
 
+TEST(a_hang, names_who_waits_alone_at_another_barrier_than_all_whoever_came_first) {
+  for (bool const it_came_first : {true, false}) {
+    model_program p(4, 2s);
+    auto const sooner = p.now, later = p.now + 100ms;
+    p.barriers = {{"save", it_came_first ? sooner : later, 100ms, {0, 2, 3}},
+                  {"step_7", it_came_first ? later : sooner, 100ms, {1}}};
+    ASSERT_EQ(p.run(long_ago), hang_news::found);
+    EXPECT_EQ(p.named(), 1);
+    EXPECT_EQ(p.by(), hang_evidence::barrier);
+    EXPECT_EQ(p.watch.found()->barrier, "step_7");
+  }
+}
+
+TEST(a_hang, names_nobody_of_two_that_wait_at_two_barriers_for_each_other) {
+  model_program p(2, 2s);
+  p.barriers = {{"save", p.now, 100ms, {0}}, {"step_7", p.now + 100ms, 100ms, {1}}};
+  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.named(), -1);
+}
+
 TEST(a_hang, of_several_that_are_missing_at_the_barrier_names_the_odd_one) {
   model_program p(5, 2s);
   p.barriers = {{"step_7", p.now, 100ms, {1, 3}}};

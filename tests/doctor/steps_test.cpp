@@ -124,6 +124,20 @@ TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
   EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
 }
 
+TEST(steps_of_ranks, of_one_report_are_kept_of_its_newest_steps_alone) {
+  world w;
+  std::vector<step_report::mark> made_up;
+  for (std::uint64_t step = 1; step <= 4 * step_table::steps_kept; ++step)
+    made_up.push_back({step, milliseconds(10 * step)});
+  auto const last = made_up.back();
+  w.say({at(0, last.step, last.at, made_up)});
+  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
+  EXPECT_EQ(w.table.look(program, 1, 0)->step, last.step);
+  // Others are compared at those steps, and what is older has pushed none of them out.
+  w.say({at(1, last.step, last.at, made_up)});
+  EXPECT_EQ(w.table.look(program, 1, 1)->took, milliseconds(10));
+}
+
 TEST(steps_of_ranks, are_forgotten_of_the_program_that_was_silent_for_longest) {
   world w;
   w.places.assign(step_table::ranks_max / 4, {"h0", "worker"});

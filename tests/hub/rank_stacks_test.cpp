@@ -75,6 +75,14 @@ TEST_F(stacks_round, gives_what_is_known_to_who_waits_no_longer) {
   EXPECT_TRUE(over) << "of what is not known nothing is awaited";
 }
 
+TEST_F(stacks_round, tells_of_ranks_that_were_not_asked_that_their_worker_is_busy) {
+  auto const round = begin({0, 1});
+  all.answered(
+      asked[0].first,
+      {asked[0].second.number, true, {{0, stack_state::no_answer}, {1, stack_state::stopped}}});
+  EXPECT_EQ(states(round), (std::vector{stack_state::busy, stack_state::stopped}));
+}
+
 TEST_F(stacks_round, the_oldest_of_too_many_ends) {
   auto const first = begin({0});
   bool over = false;

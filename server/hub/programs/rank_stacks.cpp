@@ -63,8 +63,11 @@ void rank_stacks::answered(core::stream_id stream, stacks_answer answer) {
     if (answer.busy)
       for (auto const rank : ranks) r.stacks[rank].state = stack_state::busy;
     for (auto& s : answer.stacks)
-      if (std::find(ranks.begin(), ranks.end(), s.rank) != ranks.end())
+      if (std::find(ranks.begin(), ranks.end(), s.rank) != ranks.end()) {
+        // Nobody has asked it: others take stacks just now.
+        if (answer.busy && s.state == stack_state::no_answer) s.state = stack_state::busy;
         r.stacks[s.rank] = std::move(s);
+      }
     return tell_if_over(r);
   }
 }
