@@ -12,6 +12,7 @@ import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
+import { RunTimelinePanel } from '../parts/run-timeline';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
 import { slow, store } from '../page';
@@ -31,6 +32,7 @@ export function ProgramPage() {
     return (
       <div class="panels">
         <Summary p={p} ranks={seen.ranks()} />
+        <RunTimelinePanel key={p.id} attempts={seen.attempts} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
         <Attempts program={p.id} all={seen.attempts} />
         <Spec p={p} />
