@@ -9,7 +9,7 @@ import { slow, viewNow } from '../page';
 import { color, repaint } from '../theme';
 import { Panel } from './panel';
 
-const HEIGHT_MAX = 640; // pixels that all lanes share
+const HEIGHT_MAX = 384; // pixels that all lanes share
 
 export function RunTimelinePanel({ attempts, ranks }: { attempts: readonly AttemptView[]; ranks: readonly RankView[] }) {
   slow.value;
@@ -116,7 +116,7 @@ export function RunTimelinePanel({ attempts, ranks }: { attempts: readonly Attem
         />
       </div>
       <p class="soft wrap" data-testid="run-at" aria-live="polite">
-        <bdi>{x < 0 ? `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag to zoom. Spans of earlier attempts are the attempt's, not each rank's own.` : `${moment(time)} · ${lookAt(t, lane, time, (view.to - view.from) / 100)}`}</bdi>
+        <bdi>{x < 0 ? `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag to zoom.${attempts.length > 1 ? ' Of earlier attempts the times of the whole are shown, not of each rank.' : ''}` : `${moment(time)} · ${lookAt(t, lane, time, (view.to - view.from) / 100)}`}</bdi>
       </p>
     </Panel>
   );
