@@ -111,6 +111,33 @@ test('one that failed says the first cause and its last lines, and is among the 
   assert.ok(seen.page.url().includes(id));
 });
 
+test('the timeline of a run shows the attempt that failed, the restart and its cause, and is zoomed by drag and keys', async () => {
+  const id = await cluster.program({
+    name: 'again', command: ['sh', '-c', 'if [ "$MUSTER_ATTEMPT" = 1 ]; then sleep 1; [ "$RANK" = 1 ] && exit 3; fi; exec sleep 600'], tasks: { worker: 2 }, max_restarts: 1, grace: '1s', restart_grace: '1s',
+  });
+  const seen = await visitor(`/programs/${id}`);
+  await seen.at('attempt', '[data-end="FAILED"]').waitFor();
+  await inState(seen, 'RUNNING');
+  await seen.at('run-timeline', '[data-gaps="1"][data-marks="1"]').waitFor();
+  const length = () => seen.at('run-timeline').evaluate((e) => Number(e.dataset.to) - Number(e.dataset.from));
+  const whole = await length();
+  const canvas = seen.at('run-canvas');
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  await seen.page.mouse.move(box.x + 1, box.y + 3);
+  await seen.reads('run-at', /rank 0.*attempt 1 failed/);
+  await seen.page.mouse.down();
+  await seen.page.mouse.move(box.x + box.width / 4, box.y + 3);
+  await seen.page.mouse.up();
+  await seen.page.waitForFunction(() => !document.querySelector('[data-testid="run-reset"]').disabled);
+  assert.ok((await length()) < whole / 2);
+  await seen.at('run-timeline').focus();
+  await seen.page.keyboard.press('0');
+  await seen.page.waitForFunction(() => document.querySelector('[data-testid="run-reset"]').disabled);
+  await confirm(seen, 'cancel-program');
+  await inState(seen, 'CANCELLED');
+});
+
 /** What the page has asked of REST since. */
 function asked(seen) {
   const paths = [];
