@@ -12,7 +12,7 @@ import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
-import { RunTimelinePanel } from '../parts/run-timeline';
+import { RunTimelinePanel } from './run-timeline';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
 import { slow, store } from '../page';

@@ -7,7 +7,7 @@ import type { AttemptView, RankView } from '../model/rest/programs';
 import { lookAt, runTimeline, summary, zoomed, type Range } from '../model/run-timeline';
 import { slow, viewNow } from '../page';
 import { color, repaint } from '../theme';
-import { Panel } from './panel';
+import { Panel } from '../parts/panel';
 
 const HEIGHT_MAX = 384; // pixels that all lanes share
 
