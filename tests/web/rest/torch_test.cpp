@@ -51,7 +51,8 @@ TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
 TEST_F(rest_torch, lists_keys_and_begins_an_attempt) {
   at_store([](torch::clients& all) {
     auto const one = all.open();
-    all.send(one, say::validate() + say::set("/a", "12") + say::set("/b", "3") + say::set("c", ""));
+    all.send(one,
+             say::validate() + say::set("/a", "12") + say::set("/b", "3") + say::set("c\xff", ""));
   });
   auto const first = get_json(path + "/keys?prefix=/&limit=1");
   EXPECT_EQ(text_at(first, "/keys/0/key"), "/a");
@@ -61,12 +62,13 @@ TEST_F(rest_torch, lists_keys_and_begins_an_attempt) {
   EXPECT_EQ(number_at(post_json(path + "/attempts", "", 201), "/number"), 2);
   EXPECT_EQ(get_json(path + "/keys").at("keys").as_array().size(), 0u);
   EXPECT_EQ(get_json(path + "/keys?attempt=1").at("keys").as_array().size(), 3u);
+  EXPECT_EQ(text_at(get_json(path + "/keys?attempt=1&prefix=c"), "/keys/0/key_base64"), "Y/8=");
   EXPECT_EQ(get(path + "/keys?attempt=7").status, 404u);
 }
 
 TEST_F(rest_torch, comes_and_goes_with_its_cluster) {
   EXPECT_EQ(get("/api/v1/clusters/default/torch").status, 404u) << "it has none";
-  EXPECT_EQ(text_at(get_json("/api/v1/clusters/train"), "/spec/torch_era"), "B");
+  EXPECT_EQ(text_at(get_json("/api/v1/clusters/train"), "/torch_era"), "B");
   auto const refused = post_json("/api/v1/clusters", R"({"name": "more", "torch": 1})", 409);
   EXPECT_EQ(text_at(refused, "/field"), "torch");
   EXPECT_EQ(get("/api/v1/clusters/more").status, 404u) << "it was forgotten again";
