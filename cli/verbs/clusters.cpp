@@ -73,10 +73,12 @@ void print(json::value const& c, output_format output) {
   auto const& g = field_of(c, "generation");
   auto const& parked = field_of(g, "parked_calls");
   auto const address = text_of(c, "address");
+  auto const torch = text_of(c, "torch_address");
   auto const& next = field_of(c, "next_jobs");
   std::cout << "name          " << text_of(c, "name") << '\n'
             << "address       " << (address.empty() ? "none" : address) << '\n'
-            << "jobs          " << text_of(c, "jobs") << '\n'
+            << (torch.empty() ? "" : "torch store   " + torch + '\n') << "jobs          "
+            << text_of(c, "jobs") << '\n'
             << (next.is_null() ? "" : "next run      " + json::serialize(next) + "\n")
             << "tasks         " << agents_in_short(field_of(c, "tasks")) << '\n'
             << "timeouts      heartbeat " << ms_text(c, "heartbeat_timeout_ms")

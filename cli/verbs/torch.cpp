@@ -57,8 +57,12 @@ void show(json::value const& store, output_format output) {
     title = "before       ";
   }
   if (list_of(store, "attempts").empty()) std::cerr << "nobody has connected yet\n";
-  if (auto const missing = list_of(store, "missing"); !missing.empty())
-    std::cout << "missing      ranks " << json::serialize(missing) << '\n';
+  if (auto const missing = list_of(store, "missing"); !missing.empty()) {
+    std::cout << (missing.size() == 1 ? "missing      rank " : "missing      ranks ");
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      std::cout << (i > 0 ? ", " : "") << json::serialize(missing[i]);
+    std::cout << '\n';
+  }
   auto const& ranks = list_of(store, "ranks");
   if (!ranks.empty()) {
     std::cout << '\n';

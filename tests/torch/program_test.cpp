@@ -56,8 +56,10 @@ TEST(torch_program, says_who_is_missing) {
 
   auto const shown = c.run({"torch"});
   EXPECT_EQ(shown.status, 0) << shown.err;
-  EXPECT_CONTAINS(shown.out, "missing      ranks [1]");
+  EXPECT_CONTAINS(shown.out, "missing      rank 1");
   EXPECT_CONTAINS(shown.out, "/default_pg/0//cpu//0/1");
+  EXPECT_CONTAINS(c.run({"clusters", "show", "default"}).out,
+                  "torch store   127.0.0.1:" + std::to_string(port));
   auto const keys = c.run({"torch", "keys", "--prefix", "/default_pg"});
   EXPECT_CONTAINS(keys.out, "/default_pg/0//cpu//0/2");
   auto const page = c.get("/api/v1/clusters/default/torch/keys?limit=1");

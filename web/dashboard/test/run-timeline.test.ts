@@ -12,7 +12,7 @@ const rank = (n: number, host: string): RankView => ({ rank: n, task: `worker:${
 test('a failed attempt, the gap after it and the restart are spans, a gap and a mark', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
   assert.deepEqual(t.lanes.map((l) => l.text), ['rank 1 on a', 'rank 0 on b']);
-  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'error'], [0, 1, 1000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
+  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'waiting'], [0, 1, 1000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
   assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: rank 1 exited with 3' }]);
   assert.deepEqual(t.marks, [{ lane: 0, at: 2000, text: 'rank 1 exited with 3' }]);
   assert.equal(lookAt(t, 0, 3000, 1), 'rank 1 on a · attempt 2, running, step 7');

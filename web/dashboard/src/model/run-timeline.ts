@@ -55,10 +55,12 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
   attempts.forEach((a, i) => {
     const [colour, word] = ENDS[a.end] ?? ['waiting', a.end];
     const to = a.ended_ms || now;
+    // Who failed stands out; the others were stopped for it.
+    const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
       const r = a === newest ? known.get(rank) : undefined;
       const lane = laneOf.get(rank)!;
-      if (!r) spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour, text: `attempt ${a.attempt} ${word}` });
+      if (!r) spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `attempt ${a.attempt} ${word}` });
       else if (r.started_ms) spans.push({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`attempt ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
       if (r && lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, text: `late for ${lateFor(r)}` });
     }

@@ -65,11 +65,11 @@ function Shown({ cluster }: { cluster: string }) {
           <tbody>
             {ranks.map((r) => (
               <tr key={r.rank}>
-                <td>{r.rank}</td>
-                <td>
+                <td data-of="rank">{r.rank}</td>
+                <td data-of="at">
                   <bdi>{r.peer}</bdi>
                 </td>
-                <td>{r.pid ?? NONE}</td>
+                <td data-of="process">{r.pid ?? NONE}</td>
                 <td class={r.connected ? '' : 'text-error'}>{r.connected ? 'connected' : 'gone'}</td>
               </tr>
             ))}
@@ -92,9 +92,9 @@ function Shown({ cluster }: { cluster: string }) {
                 <td class="mono">
                   <bdi>{w.key}</bdi>
                 </td>
-                <td>{w.rank ?? NONE}</td>
-                <td>{age(w.waiting_ms)}</td>
-                <td>{count(w.count)}</td>
+                <td data-of="of rank">{w.rank ?? NONE}</td>
+                <td data-of="for">{age(w.waiting_ms)}</td>
+                <td data-of="clients that wait">{count(w.count)}</td>
               </tr>
             ))}
           </tbody>
