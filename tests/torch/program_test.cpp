@@ -150,7 +150,7 @@ class torch_training : public ::testing::Test {
   void expect_trained(std::vector<process*> const& ranks) {
     for (int r = 0; r < 4; ++r) {
       auto& p = *ranks[static_cast<std::size_t>(r)];
-      EXPECT_EQ(p.wait(100s), 0) << p.errors();
+      EXPECT_EQ(p.wait(200s), 0) << p.errors();
       EXPECT_EQ(p.output(), "rank " + std::to_string(r) +
                                 " of 4: loss 0.0000, weights [0, 1, 2, 3, 4, 5, 6, 7]\n");
     }
@@ -193,7 +193,7 @@ time.sleep(600)
         return waits.size() == 1 && waits[0].at("count").as_int64() == 3 &&
                std::string(waits[0].at("key").as_string()).ends_with("killed");
       },
-      100s));
+      200s));
   old[0]->kill_at_once();
   auto const key = std::string(store(c).at("waits").at(0).at("key").as_string());
   raw_socket by_hand(test::port_of("127.0.0.1:" + port));
@@ -204,6 +204,47 @@ time.sleep(600)
 
   expect_trained(all(example));
   EXPECT_EQ(store(c).at("attempts").at(0).at("cause").as_string(), "rank_anew");
+}
+
+// Rank 2 fails once, when all have met: the next attempt meets in a store without keys.
+TEST_F(torch_training, ranks_of_a_program_meet_in_it_in_each_attempt) {
+  auto const program = c.write("fails_once.py", R"(import os, runpy, sys
+import torch.distributed as dist
+if os.environ["MUSTER_ATTEMPT"] == "1":
+    dist.init_process_group("gloo")
+    dist.barrier()
+    sys.exit(3 if dist.get_rank() == 2 else 0)
+runpy.run_path(sys.argv[1], run_name="__main__")
+)")
+                           .string();
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const launched = c.run({"launch",
+                               "--detach",
+                               "--tasks",
+                               "4",
+                               "--max-restarts",
+                               "1",
+                               "--env",
+                               "MASTER_ADDR=127.0.0.1",
+                               "--env",
+                               "MASTER_PORT=" + port,
+                               "--env",
+                               "TORCHELASTIC_USE_AGENT_STORE=True",
+                               "--env",
+                               "TORCHELASTIC_RESTART_COUNT=0",
+                               "--env",
+                               "OMP_NUM_THREADS=1",
+                               "--",
+                               "/usr/bin/python3",
+                               program,
+                               example});
+  ASSERT_EQ(launched.status, 0) << launched.err;
+  auto const path = "/api/v1/programs/" + launched.out.substr(0, launched.out.find('\n'));
+  EXPECT_TRUE(await([&] { return c.text(path).find("\"SUCCEEDED\"") != std::string::npos; }, 200s))
+      << c.text(path);
+  EXPECT_EQ(c.get(path).at("restarts").as_int64(), 1);
+  EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 2);
 }
 
 }  // namespace
