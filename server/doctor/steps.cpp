@@ -27,18 +27,6 @@ std::uint32_t in_cell(duration d) {
       std::clamp<std::int64_t>(d.count(), 1, std::numeric_limits<std::uint32_t>::max()));
 }
 
-// The first of the newest steps in it, as many as are kept: older ones would only push each other
-// out.
-std::uint64_t oldest_to_keep(step_table::report const& what) {
-  std::set<std::uint64_t> newest;
-  for (auto const& r : what.ranks)
-    for (auto const& m : r.marks) {
-      newest.insert(m.step);
-      if (newest.size() > step_table::steps_kept) newest.erase(newest.begin());
-    }
-  return newest.size() < step_table::steps_kept ? 0 : *newest.begin();
-}
-
 duration took(std::vector<step_column> const& columns, std::uint32_t rank) {
   std::vector<std::uint32_t> all;
   for (auto it = columns.rbegin(); it != columns.rend() && all.size() < step_table::steps_timed;
@@ -145,8 +133,7 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
   return &*p.columns.insert(at, std::move(made));
 }
 
-void step_table::take(program& p, step_report const& r, duration offset, time_point now,
-                      std::uint64_t oldest) {
+void step_table::take(program& p, step_report const& r, duration offset, time_point now) {
   auto& known = p.ranks[r.rank];
   // Counted anew: what was before is another count.
   if (known.said && r.step < known.step) {
@@ -158,7 +145,7 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
   for (auto const& m : r.marks) {
     if (known.said && m.step <= known.step) continue;
     if (before.said && m.step <= before.step) continue;
-    auto* c = m.step < oldest ? nullptr : column_of(p, m.step);
+    auto* c = column_of(p, m.step);
     if (c) c->at[r.rank] = (m.at + offset).count();
     if (c && follows && m.at > before.at)
       c->took[r.rank] =
@@ -175,12 +162,11 @@ void step_table::reported(time_point now, report const& what, places_function co
   auto* const p = attempt_of(now, what, places);
   if (!p) return;
   p->slow_known.reset();
-  auto const oldest = oldest_to_keep(what);
   for (auto const& r : what.ranks) {
     if (r.rank >= p->ranks.size()) continue;
     auto& known = p->ranks[r.rank];
     if (known.said && r.step == known.step) continue;
-    take(*p, r, offset(p->clocks[p->places[r.rank].host], now, what.sent), now, oldest);
+    take(*p, r, offset(p->clocks[p->places[r.rank].host], now, what.sent), now);
   }
 }
 

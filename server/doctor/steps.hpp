@@ -128,8 +128,7 @@ class step_table {
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
   void make_room(core::program_id but, std::size_t for_ranks);
   static core::duration offset(clock& c, core::time_point now, core::duration sent);
-  static void take(program& p, step_report const& r, core::duration offset, core::time_point now,
-                   std::uint64_t oldest);
+  static void take(program& p, step_report const& r, core::duration offset, core::time_point now);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
   static std::vector<slow_rank> const& slow_of(program const& p);
