@@ -2,7 +2,7 @@
 // starts both, waits for a signal and stops them.
 // clang-format off
 //   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
-//           → spill directory → clusters' ports → gRPC port → torch ports → engine thread → HTTP answers → ready-file
+//           → spill directory → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers → ready-file
 //   stop    web asks no more → parked calls answered, agents' calls among them → web → torch → spilled
 //           values → journal → gRPC streams → threads joined → leads no more
 // clang-format on
@@ -75,8 +75,8 @@ void app::open() {
   store_.open_files();
   directories.close_to_others();
   store_.restore_jobs();
-  grpc_bound_ = wire_.open();
   torch_.open();
+  grpc_bound_ = wire_.open();  // last: a server of gRPC that has begun has to be stopped
 }
 
 bool app::lead() {

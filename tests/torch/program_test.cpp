@@ -118,6 +118,17 @@ TEST(torch_program, what_cannot_be_is_said) {
   auto const key = c.run({"serve", "--cluster", "a:w=1;torch=70000"});
   EXPECT_EQ(key.status, 2);
   EXPECT_CONTAINS(key.err, "write a port, as in torch=29500");
+  c.serve({"--torch", "127.0.0.1:0"});
+  auto const port = std::to_string(port_of_store(c));
+  auto const taken = c.run(
+      {"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--torch", "127.0.0.1:" + port});
+  EXPECT_EQ(taken.status, 2);
+  EXPECT_CONTAINS(taken.err, "--torch: ");
+  EXPECT_CONTAINS(taken.err, port);
+  auto const other =
+      c.run({"serve", "--grpc", c.grpc(), "--http", "127.0.0.1:0", "--torch", "127.0.0.1:0"});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_CONTAINS(other.err, "--grpc: ");
 }
 
 class torch_training : public ::testing::Test {
