@@ -394,22 +394,29 @@ class ClusterCoordinator(Scheduling, State):
 
     def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
                kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
-               detached: bool = False, concurrency: int = 1) -> RemoteObject:
+               detached: bool = False, concurrency: int = 1, saved: Optional[bool] = None) -> RemoteObject:
         """Makes ``cls(*args, **kwargs)`` on a task, as ``"ps:0"``, where it lives until it is deleted, its
         task is lost, or, unless `detached`, this coordinator closes. Returns its handle when the server has
         taken it, also before the task is there; an error of making it is raised by its calls. So many
         of its methods as `concurrency` says run at one time, each call's in the order of its caller.
         `name`: others find it by :meth:`get_object`; needed where it is detached. `cls` may be the name of a
-        class that the task's worker has registered, in C++ or Python: what goes there and back is JSON then. Raises InputError (refused: the
+        class that the task's worker has registered, in C++ or Python: what goes there and back is JSON then. `saved`:
+        checkpoints have it, by ``save_state`` and ``load_state``; unless it is said, where `cls` has these itself.
+        Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
         job, index = task_of(task)
+        if saved and not name:
+            raise ValueError("saved: an object that checkpoints have needs a name")
         if concurrency < 0:  # what else is out of its limits the server says
             raise ValueError(f"concurrency: {concurrency}, must be at least 1")
         args, kwargs = given("create", cls, args, kwargs)
         words = {"job": job, "index": index, "name": name, "detached": detached, "concurrency": concurrency,
                  "class_name": names.shown(cls if isinstance(cls, str) else calls.name_of(cls))}
         if isinstance(cls, str):
-            return self._session.objects_known().create_named(words, cls, args, kwargs)
+            named = self._session.objects_known().create_named(words, cls, args, kwargs)
+            if saved:
+                self._known.add(named, name)
+            return named
         function = self._callables.pickled(cls).data
         arguments = calls.dump_inline(tuple(args), dict(kwargs or {}))
         if self._uploads:
@@ -417,7 +424,7 @@ class ClusterCoordinator(Scheduling, State):
             arguments = self._sent.along(self._uploads, function, b"".join(arguments), blobs)
             function = self._callables.pickled(make_with_uploads).data
         made = self._session.objects_known().create(words, function, arguments)
-        if hasattr(cls, "save_state"):
+        if saved or (saved is None and hasattr(cls, "save_state")):
             self._known.add(made, name)
         return made
 

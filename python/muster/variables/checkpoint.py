@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import pathlib
+import pickle
 import re
 import shutil
 from typing import Any, Optional, Sequence, Union
@@ -15,6 +17,10 @@ from typing import Any, Optional, Sequence, Union
 from muster.variables import arrays
 
 FORMAT = 1
+JSON = "json"
+"""The encoding of an object's state; of pickles it is not said."""
+DEPTH_MAX = 200
+"""Of what is JSON, as others have limits."""
 _NAME = re.compile(r"checkpoint-(\d+)(\.tmp)?$")
 Path = Union[str, "os.PathLike[str]"]
 Saved = tuple[str, Any]
@@ -65,8 +71,12 @@ class Writer:
             kept.append({"slot": slot, "shape": list(array.shape), "dtype": array.dtype.name, **place})
         self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
 
-    def object(self, name: str, state: bytes) -> None:
-        self._objects[name] = self._put(state)
+    def object(self, name: str, state: Any) -> None:
+        """As JSON where that has all of it, so that other languages read it; else as a pickle."""
+        if is_plain(state, set()):
+            self._objects[name] = {**self._put(json.dumps(state).encode()), "encoding": JSON}
+        else:
+            self._objects[name] = self._put(pickle.dumps(state))
 
     def _put(self, data: Any) -> dict[str, int]:
         self._data.write(data)
@@ -95,6 +105,24 @@ class Writer:
     def abandon(self) -> None:
         self._data.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
+    """JSON gives back the same: no other types, none that is in it twice."""
+    kind = type(state)
+    if kind is dict or kind is list:
+        if id(state) in seen or depth == DEPTH_MAX:
+            return False
+        seen.add(id(state))
+        if kind is list:
+            return all(is_plain(one, seen, depth + 1) for one in state)
+        return all(type(key) is str and not key.startswith("$") and is_plain(key, seen) and  # which handles begin with
+                   is_plain(one, seen, depth + 1) for key, one in state.items())
+    if kind is str:
+        return not any("\ud800" <= c <= "\udfff" for c in state)
+    if kind is int:
+        return bool(-2**63 <= state < 2**64)  # as far as C++ reads them
+    return state is None or kind is bool or (kind is float and math.isfinite(state))
 
 
 def check_keep(keep: Optional[int]) -> None:
@@ -184,10 +212,12 @@ class Reader:
         self._data.seek(at)
         return np.frombuffer(self._data.read(size), dtype).reshape(shape)
 
-    def object(self, name: str) -> bytes:
+    def object(self, name: str) -> Any:
+        """Its state."""
         place = self.objects[name]
         self._data.seek(place["offset"])
-        return self._data.read(place["bytes"])
+        state = self._data.read(place["bytes"])
+        return json.loads(state) if place.get("encoding") == JSON else pickle.loads(state)
 
     def close(self) -> None:
         self._data.close()

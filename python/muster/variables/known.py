@@ -1,10 +1,9 @@
-"""What of a coordinator is saved, and how: its variables, and its objects that have save_state."""
+"""What of a coordinator is saved, and how: its variables, and objects that it has made to be saved."""
 from __future__ import annotations
 
 import collections
 import logging
 import os
-import pickle
 import threading
 from typing import Any, Iterator, Optional, Union
 
@@ -101,7 +100,7 @@ class Known:
             # Where data is read is known before what came of it: it may be read again, and is not left out.
             for name, handle in sorted(handles.items(), key=lambda one: not isinstance(one[1], DistributedDataset)):
                 if not isinstance(handle, _VARIABLES):
-                    out.object(name, pickle.dumps(handle.save_state().fetch()))
+                    out.object(name, handle.save_state().fetch())
                     continue
                 out.variable(name, handle.shape, str(handle.dtype.name))
                 shards += [(name, shard, low) for shard, low in _shards(handle)]
@@ -152,12 +151,12 @@ class Known:
         pending: list[Any] = []
         for name, handle in handles.items():
             if isinstance(handle, DistributedDataset):  # refused while functions read: nothing is loaded then
-                handle.load_state(pickle.loads(reader.object(name))).fetch()
+                handle.load_state(reader.object(name)).fetch()
         for name, handle in handles.items():
             if isinstance(handle, DistributedDataset):
                 continue
             if not isinstance(handle, _VARIABLES):
-                pending.append(handle.load_state(pickle.loads(reader.object(name))))
+                pending.append(handle.load_state(reader.object(name)))
                 continue
             for shard, low in _shards(handle):
                 _load_shard(reader, name, shard, low)
