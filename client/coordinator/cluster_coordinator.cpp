@@ -127,6 +127,7 @@ void coordinator_session::throw_if_over() const {
 
 void coordinator_session::raise_pending() {
   generation_.raise_error();
+  if (auto const told = std::exchange(told_, nullptr)) std::rethrow_exception(told);
   throw_if_over();
 }
 

@@ -23,10 +23,13 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
     self.wake();
   };
   std::weak_ptr<object_calls> const calls = objects_;
-  objects_->begin(wake, [engine = std::move(engine), calls](milliseconds pause) {
+  auto const later = [engine = std::move(engine), calls](milliseconds pause) {
     call_later(engine, pause, [calls] {
       if (auto const there = calls.lock()) there->repeat();
     });
+  };
+  objects_->begin(wake, later, [weak](std::uint64_t id) {
+    if (auto const kept = weak.lock()) static_cast<coordinator_session&>(*kept).known_.forget(id);
   });
 }
 
@@ -82,7 +85,12 @@ remote_object cluster_coordinator::make_object(object_options const& o, detail::
   what.set_function(to_utf8(r.function));
   what.set_args(detail::plain_arguments(std::move(r)));
   what.set_encoding(v1::JSON);
-  return session_->objects_->create(std::move(what));
+  if (o.saved && o.name.empty())
+    throw std::invalid_argument(
+        "object_options.saved: an object that checkpoints have needs a name");
+  auto made = session_->objects_->create(std::move(what));
+  if (o.saved) session_->known_.add(made, o.name);
+  return made;
 }
 
 remote_object cluster_coordinator::get_object(std::string const& name) {

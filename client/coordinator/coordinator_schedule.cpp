@@ -45,7 +45,7 @@ closure_record coordinator_session::converted(request const& r) const {
 
 bool coordinator_session::may_schedule() const {
   if (ended_ || closing_) return true;
-  bool const no_room = full() || (!streaming_ && unfinished_ >= options_.pending_max);
+  bool const no_room = held_ > 0 || full() || (!streaming_ && unfinished_ >= options_.pending_max);
   return generation_.settled() && (generation_.failed() || !no_room);
 }
 

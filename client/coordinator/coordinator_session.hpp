@@ -4,11 +4,14 @@
 // cluster_coordinator and of the handles.
 #pragma once
 
+#include <atomic>
+#include <exception>
+
 #include "client/coordinator/closure_record.hpp"
 #include "client/coordinator/generation.hpp"
 #include "client/objects/object_calls.hpp"
 #include "client/session/client_session.hpp"
-#include "client/variables/known_variables.hpp"
+#include "client/variables/known_state.hpp"
 #include "muster/cluster_coordinator.hpp"
 
 namespace muster::detail {
@@ -25,6 +28,31 @@ class coordinator_session final : public client_session {
   std::uint64_t closure_id(std::uint64_t token) const;
   /// Before start().
   void begin_objects(std::weak_ptr<client_engine> engine);
+
+  // Checkpoints, any thread.
+  /// While it lives, who schedules waits.
+  class quiet {
+   public:
+    explicit quiet(coordinator_session& of);
+    ~quiet();
+    quiet(quiet const&) = delete;
+    /// Until nothing that was scheduled runs. False: an error is to be raised, nothing is scheduled
+    /// any more, or it is `given_up`. Errors: wait_timeout.
+    bool wait(milliseconds timeout, std::atomic<bool> const& given_up);
+
+   private:
+    coordinator_session& of_;
+  };
+  known_state& known() { return known_; }
+  /// Whether nothing is scheduled any more, or `stopped`, which notify() tells; within this time.
+  bool over_within(milliseconds timeout, std::atomic<bool> const& stopped);
+  void notify();
+  /// The next schedule, join or done raises it.
+  void tell(std::exception_ptr error);
+  /// Who asks raises it instead. False: it has been raised.
+  bool untell(std::exception_ptr const& error);
+  /// Throws what is to be raised, if there is anything.
+  void raise_what_is_told();
 
  private:
   // The users' half: any thread, under the mutex.
@@ -90,7 +118,7 @@ class coordinator_session final : public client_session {
 
   coordinator_options const options_;
   std::shared_ptr<object_calls> const objects_;
-  known_variables variables_;
+  known_state known_;
   bool objects_turn_ = false;  // engine thread: else closures go first
 
   // The mutex protects all below.
@@ -107,6 +135,8 @@ class coordinator_session final : public client_session {
   closure_writer writer_;
   std::uint32_t out_generation_ = 0;  // of the message that is filled
   bool cancel_sent_ = false;          // on this stream
+  std::size_t held_ = 0;              // how many want nothing more to be scheduled
+  std::exception_ptr told_;           // by another thread, for whoever comes next
   generation generation_;
   std::uint64_t incarnation_ = 0;  // of the server, once opened
   bool takes_objects_ = false;     // the server, on this stream

@@ -100,7 +100,7 @@ std::shared_ptr<detail::variable_core const> cluster_coordinator::make_variable_
   }
   auto made = std::make_shared<detail::variable_core const>(std::move(shards), bounds, of,
                                                             std::string(dtype), o.name, index);
-  session_->variables_.add(made);
+  session_->known_.add(made);
   return made;
 }
 
@@ -120,19 +120,8 @@ std::shared_ptr<detail::variable_core const> cluster_coordinator::find_variable_
                                 ", no variable: see get_object");
   }
   auto made = detail::variable_core::of(std::move(shards), name, by);
-  session_->variables_.add(made);
+  session_->known_.add(made);
   return made;
-}
-
-std::uint64_t cluster_coordinator::save(std::string const& path,
-                                        std::optional<std::uint32_t> keep) {
-  refuse_to_wait_for_itself();
-  return session_->variables_.save(path, keep);
-}
-
-std::optional<std::uint64_t> cluster_coordinator::restore(std::string const& path) {
-  refuse_to_wait_for_itself();
-  return session_->variables_.restore(path);
 }
 
 }  // namespace muster

@@ -131,6 +131,7 @@ std::vector<object_calls::handle> object_calls::call_in_turn(object_place const&
 void object_calls::erase(object_place const& of) {
   if (ticket_.empty())
     throw std::logic_error("functions on workers call objects, coordinators delete them");
+  erased_(of.id);
   auto made = std::make_shared<asked>();
   made->what = asked::step::drop;
   made->object = of.id;

@@ -49,12 +49,15 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
   /// Before all else. `wake` is called when there is something to send, by any thread, under no
-  /// lock of this; `later` by the one that takes answers: repeat() is to be called after this time.
+  /// lock of this; `later` by the one that takes answers: repeat() is to be called after this time;
+  /// `erased` of each object that is.
   void begin(
       std::function<void()> wake,
-      std::function<void(std::chrono::milliseconds)> later = [](auto) {}) {
+      std::function<void(std::chrono::milliseconds)> later = [](auto) {},
+      std::function<void(std::uint64_t)> erased = [](auto) {}) {
     wake_ = std::move(wake);
     later_ = std::move(later);
+    erased_ = std::move(erased);
   }
 
   // Users.
@@ -134,6 +137,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::string const ticket_;
   std::function<void()> wake_;
   std::function<void(std::chrono::milliseconds)> later_;
+  std::function<void(std::uint64_t)> erased_;
 
   mutable std::mutex mutex_;  // protects all below
   std::condition_variable changed_;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <map>
 #include <system_error>
+#include <utility>
 
 namespace muster::detail {
 namespace {
@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::int64_t format = 1;
+constexpr std::string_view in_json = "json";  // the encoding of states; of pickles it is not said
 constexpr std::string_view prefix = "checkpoint-", suffix = ".tmp";
 
 [[noreturn]] void fail(fs::path const& at) {
@@ -47,83 +48,12 @@ shape shape_of(json::value const& list) {
   return json::value_to<shape>(list);
 }
 
-void append_text(std::string& to, std::string_view text) {
-  auto const escaped = [&to](unsigned n) {
-    char digits[11];  // as the compiler has to reckon with any number
-    std::snprintf(digits, sizeof digits, "\\u%04x", n);
-    to += digits;
-  };
-  to += '"';
-  for (std::size_t i = 0; i < text.size();) {
-    auto const c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x80) {  // valid UTF-8, as it comes from parsed JSON or names that were checked
-      int const more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-      unsigned point = c & (0x3f >> more);
-      for (int k = 1; k <= more && i + static_cast<std::size_t>(k) < text.size(); ++k)
-        point =
-            point << 6 | (static_cast<unsigned char>(text[i + static_cast<std::size_t>(k)]) & 0x3f);
-      if (point >= 0x10000) {
-        escaped(0xd800 + ((point - 0x10000) >> 10));
-        escaped(0xdc00 + ((point - 0x10000) & 0x3ff));
-      } else {
-        escaped(point);
-      }
-      i += static_cast<std::size_t>(more) + 1;
-      continue;
-    }
-    ++i;
-    constexpr std::string_view named = "\"\\\n\r\t\b\f", letters = "\"\\nrtbf";
-    if (auto const at = named.find(static_cast<char>(c)); at != named.npos)
-      to += '\\', to += letters[at];
-    else if (c < ' ' || c > '~')
-      escaped(c);
-    else
-      to += static_cast<char>(c);
-  }
-  to += '"';
-}
-
-void append(std::string& to, json::value const& v) {
-  if (auto const* o = v.if_object()) {
-    std::map<std::string_view, json::value const*> sorted;
-    for (auto const& [key, member] : *o) sorted.emplace(key, &member);
-    char const* separator = "";
-    to += '{';
-    for (auto const& [key, member] : sorted) {
-      to += std::exchange(separator, ", ");
-      append_text(to, key);
-      to += ": ";
-      append(to, *member);
-    }
-    to += '}';
-  } else if (auto const* a = v.if_array()) {
-    char const* separator = "";
-    to += '[';
-    for (auto const& member : *a) {
-      to += std::exchange(separator, ", ");
-      append(to, member);
-    }
-    to += ']';
-  } else if (auto const* s = v.if_string()) {
-    append_text(to, *s);
-  } else {
-    to += json::serialize(v);
-  }
-}
-
 // Without a slash behind it: what is above it is to be synced, too.
 fs::path named(fs::path path) {
   return path.has_filename() ? path : path.parent_path();
 }
 
 }  // namespace
-
-// Of keys by code points: those of UTF-8 sort so by their bytes.
-std::string python_json(json::value const& v) {
-  std::string text;
-  append(text, v);
-  return text;
-}
 
 std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished) {
   std::vector<std::uint64_t> found;
@@ -183,23 +113,34 @@ void checkpoint_writer::variable(std::string const& name, shape const& of,
       json::object{{"shape", list_of(of)}, {"dtype", dtype}, {"parts", json::array()}};
 }
 
+json::object checkpoint_writer::put(std::string_view bytes) {
+  write(data_, bytes);
+  hash_.add(bytes);
+  auto const at = std::exchange(at_, at_ + bytes.size());
+  return {{"offset", static_cast<std::int64_t>(at)},
+          {"bytes", static_cast<std::int64_t>(bytes.size())}};
+}
+
 void checkpoint_writer::rows(std::string const& name, std::uint64_t begin,
                              std::vector<saved_array> const& saved, std::int64_t version) {
   json::array kept;
   for (auto const& [slot, of] : saved) {
-    write(data_, of.data);
-    hash_.add(of.data);
-    kept.push_back(json::object{{"slot", slot},
-                                {"shape", list_of(of.shape)},
-                                {"dtype", of.dtype},
-                                {"offset", static_cast<std::int64_t>(at_)},
-                                {"bytes", static_cast<std::int64_t>(of.data.size())}});
-    at_ += of.data.size();
+    auto place = put(of.data);
+    place["slot"] = slot;
+    place["shape"] = list_of(of.shape);
+    place["dtype"] = of.dtype;
+    kept.push_back(std::move(place));
   }
   variables_.at(name).at("parts").as_array().push_back(
       json::object{{"begin", static_cast<std::int64_t>(begin)},
                    {"arrays", std::move(kept)},
                    {"version", version}});
+}
+
+void checkpoint_writer::object(std::string const& name, std::string_view state) {
+  auto place = put(state);
+  place["encoding"] = in_json;
+  objects_[name] = std::move(place);
 }
 
 std::uint64_t checkpoint_writer::finish() {
@@ -208,7 +149,7 @@ std::uint64_t checkpoint_writer::finish() {
                         {"bytes", static_cast<std::int64_t>(at_)},
                         {"sha256", hash_.digits()},
                         {"variables", variables_},
-                        {"objects", json::object()}};
+                        {"objects", objects_}};
   manifest["manifest_sha256"] = sha256_of(python_json(manifest));
   auto const file = folder_ / "manifest.json";
   int const fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -258,6 +199,7 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
     throw torn(folder_ + " is of format " + std::to_string(of) + ", this is " +
                std::to_string(format));
   variables_ = manifest->at("variables").as_object();
+  objects_ = manifest->at("objects").as_object();
   data_.open(folder_ + "/data", std::ios::binary);
   if (!data_) throw torn(folder_ + " has no data");
   sha256 hash;
@@ -292,6 +234,23 @@ void checkpoint_reader::check(std::string const& name, shape const& of,
     throw std::invalid_argument("the variable '" + name + "' has " + shown(of) + " " + dtype +
                                 ", in checkpoint " + std::to_string(number_) + " " + shown(has) +
                                 " " + type);
+}
+
+void checkpoint_reader::check_object(std::string const& name) const {
+  auto const in = "checkpoint " + std::to_string(number_);
+  auto const* place = objects_.if_contains(name);
+  if (!place) throw std::invalid_argument(in + " has no object '" + name + "'");
+  auto const* encoding = place->as_object().if_contains("encoding");
+  if (!encoding || !encoding->is_string() || encoding->get_string() != in_json)
+    throw std::invalid_argument("the state of '" + name + "' in " + in +
+                                " is a pickle, as what Python has saved is where JSON cannot have "
+                                "it: Python alone reads it");
+}
+
+std::string checkpoint_reader::object(std::string const& name) {
+  auto const& place = objects_.at(name);
+  return data_at(place.at("offset").to_number<std::uint64_t>(),
+                 place.at("bytes").to_number<std::uint64_t>());
 }
 
 std::size_t checkpoint_reader::arrays_of(std::string const& name) const {

@@ -42,10 +42,13 @@ class checkpoint_writer {
   /// A part of a variable, from row `begin` on, with what of its slots belongs to it.
   void rows(std::string const& name, std::uint64_t begin, std::vector<saved_array> const& saved,
             std::int64_t version);
+  /// An object's state, which is JSON.
+  void object(std::string const& name, std::string_view state);
   /// Its number, once it is there for good.
   std::uint64_t finish();
 
  private:
+  boost::json::object put(std::string_view bytes);
   void write(int fd, std::string_view bytes);
 
   std::filesystem::path const path_;
@@ -54,7 +57,7 @@ class checkpoint_writer {
   int data_ = -1;
   sha256 hash_;
   std::uint64_t at_ = 0;
-  boost::json::object variables_;
+  boost::json::object variables_, objects_;
 };
 
 /// Removes what was never finished before `newest`, and all whole ones but `keep`.
@@ -84,6 +87,10 @@ class checkpoint_reader {
                                                   std::uint64_t end);
   /// Errors: std::invalid_argument: it has no such variable, or one of another shape or dtype.
   void check(std::string const& name, shape const& of, std::string const& dtype) const;
+  /// Errors: std::invalid_argument: it has no such object, or its state as a pickle of Python.
+  void check_object(std::string const& name) const;
+  /// Its state, which is JSON. Errors: torn.
+  std::string object(std::string const& name);
   /// How many a part of the variable has, its slots with it.
   std::size_t arrays_of(std::string const& name) const;
   std::uint64_t number() const { return number_; }
@@ -94,7 +101,7 @@ class checkpoint_reader {
 
   std::uint64_t const number_;
   std::string const folder_;
-  boost::json::object variables_;
+  boost::json::object variables_, objects_;
   std::ifstream data_;
 };
 

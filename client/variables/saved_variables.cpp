@@ -1,12 +1,8 @@
-#include "client/variables/known_variables.hpp"
+#include "client/variables/saved_variables.hpp"
 
 #include <algorithm>
 #include <deque>
-#include <filesystem>
 #include <stdexcept>
-
-#include "client/log.hpp"
-#include "client/variables/checkpoint_files.hpp"
 
 namespace muster::detail {
 namespace {
@@ -103,7 +99,18 @@ handle loaded(checkpoint_reader& from, variable_core const& v, std::size_t shard
   return v.call(shard, first ? "load_rows" : "load", args);
 }
 
-void load_all(checkpoint_reader& from, variable_core const& v) {
+}  // namespace
+
+void save(checkpoint_writer& out, variable_core const& v) {
+  for (std::size_t i = 0; i < v.shards().size(); ++i) {
+    if (bytes_of_shard(v, i) * with_slots > whole_bytes_max)
+      save_in_pieces(out, v, i);
+    else
+      write(out, v, v.bounds()[i], v.call(i, "save", {})->get(for_ever));
+  }
+}
+
+void load(checkpoint_reader& from, variable_core const& v) {
   std::vector<handle> pending;
   for (std::size_t i = 0; i < v.shards().size(); ++i) {
     auto const low = v.bounds()[i], high = v.bounds()[i + 1];
@@ -116,59 +123,6 @@ void load_all(checkpoint_reader& from, variable_core const& v) {
                                low + static_cast<std::uint64_t>(r.end), &r.begin));
   }
   for (auto const& p : pending) p->get(for_ever);
-}
-
-}  // namespace
-
-void known_variables::add(std::shared_ptr<variable_core const> v) {
-  std::lock_guard held(mutex_);
-  std::erase_if(unnamed_, [](auto const& u) { return u.expired(); });
-  if (v->name().empty())
-    unnamed_.push_back(v);
-  else
-    named_[v->name()] = std::move(v);
-}
-
-known_variables::all known_variables::listed() {
-  std::lock_guard held(mutex_);
-  std::erase_if(named_, [](auto const& n) { return n.second->erased(); });
-  for (auto const& u : unnamed_)
-    if (auto const v = u.lock(); v && !v->erased())
-      throw std::invalid_argument("a variable of " + shown(v->shape()) +
-                                  " has no name, by which it would be saved and found again");
-  return named_;
-}
-
-std::uint64_t known_variables::save(std::string const& path, std::optional<std::uint32_t> keep) {
-  if (keep == 0u) throw std::invalid_argument("keep: 0, must be at least 1");
-  std::lock_guard const turn(turn_);
-  auto const all = listed();
-  checkpoint_writer out(path);
-  for (auto const& [name, v] : all) out.variable(name, v->shape(), v->dtype());
-  for (auto const& [name, v] : all)
-    for (std::size_t i = 0; i < v->shards().size(); ++i) {
-      if (bytes_of_shard(*v, i) * with_slots > whole_bytes_max)
-        save_in_pieces(out, *v, i);
-      else
-        write(out, *v, v->bounds()[i], v->call(i, "save", {})->get(for_ever));
-    }
-  auto const number = out.finish();
-  tidy_checkpoints(path, number, keep);
-  return number;
-}
-
-std::optional<std::uint64_t> known_variables::restore(std::string const& path) {
-  std::lock_guard const turn(turn_);
-  auto const found = newest_checkpoint(path);
-  for (auto const& why : found.wrong)
-    log(log_level::warning, "a checkpoint is passed over: " + why);
-  if (!found.newest && !found.wrong.empty())
-    throw std::invalid_argument("no checkpoint in " + path + " is whole: " + found.wrong.front());
-  if (!found.newest) return std::nullopt;
-  auto const all = listed();
-  for (auto const& [name, v] : all) found.newest->check(name, v->shape(), v->dtype());
-  for (auto const& [name, v] : all) load_all(*found.newest, *v);
-  return found.newest->number();
 }
 
 }  // namespace muster::detail

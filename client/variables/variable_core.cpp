@@ -360,7 +360,6 @@ variable_core::handle variable_core::step(std::string_view method, array_view co
 }
 
 void variable_core::erase() const {
-  erased_ = true;
   for (auto const& s : shards_) s.erase();
   if (index_.valid()) index_.erase();
 }

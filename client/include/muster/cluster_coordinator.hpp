@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "muster/checkpoints.hpp"
 #include "muster/coordinator_options.hpp"
 #include "muster/detail/argument_text.hpp"
 #include "muster/object_options.hpp"
@@ -168,15 +169,20 @@ class cluster_coordinator {
   }
 
   /// Writes a checkpoint below the directory `path`, which only this program needs to see: all
-  /// variables that it has made or found, each shard between two of its calls. `keep`: the newest
-  /// so many stay. Returns its number once it is on the disk. Python reads it, too. Errors:
-  /// std::invalid_argument (one has no name), std::system_error, those of calls.
-  std::uint64_t save(std::string const& path, std::optional<std::uint32_t> keep = {});
-  /// Loads the newest whole checkpoint below `path` into the variables that this coordinator has
-  /// made or found, by name, in whatever number of shards; what else it has is passed over.
-  /// Returns its number; nothing: there is none. Errors: std::invalid_argument (none is whole; it
-  /// has not all of them, or of other shapes: then nothing was loaded), those of calls.
+  /// variables that it has made or found, each shard between two of its calls, and all objects that
+  /// it has made with object_options.saved. Returns its number once it is on the disk. Python reads
+  /// it, too. Errors: std::invalid_argument (one has no name), std::system_error, those of calls;
+  /// of quiesce also wait_timeout and the pending error.
+  std::uint64_t save(std::string const& path, checkpoint_options const& o = {});
+  /// Loads the newest whole checkpoint below `path` into what save() would save, by name, in
+  /// whatever number of shards; what else it has is passed over. Make all of it first. Returns its
+  /// number; nothing: there is none. Errors: std::invalid_argument (none is whole; it has not all
+  /// of them, or of other shapes: then nothing was loaded), those of calls.
   std::optional<std::uint64_t> restore(std::string const& path);
+  /// Saves from time to time, on a thread of its own; see periodic_checkpoints. Errors:
+  /// std::invalid_argument (every, keep).
+  [[nodiscard]] periodic_checkpoints checkpoints(std::string const& path, milliseconds every,
+                                                 checkpoint_options const& o = {.keep = 3});
 
   /// Waits until nothing is left of what was scheduled before the call; what other threads schedule
   /// meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,

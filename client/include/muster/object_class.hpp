@@ -120,6 +120,14 @@ class object_class {
     return *this;
   }
 
+  /// For checkpoints, which have what `save` returns as JSON, and give it to `load`; both are as of
+  /// method(). Python's classes have methods of these names.
+  template <class Save, class Load>
+  object_class& saved(Save save, Load load) {
+    method("save_state", std::move(save));
+    return method("load_state", std::move(load));
+  }
+
   /// So many methods of one object may run at one time: T is safe for it. 1 unless it is called.
   object_class& concurrency(std::uint32_t most) {
     entry_.concurrency = most;

@@ -22,6 +22,7 @@
 
 namespace muster::detail {
 
+class known_state;
 class variable_core;
 
 /// What a handle says of its object.
@@ -98,6 +99,7 @@ class remote_object {
   }
 
  private:
+  friend class detail::known_state;
   friend class detail::variable_core;
 
   detail::object_place const& place() const;

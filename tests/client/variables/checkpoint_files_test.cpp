@@ -2,7 +2,11 @@
 #include "client/variables/checkpoint_files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "tests/support/temporary_directory.hpp"
@@ -27,7 +31,18 @@ struct checkpoint_files : testing::Test {
     out.rows("w", 0, {{"", view(top, {2, 2})}, {"m", view(m, {2, 2})}, {"step", scalar_view(step)}},
              3);
     out.rows("w", 2, {{"", view(bottom, {1, 2})}, {"m", view(more, {1, 2})}}, 5);
+    out.object("o", std::to_string(first));
     return out.finish();
+  }
+  /// The first number of the newest, which is in all of it.
+  float found() const {
+    auto const newest = newest_checkpoint(path).newest;
+    auto const rows = newest->rows("w", 0, 3).first;
+    auto const n = floats(rows.at(0)).at(0);
+    EXPECT_EQ(floats(rows.at(0)), (std::vector<float>{n, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(floats(rows.at(1)), (std::vector<float>{1, 1, 1, 1, 2, 2}));
+    EXPECT_EQ(newest->object("o"), std::to_string(n));
+    return n;
   }
   static std::vector<float> floats(checkpoint_reader::part const& p) {
     std::vector<float> all(p.data.size() / sizeof(float));
@@ -98,6 +113,56 @@ TEST_F(checkpoint_files, that_were_not_finished_are_none_and_go_with_the_next) {
   tidy_checkpoints(path, 3, 1);
   EXPECT_EQ(checkpoints_in(path), (std::vector<std::uint64_t>{3}));
   EXPECT_TRUE(checkpoints_in(path, true).empty());
+}
+
+// Runs f in a process of its own until it asks the system for something the n-th time. True: it
+// was killed before that was done; false: it did not ask so often.
+template <class F>
+bool is_killed_at(int n, F f) {
+  auto const child = ::fork();
+  if (child == 0) {
+    ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    ::raise(SIGSTOP);
+    f();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  for (int i = 0; i < 2 * n + 1 && WIFSTOPPED(status); ++i) {  // it stops before and after each
+    ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    ::waitpid(child, &status, 0);
+  }
+  if (!WIFSTOPPED(status)) {
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return false;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return true;
+}
+
+TEST_F(checkpoint_files, are_whole_whenever_their_writer_is_killed) {
+  int n = 0;
+  for (;; ++n) {
+    fs::remove_all(path);
+    write(1);
+    auto const next = [this] { tidy_checkpoints(path, write(2), 1); };
+    bool const killed = is_killed_at(n, next);
+    auto const now = found();
+    EXPECT_TRUE(now == 2 || (killed && now == 1)) << n << ": " << now;
+    tidy_checkpoints(path, write(3), 1);
+    EXPECT_EQ(found(), 3) << n << ": the next goes on from there";
+    EXPECT_EQ(std::distance(fs::directory_iterator(path), {}), 1) << n;
+    if (!killed) break;
+  }
+  EXPECT_GT(n, 20);
+}
+
+TEST_F(checkpoint_files, have_states_of_objects_as_json_alone) {
+  write(1);
+  auto const in = newest_checkpoint(path).newest;
+  EXPECT_NO_THROW(in->check_object("o"));
+  EXPECT_THROW(in->check_object("w"), std::invalid_argument);
 }
 
 // Expected texts are what json.dumps(…, sort_keys=True) gives.

@@ -221,9 +221,9 @@ TEST_F(variables, are_saved_and_restored_into_other_shards) {
   auto const unnamed = other.make_variable<float>({}, {3});
   EXPECT_THROW(other.save(path), std::invalid_argument);
   unnamed.erase();
-  EXPECT_EQ(other.save(path, 1), 2u);
+  EXPECT_EQ(other.save(path, {.keep = 1}), 2u);
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-1"));
-  EXPECT_THROW(other.save(path, 0), std::invalid_argument);
+  EXPECT_THROW(other.save(path, {.keep = 0}), std::invalid_argument);
 }
 
 // Above 8 MiB it is copied beside itself, and saved in pieces.

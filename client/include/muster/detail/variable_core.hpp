@@ -1,7 +1,6 @@
 // A variable on tasks, whole or in shards of rows, whatever its dtype. For variable.hpp only.
 #pragma once
 
-#include <atomic>
 #include <boost/json.hpp>
 #include <cstdint>
 #include <memory>
@@ -41,8 +40,6 @@ class variable_core {
   std::vector<remote_object> const& shards() const { return shards_; }
   std::vector<std::uint64_t> const& bounds() const { return bounds_; }
   std::uint64_t row_bytes() const;
-  /// By this handle or a copy.
-  bool erased() const { return erased_; }
   /// Errors: std::invalid_argument (too large).
   handle call(std::size_t shard, std::string_view method,
               std::vector<array_view> const& args) const;
@@ -87,7 +84,6 @@ class variable_core {
   detail::shape const shape_;
   std::string const dtype_, name_;
   remote_object const index_;
-  mutable std::atomic<bool> erased_ = false;
 };
 
 }  // namespace muster::detail

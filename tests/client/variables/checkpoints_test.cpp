@@ -1,0 +1,326 @@
+// Checkpoints of objects and variables, at once and from time to time.
+#include "muster/checkpoints.hpp"
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "client/variables/checkpoint_files.hpp"
+#include "muster/log.hpp"
+#include "muster/variable.hpp"
+#include "tests/client/objects/objects_fixture.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace muster::test {
+namespace {
+
+using floats = std::vector<float>;
+using detail::checkpoints_in;
+
+/// Is saved, unless it is told to refuse.
+struct saved_tally {
+  int add(int n) { return count += n; }
+  void refuse(bool does) { refuses = does; }
+  std::map<std::string, int> save() const { return {{"count", count}}; }
+  void load(std::map<std::string, int> const& state) {
+    if (refuses) throw function_error("not today", "ValueError");
+    count = state.at("count");
+  }
+  int count = 0;
+  bool refuses = false;
+};
+
+/// Lines that the library has logged.
+class logged {
+ public:
+  logged() {
+    set_log([this](log_level, std::string_view line) {
+      std::lock_guard held(mutex_);
+      text_ += std::string(line) + "\n";
+      changed_.notify_all();
+    });
+  }
+  ~logged() { set_log({}); }
+  /// Until a line that has it comes after this call.
+  void wait_for(std::string const& what) {
+    std::unique_lock held(mutex_);
+    auto const from = text_.size();
+    ASSERT_TRUE(changed_.wait_for(held, std::chrono::seconds(20), [&] {
+      return text_.find(what, from) != text_.npos;
+    })) << text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+};
+
+constexpr auto waits = "no checkpoint is made until restore() was called";
+
+struct checkpoints : testing::Test {
+  static constexpr auto often = milliseconds(10);
+
+  test_server server{server_with_grace(milliseconds(100))};
+  temporary_directory folder;
+  std::string const path = std::string(folder.path()) + "/c";
+  gate g;
+  std::optional<worker_thread> ps0, ps1, worker;
+  std::optional<cluster_coordinator> c;
+
+  static void add_tally(muster::worker& w) {
+    w.object(object_class<saved_tally>("Tally")
+                 .method("add", &saved_tally::add)
+                 .method("refuse", &saved_tally::refuse)
+                 .method("bytes",
+                         [](saved_tally&) {
+                           return value{"x", encoding::bytes};
+                         })
+                 .saved(&saved_tally::save, &saved_tally::load));
+    w.object(object_class<counter>("Counter").constructor<int>().method("value", &counter::value));
+  }
+  checkpoints() {
+    ps0.emplace(ps_at(server.address(), 0), add_tally);
+    ps1.emplace(ps_at(server.address(), 1), add_tally);
+    worker.emplace(options_for(server.address()), [this](muster::worker& w) {
+      w.function("both", [](std::vector<variable<float>> const& vs) {
+        for (auto const& v : vs) v.assign_add(1).fetch();
+      });
+      w.function("hold", g.function());
+      w.function("same", [](int n) { return n; });
+    });
+    c.emplace(coordinator_options{.server = server.address()});
+  }
+  ~checkpoints() override { g.open(); }
+
+  struct model {
+    variable<float> v;
+    remote_object n;
+
+    int count() const { return n.call<int>("add", 0).fetch(); }
+    floats numbers() const { return v.read().fetch().data; }
+  };
+  static model made_by(cluster_coordinator& c, std::uint64_t shards, std::string const& of_n) {
+    return {c.make_variable<float>({.name = "v",
+                                    .tasks = {"ps:0", "ps:1"},
+                                    .partitioner = fixed_shards_partitioner(shards)},
+                                   {4}),
+            c.create({.task = of_n, .name = "n", .saved = true}, "Tally")};
+  }
+  /// As if the program began anew.
+  model again(std::uint64_t shards = 2, std::string const& of_n = "ps:0") {
+    c.reset();
+    c.emplace(coordinator_options{.server = server.address()});
+    return made_by(*c, shards, of_n);
+  }
+  std::uint64_t newest() const { return checkpoints_in(path).back(); }
+  /// Until this was made after the call.
+  static void wait_for_next(periodic_checkpoints const& made) {
+    auto const before = made.last().value_or(0);
+    while (made.last().value_or(0) < before + 2) std::this_thread::yield();
+  }
+};
+
+TEST_F(checkpoints, have_objects_and_variables) {
+  auto m = made_by(*c, 2, "ps:0");
+  m.v.assign(floats{1, 2, 3, 4});
+  m.n.call<int>("add", 5).fetch();
+  EXPECT_EQ(c->save(path), 1u);
+  m = again(1, "ps:1");
+  EXPECT_EQ(c->restore(path), 1u);
+  EXPECT_EQ(m.numbers(), (floats{1, 2, 3, 4}));
+  EXPECT_EQ(m.count(), 5);
+  auto const found = detail::newest_checkpoint(path);
+  EXPECT_EQ(found.newest->object("n"), R"({"count":5})");
+}
+
+TEST_F(checkpoints, have_those_objects_alone_that_were_made_for_it) {
+  c->create({.task = "ps:0"}, "Tally");
+  auto const other = c->create({.task = "ps:0", .name = "counter"}, "Counter", 7);
+  EXPECT_EQ(c->save(path), 1u);
+  EXPECT_EQ(thrown_by<std::invalid_argument>([&] {
+              c->create({.task = "ps:0", .saved = true}, "Tally");
+            }).what(),
+            std::string("object_options.saved: an object that checkpoints have needs a name"));
+  auto const n = c->create({.task = "ps:0", .name = "n", .saved = true}, "Tally");
+  EXPECT_EQ(thrown_by<std::invalid_argument>([&] { c->restore(path); }).what(),
+            std::string("checkpoint 1 has no object 'n'"));
+  c->create({.task = "ps:0", .name = "wrong", .saved = true}, "Counter", 7);
+  EXPECT_EQ(thrown_by<closure_error>([&] { c->save(path); }).message(),
+            "'Counter' has no method 'save_state'; it has: value");
+  EXPECT_EQ(newest(), 1u);
+  EXPECT_TRUE(checkpoints_in(path, true).empty());
+}
+
+TEST_F(checkpoints, of_what_is_deleted_and_made_again_wait_for_restore) {
+  logged log;
+  auto m = made_by(*c, 2, "ps:0");
+  m.v.assign(1);
+  auto made = c->checkpoints(path, often, {.keep = 2});
+  wait_for_next(made);
+  m.n.erase();
+  wait_for_next(made);
+  m.n = c->create({.task = "ps:1", .name = "n", .saved = true}, "Tally");
+  log.wait_for(waits);
+  m.n.erase();
+  m.v.erase();
+  m = made_by(*c, 1, "ps:0");
+  log.wait_for(waits);
+  log.wait_for(waits);
+  // The newest has no "n", as it was deleted then.
+  EXPECT_THROW(c->restore(path), std::invalid_argument);
+  m.n.erase();
+  EXPECT_EQ(c->restore(path), newest());
+  EXPECT_EQ(m.numbers(), floats(4, 1));
+  wait_for_next(made);
+  EXPECT_LE(checkpoints_in(path).size(), 3u);
+  made.stop();
+  EXPECT_EQ(checkpoints_in(path).size(), 2u);
+}
+
+TEST_F(checkpoints, of_before_are_not_replaced_until_they_are_restored) {
+  logged log;
+  auto m = made_by(*c, 2, "ps:0");
+  m.v.assign(4);
+  c->save(path);
+  m = again();
+  auto const made = c->checkpoints(path, often);
+  log.wait_for(waits);
+  EXPECT_EQ(checkpoints_in(path).size(), 1u);
+  EXPECT_EQ(c->restore(path), 1u);
+  wait_for_next(made);
+  EXPECT_EQ(m.numbers(), floats(4, 4));
+}
+
+TEST_F(checkpoints, of_a_lost_task_wait_for_restore) {
+  logged log;
+  auto m = made_by(*c, 2, "ps:0");
+  auto const made = c->checkpoints(path, often);
+  m.v.assign(3);
+  m.n.call<int>("add", 3).fetch();
+  wait_for_next(made);
+  ps1.reset();
+  log.wait_for("no checkpoint was made: ");
+  log.wait_for(waits);
+  auto const last = newest();
+  EXPECT_THROW(c->join(), unavailable_error) << "it is told as ever";
+  ps1.emplace(ps_at(server.address(), 1), add_tally);
+  m.v.erase();
+  m.n.erase();
+  m = made_by(*c, 3, "ps:1");
+  log.wait_for(waits);
+  EXPECT_EQ(newest(), last);
+  EXPECT_EQ(c->restore(path), last);
+  EXPECT_EQ(m.numbers(), floats(4, 3));
+  EXPECT_EQ(m.count(), 3);
+  wait_for_next(made);
+}
+
+TEST_F(checkpoints, that_were_restored_half_way_are_not_saved) {
+  auto m = made_by(*c, 2, "ps:0");
+  m.v.assign(1);
+  c->save(path);
+  m.v.assign(0);
+  m.n.call<void>("refuse", true).fetch();
+  EXPECT_THROW(c->restore(path), closure_error);
+  EXPECT_EQ(m.numbers(), floats(4, 1)) << "it has the one and not the other";
+  logged log;
+  auto const made = c->checkpoints(path, often);
+  log.wait_for(waits);
+  m.n.call<void>("refuse", false).fetch();
+  EXPECT_EQ(c->restore(path), 1u);
+  wait_for_next(made);
+}
+
+TEST_F(checkpoints, of_one_moment_hold_what_is_scheduled) {
+  std::vector const vs{c->make_variable<float>({.name = "v0", .task = "ps:0"}, {1}),
+                       c->make_variable<float>({.name = "v1", .task = "ps:1"}, {1})};
+  std::atomic<bool> over = false;
+  std::thread schedules([&] {
+    while (!over) {
+      for (int i = 0; i < 5; ++i) c->schedule<void>("both", vs);
+      c->join();
+    }
+  });
+  auto const at = [](detail::checkpoint_reader& from, char const* name) {
+    float n = 0;
+    copy(from.rows(name, 0, 1).first.at(0).view(), &n);
+    return n;
+  };
+  for (int i = 0; i < 5; ++i) {
+    auto const number = c->save(path, {.keep = 1, .quiesce = true});
+    detail::checkpoint_reader from(path, number);
+    auto const n = at(from, "v0");
+    EXPECT_EQ(n, at(from, "v1"));
+    while (vs[0].read().fetch().data[0] <= n) std::this_thread::yield();  // others go on
+  }
+  over = true;
+  schedules.join();
+}
+
+TEST_F(checkpoints, wait_so_long_for_what_runs) {
+  c.emplace(coordinator_options{.server = server.address(), .schedule_timeout = milliseconds(50)});
+  c->make_variable<float>({.name = "v"}, {1});
+  auto const held = c->schedule<int>("hold");
+  g.wait_for(1);
+  EXPECT_EQ(thrown_by<wait_timeout>([&] {
+              c->save(path, {.quiesce = true, .timeout = milliseconds(20)});
+            }).what(),
+            std::string("1 closures have not finished within 20 ms, which a checkpoint waits for"));
+  {
+    auto const made = c->checkpoints(path, often, {.quiesce = true});
+    auto const is_held = [&] {
+      try {
+        c->schedule<int>("same", 1);
+        return false;
+      } catch (wait_timeout const&) {
+        return true;
+      }
+    };
+    while (!is_held()) std::this_thread::yield();
+  }  // does not wait for what runs
+  EXPECT_FALSE(std::filesystem::exists(path));
+  auto const more = c->schedule<int>("same", 2);
+  g.open();
+  EXPECT_EQ(held.fetch() + more.fetch(), 3) << "and nobody is held any more";
+  EXPECT_EQ(c->save(path, {.quiesce = true}), 1u);
+}
+
+TEST_F(checkpoints, of_one_moment_throw_the_pending_error) {
+  c->schedule<void>("both", "no variables");
+  EXPECT_THROW(c->save(path, {.quiesce = true}), closure_error);
+  EXPECT_EQ(c->save(path, {.quiesce = true}), 1u);
+}
+
+TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
+  c->make_variable<float>({.name = "v"}, {1});
+  std::ofstream(path) << "no directory";
+  {
+    logged log;
+    auto made = c->checkpoints(path, often);
+    log.wait_for("no checkpoint was made: ");
+    EXPECT_THROW(made.stop(), std::exception);
+    EXPECT_NO_THROW(made.stop());
+    EXPECT_NO_THROW(c->join());
+  }
+  {
+    logged log;
+    auto const made = c->checkpoints(path, often);
+    log.wait_for("no checkpoint was made: ");
+  }
+  EXPECT_THROW(c->done(), std::exception);
+  EXPECT_NO_THROW(c->done());
+  EXPECT_THROW(c->checkpoints(path, milliseconds(0)), std::invalid_argument);
+  EXPECT_THROW(c->checkpoints(path, often, {.keep = 0}), std::invalid_argument);
+}
+
+TEST_F(checkpoints, end_with_their_coordinator) {
+  auto made = c->checkpoints(path, std::chrono::hours(1));
+  c.reset();
+  made.stop();
+  EXPECT_EQ(made.last(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace muster::test
