@@ -1,6 +1,7 @@
 // Weights on a parameter server, which functions on workers read and update:
-//   objects ps HOST:PORT    objects worker HOST:PORT    objects train HOST:PORT
+//   objects ps HOST:PORT    objects worker HOST:PORT    objects train HOST:PORT [CHECKPOINTS]
 #include <cstdio>
+#include <exception>
 #include <muster/cluster_coordinator.hpp>
 #include <muster/worker.hpp>
 #include <string>
@@ -12,6 +13,7 @@ struct weights {
   void add(std::vector<double> const& delta) {
     for (std::size_t i = 0; i < w.size(); ++i) w.at(i) += delta.at(i);
   }
+  void load(std::vector<double> const& saved) { w = saved; }
   std::vector<double> w;
 };
 
@@ -28,7 +30,8 @@ int serve(std::string const& job, std::string const& server) {
     w.object(muster::object_class<weights>("Weights")
                  .constructor<std::size_t>()
                  .method("read", &weights::read)
-                 .method("add", &weights::add));
+                 .method("add", &weights::add)
+                 .saved(&weights::read, &weights::load));
   else
     w.function("train", train);
   return w.run();
@@ -40,7 +43,11 @@ int main(int argc, char** argv) {
   if (role != "train") return serve(role, server);
   muster::cluster_coordinator coordinator({.server = server, .name = "train"});
   try {
-    auto const model = coordinator.create({.task = "ps:0", .name = "weights"}, "Weights", 3);
+    auto const model =
+        coordinator.create({.task = "ps:0", .name = "weights", .saved = true}, "Weights", 3);
+    std::string const checkpoints = argc > 3 ? argv[3] : "";
+    if (!checkpoints.empty() && coordinator.restore(checkpoints))
+      std::printf("from a checkpoint\n");
     for (int epoch = 0; epoch < 50; ++epoch)
       for (auto const part : {1.0, 3.0})
         coordinator.with({.task_job = "worker"}).schedule<void>("train", model, part);
@@ -48,7 +55,8 @@ int main(int argc, char** argv) {
     auto const found = coordinator.get_object("weights");
     for (auto const w : found.call<std::vector<double>>("read").fetch()) std::printf("%.0f ", w);
     std::printf("are about 2\n");
-  } catch (muster::closure_error const& e) {
+    if (!checkpoints.empty()) coordinator.save(checkpoints);
+  } catch (std::exception const& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;
   }

@@ -3,12 +3,12 @@
 // for another.
 //   train ps HOST:PORT      train worker HOST:PORT DIGITS.csv
 //   train coordinator HOST:PORT DIGITS.csv CHECKPOINTS
-// The last goes on from the newest checkpoint in that directory, and does so by itself when a
-// parameter server is lost; workers may come and go.
-// A line of DIGITS.csv is an image of 8 x 8 numbers from 0 to 16, and its digit; the last 397 are
-// to test with. Parameter servers and workers may as well be others: examples/python has them in
-// Python.
+// The last saves from time to time, and goes on from the newest checkpoint that is whole: when it
+// is started again, and by itself when a parameter server is lost; workers may come and go. A line
+// of DIGITS.csv is an image of 8 x 8 numbers from 0 to 16, and its digit; the last 397 are to test
+// with. Parameter servers and workers may as well be others: examples/python has them in Python.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -125,7 +125,9 @@ double accuracy(digits const& data, weights const& w) {
 }
 
 void coordinate(std::string const& server, digits const& data, std::string const& checkpoints) {
-  muster::cluster_coordinator c({.server = server, .name = "digits"});
+  // One that was killed keeps its names for the grace.
+  muster::cluster_coordinator c(
+      {.server = server, .name = "digits", .session_grace = std::chrono::seconds(1)});
   std::mt19937 dice(0);
   auto const make = [&](std::string const& name, muster::shape const& of, float spread) {
     floats values(of[0] * (of.size() > 1 ? of[1] : 1));
@@ -143,6 +145,7 @@ void coordinate(std::string const& server, digits const& data, std::string const
   auto const steps = c.make_variable<std::int64_t>({.name = "steps"}, {});
   auto const number = c.restore(checkpoints);
   std::printf(number ? "from a checkpoint\n" : "from the beginning\n");
+  auto saved = c.checkpoints(checkpoints, std::chrono::milliseconds(200), {.keep = 2});
   for (unsigned seed = 0; steps.read().fetch().data.at(0) < steps_wanted;) {
     for (int n = 0; n < 9; ++n)
       c.with({.task_job = "worker"}).schedule<void>("train", model, steps, seed++);
@@ -151,8 +154,9 @@ void coordinate(std::string const& server, digits const& data, std::string const
                 static_cast<long long>(steps.read().fetch().data.at(0)),
                 accuracy(data, read(model)));
     std::fflush(stdout);
-    c.save(checkpoints, 2);
   }
+  saved.stop();
+  c.save(checkpoints, {.keep = 2});
 }
 
 int main(int argc, char** argv) try {
