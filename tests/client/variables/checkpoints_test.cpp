@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "client/variables/checkpoint_files.hpp"
+#include "client/variables/known_state.hpp"
 #include "muster/log.hpp"
 #include "muster/variable.hpp"
 #include "tests/client/objects/objects_fixture.hpp"
@@ -313,6 +314,22 @@ TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
   EXPECT_NO_THROW(c->done());
   EXPECT_THROW(c->checkpoints(path, milliseconds(0)), std::invalid_argument);
   EXPECT_THROW(c->checkpoints(path, often, {.keep = 0}), std::invalid_argument);
+}
+
+TEST(known_state, remembers_so_many_names_of_what_was_deleted) {
+  temporary_directory const folder;
+  detail::known_state known;
+  std::uint64_t id = 0;
+  auto const make_and_delete = [&](std::string const& name) {
+    auto const place = std::make_shared<detail::object_place const>(detail::object_place{++id});
+    known.add({place, nullptr}, name);
+    known.forget(id);
+  };
+  for (std::size_t n = 0; n <= known.deleted_max; ++n) make_and_delete(std::to_string(100'000 + n));
+  make_and_delete("100000");  // which was forgotten
+  EXPECT_EQ(known.save_unless_restarted(folder.path(), {}), 1u);
+  make_and_delete("100001");
+  EXPECT_EQ(known.save_unless_restarted(folder.path(), {}), std::nullopt);
 }
 
 TEST_F(checkpoints, end_with_their_coordinator) {
