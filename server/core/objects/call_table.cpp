@@ -89,12 +89,16 @@ void call_table::close(object_id object) {
   if (--it->second == 0) open_.erase(it);
 }
 
-void call_table::drop_calls(caller& of) {
+std::vector<object_id> call_table::drop_calls(caller& of) {
+  std::vector<object_id> waited;
   for (auto const& [number, c] : of.calls) {
     bytes_ -= c.args.size() + c.answer.value.size();
-    if (!c.answered) close(c.object);
+    if (c.answered) continue;
+    close(c.object);
+    waited.push_back(c.object);
   }
   of.calls.clear();
+  return waited;
 }
 
 void call_table::drop_answered(caller& of) {
@@ -104,27 +108,30 @@ void call_table::drop_answered(caller& of) {
   });
 }
 
-void call_table::leave(caller_id who) {
+std::vector<object_id> call_table::leave(caller_id who) {
+  std::vector<object_id> forgotten;
   auto const it = callers_.find(who);
-  if (it == callers_.end()) return;
+  if (it == callers_.end()) return forgotten;
   auto& from = it->second;
   drop_answered(from);
-  if (left_ + from.calls.size() > limits_.left_max) drop_calls(from);
+  if (left_ + from.calls.size() > limits_.left_max) forgotten = drop_calls(from);
   left_ += from.calls.size();
   from.left = true;
   if (from.calls.empty()) callers_.erase(it);
+  return forgotten;
 }
 
-void call_table::retire(caller_id who) {
+std::vector<object_id> call_table::retire(caller_id who) {
   auto const it = callers_.find(who);
-  if (it == callers_.end()) return;
-  drop_calls(it->second);
+  if (it == callers_.end()) return {};
+  auto forgotten = drop_calls(it->second);
   retired_.push_back(who);
-  if (retired_.size() <= limits_.lost_max) return;
+  if (retired_.size() <= limits_.lost_max) return forgotten;
   // One that has come back meanwhile, and calls, is none of them any more.
   auto const oldest = callers_.find(retired_.front());
   if (oldest != callers_.end() && oldest->second.calls.empty()) callers_.erase(oldest);
   retired_.pop_front();
+  return forgotten;
 }
 
 }  // namespace muster::core::objects

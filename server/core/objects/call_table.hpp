@@ -51,10 +51,12 @@ class call_table {
   /// Its caller has another stream: what it asks for again it is told again, once.
   void listens_anew(caller_id who);
   /// It is gone for good: nothing more comes of it, answers are for nobody. What it has asked of
-  /// objects that are still there is executed all the same, also where it has not begun.
-  void leave(caller_id who);
+  /// objects that are still there is executed all the same, also where it has not begun, unless
+  /// there is too much of that: then calls are forgotten. Their objects, one for each of these.
+  std::vector<object_id> leave(caller_id who);
   /// It may come back: its calls are forgotten, but known not to be new should they come again.
-  void retire(caller_id who);
+  /// Their objects, as of leave().
+  std::vector<object_id> retire(caller_id who);
 
   /// Calls of the object that are not answered.
   std::size_t open(object_id object) const {
@@ -72,7 +74,8 @@ class call_table {
   };
 
   object_limits const& limits_;
-  void drop_calls(caller& c);
+  /// The objects of those that waited.
+  std::vector<object_id> drop_calls(caller& c);
   void drop_answered(caller& c);
   void close(object_id object);
 

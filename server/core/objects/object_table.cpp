@@ -42,7 +42,7 @@ void object_table::session_ended(session_id s) {
   for (auto const id : dealt) remove(id);
   tickets_.erase(it->second.of.ticket);
   sessions_.erase(it);
-  calls_.leave(caller_of(s));
+  passed(calls_.leave(caller_of(s)));
 }
 
 session_id object_table::holder_of(std::string_view ticket) const {

@@ -146,6 +146,8 @@ class object_table {
   void fail_all(object& o, failure const& why);
   void lose(time_point now, task_name const& t, task& at, object_end how, std::string const& why);
   void trim(object& o);
+  /// Calls of these were forgotten, one for each: their names do not stay where they waited.
+  void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
   void use(session_id s, object& o);

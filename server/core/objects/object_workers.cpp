@@ -63,7 +63,7 @@ void object_table::gone(time_point now, stream_id stream, bool final, std::strin
 // Those that nobody has begun to make wait for whoever comes.
 void object_table::lose(time_point now, task_name const& t, task& at, object_end how,
                         std::string const& why) {
-  calls_.retire(caller_of(std::exchange(at.incarnation, {})));
+  passed(calls_.retire(caller_of(std::exchange(at.incarnation, {}))));
   at.lost_at = never;
   std::set<session_id> told;
   objects_lost all{t.first, t.second, 0, {}, why};
@@ -139,6 +139,15 @@ void object_table::trim(object& o) {
     return !c || c->answered;
   });
   o.passed = 0;
+}
+
+void object_table::passed(std::vector<object_id> const& forgotten) {
+  for (auto const id : forgotten) {
+    auto* const o = book_.find(id);
+    if (!o) continue;
+    ++o->passed;
+    trim(*o);
+  }
 }
 
 // Another step asks when this is to be called, and workers are many: they are gone over here alone.

@@ -57,6 +57,30 @@ TEST(callers, that_have_left_may_leave_so_many_calls) {
   EXPECT_TRUE(b.table.look(b.name(third, 2))) << "there is room again";
 }
 
+TEST(callers, whose_calls_are_forgotten_leave_no_names_behind) {
+  auto l = table_bench::limits();
+  l.left_max = 1;
+  table_bench b(l);
+  auto const id = b.make(b.open(1), 1, detached());
+  auto const waiting = [&] { return b.table.look(id)->queue.size(); };
+  for (std::uint64_t n = 2; n < 20; ++n) {
+    auto const s = b.open(n);
+    for (std::uint64_t k = 1; k < 4; ++k) b.call(s, k, id);
+    b.table.session_ended(s);
+    EXPECT_EQ(waiting(), 0u) << "of session " << n;
+  }
+  auto const s = b.open(20);
+  b.call(s, 1, id);
+  auto const worker = b.attach(1, 8, 80);  // which calls it, and is lost
+  auto const who = caller_of(core::incarnation{8});
+  for (std::uint64_t k = 1; k < 8; ++k)
+    b.table.call(who, s, {k, id, "add", blob("1", encoding::bytes)});
+  EXPECT_EQ(waiting(), 8u);
+  b.table.gone(b.now, worker, true, "left");
+  EXPECT_EQ(waiting(), 1u);
+  b.said();
+}
+
 TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
   auto l = table_bench::limits();
   l.calls_max = 2;
