@@ -28,9 +28,19 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
       if (auto const there = calls.lock()) there->repeat();
     });
   };
-  objects_->begin(wake, later, [weak](std::uint64_t id) {
+  auto const erased = [weak](std::uint64_t id) {
     if (auto const kept = weak.lock()) static_cast<coordinator_session&>(*kept).known_.forget(id);
-  });
+  };
+  // Of a lost task it tells once on a stream, as the server does of those that it knows.
+  auto const lost = [weak](std::string const& task, failure const& why) {
+    auto const kept = weak.lock();
+    if (!kept) return;
+    auto& self = static_cast<coordinator_session&>(*kept);
+    lock held(self.mutex_);
+    if (self.lost_with_.insert(task).second)
+      self.told_ = std::make_exception_ptr(unavailable_error(failure(why)));
+  };
+  objects_->begin(wake, later, erased, lost);
 }
 
 void coordinator_session::begin_objects_on_stream(v1::Opened const& o) {

@@ -67,6 +67,7 @@ void coordinator_session::connected() {
   if (closing_ && !options_.detached) out_.tail().set_close(true);
   streaming_ = true;
   signalled_ = cancel_sent_ = false;
+  lost_with_.clear();
   takes_objects_ = objects_turn_ = false;
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <exception>
+#include <set>
 
 #include "client/coordinator/closure_record.hpp"
 #include "client/coordinator/generation.hpp"
@@ -137,6 +138,7 @@ class coordinator_session final : public client_session {
   bool cancel_sent_ = false;          // on this stream
   std::size_t held_ = 0;              // how many want nothing more to be scheduled
   std::exception_ptr told_;           // by another thread, for whoever comes next
+  std::set<std::string> lost_with_;   // tasks whose loss was told on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;  // of the server, once opened
   bool takes_objects_ = false;     // the server, on this stream

@@ -74,6 +74,7 @@ object_calls::one object_calls::made(object_place const& to, std::string_view me
   made->args = std::move(args.bytes);
   made->encoding = args.encoding;
   made->ticket = to.ticket;
+  made->task = to.task;
   made->shown = to.class_name + "." + made->method;
   return made;
 }

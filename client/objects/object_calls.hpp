@@ -50,14 +50,17 @@ class object_calls final : public object_caller, public std::enable_shared_from_
 
   /// Before all else. `wake` is called when there is something to send, by any thread, under no
   /// lock of this; `later` by the one that takes answers: repeat() is to be called after this time;
-  /// `erased` of each object that is.
+  /// `erased` of each object that is; `lost`, with the task, when an object is found to be lost
+  /// with a server that has begun anew.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {},
-      std::function<void(std::uint64_t)> erased = [](auto) {}) {
+      std::function<void(std::uint64_t)> erased = [](auto) {},
+      std::function<void(std::string const&, failure const&)> lost = [](auto&, auto&) {}) {
     wake_ = std::move(wake);
     later_ = std::move(later);
     erased_ = std::move(erased);
+    lost_ = std::move(lost);
   }
 
   // Users.
@@ -90,7 +93,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     step what = step::call;
     v1::NewObject create{};  // make; with a class, or else it looks for the name
     std::uint64_t object = 0;
-    std::string method{}, args{}, ticket{};
+    std::string method{}, args{}, ticket{}, task{};
     muster::encoding encoding = muster::encoding::json;          // bytes: of a variable
     std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // that wait for their turn
     std::string shown{};                                         // "Counter.add"
@@ -138,6 +141,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::function<void()> wake_;
   std::function<void(std::chrono::milliseconds)> later_;
   std::function<void(std::uint64_t)> erased_;
+  std::function<void(std::string const&, failure const&)> lost_;
 
   mutable std::mutex mutex_;  // protects all below
   std::condition_variable changed_;

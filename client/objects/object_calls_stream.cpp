@@ -140,6 +140,7 @@ void object_calls::heard_before(std::uint64_t number) {
 
 void object_calls::take(v1::ObjectAnswers const& m) {
   std::vector<std::shared_ptr<waiting>> resumed;
+  std::vector<one> lost;
   lock held(mutex_);
   for (auto const& found : m.found()) {
     auto const it = pending_.find(found.number());
@@ -166,10 +167,17 @@ void object_calls::take(v1::ObjectAnswers const& m) {
       refused_.push_back(a);
       continue;
     }
-    if (why)
+    if (why) {
       a->error = from_wire(*why);
-    else
+      if (why->reason() == v1::SERVER_RESTARTED) {
+        a->error->message = "UNAVAILABLE: " + a->shown + " on " + a->task +
+                            ": the object is not there any more: the server has started anew";
+        a->error->dependencies = {a->task};
+        lost.push_back(a);
+      }
+    } else {
       a->output = {m.value(i), encoding_at(m.encoding(), i)};
+    }
     settle(*a, resumed);
   }
   bool const repeats = !refused_.empty() && !std::exchange(repeats_, true);
@@ -184,6 +192,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
   else
     held.unlock();
   if (repeats) later_(pause);
+  for (auto const& a : lost) lost_(a->task, *a->error);
   for (auto const& w : resumed) w->resume(true);
 }
 

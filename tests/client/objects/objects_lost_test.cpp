@@ -2,6 +2,7 @@
 #include <future>
 #include <memory>
 
+#include "tests/client/fake_server.hpp"
 #include "tests/client/objects/objects_fixture.hpp"
 
 namespace muster::test {
@@ -81,6 +82,51 @@ TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
   cluster_coordinator c({.server = other.address()});
   EXPECT_EQ(c.create({.task = "ps:0"}, "Counter", 1).call<int>("value").fetch(), 1);
   g.open();
+}
+
+// Where the session is durable, and its objects are not.
+TEST(objects_of_before, are_told_once_where_the_session_goes_on) {
+  fake_server server;
+  server.on_session = [](session_stream* s) {
+    v1::SessionRequest m;
+    while (s->Read(&m)) {
+      v1::SessionResponse to;
+      if (m.has_open()) {
+        to.mutable_opened()->set_session("job_1");
+        to.mutable_opened()->set_objects(true);
+      }
+      auto& said = *to.mutable_objects();
+      for (auto const& made : m.objects().create()) {
+        auto& found = *said.add_found();
+        found.set_number(made.number());
+        found.set_object(7);
+        found.set_task("ps:0");
+        found.set_class_name("Counter");
+      }
+      for (auto const number : m.objects().number()) {
+        auto& why = *said.add_failure();
+        why.set_position(static_cast<std::uint32_t>(said.number_size()));
+        why.set_kind(v1::DEPENDENCY_LOST);
+        why.set_reason(v1::SERVER_RESTARTED);
+        said.add_number(number);
+        said.add_value();
+        said.add_encoding(v1::JSON);
+      }
+      s->Write(to);
+    }
+    return grpc::Status::OK;
+  };
+  cluster_coordinator c({.server = server.address()});
+  auto const o = c.create({.task = "ps:0"}, "Counter", 1);
+  for (int i = 0; i < 2; ++i) {
+    auto const e = thrown_by<unavailable_error>([&] { o.call<int>("value").fetch(); });
+    EXPECT_EQ(e.message(),
+              "UNAVAILABLE: Counter.value on ps:0: the object is not there any more: the server "
+              "has started anew");
+  }
+  EXPECT_EQ(thrown_by<unavailable_error>([&] { c.join(); }).failure().dependencies,
+            std::vector<std::string>{"ps:0"});
+  EXPECT_TRUE(c.join());
 }
 
 TEST_F(objects, are_called_by_functions_that_have_a_handle) {
