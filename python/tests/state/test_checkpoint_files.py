@@ -173,3 +173,22 @@ def test_what_is_given_up_leaves_nothing(tmp_path: pathlib.Path) -> None:
     out.object("o", b"state")
     out.abandon()
     assert os.listdir(tmp_path) == []
+
+
+TWICE: list[Any] = [1]
+DEEP: list[Any] = []
+for _ in range(checkpoint.DEPTH_MAX + 1):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize("state, is_json", [
+    ({"a": [1, -0.5, None, True, "\u00e9\u20ac", {}]}, True), (2**64 - 1, True), (-2**63, True), ("", True), ([], True),
+    (2**64, False), (float("inf"), False), ((1,), False), ({1: 2}, False), ({"$object": "obj_1"}, False), (b"x", False),
+    ("\ud800", False), (np.float64(1), False), ([TWICE, TWICE], False), (DEEP, False), ({1}, False)])
+def test_what_json_has_all_of_is_json_on_disk(tmp_path: pathlib.Path, state: Any, is_json: bool) -> None:
+    out = Writer(tmp_path)
+    out.object("o", state)
+    reader = Reader(tmp_path, out.finish())
+    found = reader.object("o")
+    assert found == state and type(found) is type(state)
+    assert (reader.objects["o"].get("encoding") == "json") is is_json
