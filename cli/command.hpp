@@ -49,6 +49,7 @@ void add_programs(CLI::App& app, choice& chosen);
 void add_objects(CLI::App& app, choice& chosen);
 void add_datasets(CLI::App& app, choice& chosen);
 void add_task_launcher(CLI::App& app, choice& chosen);
+void add_stack_reader(CLI::App& app, choice& chosen);
 void add_submit(CLI::App& app, choice& chosen);
 void add_jobs(CLI::App& app, choice& chosen);
 void add_fetch(CLI::App& app, choice& chosen);

@@ -37,7 +37,7 @@ void name_group(CLI::App& app, char const* name) {
 // In the order of `muster --help`; then what they have in common.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
-       {verb_group{"Start", {add_serve, add_worker, add_run, add_launch, add_task_launcher}},
+       {verb_group{"Start", {add_serve, add_worker, add_run, add_launch, add_task_launcher, add_stack_reader}},
         verb_group{"Work",
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "client/step_layout.hpp"
+#include "process/steps/step_layout.hpp"
 
 namespace muster {
 namespace {

@@ -15,8 +15,11 @@ namespace muster::cli {
 namespace {
 
 constexpr std::pair<std::string_view, char const*> sentences[] = {
-    {"NOT_PYTHON", "no Python here has registered: another language, or python with -S, -I or -E"},
-    {"STOPPED", "stopped by a signal or a debugger, so it answers nothing"},
+    {"NOT_PYTHON",
+     "no Python here has registered (another language, or python with -S, -I or -E), and its "
+     "worker "
+     "may not look from outside or has no libdw"},
+    {"STOPPED", "stopped by a signal or a debugger"},
     {"IN_KERNEL", "in a call of the kernel that cannot be interrupted"},
     {"NO_ANSWER", "no answer within a second: its signal is blocked, or its worker is older"},
     {"OFF", "its worker runs with --stack-signal off"},
@@ -68,6 +71,10 @@ std::string why_no_stack(std::string const& state) {
   return state;
 }
 
+bool is_whole(std::string const& state) {
+  return state == "TAKEN" || state == "NATIVE";
+}
+
 std::string stacks_text(json::value const& answer) {
   auto const& groups = list_of(answer, "groups");
   return groups.empty() ? "no rank is alive\n" : groups_text(groups);
@@ -84,7 +91,7 @@ std::string groups_text(json::array const& groups) {
             (all == 1 ? " rank: " : " ranks: ") + ranks_in_short(ranks) + '\n';
     auto const process = ranks.empty() ? std::string() : text_of(ranks.front(), "process");
     auto const state = text_of(g, "state");
-    if (state != "TAKEN")
+    if (!is_whole(state))
       said += "  " + why_no_stack(state) +
               (process.empty() ? "" : " (" + for_terminal(process) + ")") + '\n';
     std::istringstream lines(text_of(g, "stack"));

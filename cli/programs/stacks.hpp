@@ -7,7 +7,9 @@
 
 namespace muster::cli {
 
-/// A sentence about each state but TAKEN.
+/// All threads are in the text: TAKEN, NATIVE.
+bool is_whole(std::string const& state);
+/// A sentence about each other state.
 std::string why_no_stack(std::string const& state);
 /// Of the answer of GET /api/v1/programs/{id}/stacks: a heading for each group of ranks, then
 /// their stack, the odd one first.

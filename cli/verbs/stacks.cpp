@@ -36,7 +36,7 @@ std::string task_stacks_text(json::value const& answer) {
   for (auto const& c : closures)
     said += "  " + text_of(c, "id") + " " + for_terminal(text_of(c, "function")) + '\n';
   auto const process = text_of(answer, "process");
-  if (auto const state = text_of(answer, "state"); state != "TAKEN")
+  if (auto const state = text_of(answer, "state"); !is_whole(state))
     said +=
         why_no_stack(state) + (process.empty() ? "" : " (" + for_terminal(process) + ")") + '\n';
   std::istringstream lines(text_of(answer, "stack"));
@@ -61,8 +61,9 @@ void add_stacks(CLI::App& app, choice& chosen) {
   add_value(*verb, "--cluster", o->cluster, "NAME", "That has the task")->capture_default_str();
   add_server_options(*verb, *o);
   verb->footer(
-      "Of Python workers: all threads of the process that runs closures and objects; nothing is\n"
-      "stopped for it. Ranks of programs: muster programs stacks.\n"
+      "All threads of the process that runs closures and objects, which go on: of Python workers "
+      "in\n"
+      "lines of Python, of C++ workers in native code. Ranks of programs: muster programs stacks.\n"
       "Examples:\n  muster stacks worker:3\n  muster stacks cl_0000000000000001");
 }
 

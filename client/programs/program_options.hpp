@@ -43,6 +43,8 @@ struct program_options {
   std::map<std::string, std::uint32_t> resources{};
   /// The launcher of ranks (launch/ranks/rank_launcher.hpp) and its words.
   std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
+  /// What names the frames of ranks that are not Python (native_stacks.hpp); empty: nobody does.
+  std::vector<std::string> stack_reader{"/proc/self/exe", "stack-reader"};
 };
 
 /// `servers`: of the worker. Errors: std::system_error, the directory cannot be made.

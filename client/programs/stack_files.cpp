@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <future>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "base/utf8.hpp"
+#include "client/programs/processes.hpp"
 #include "client/programs/program_options.hpp"
 #include "process/file_descriptor.hpp"
 
@@ -104,20 +107,6 @@ std::string content(fs::path const& file) {
   return std::move(all).str();
 }
 
-struct process {
-  char state = 'X';
-  pid_t parent = 0, group = 0;
-};
-
-std::optional<process> look(pid_t pid) {
-  auto const stat = content("/proc/" + std::to_string(pid) + "/stat");
-  auto const behind = stat.rfind(") ");
-  if (behind == std::string::npos) return {};
-  process p;
-  std::istringstream(stat.substr(behind + 2)) >> p.state >> p.parent >> p.group;
-  return p;
-}
-
 bool is_stopped(char state) {
   return state == 'T' || state == 't';
 }
@@ -140,10 +129,14 @@ bool takes(pid_t pid, int signal) {
 
 std::string in_words(pid_t pid, char state) {
   auto words = std::string(1, state);
-  auto const name = "/proc/" + std::to_string(pid);
-  auto const where = content(name + "/wchan");
+  auto const where = content("/proc/" + std::to_string(pid) + "/wchan");
   if (!where.empty() && where != "0") words += " in " + to_utf8(where);
   return words;
+}
+
+// Only for another process to end, as a shell does for the program that it has started.
+bool waits_for_child(pid_t pid) {
+  return content("/proc/" + std::to_string(pid) + "/wchan").starts_with("do_wait");
 }
 
 std::string command_of(pid_t pid) {
@@ -214,19 +207,6 @@ std::string read_all(asked const& a, std::size_t most) {
   return without_addresses(to_utf8(text));
 }
 
-// The rank that has started the process, or one before it.
-std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> const& ranks) {
-  constexpr int generations_max = 64;
-  for (int i = 0; i < generations_max && pid > 1; ++i) {
-    if (auto const it = ranks.find(pid); it != ranks.end()) return it->second;
-    auto const p = look(pid);
-    if (!p) return {};
-    if (auto const it = ranks.find(p->group); it != ranks.end()) return it->second;
-    pid = p->parent;
-  }
-  return {};
-}
-
 // Until each has written, and has stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
@@ -245,10 +225,29 @@ void await(std::vector<asked>& all, clock::time_point until) {
   }
 }
 
-v1::StackState state_without_text(char process, bool has_registered) {
+v1::StackState state_without_python(char process, bool has_registered, bool has_text) {
   if (is_stopped(process)) return v1::STACK_STOPPED;
   if (process == 'D') return v1::STACK_IN_KERNEL;
-  return has_registered ? v1::STACK_NO_ANSWER : v1::STACK_NOT_PYTHON;
+  if (has_registered) return v1::STACK_NO_ANSWER;
+  return has_text ? v1::STACK_NATIVE : v1::STACK_NOT_PYTHON;
+}
+
+// Of a rank that has none: the processes to look at from outside, its own first.
+std::vector<pid_t> processes_of(std::uint32_t rank, pid_t first,
+                                std::map<pid_t, std::uint32_t> const& ranks,
+                                seen_processes const& seen) {
+  constexpr std::size_t most = 4;
+  std::vector<pid_t> all, busy;
+  for (auto const& [pid, about] : seen)
+    if (about.state != 'Z' && rank_of(pid, ranks, seen) == rank) all.push_back(pid);
+  std::sort(all.begin(), all.end(), [first](pid_t a, pid_t b) {
+    return std::pair(a != first, a) < std::pair(b != first, b);
+  });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(busy),
+               [](pid_t pid) { return !waits_for_child(pid); });
+  if (!busy.empty()) all = std::move(busy);
+  if (all.size() > most) all.resize(most);
+  return all;
 }
 
 }  // namespace
@@ -258,10 +257,11 @@ int default_stack_signal() {
 }
 
 stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_t>> owner,
-                         int signal)
+                         int signal, native_stacks native)
     : modules_(fs::weakly_canonical(fs::absolute(directory)) / "modules"),
       now_(fs::weakly_canonical(fs::absolute(directory)) / "now"),  // as /proc has it
-      signal_(signal) {
+      signal_(signal),
+      native_(std::move(native)) {
   if (signal_ == 0) return;
   for (auto const& made : {modules_, now_}) fs::create_directories(made);
   auto const passable = fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec;
@@ -279,11 +279,87 @@ stack_files::stack_files(fs::path directory, std::optional<std::pair<uid_t, gid_
 void stack_files::tidy() const {
   std::error_code error, ignored;
   for (auto const& entry : fs::directory_iterator(now_, error))
-    if (!look(std::atoi(entry.path().filename().c_str()))) fs::remove(entry.path(), ignored);
+    if (!look_at(std::atoi(entry.path().filename().c_str()))) fs::remove(entry.path(), ignored);
 }
 
 stack_files::prepared stack_files::of_ranks() const {
   return signal_ == 0 ? prepared{} : prepared{modules_, now_, signal_};
+}
+
+// One look at all ranks: who is asked, and who is looked at from outside.
+struct stack_files::look {
+  std::map<std::uint32_t, pid_t> const& pids;
+  std::map<pid_t, std::uint32_t> ranks{};
+  seen_processes seen{};
+  std::vector<asked> all{};
+  std::map<pid_t, std::string> native{};
+
+  explicit look(std::map<std::uint32_t, pid_t> const& of) : pids(of), seen(all_processes()) {
+    for (auto const& [rank, pid] : pids) ranks.emplace(pid, rank);
+  }
+  template <class Predicate>
+  bool any_asked(std::uint32_t rank, Predicate is) const {
+    return std::any_of(all.begin(), all.end(),
+                       [&](asked const& a) { return a.rank == rank && is(a); });
+  }
+  // Of ranks of which no process is expected to write (before) or has written (after).
+  std::vector<pid_t> mute(bool after) const {
+    std::vector<pid_t> some;
+    for (auto const& [rank, pid] : pids) {
+      bool const speaks =
+          any_asked(rank, [after](asked const& a) { return after ? a.size > 0 : !a.done; });
+      auto const those = speaks ? std::vector<pid_t>() : processes_of(rank, pid, ranks, seen);
+      if (std::none_of(those.begin(), those.end(), [this](pid_t p) { return native.contains(p); }))
+        some.insert(some.end(), those.begin(), those.end());
+    }
+    return some;
+  }
+  std::string text_of(std::uint32_t rank, pid_t first, std::size_t most) const {
+    std::string own, others;
+    auto const add = [&](pid_t pid, std::string const& text) {
+      if (pid == first)
+        own = text;
+      else if (!text.empty())
+        others += "A process that it has started (" + command_of(pid) + "):\n" + text;
+    };
+    for (auto const& a : all)
+      if (a.rank == rank && a.size > 0) add(a.pid, read_all(a, most));
+    if (own.empty() && others.empty())
+      for (auto const& [pid, text] : native)
+        if (rank_of(pid, ranks, seen) == rank) add(pid, text);
+    return shortened(own + others, most);
+  }
+};
+
+void stack_files::ask(look& l) const {
+  std::error_code error;
+  for (auto const& entry : fs::directory_iterator(now_, error)) {
+    auto const pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
+    auto const p = look_at(pid);
+    std::error_code ignored;
+    if (!p) fs::remove(entry.path(), ignored);
+    auto const rank = p ? rank_of(pid, l.ranks, l.seen) : std::nullopt;
+    bool const asked_already =
+        std::any_of(l.all.begin(), l.all.end(), [pid](auto const& a) { return a.pid == pid; });
+    if (!rank || asked_already || !has_open(pid, entry.path())) continue;
+    if (l.all.size() == processes_max) break;
+    auto const file = open_own(entry.path());
+    if (!file || ::ftruncate(file.get(), 0) != 0) continue;
+    asked a{.pid = pid, .rank = *rank, .file = entry.path()};
+    a.done = is_stopped(p->state) || !takes(pid, signal_) || ::kill(pid, signal_) != 0;
+    l.all.push_back(std::move(a));
+  }
+  std::sort(l.all.begin(), l.all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
+}
+
+// At one time with those that write, and once more for those of them that have not.
+void stack_files::look_from_outside(look& l, clock::time_point until) const {
+  auto found = std::async(std::launch::async, [this, processes = l.mute(false), until] {
+    return native_.of(processes, until);
+  });
+  await(l.all, until);
+  l.native = found.get();
+  l.native.merge(native_.of(l.mute(true), clock::now() + after_silence));
 }
 
 void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,
@@ -291,29 +367,11 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
   auto const until = clock::now() + wait;
   std::unique_lock const alone(taking_, until);
   to.set_busy(!alone && signal_ != 0);
-  std::map<pid_t, std::uint32_t> ranks;
-  for (auto const& [rank, pid] : pids) ranks.emplace(pid, rank);
-  std::vector<asked> all;
-  std::error_code error;
-  for (auto const& entry : fs::directory_iterator(now_, error)) {
-    if (!alone) break;
-    auto const pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str()));
-    auto const p = look(pid);
-    std::error_code ignored;
-    if (!p) fs::remove(entry.path(), ignored);
-    auto const rank = p ? rank_of(pid, ranks) : std::nullopt;
-    bool const asked_already =
-        std::any_of(all.begin(), all.end(), [pid](auto const& a) { return a.pid == pid; });
-    if (!rank || asked_already || !has_open(pid, entry.path())) continue;
-    if (all.size() == processes_max) break;
-    auto const file = open_own(entry.path());
-    if (!file || ::ftruncate(file.get(), 0) != 0) continue;
-    asked a{.pid = pid, .rank = *rank, .file = entry.path()};
-    a.done = is_stopped(p->state) || !takes(pid, signal_) || ::kill(pid, signal_) != 0;
-    all.push_back(std::move(a));
+  std::optional<look> l;
+  if (alone && signal_ != 0) {
+    ask(l.emplace(pids));
+    look_from_outside(*l, until);
   }
-  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
-  await(all, until);
   auto const most =
       std::min(rank_bytes_max, answer_bytes_max / std::max<std::size_t>(1, pids.size()));
   for (auto const& [rank, pid] : pids) {
@@ -321,23 +379,15 @@ void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStack
     s.set_rank(rank);
     s.set_state(v1::STACK_OFF);
     if (signal_ == 0) continue;
-    auto const p = look(pid);
+    auto const p = look_at(pid);
     s.set_state(v1::STACK_UNKNOWN);
     if (!p) continue;
     s.set_process(in_words(pid, p->state));
-    bool registered = !alone;
-    std::string own, others;
-    for (auto const& a : all) {
-      if (a.rank != rank) continue;
-      registered = true;
-      auto const text = a.size > 0 ? read_all(a, most) : std::string();
-      if (a.pid == pid)
-        own = text;
-      else if (!text.empty())
-        others += "A process that it has started (" + command_of(a.pid) + "):\n" + text;
-    }
-    s.set_text(shortened(own + others, most));
-    s.set_state(s.text().empty() ? state_without_text(p->state, registered) : v1::STACK_TAKEN);
+    if (l) s.set_text(l->text_of(rank, pid, most));
+    bool const by_python = l && l->any_asked(rank, [](asked const& a) { return a.size > 0; });
+    bool const registered = !l || l->any_asked(rank, [](asked const&) { return true; });
+    s.set_state(by_python ? v1::STACK_TAKEN
+                          : state_without_python(p->state, registered, !s.text().empty()));
   }
 }
 

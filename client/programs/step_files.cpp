@@ -11,7 +11,7 @@
 #include <string>
 #include <system_error>
 
-#include "client/step_layout.hpp"
+#include "process/steps/step_layout.hpp"
 #include "process/file_descriptor.hpp"
 
 namespace muster {

@@ -1,4 +1,4 @@
-// The files by which ranks say their steps (client/step_layout.hpp). A rank may write anything into
+// The files by which ranks say their steps (process/steps/step_layout.hpp). A rank may write anything into
 // its own, cut it or put something else in its place: it is read, never mapped here, and only what
 // makes sense is taken.
 //

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/step_layout.hpp"
+#include "process/steps/step_layout.hpp"
 
 namespace muster {
 

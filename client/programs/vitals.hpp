@@ -18,9 +18,6 @@ struct vitals {
   std::uint64_t wakeups = 0;  // how often the first thread of its own process was woken
 };
 
-/// Processes that are looked at. More: the rest counts for nothing.
-inline constexpr std::size_t vitals_processes_max = 16'384;
-
 /// `pids`: of the first process of each rank, which leads its group. Those that are gone are not in
 /// it. `proc` is another one in tests.
 std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& pids,

@@ -21,6 +21,7 @@
 #include "client/checks.hpp"
 #include "client/log.hpp"
 #include "client/worker/idle_watch.hpp"
+#include "client/worker/own_stacks.hpp"
 #include "client/worker/worker_stream.hpp"
 #include "process/machine/machine_watch.hpp"
 
@@ -113,6 +114,12 @@ class worker::runtime {
     begin_objects();
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
     threads_ = std::make_unique<executor>(options_.slots, wake_engine, reports_, objects_->calls());
+    stacks_ = std::make_unique<own_stacks>([this, &engine](v1::TaskStack stack) {
+      engine.post([this, stack = std::move(stack)]() mutable {
+        stacks_->taken();
+        if (current_) current_->take(std::move(stack));
+      });
+    });
     engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
     auto machines = std::make_unique<machine_watch>([this, &engine](machine seen) {
       engine.post([this, seen = std::move(seen)] {
@@ -125,6 +132,7 @@ class worker::runtime {
       if (!done_) engine.post([this] { heed_stops(); });
     }
     machines.reset();
+    stacks_->end();
     objects_->end();  // first: functions may wait for what they have called
     threads_->stop();
     if (ranks_) ranks_->end();
@@ -192,8 +200,10 @@ class worker::runtime {
           [this] { leave_idle(); });
     while (stops_ == 0) {
       auto const& server = options_.servers[n % options_.servers.size()];
-      worker_stream::resources const mine{*engine_, *threads_, held_,      reports_,
-                                          options_, hello_,    functions_, values_};
+      worker_stream::resources const mine{
+          *engine_,   *threads_, held_,
+          reports_,   options_,  hello_,
+          functions_, values_,   [this](std::uint64_t query) { stacks_->take(query); }};
       worker_stream stream(mine, server, *objects_, ranks_.get());
       current_ = &stream;
       received_ = 0;
@@ -313,6 +323,7 @@ class worker::runtime {
   // engine thread while run() runs
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<executor> threads_;
+  std::unique_ptr<own_stacks> stacks_;
   std::vector<std::shared_ptr<job>> finished_;
   held_closures held_;
   worker_stream* current_ = nullptr;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ class worker_stream final : stream_side {
     v1::Hello& hello;  // of the next stream: a welcome adds to it what is to be the same there
     std::vector<registered_function> const& functions;
     per_worker_store& values;
+    std::function<void(std::uint64_t query)> read_stack;
   };
 
   /// `ranks`: null where the worker takes no programs. They and the objects outlive this.
@@ -75,6 +77,8 @@ class worker_stream final : stream_side {
   void take_reports();
   /// The newest of the machine.
   void take(machine const& seen);
+  /// Where this process is, asked for by this stream or one before it.
+  void take(v1::TaskStack stack);
   /// Objects have, or who calls others.
   void take_object_reports() {
     if (identity_ && !input_ended_) stream_.wake();

@@ -58,14 +58,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   }
   if (m.has_object_answers()) objects_.calls()->take(m.object_answers());
   if (m.has_objects() || m.has_object_answers()) stream_.wake();
-  // Its functions run in threads of this process, whose stacks nobody takes yet.
-  for (auto const query : m.read_stack()) {
-    auto& answer = *out_.tail().add_stack();
-    answer.set_query(query);
-    answer.set_state(v1::STACK_NOT_PYTHON);
-    answer.set_pid(worker_.hello.pid());
-    stream_.wake();
-  }
+  for (auto const query : m.read_stack()) worker_.read_stack(query);
   if (m.drain()) {
     leaving_ = true;
     begin_leaving();
@@ -276,6 +269,13 @@ void worker_stream::answer(job const& j) {
 void worker_stream::take(machine const& seen) {
   if (!identity_ || input_ended_) return;
   to_wire(seen, *out_.tail().mutable_machine());
+  stream_.wake();
+}
+
+// The server passes over what another stream was asked.
+void worker_stream::take(v1::TaskStack stack) {
+  if (!identity_ || input_ended_) return;
+  *out_.tail().add_stack() = std::move(stack);
   stream_.wake();
 }
 

@@ -10,30 +10,37 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 200;
 
-// faulthandler writes the main thread last.
+// The main thread is written last.
 std::string_view main_thread_of(std::string_view stack) {
-  auto const last = stack.rfind("hread ");
-  auto const begin = last == std::string_view::npos ? 0 : stack.rfind('\n', last);
+  auto begin = std::string_view::npos;
+  for (std::string_view const head : {"Thread ", "Current thread "})
+    for (auto at = stack.rfind(head); at != std::string_view::npos && at != 0;
+         at = stack.rfind(head, at - 1))
+      if (stack[at - 1] == '\n') {
+        if (begin == std::string_view::npos || at > begin) begin = at;
+        break;
+      }
   return stack.substr(begin == std::string_view::npos ? 0 : begin);
 }
 
 struct frame {
-  std::string_view file, number, function;
+  std::string_view file, number, function;  // without a number: code of which no line is known
 };
 
-// The next `  File "train.py", line 12 in step`.
+// The next `  File "train.py", line 12 in step`, or `  File "train" in step(int)`.
 std::optional<frame> next_frame(std::string_view& text) {
-  constexpr std::string_view begin = "  File \"", middle = "\", line ", end = " in ";
+  constexpr std::string_view begin = "  File \"", middle = ", line ", end = " in ";
   auto const at = text.find(begin);
   if (at == std::string_view::npos) return {};
   text.remove_prefix(at + begin.size());
-  auto const line = text.substr(0, text.find('\n'));
-  auto const number = line.find(middle);
-  auto const function = line.find(end, number == std::string_view::npos ? line.size() : number);
+  auto line = text.substr(0, text.find('\n'));
+  auto const quote = line.find('"');
+  auto const function = line.find(end, quote == std::string_view::npos ? line.size() : quote);
   if (function == std::string_view::npos) return frame{};
-  return frame{line.substr(0, number),
-               line.substr(number + middle.size(), function - number - middle.size()),
-               line.substr(function + end.size())};
+  frame f{line.substr(0, quote), line.substr(quote + 1, function - quote - 1),
+          line.substr(function + end.size())};
+  if (f.number.starts_with(middle)) f.number.remove_prefix(middle.size());
+  return f;
 }
 
 // Where the kernel has those that wait for somebody else: at sockets, pipes, locks. Not so one that
@@ -45,8 +52,9 @@ bool waits_for_others(std::string_view process) {
   return false;
 }
 
-bool is_of_python(std::string_view file) {
-  return file.find("/lib/python3") != std::string_view::npos || file.starts_with("<frozen");
+bool is_of_library(frame const& f) {
+  return f.file.find("/lib/python3") != std::string_view::npos || f.file.starts_with("<frozen") ||
+         (f.number.empty() && f.file.find(".so") != std::string_view::npos);
 }
 
 bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
@@ -77,13 +85,14 @@ std::string line_of(std::string_view stack) {
   while (auto const f = next_frame(text)) {
     if (f->file.empty()) continue;
     if (!shown) shown = f;
-    if (is_of_python(f->file)) continue;
+    if (is_of_library(*f)) continue;
     shown = f;
     break;
   }
   if (!shown) return {};
-  auto line = std::string(shown->file) + ':' + std::string(shown->number) + " in " +
-              std::string(shown->function);
+  auto line = std::string(shown->file);
+  if (!shown->number.empty()) line += ':' + std::string(shown->number);
+  line += " in " + std::string(shown->function);
   if (line.size() > line_bytes_max) line.erase(0, line.size() - line_bytes_max);
   return line;
 }
@@ -94,7 +103,7 @@ bool hang_watch::name_one(core::hang& h, core::hang_evidence by, ranks const& th
   h.evidence = by;
   h.rank = those.front();
   if (!w.over) {
-    h.line = line_of(w.stack);
+    h.line = line_of(w.stack.empty() ? w.spun : w.stack);
     h.process = w.process;
   }
   return true;
@@ -185,7 +194,10 @@ core::hang hang_watch::judged(suspicion const& s) const {
   for (std::uint32_t r = 0; r < ranks_.size(); ++r)
     if (ranks_[r].trains && ranks_[r].over) gone.push_back(r);
   if (known && odd.empty() && name_one(h, ended, gone)) return h;
-  if (those.size() == 1) h.line = line_of(ranks_[those.front()].stack);
+  if (those.size() == 1) {
+    auto const& w = ranks_[those.front()];
+    h.line = line_of(w.stack.empty() ? w.spun : w.stack);
+  }
   return h;
 }
 

@@ -43,8 +43,9 @@ struct rank_vitals {
 
 struct rank_stack {
   std::uint32_t rank = 0;
-  std::string text{};     // of its own process, by faulthandler; empty: there is none
+  std::string text{};     // of its own process, as faulthandler writes it; empty: there is none
   std::string process{};  // "S in futex_wait_queue"
+  bool native = false;    // frames of native code
 };
 
 /// A barrier that some wait at.
@@ -103,6 +104,8 @@ class hang_watch {
     rank_vitals last{};
     time_point seen{}, moved{};
     std::string stack{}, process{};
+    std::string
+        spun{};  // native code where it spins: never the same twice, so it tells nothing else
   };
   using ranks = std::vector<std::uint32_t>;
 
@@ -140,8 +143,9 @@ class hang_watch {
   ranks waiting_;
 };
 
-/// The line where the main thread of such a stack is, outside of Python's own library where it can
-/// be: "/srv/train.py:12 in step". Empty: none.
+/// The line where the main thread of such a stack is, outside of Python's own and of shared
+/// libraries where it can be: "/srv/train.py:12 in step", "train in step(int)" of code without
+/// lines. Empty: none.
 std::string line_of(std::string_view stack);
 
 }  // namespace muster::doctor

@@ -91,7 +91,7 @@ attempt_record decoded(wire::AttemptRecord const& w) {
     r.latecomers.push_back({l.task(), l.host(), l.last(), l.barriers(),
                             core::duration(l.late_mean()), core::duration(l.late_max())});
   for (auto const& s : w.stacks())
-    r.stacks.push_back({within(s.state(), core::stack_state::busy),
+    r.stacks.push_back({within(s.state(), core::stack_state::native),
                         s.text(),
                         s.process(),
                         {s.ranks().begin(), s.ranks().end()}});

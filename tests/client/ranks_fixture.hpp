@@ -117,6 +117,7 @@ struct ranks_of_a_worker : testing::Test {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "over");
     };
     o.launcher = {RANK_LAUNCHER};
+    o.stack_reader = {STACK_READER};
     if (o.directory.empty()) o.directory = directory.path();
     auto w = options_for(server.address());
     w.resources = o.resources;

@@ -1,6 +1,7 @@
 // Where ranks are: Python programs write their stacks, others are said not to.
 #include <map>
 
+#include "client/programs/native_stacks.hpp"
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -53,7 +54,10 @@ TEST_F(ranks_of_a_worker, in_python_say_in_which_line_they_are) {
     EXPECT_TRUE(by_rank[0].process().starts_with("S")) << by_rank[0].process();
     EXPECT_EQ(by_rank[2].state(), v1::STACK_STOPPED);
     EXPECT_TRUE(by_rank[2].process().starts_with("T")) << by_rank[2].process();
-    EXPECT_EQ(by_rank[3].state(), v1::STACK_NOT_PYTHON);
+    EXPECT_NE(by_rank[2].text().find("time_sleep"), std::string::npos) << "from outside\n"
+                                                                       << by_rank[2].text();
+    EXPECT_EQ(by_rank[3].state(), v1::STACK_NATIVE);
+    EXPECT_NE(by_rank[3].text().find("clock_nanosleep"), std::string::npos) << by_rank[3].text();
     ::kill(h.pids[2], SIGCONT);
     EXPECT_EQ(ask(h, {2}).stack(0).state(), v1::STACK_TAKEN) << "it was not harmed";
     EXPECT_TRUE(alive(h.pids[3])) << "nor who does not know the signal";
@@ -158,7 +162,7 @@ TEST_F(ranks_of_a_worker, write_no_stack_into_a_file_of_the_program) {
     heard h(s);
     ASSERT_TRUE(h.until(1, 0));
     ASSERT_TRUE(there(file("up")));
-    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NOT_PYTHON);
+    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NATIVE);
     EXPECT_EQ(read_file(file("own")), "");
     s->Write(stop(0));
     ASSERT_TRUE(h.until(1, 1));
@@ -177,11 +181,59 @@ TEST_F(ranks_of_a_worker, put_no_file_of_somebody_else_in_place_of_a_stack) {
     heard h(s);
     ASSERT_TRUE(h.until(1, 0));
     ASSERT_TRUE(there(file("up")));
-    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NOT_PYTHON);
+    EXPECT_EQ(ask(h, {0}).stack(0).state(), v1::STACK_NATIVE);
     EXPECT_EQ(read_file(file("other")), "precious");
     s->Write(stop(0));
     ASSERT_TRUE(h.until(1, 1));
   }});
+}
+
+// A shell is no place where a rank hangs.
+TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1, ": > " + file("up") + "; sleep 1000; :"));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("up")));
+    std::string text;
+    auto const until = std::chrono::steady_clock::now() + 10s;  // until the shell has forked
+    while (text.find("clock_nanosleep") == std::string::npos &&
+           std::chrono::steady_clock::now() < until)
+      text = ask(h, {0}).stack(0).text();
+    EXPECT_TRUE(text.starts_with("A process that it has started (sleep 1000):\n")) << text;
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+// Its signal is blocked, so only a look from outside tells.
+TEST_F(ranks_of_a_worker, that_do_not_answer_are_looked_at_from_outside) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    s->Write(start(1,
+                   "exec python3 -c \"import signal, time; "
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); open('" +
+                       file("up") + "', 'w').close(); time.sleep(1000)\""));
+    heard h(s);
+    ASSERT_TRUE(h.until(1, 0));
+    ASSERT_TRUE(there(file("up")));
+    auto const it = ask(h, {0}).stack(0);
+    EXPECT_EQ(it.state(), v1::STACK_NO_ANSWER);
+    EXPECT_NE(it.text().find("time_sleep"), std::string::npos) << it.text();
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until(1, 1));
+  }});
+}
+
+TEST(native_stacks, that_nobody_can_read_are_none) {
+  auto const soon = std::chrono::steady_clock::now() + 2s;
+  EXPECT_TRUE(native_stacks({}, {}).of({::getppid()}, soon).empty());
+  EXPECT_TRUE(native_stacks({"/nowhere/reader"}, {}).of({::getpid()}, soon).empty());
+  EXPECT_TRUE(native_stacks({"/bin/false"}, {}).of({::getpid()}, soon).empty());
+  EXPECT_TRUE(native_stacks({"/bin/sh", "-c", "echo 1 5; echo 12"}, {}).of({1}, soon).empty())
+      << "what is cut";
+  auto const began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(native_stacks({"/bin/sleep", "100"}, {}).of({1}, began + 200ms).empty());
+  EXPECT_LT(std::chrono::steady_clock::now(), began + 5s) << "it is killed at the deadline";
 }
 
 }  // namespace

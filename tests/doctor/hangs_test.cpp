@@ -192,6 +192,29 @@ TEST(a_hang, of_programs_that_are_not_python_is_found_by_the_kernel_s_word) {
   EXPECT_EQ(p.named(), 2);
 }
 
+TEST(a_hang, in_native_code_is_found_though_a_loop_is_never_in_one_place) {
+  model_program p(4, 2s);
+  p.native = true;
+  for (auto& r : p.ranks) r.line = "\"train.cpp\", line 6 in reduce(int)";
+  p.ranks[2].now = does::spins;
+  p.ranks[2].line = "\"train.cpp\", line 9 in step(int)";
+  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.named(), 2);
+  EXPECT_EQ(p.watch.found()->line, "train.cpp:9 in step(int)");
+  EXPECT_EQ(p.watch.found()->waiting_line, "train.cpp:6 in reduce(int)");
+}
+
+TEST(a_hang, in_native_code_that_sleeps_is_the_odd_stack) {
+  model_program p(4, 2s);
+  p.native = true;
+  for (auto& r : p.ranks) r.line = "\"train\" in reduce(int)";
+  p.ranks[1].line = "\"train\" in load(int)";
+  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.named(), 1);
+  EXPECT_EQ(p.by(), hang_evidence::stack);
+  EXPECT_EQ(p.watch.found()->line, "train in load(int)");
+}
+
 TEST(a_hang, is_over_when_who_was_named_moves_again) {
   model_program p(4, 2s);
   p.ranks[2].line = "\"train.py\", line 12 in step";
@@ -277,6 +300,16 @@ TEST(a_line, is_the_first_outside_of_pythons_own_library) {
   EXPECT_EQ(line_of("Current thread (most recent call first):\n"
                     "  File \"/usr/lib/python3.11/re/__init__.py\", line 166 in match\n"),
             "/usr/lib/python3.11/re/__init__.py:166 in match");
+  EXPECT_EQ(line_of("Thread pool and 2 alike (most recent call first):\n"
+                    "  File \"/src/pool.cpp\", line 3 in wait()\n"
+                    "Thread train (most recent call first):\n"
+                    "  File \"libc.so.6\" in read\n"
+                    "  File \"train\" in load(std::thread const&)\n"
+                    "  File \"/src/train.cpp\", line 30 in main\n"),
+            "train in load(std::thread const&)");
+  EXPECT_EQ(
+      line_of("Thread sleep (most recent call first):\n  File \"libc.so.6\" in clock_nanosleep\n"),
+      "libc.so.6 in clock_nanosleep");
   EXPECT_EQ(line_of(""), "");
   EXPECT_EQ(line_of("Thread (most recent call first):\n  <no Python frame>\n"), "");
   EXPECT_EQ(line_of("  File \"x\n  File \"y\", line 3"), "") << "cut";

@@ -43,6 +43,13 @@ inline std::string stack_at(std::string const& line) {
          line + "\n  File \"train.py\", line 90 in <module>\n";
 }
 
+/// `step`: where a loop is just now.
+inline std::string native_stack_at(std::string const& line, int step) {
+  return "Thread pool (most recent call first):\n  File \"libc.so.6\" in ??\nThread train (most "
+         "recent call first):\n  File \"libc.so.6\" in step_" +
+         std::to_string(step) + "\n  File " + line + "\n  File \"train\" in main\n";
+}
+
 /// Looks when the watch wants to be told, and gives it stacks when it asks for them.
 struct model_program {
   explicit model_program(std::size_t ranks, duration hang_after = 60s)
@@ -76,10 +83,14 @@ struct model_program {
     if (a.news != hang_news::none || !a.stacks) return a.news;
     ++asked;
     std::vector<rank_stack> stacks;
-    for (std::uint32_t i = 0; i < ranks.size(); ++i)
-      stacks.push_back({i,
-                        python && ranks[i].state() != 'T' ? stack_at(ranks[i].line) : std::string(),
-                        std::string(1, ranks[i].state()) + " in " + in_kernel_at(i)});
+    for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+      auto text = python && ranks[i].state() != 'T' ? stack_at(ranks[i].line) : std::string();
+      // Who spins in native code is never in one place.
+      bool const moves = native && ranks[i].now == model_rank::does::spins;
+      if (native) text = native_stack_at(ranks[i].line, moves ? asked : 0);
+      stacks.push_back({i, std::move(text),
+                        std::string(1, ranks[i].state()) + " in " + in_kernel_at(i), native});
+    }
     return watch.stacks(now + 100ms, std::move(stacks));
   }
   std::string in_kernel_at(std::uint32_t i) const {
@@ -98,6 +109,7 @@ struct model_program {
   int unseen = -1;  // its worker does not answer
   int asked = 0;    // for stacks
   bool python = true;
+  bool native = false;  // stacks are of native code
 };
 
 }  // namespace muster::doctor

@@ -72,7 +72,7 @@ program_stacks grouped(asked_stacks const& asked, std::vector<server::rank_stack
   std::map<std::pair<server::stack_state, std::string>, stack_group> equal;
   for (auto const& r : asked.ranks) {
     auto& s = by_rank[r.rank];
-    auto own = s.text.substr(0, s.text.find(server::started_by_rank));
+    auto own = server::own_stack(s.text);
     auto& group = equal[{s.state, std::move(own)}];
     group.state = s.state;
     if (group.ranks.empty()) group.stack = std::move(s.text);

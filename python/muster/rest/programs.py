@@ -112,8 +112,8 @@ class Program:
 
     def stacks(self) -> List[dict[str, Any]]:
         """In which line each rank is that is alive: groups of ranks with the same stack, the smallest
-        first, each with ``state`` (``TAKEN``, or why there is no stack: ``NOT_PYTHON``, ``STOPPED``, …),
-        ``stack`` (a text, as faulthandler writes it) and ``ranks``. No rank is stopped for it."""
+        first, each with ``state`` (``TAKEN``, ``NATIVE``, or why there is no stack: ``STOPPED``, ``AWAY``, …),
+        ``stack`` (a text, as faulthandler writes it; of ``NATIVE`` ones with C and C++ functions) and ``ranks``. No rank is stopped for it."""
         groups: List[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
 

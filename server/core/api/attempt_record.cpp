@@ -5,9 +5,10 @@
 namespace muster::core {
 
 std::string_view name(stack_state s) {
-  static constexpr std::string_view names[] = {
-      "UNKNOWN", "TAKEN", "NOT_PYTHON", "STOPPED", "IN_KERNEL", "NO_ANSWER", "OFF", "AWAY", "BUSY"};
-  return named<stack_state::busy>(names, s);
+  static constexpr std::string_view names[] = {"UNKNOWN",   "TAKEN",     "NOT_PYTHON", "STOPPED",
+                                               "IN_KERNEL", "NO_ANSWER", "OFF",        "AWAY",
+                                               "BUSY",      "NATIVE"};
+  return named<stack_state::native>(names, s);
 }
 
 std::string_view name(attempt_event e) {

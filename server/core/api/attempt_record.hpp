@@ -16,13 +16,14 @@ namespace muster::core {
 enum class stack_state : std::uint8_t {
   unknown,  ///< it has not begun, or has ended
   taken,
-  not_python,  ///< no process of it has registered
+  not_python,  ///< no process of it has registered, and nobody could look from outside
   stopped,     ///< by a signal or a debugger
   in_kernel,   ///< in a call that cannot be interrupted
   no_answer,   ///< it has registered, and wrote nothing
   off,         ///< worker --stack-signal off
   away,        ///< its worker is
   busy,        ///< its worker answers as many questions as it may
+  native,      ///< it is no Python; the frames are of native code
 };
 std::string_view name(stack_state s);  // "NOT_PYTHON"
 

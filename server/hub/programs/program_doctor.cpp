@@ -15,13 +15,6 @@ bool trains(core::rank_view const& r) {
   return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
 }
 
-// That of the rank's own process, or, where this is no Python, as of a shell, of the first that it
-// has started.
-std::string own_stack(std::string_view text) {
-  if (text.starts_with(started_by_rank)) text.remove_prefix(std::min(text.find('\n'), text.size()));
-  return std::string(text.substr(0, text.find(started_by_rank)));
-}
-
 }  // namespace
 
 void program_doctor::follow(std::vector<core::program_changed> const& changes) {
@@ -177,7 +170,8 @@ void program_doctor::ask_for_stacks(core::program_id id, patient& p) {
 void program_doctor::finish(core::program_id id, patient& p) {
   std::vector<doctor::rank_stack> stacks;
   for (auto& s : hub_.stacks().end(*std::exchange(p.round, {})))
-    stacks.push_back({s.rank, own_stack(s.text), std::move(s.process)});
+    stacks.push_back(
+        {s.rank, own_stack(s.text), std::move(s.process), s.state != core::stack_state::taken});
   p.asked = {};
   tell(id, p, p.watch.stacks(hub_.now(), std::move(stacks)));
 }

@@ -6,6 +6,11 @@
 
 namespace muster::server {
 
+std::string own_stack(std::string_view text) {
+  if (text.starts_with(started_by_rank)) text.remove_prefix(std::min(text.find('\n'), text.size()));
+  return std::string(text.substr(0, text.find(started_by_rank)));
+}
+
 void rank_stacks::tell_if_over(round& r) {
   if (r.waits.empty() && r.done) std::exchange(r.done, {})();
 }

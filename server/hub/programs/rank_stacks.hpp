@@ -21,10 +21,13 @@ using core::stack_state;
 /// In a text: behind it are the processes that the rank has started (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
+/// Of the rank's own process; where that has none, of the first one that it has started.
+std::string own_stack(std::string_view text);
+
 struct rank_stack {
   std::uint32_t rank = 0;
   stack_state state = stack_state::unknown;
-  std::string text{};     // UTF-8, by faulthandler
+  std::string text{};     // UTF-8, as faulthandler writes it
   std::string process{};  // "S in futex_wait_queue"
 };
 

@@ -237,6 +237,7 @@ static_assert(static_cast<int>(stack_state::stopped) == v1::STACK_STOPPED);
 static_assert(static_cast<int>(stack_state::in_kernel) == v1::STACK_IN_KERNEL);
 static_assert(static_cast<int>(stack_state::no_answer) == v1::STACK_NO_ANSWER);
 static_assert(static_cast<int>(stack_state::off) == v1::STACK_OFF);
+static_assert(static_cast<int>(stack_state::native) == v1::STACK_NATIVE);
 
 stacks_answer from_wire(v1::RankStacks const& stacks) {
   stacks_answer answer{stacks.query(), stacks.busy(), {}};

@@ -71,7 +71,7 @@ for step in range(1000000):
 
 struct hangs_of_processes : testing::Test {
   temporary_directory dir;
-  stack_files stacks{dir / "stacks", {}, default_stack_signal()};
+  stack_files stacks{dir / "stacks", {}, default_stack_signal(), {{STACK_READER}, {}}};
   std::map<std::uint32_t, pid_t> pids;
   doctor::hang_watch watch{now(), hang_after, std::vector<bool>(size, true)};
 
@@ -128,7 +128,8 @@ struct hangs_of_processes : testing::Test {
     v1::RankStacks taken;
     stacks.take(pids, taken);
     std::vector<doctor::rank_stack> all;
-    for (auto const& s : taken.stack()) all.push_back({s.rank(), s.text(), s.process()});
+    for (auto const& s : taken.stack())
+      all.push_back({s.rank(), s.text(), s.process(), s.state() != v1::STACK_TAKEN});
     return watch.stacks(now(), std::move(all));
   }
 };

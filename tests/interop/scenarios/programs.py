@@ -9,6 +9,7 @@ from driver.deadline import Failure, check
 from scenarios import Scenario
 
 RANKS = 4
+KINDS = ('sleep', 'lock_held_in_c', 'fifo', 'stopped')  # of hangs, as in clients/hanging.py
 HELD = 59  # steps, after which a program waits until it may end
 
 
@@ -132,9 +133,10 @@ def program_fails_over(trial):
     check(end_of(undisturbed) == (0, parameters), 'a run that nobody disturbed has other parameters')
 
 
-def program_hangs(trial):
-    """One of four processes waits for data, and the others for it in a collective: the server names it,
-    with the line, some seconds after all stands still. Nobody is named while it comes up and compiles."""
+def named_in_each_attempt(trial, client, ranks):
+    """One of the processes hangs, each time in another way, and the others wait for it in a collective. The
+    server names it, with the line, some seconds after all stands still, and begins anew. Nobody is named
+    while processes come up and compile, nor in the last attempt, in which all is well."""
     trial.serve_programs()
     for host in ('host0', 'host1'):
         trial.add_worker(host)
@@ -142,17 +144,33 @@ def program_hangs(trial):
     folder.mkdir()
     os.mkfifo(folder / 'data')
     after = 3
-    program = trial.launch('hang_jax.py', RANKS, folder, name='hangs', hang_after=f'{after}s',
+    program = trial.launch(client, ranks, folder, name='hangs', hang_after=f'{after}s',
+                           on_hang='restart', max_restarts=len(KINDS), restart_grace='1s',
                            env={'JAX_PLATFORMS': 'cpu'})
-    told = program.until(lambda told: told.get('hang') or (folder / 'waits').exists(), 'it waits')
-    check('hang' not in told, f'a rank is named though all work: {told}')
-    since = time.monotonic()
-    hang = program.until(lambda told: told.get('hang'), 'it is found to hang')['hang']
-    took = time.monotonic() - since
-    check((hang.get('rank'), hang['evidence']) == (2, 'STACK'), f'the hang is {hang}')
-    check(hang['line'].endswith('in next_batch'), f'the line is {hang["line"]}')
-    check(took < 4 * after + 5, f'it was found after {took:.1f} s')
-    program.cancel()
+    for number, kind in enumerate(KINDS, 1):
+        program.until(lambda _: (folder / f'waits-{number}').exists(), f'a rank hangs, {kind}')
+        since = time.monotonic()
+        program.until(lambda told: told['attempt'] > number or told['state'] == 'RESTARTING',
+                      f'{kind} is found')
+        took = time.monotonic() - since
+        check(took < 4 * after + 5, f'{kind} was found after {took:.1f} s')
+    told = program.wait()
+    check(told['restarts'] == len(KINDS), f'it ended {told}')
+    for attempt, kind in zip(program.attempts(), KINDS):
+        hang = (attempt.get('cause') or {}).get('hang') or {}
+        check(attempt['end'] == 'HUNG' and hang.get('rank') == 2, f'{kind} ended {attempt}')
+        evidence, line = ('STOPPED', '') if kind == 'stopped' else ('STACK', 'in next_batch')
+        check((hang['evidence'], hang.get('line', '').endswith(line)) == (evidence, True), f'{kind}: {hang}')
+
+
+def program_hangs(trial):
+    """Four processes of JAX."""
+    named_in_each_attempt(trial, 'hang_jax.py', RANKS)
+
+
+def program_hangs_in_tensorflow(trial):
+    """Three processes of MultiWorkerMirroredStrategy."""
+    named_in_each_attempt(trial, 'hang_tensorflow.py', 3)
 
 
 def program_strategy(trial):
@@ -191,6 +209,7 @@ def program_parameter_servers(trial):
 SCENARIOS_JAX = [Scenario(program_killed_twice, seconds=150, reference=False),
                  Scenario(program_cut_off, seconds=150, reference=False),
                  Scenario(program_fails_over, seconds=150, reference=False),
-                 Scenario(program_hangs, seconds=100, reference=False)]
+                 Scenario(program_hangs, seconds=200, reference=False)]
 SCENARIOS_TENSORFLOW = [Scenario(program_strategy, seconds=120, reference=False),
+                        Scenario(program_hangs_in_tensorflow, seconds=250, reference=False),
                         Scenario(program_parameter_servers, seconds=150, reference=False)]

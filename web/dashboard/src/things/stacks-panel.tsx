@@ -13,8 +13,8 @@ interface TaskStacks {
 }
 
 const WHY: Record<string, string> = {
-  NOT_PYTHON: 'It is in another language, or has not registered.',
-  STOPPED: 'It is stopped by a signal or a debugger, so it answers nothing.',
+  NOT_PYTHON: 'It is no Python that has registered, and could not be looked at from outside.',
+  STOPPED: 'It is stopped by a signal or a debugger.',
   IN_KERNEL: 'It is in a call of the kernel that cannot be interrupted.',
   NO_ANSWER: 'It did not answer within a second; its worker may be older than the question.',
   OFF: 'Its worker is not prepared for it.',
@@ -50,7 +50,7 @@ export function StacksPanel({ path }: { path: string }) {
     >
       {problem.value && <p class="wrap text-error">{problem.value}</p>}
       {!it && !problem.value && <p class="calm">Nothing is stopped for it.</p>}
-      {it && it.state !== 'TAKEN' && <p class="calm">{WHY[it.state] ?? it.state}</p>}
+      {it && it.state !== 'TAKEN' && it.state !== 'NATIVE' && <p class="calm">{WHY[it.state] ?? it.state}</p>}
       {it?.stack && (
         <pre class="log mono" tabIndex={0} aria-label="Stacks" data-testid="stacks">
           <bdi>{it.stack}</bdi>

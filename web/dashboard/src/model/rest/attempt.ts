@@ -37,7 +37,7 @@ export function seenText(a: AttemptDetail): string {
   add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${e.about}` : ''}${e.text ? `: ${e.text}` : ''}`));
   add(
     'Where ranks were that were killed',
-    a.stacks.flatMap((g) => [`  ${whoStands(g)}${g.state === 'TAKEN' ? '' : `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
+    a.stacks.flatMap((g) => [`  ${whoStands(g)}${g.state === 'TAKEN' || g.state === 'NATIVE' ? '' : `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
   );
   add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${b.last} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
   add('Late at them', a.latecomers.map((l) => `  ${l.task} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));

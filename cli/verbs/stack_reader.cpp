@@ -1,0 +1,25 @@
+// muster stack-reader: what a worker starts to name the frames of its ranks' stacks. Nobody else
+// calls it, so no help lists it.
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "client/programs/native_stacks.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct stack_reader_options {};
+
+int run_stack_reader(stack_reader_options&) {
+  return read_samples(STDIN_FILENO, STDOUT_FILENO);
+}
+
+}  // namespace
+
+void add_stack_reader(CLI::App& app, choice& chosen) {
+  auto const added =
+      add_verb(app, chosen, "stack-reader", "Name the frames of sampled stacks", run_stack_reader);
+  added.first->group("");
+}
+
+}  // namespace muster::cli
