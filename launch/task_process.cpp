@@ -42,6 +42,7 @@ void task_process::start(child c) {
 }
 
 void task_process::take(output::stream s, std::string_view line) {
+  if (on_line) on_line(line);
   output_.line(number_, s, line);
   auto& last = last_[static_cast<std::size_t>(s)];
   last.emplace_back(line.substr(0, last_line_bytes_max));

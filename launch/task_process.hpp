@@ -30,6 +30,8 @@ class task_process {
   /// `finished` is called once, after ended() and the end of both streams, never from within a
   /// call of this object.
   task_process(boost::asio::io_context& io, output& out, role r, std::function<void()> finished);
+  /// Of both streams, before it is passed on. Set before start().
+  std::function<void(std::string_view)> on_line{};
   /// Errors: as start_child, std::runtime_error of the output directory.
   void start();
   /// The same with a process that others have started, which this one reaps.

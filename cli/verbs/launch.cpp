@@ -15,7 +15,7 @@ namespace {
 
 struct launch_times {
   std::optional<duration> grace, restart_grace, deadline, notice, hang_after;
-  std::string on_hang;
+  std::string on_hang, step_pattern;
 };
 
 struct launch_verb_options {
@@ -73,6 +73,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   text("upload", upload);
   text("idempotency_key", o.key);
   text("on_hang", o.times.on_hang);
+  text("step_pattern", o.times.step_pattern);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
   if (o.per_worker > 0) body["per_worker"] = o.per_worker;
   if (o.priority != 0) body["priority"] = o.priority;
@@ -156,6 +157,9 @@ void add_launch(CLI::App& app, choice& chosen) {
       ->excludes("--working-dir");
   add_list(*verb, "--preload", o->preload, "MODULE",
            "Python modules that a worker imports once for all its ranks and attempts");
+  add_value(*verb, "--step-pattern", o->times.step_pattern, "REGEX",
+            "Finds the step in what ranks print, in its first group ('step (\\d+)'), for programs "
+            "that do not call muster.step");
   add_repeated(*verb, "--env", o->env, "NAME=VALUE", "Set for the program; may be repeated");
   add_value(*verb, "--idempotency-key", o->key, "KEY",
             "A second launch with this key gets the first one's program");

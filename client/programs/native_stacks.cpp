@@ -101,9 +101,11 @@ std::map<pid_t, std::string> texts_in(std::string_view said) {
 
 std::map<pid_t, std::string> native_stacks::of(std::vector<pid_t> const& processes,
                                                clock::time_point until) const {
-  if (reader_.empty() || processes.empty() || clock::now() >= until) return {};
+  auto const left = until - clock::now();
+  if (reader_.empty() || processes.empty() || left <= left.zero()) return {};
   try {
-    auto const samples = samples_of(processes, until);
+    // On a machine that is busy some are better than none.
+    auto const samples = samples_of(processes, until - left / 2);
     child_options o{.argv = reader_, .environment = {}, .cwd = "/", .in = samples.get()};
     if (owner_) o.user = process_user{owner_->first, owner_->second};
     auto const reader = start_child(o);

@@ -105,8 +105,11 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();
   prepare_for_stacks(r.program.environment, object(line, "stacks"));
-  if (auto const steps = text(line, "steps"); !steps.empty())
-    r.program.environment["MUSTER_STEPS"] = steps + name;
+  // One of both says steps: two writers would not see each other.
+  auto const steps = text(line, "steps");
+  r.step_pattern = text(start, "step_pattern");
+  if (!steps.empty()) r.step_file = steps + name;
+  if (!steps.empty() && r.step_pattern.empty()) r.program.environment["MUSTER_STEPS"] = r.step_file;
   r.program.name = name;
   r.program.cwd = text(start, "working_dir");
   r.own_cwd = r.program.cwd.empty();

@@ -31,6 +31,8 @@ struct rank_role {
   /// Both by plan_forks: how a fork server begins it; why none does though it was asked for.
   std::optional<python_command> python{};
   std::string not_preloaded{};
+  /// Not empty: steps are read off its lines, and said into the file.
+  std::string step_pattern{}, step_file{};
 };
 
 struct start_order {

@@ -74,12 +74,21 @@ void rank_set::start(rank& r, rank_role role) {
     execute(r, std::move(role));
 }
 
+std::unique_ptr<task_process> rank_set::made_of(rank& r, rank_role role) {
+  if (!role.step_pattern.empty())
+    r.steps = std::make_unique<step_lines>(role.step_pattern, role.step_file);
+  auto process = std::make_unique<task_process>(io_, output_, std::move(role.program),
+                                                [this, &r] { over(r); });
+  if (r.steps) process->on_line = [&r](std::string_view line) { r.steps->take(line); };
+  return process;
+}
+
 void rank_set::execute(rank& r, rank_role role) {
   auto const command = role.program.argv.front();
   try {
     prepare_directory(role);
-    auto process = std::make_unique<task_process>(io_, output_, std::move(role.program),
-                                                  [this, &r] { over(r); });
+    auto const not_preloaded = role.not_preloaded;
+    auto process = made_of(r, std::move(role));
     try {
       process->start();
     } catch (std::system_error const& e) {
@@ -88,7 +97,7 @@ void rank_set::execute(rank& r, rank_role role) {
       return;
     }
     r.process = std::move(process);
-    on_.on_started(r.end.rank, r.process->pid(), role.not_preloaded);
+    on_.on_started(r.end.rank, r.process->pid(), not_preloaded);
   } catch (std::exception const& e) {
     r.end.not_started = e.what();
   }
@@ -129,8 +138,7 @@ bool rank_set::take(rank& r, forked_rank made) {
   }
   if (!made.let_go()) return false;
   auto const role = std::move(r.waits);
-  r.process = std::make_unique<task_process>(io_, output_, std::move(role->program),
-                                             [this, &r] { over(r); });
+  r.process = made_of(r, std::move(*role));
   r.process->start(std::move(made.process));
   on_.on_started(r.end.rank, r.process->pid(), {});
   return true;

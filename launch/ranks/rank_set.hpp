@@ -14,6 +14,7 @@
 #include "launch/ranks/fork_server.hpp"
 #include "launch/ranks/rank_orders.hpp"
 #include "launch/ranks/report_line.hpp"
+#include "launch/ranks/step_lines.hpp"
 #include "launch/task_process.hpp"
 
 namespace muster::launch {
@@ -50,12 +51,14 @@ class rank_set {
     explicit rank(boost::asio::io_context& io) : killing(io) {}
     rank_end end{};
     std::unique_ptr<rank_role> waits;       // for the fork server
+    std::unique_ptr<step_lines> steps;      // null: it says steps itself
     std::unique_ptr<task_process> process;  // null: it was not started
     boost::asio::steady_timer killing;
     clock::time_point kill_at = clock::time_point::max();
     bool over = false;
   };
 
+  std::unique_ptr<task_process> made_of(rank& r, rank_role role);
   void start(rank& r, rank_role role);
   void execute(rank& r, rank_role role);
   void fork(rank& r);

@@ -171,14 +171,22 @@ def test_a_program_is_stopped_restarted_and_found(url: str) -> None:
         muster.get_program("none")
 
 
-def test_data_parallel_pytorch(url: str) -> None:
-    """With Debian's python3-torch, where it is installed: what PyPI has is a gigabyte."""
-    example = pathlib.Path(__file__).parents[2] / "examples" / "python" / "data_parallel_torch.py"
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "python" / "data_parallel_torch.py"
+
+
+def python_with_torch() -> str:
+    """That of Debian's python3-torch, where it is installed: what PyPI has is a gigabyte."""
     system = "/usr/bin/python3"
-    if not example.is_file() or subprocess.run([system, "-c", "import torch"], capture_output=True).returncode:
-        assert os.environ.get("CI") != "true" or not example.is_file(), "python3-torch is not installed here"
+    if subprocess.run([system, "-c", "import torch"], capture_output=True).returncode:
+        assert os.environ.get("CI") != "true" or not EXAMPLE.is_file(), "python3-torch is not installed here"
         pytest.skip("SKIPPED, NOT RUN: python3-torch is not installed")
-    p = muster.launch([system, str(example)], tasks=4)
+    return system
+
+
+def test_data_parallel_pytorch(url: str) -> None:
+    if not EXAMPLE.is_file():
+        pytest.skip("without the examples of the repository")
+    p = muster.launch([python_with_torch(), str(EXAMPLE)], tasks=4)
     p.wait(120)
     assert [p.logs(rank) for rank in range(4)] == [
         [f"rank {rank} of 4: loss 0.0000, weights [0, 1, 2, 3, 4, 5, 6, 7]"] for rank in range(4)]

@@ -106,6 +106,7 @@ struct program_encoder {
     add(s.preload, *w.mutable_preload());
     w.set_on_hang(static_cast<std::uint32_t>(s.on_hang));
     w.set_hang_after(s.hang_after.count());
+    w.set_step_pattern(s.step_pattern);
     put(program_keys::of(kind::submitted, f.program), w);
   }
 

@@ -71,6 +71,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.upload = w.upload();
   s.weight = std::max(w.weight(), 1u);
   s.preload = words(w.preload());
+  s.step_pattern = w.step_pattern();
   // Of an older server: nobody has said what is wanted.
   if (w.hang_after() > 0) {
     s.on_hang = within(w.on_hang(), core::hang_policy::abort, ok);

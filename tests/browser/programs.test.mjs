@@ -81,6 +81,9 @@ test('ranks are cells that keys reach, the log of one follows, a restart is anot
   assert.equal(new URL(seen.page.url()).searchParams.get('rank'), '2');
   await seen.reads('rank-log', /I am 2 of 4/);
   await seen.reads('rank-log-state', /live/);
+  await seen.at('look-at-stacks').click();
+  await seen.at('stack-group', '[data-ranks="4"]').waitFor();
+  await seen.reads('stacks', /in clock_nanosleep/);
   const spec = await seen.at('spec').textContent();
   assert.match(spec, /SECRET/);
   assert.doesNotMatch(await seen.page.content(), /hidden</);

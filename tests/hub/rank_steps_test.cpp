@@ -42,13 +42,14 @@ struct steps_in_a_hub : testing::Test {
     h.apply(e);
   }
   /// A rank on each of two workers.
-  void begin(core::duration deadline = {}, core::duration notice = {}) {
+  void begin(core::duration deadline = {}, core::duration notice = {}, std::string pattern = {}) {
     attach(a, 1, "a");
     attach(b, 2, "b");
     core::submit_program e;
     e.spec.command = {"true"};
     e.spec.deadline = deadline;
     e.spec.notice = notice;
+    e.spec.step_pattern = std::move(pattern);
     e.spec.per_worker = 1;
     e.spec.max_restarts = 1;
     e.spec.tasks.push_back({.min = 2, .max = 2});
@@ -250,6 +251,23 @@ TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
   h.on_deadline();
   ASSERT_EQ(a.stops.size(), 2u) << "none was agreed on";
   EXPECT_FALSE(a.stops[1].by_step);
+}
+
+TEST_F(steps_in_a_hub, that_are_read_off_lines_end_no_program) {
+  begin({}, {}, "step (\\d+)");
+  both_say();
+  ASSERT_TRUE(h.state().programs().look(p));
+  core::program_view shown = *h.state().programs().look(p);
+  h.steps().show(shown, false);
+  ASSERT_TRUE(shown.steps) << "they are shown";
+  std::optional<muster::status> told;
+  h.steps().stop(p, 0,
+                 [&told](auto const& step) { told = step ? muster::status{} : step.error(); });
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->code, muster::code::failed_precondition);
+  EXPECT_TRUE(a.held.empty() && b.held.empty());
+  h.apply(core::worker_drain{a.stream, true});
+  EXPECT_TRUE(a.held.empty()) << "nor does a worker that leaves ask for a step";
 }
 
 }  // namespace

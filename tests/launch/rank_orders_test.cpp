@@ -26,12 +26,13 @@ TEST(rank_orders, tell_each_rank_who_it_is) {
   EXPECT_EQ(order.start->logs, "/l");
   EXPECT_EQ(order.start->grace, std::chrono::milliseconds(1500));
   ASSERT_EQ(order.start->ranks.size(), 2u);
-  auto const& [rank, program, own_cwd, refusal, python, not_preloaded] = order.start->ranks[0];
-  EXPECT_EQ(rank, 1u);
+  auto const& first = order.start->ranks[0];
+  auto const& program = first.program;
+  EXPECT_EQ(first.rank, 1u);
   EXPECT_EQ(program.argv, (std::vector<std::string>{"python", "t.py"}));
-  EXPECT_TRUE(own_cwd);
+  EXPECT_TRUE(first.own_cwd);
   EXPECT_EQ(program.cwd, "/w/1");
-  EXPECT_EQ(refusal, "");
+  EXPECT_EQ(first.refusal, "");
   auto v = program.environment;
   for (auto const& [name, value] :
        std::map<std::string, std::string>{{"PATH", "/bin"},
@@ -55,6 +56,19 @@ TEST(rank_orders, tell_each_rank_who_it_is) {
                                           {"MINE", "mine"}})
     EXPECT_EQ(v[name], value) << name;
   EXPECT_EQ(order.start->ranks[1].program.environment.count("CUDA_VISIBLE_DEVICES"), 0u);
+}
+
+TEST(rank_orders, have_steps_said_by_the_rank_or_by_its_launcher) {
+  auto line = std::string(two_hosts);
+  line.replace(line.find("\"logs\""), 0, R"("steps": "/s/7.3.", )");
+  auto const itself = parse_order(line, {}).start->ranks[0];
+  EXPECT_EQ(itself.program.environment.at("MUSTER_STEPS"), "/s/7.3.1");
+  EXPECT_EQ(itself.step_pattern, "");
+  line.replace(line.find("\"task\""), 0, R"x("step_pattern": "step (\\d+)", )x");
+  auto const read = parse_order(line, {}).start->ranks[1];
+  EXPECT_FALSE(read.program.environment.contains("MUSTER_STEPS"));
+  EXPECT_EQ(read.step_file, "/s/7.3.2");
+  EXPECT_EQ(read.step_pattern, "step (\\d+)");
 }
 
 TEST(rank_orders, number_ranks_of_types_of_any_name) {

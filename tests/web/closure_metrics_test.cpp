@@ -81,6 +81,17 @@ TEST(program_metrics, programs_by_state_and_their_ranks) {
   EXPECT_CONTAINS(text, "muster_program_restarts_total 9\n");
 }
 
+TEST(program_metrics, steps_of_those_that_say_any) {
+  metric_text m;
+  write_step_metrics(m, {{"prog_1", "train", 40, 250ms}, {"prog_2", "", 0, {}}});
+  auto const text = m.take();
+  EXPECT_CONTAINS(text, "muster_program_step{program=\"prog_1\",name=\"train\"} 40\n");
+  EXPECT_CONTAINS(text, "muster_program_step_seconds{program=\"prog_1\",name=\"train\"} 0.25\n");
+  EXPECT_CONTAINS(text, "muster_program_step{program=\"prog_2\",name=\"\"} 0\n");
+  EXPECT_EQ(text.find("muster_program_step_seconds{program=\"prog_2\""), std::string::npos)
+      << "one step alone has taken no time that is known";
+}
+
 TEST(object_metrics, objects_by_state_and_calls_by_outcome) {
   metric_text m;
   write_object_metrics(m, {{1, 0, 7, 0, 2}, {40, 3, 0, 5}});

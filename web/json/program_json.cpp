@@ -3,6 +3,7 @@
 
 #include "base/utf8.hpp"
 #include "web/json/json_fields.hpp"
+#include "web/json/step_pattern.hpp"
 
 namespace muster::web {
 
@@ -124,6 +125,7 @@ json_object<program_request> const& program_table() {
   using s = core::program_spec;
   core::hang_policy s::*const on_hang = &s::on_hang;
   core::duration s::*const hang_after = &s::hang_after;
+  std::string s::*const step_pattern = &s::step_pattern;
   auto const of = [](json_field<s> f) { return nested(&r::spec, std::move(f)); };
   static json_object<r> const table(
       {of(field("name", &s::name, a_text(program_name_bytes_max))),
@@ -142,6 +144,7 @@ json_object<program_request> const& program_table() {
        of(field("notice", &s::notice, a_duration(longest))),
        of(field("on_hang", on_hang, a_hang_policy())),
        of(field("hang_after", hang_after, a_duration(longest))),
+       of(field("step_pattern", step_pattern, a_step_pattern())),
        of(field("spares", &s::spares, an_integer(0, UINT32_MAX))),
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("weight", &s::weight, an_integer(1, weight_max))),
@@ -242,6 +245,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m.some("notice_ms", s.notice);
   m("on_hang", s.on_hang);
   m("hang_after_ms", s.hang_after);
+  m.some("step_pattern", s.step_pattern, "by which steps are read off what ranks print");
   m.some("spares", s.spares);
   m.when(s.priority != 0)
       .json(

@@ -122,6 +122,16 @@ void write_functions(metric_text& m, measured_closures const& c) {
   }
 }
 
+void add_steps(server::hub& h, std::vector<measured_steps>& to) {
+  for (auto const& [id, attempt] : h.steps().table().attempts()) {
+    if (to.size() == stepping_programs_measured) return;
+    auto const p = h.state().programs().look(id);
+    auto const all = h.steps().table().whole(id, attempt, false);
+    if (p && all && p->attempt == attempt && p->state == core::program_state::running)
+      to.push_back({core::text(id), p->spec.name, all->least, all->took});
+  }
+}
+
 void measure(server::hub& h, bool main, measured_closures& into) {
   add_shown(h.state().functions().shown(), functions_measured, into.functions);
   auto const o = history::overview(h.past(), h.state(), into.now);
@@ -145,6 +155,7 @@ void measure(server::hub& h, bool main, measured_closures& into) {
     into.programs.by_state[i] += programs.by_state[i];
   into.programs.ranks_alive += programs.ranks_alive;
   into.program_totals += h.past().programs();
+  add_steps(h, into.steps);
   auto const objects = h.objects().state().counts();
   for (std::size_t i = 0; i < objects.by_state.size(); ++i)
     into.objects.by_state[i] += objects.by_state[i];

@@ -24,6 +24,16 @@ inline constexpr std::size_t pools_measured = 100;
 /// Names of functions, or of what they call, beyond this many are counted together as "other".
 inline constexpr std::size_t functions_measured = 200;
 
+/// Programs that say steps, beyond this many, have no lines of their own: those of which nothing
+/// was said for longest.
+inline constexpr std::size_t stepping_programs_measured = 100;
+
+struct measured_steps {
+  std::string program, name;  // id
+  std::uint64_t least = 0;    // of its ranks
+  core::duration took{};
+};
+
 struct measured_pool {
   std::string cluster;
   core::overview_view now;
@@ -42,6 +52,7 @@ struct measured_closures {
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the start
+  std::vector<measured_steps> steps;  // of programs that run, stepping_programs_measured at most
 };
 
 /// Engine thread.
@@ -50,6 +61,7 @@ void write_closure_metrics(metric_text& m, measured_closures const& c);
 /// The families on programs.
 void write_program_metrics(metric_text& m, core::program_counts const& now,
                            history::program_totals const& ever);
+void write_step_metrics(metric_text& m, std::vector<measured_steps> const& programs);
 /// The families on objects and their calls.
 void write_object_metrics(metric_text& m, core::objects::object_counts const& c);
 /// The families on datasets that are dealt out.

@@ -22,6 +22,15 @@ void write_program_metrics(metric_text& m, core::program_counts const& now,
             ever.restarts);
 }
 
+void write_step_metrics(metric_text& m, std::vector<measured_steps> const& programs) {
+  m.family("muster_program_step", "gauge", "The step that all ranks of a program have reached.");
+  for (auto const& p : programs) m.sample({"program", p.program}, {"name", p.name}, p.least);
+  m.family("muster_program_step_seconds", "gauge", "How long a step takes, the median of ranks.");
+  for (auto const& p : programs)
+    if (p.took > core::duration{})
+      m.sample({"program", p.program}, {"name", p.name}, seconds(p.took));
+}
+
 void write_object_metrics(metric_text& m, core::objects::object_counts const& c) {
   m.family("muster_objects", "gauge", "Objects on tasks, by state.");
   for (std::size_t i = 0; i < c.by_state.size(); ++i)

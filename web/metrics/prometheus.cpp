@@ -177,6 +177,7 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_closures(m, c);
   write_closure_metrics(m, closures);
   write_program_metrics(m, closures.programs, closures.program_totals);
+  write_step_metrics(m, closures.steps);
   write_object_metrics(m, closures.objects);
   write_dataset_metrics(m, closures.datasets);
   write_web(m, w);

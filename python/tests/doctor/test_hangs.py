@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
@@ -14,7 +15,7 @@ import pytest
 import muster
 from conftest import DEADLINE, HERE, until
 from muster.rest.http import Http
-from test_programs import python, url, workers  # noqa: F401
+from test_programs import python, python_with_torch, url, workers  # noqa: F401
 
 SCRIPT = pathlib.Path(__file__).with_name("ranks_that_meet.py")
 AFTER = 2.0
@@ -37,6 +38,23 @@ def asked(url: str, what: str, of: str) -> list[dict[str, Any]]:
 
 def hang_of(program: muster.Program) -> Optional[dict[str, Any]]:
     return program.refresh().get("hang")
+
+
+def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) -> None:  # noqa: F811
+    """Each kind of hang in an attempt of its own; nobody is named in the last one, in which all is well."""
+    script = pathlib.Path(__file__).with_name("ranks_of_torch.py")
+    os.mkfifo(tmp_path / "data")
+    p = muster.launch([python_with_torch(), str(script), str(tmp_path)], tasks=4, hang_after=AFTER,
+                      on_hang="restart", max_restarts=4, restart_grace=0.5)
+    p.wait(120)
+    kinds = ("sleep", "lock_held_in_c", "fifo", "stopped")
+    assert p.view["restarts"] == len(kinds), p.view
+    for attempt, kind in zip(p.attempts(), kinds):
+        hang = attempt["cause"]["hang"]
+        assert (attempt["end"], hang["rank"]) == ("HUNG", 2), (kind, attempt)
+        assert hang["evidence"] == ("STOPPED" if kind == "stopped" else "STACK"), (kind, hang)
+        assert kind == "stopped" or re.search(rf"{script}:\d+ in hang$", hang["line"]), (kind, hang)
+        assert hang["waits"] == 3, (kind, hang)
 
 
 @pytest.mark.parametrize(("kind", "evidence", "line"), [

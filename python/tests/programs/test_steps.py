@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import urllib.request
 from typing import Any
 
 import pytest
@@ -50,6 +51,26 @@ def test_steps_are_shown_and_the_slow_rank_is_found(url: str) -> None:  # noqa: 
     assert "behind, step after step; 'muster cordon worker:0' keeps" in said and "STEP" in said
     p.stop(at_step="next")
     assert p.wait(DEADLINE).state == "SUCCEEDED"
+
+
+@pytest.mark.parametrize("preload", [None, ["json"]])
+def test_steps_that_are_printed_are_read(url: str, preload: Any) -> None:  # noqa: F811
+    """By ranks that know nothing of Muster, forked ones among them."""
+    printing = ("import itertools, os, time\n"
+                "for n in itertools.count(1):\n"
+                "    print(f'epoch 7 [{n}/1000] loss 0.1', flush=True)\n"
+                "    time.sleep(0.2 if os.environ['RANK'] == '2' else 0.02)\n")
+    p = muster.launch(python(printing), tasks=4, step_pattern=r"\[(\d+)/", **({"preload": preload} if preload else {}))
+    steps = until(lambda: p.refresh().get("steps"), "steps are read")
+    assert steps["ranks"] > 0 and p.view["step_pattern"] == r"\[(\d+)/"
+    until(lambda: all(r.get("step", 0) > 3 for r in p.ranks()), "all go on")
+    metrics = urllib.request.urlopen(url + "/metrics").read().decode()
+    assert f'muster_program_step{{program="{p.id}",name="{p.name}"}} ' in metrics
+    with pytest.raises(muster.ServerError, match="has a step_pattern") as refused:
+        p.stop(at_step="next")
+    assert refused.value.status == 409
+    p.stop()
+    until(lambda: p.refresh()["state"] == "CANCELLED", "its ranks were ended by a signal")
 
 
 def test_all_ranks_stop_after_the_same_step(url: str) -> None:  # noqa: F811

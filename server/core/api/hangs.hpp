@@ -22,12 +22,14 @@ enum class hang_policy : std::uint8_t {
 inline constexpr std::size_t hang_policies = 4;
 std::string_view name(hang_policy p);  // "restart"
 
-/// What a program says of hangs.
-struct hang_wish {
+/// What a program says of how its ranks are watched.
+struct watch_wish {
   hang_policy on_hang = hang_policy::tell;
   duration hang_after = std::chrono::seconds(60);  // nothing has moved for so long
+  /// RE2 whose first group is the step in a line that a rank prints; empty: ranks say steps.
+  std::string step_pattern{};
 
-  bool operator==(hang_wish const&) const = default;
+  bool operator==(watch_wish const&) const = default;
 };
 
 /// By what a rank is found. The first that tells of one names it.

@@ -105,7 +105,7 @@ struct program_tasks {
   bool operator==(program_tasks const&) const = default;
 };
 
-struct program_spec : hang_wish {
+struct program_spec : watch_wish {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};

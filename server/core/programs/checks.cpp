@@ -185,6 +185,8 @@ status valid(program_spec const& spec, program_limits const& limits) {
   if (spec.spares > limits.spares_max)
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);
+  if (spec.step_pattern.size() > key_bytes_max)
+    return too_long("step_pattern", spec.step_pattern.size(), key_bytes_max);
   if (auto wrong = valid_upload(spec); !wrong.ok()) return wrong;
   if (auto wrong = valid_preload(spec, limits); !wrong.ok()) return wrong;
   if (spec.idempotency_key.size() > key_bytes_max)

@@ -37,7 +37,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
         places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
-  if (!first) return;
+  if (!first || !p->spec.step_pattern.empty()) return;  // those cannot be told where to end
   core::program_steps_said some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_said::kind::some;
   hub_.apply(some);
@@ -132,6 +132,7 @@ void rank_steps::leaves(core::stream_id stream) {
     auto const p = programs.look(program);
     auto const all = programs.ranks(program);
     if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
+    if (!p->spec.step_pattern.empty()) continue;
     if (p->stop_at && p->stop_at->attempt == number) continue;
     auto const there = std::find_if(
         all->begin(), all->end(), [&, program = program, number = number](auto const& r) {
@@ -177,6 +178,11 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
     return done(muster::status{muster::code::failed_precondition,
                                core::text(program) + " is " + std::string(core::name(p->state)) +
                                    ": only one that is RUNNING stops at a step"});
+  if (!p->spec.step_pattern.empty())
+    return done(muster::status{muster::code::failed_precondition,
+                               core::text(program) +
+                                   " has a step_pattern: its steps are read off what its ranks "
+                                   "print, which can be told of none to stop at"});
   recall(*p);
   auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
     if (!step) return done(step);

@@ -101,6 +101,7 @@ void to_wire(core::rank_orders::start const& s, v1::StartRanks& to) {
   to.set_working_dir(spec.working_dir);
   to.set_upload(spec.upload);
   to.mutable_preload()->Add(spec.preload.begin(), spec.preload.end());
+  to.set_step_pattern(spec.step_pattern);
   to.set_grace_ms(ms(spec.grace));
 }
 

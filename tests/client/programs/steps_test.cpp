@@ -153,5 +153,24 @@ TEST_F(ranks_of_a_worker, that_write_anything_for_steps_harm_nobody) {
   }});
 }
 
+// Who knows nothing of Muster prints them.
+TEST_F(ranks_of_a_worker, have_the_steps_that_they_print) {
+  serve({[&](worker_stream* s, v1::WorkerMessage const&) {
+    auto m = start(2,
+                   "echo MUSTER_STEPS=$MUSTER_STEPS; n=$RANK; "
+                   "while :; do n=$((n + 10)); echo epoch 3 step $n >&2; sleep 0.05; done");
+    m.mutable_ranks()->mutable_start(0)->set_step_pattern("step (\\d+)");
+    s->Write(m);
+    steps_heard h(s);
+    ASSERT_TRUE(h.until_all_move(2));
+    ASSERT_TRUE(h.until_all_move(2)) << "and go on";
+    EXPECT_EQ(h.last[0] % 10, 0) << h.last[0];
+    EXPECT_EQ(h.last[1] % 10, 1) << h.last[1];
+    s->Write(stop(0));
+    ASSERT_TRUE(h.until_ended(2));
+    EXPECT_EQ(h.ends[0].stdout(0), "MUSTER_STEPS=") << "nobody else says any";
+  }});
+}
+
 }  // namespace
 }  // namespace muster::test

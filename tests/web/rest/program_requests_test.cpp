@@ -22,7 +22,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
       "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
                "ps":{"count":1}},
       "env":{"SECRET":"hidden"},"working_dir":"/w","max_restarts":3,"grace":"2s","restart_grace":"1s",
-      "deadline":"1h","notice":"1m","on_hang":"restart","hang_after":"5m","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
+      "deadline":"1h","notice":"1m","on_hang":"restart","hang_after":"5m","step_pattern":"(\\d+) steps","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/name"), "train");
   EXPECT_EQ(text_at(p, "/state"), "PENDING");
@@ -31,6 +31,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   EXPECT_EQ(p.at("notice_ms"), 60'000);
   EXPECT_EQ(p.at("on_hang"), "restart");
   EXPECT_EQ(p.at("hang_after_ms"), 300'000);
+  EXPECT_EQ(text_at(p, "/step_pattern"), "(\\d+) steps");
   EXPECT_EQ(p.at("spares"), 3);
   EXPECT_EQ(p.at("weight"), 5);
   EXPECT_EQ(p.at("preload"), (json::array{"numpy", "torch"}));
@@ -42,6 +43,22 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   EXPECT_EQ(text_at(get_json(programs), "/programs/0/name"), "train");
   EXPECT_EQ(get_json(std::string(programs) + "?state=running").at("programs").as_array().size(),
             0u);
+}
+
+TEST_F(program_requests, whose_step_pattern_finds_no_number_are_refused) {
+  start();
+  for (auto const& [pattern, why] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"step (", "no regular expression of RE2: missing ): step ("},
+           {"(a)\\\\1", "no regular expression of RE2: invalid escape sequence: \\1"},
+           {"step", "needs a group for the number: step (\\d+)"},
+           {std::string(257, 'x'), "256"}}) {
+    auto const r = post(
+        programs, R"({"command":["true"],"tasks":{"worker":1},"step_pattern":")" + pattern + "\"}");
+    EXPECT_EQ(r.status, pattern.size() > 256 ? 400u : 422u) << r.body;
+    auto const p = json::parse(r.body);
+    EXPECT_EQ(text_at(p, "/field"), "step_pattern");
+    EXPECT_NE(text_at(p, "/detail").find(why), std::string::npos) << text_at(p, "/detail");
+  }
 }
 
 TEST_F(program_requests, are_found_by_name_and_id_whatever_the_case_and_over_pages) {

@@ -92,6 +92,15 @@ function attemptsOf(p) {
   return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
 }
 
+// One rank is elsewhere, one is stopped.
+function stacksOf(p) {
+  const of = (ranks, state, process, stack) => ({ state, stack, ranks: ranks.map((rank) => ({ rank, task: `worker:${rank}`, worker: `worker:${rank >> 2}`, host: `rack00-node0${rank >> 2}`, process })) });
+  const all = Array.from({ length: p.alive ?? 0 }, (_, rank) => rank);
+  const line = (file, n, f) => `  File "${file}", line ${n} in ${f}\n`;
+  const wait = `Current thread (most recent call first):\n${line('/srv/train.py', 41, 'all_reduce')}${line('/srv/train.py', 88, 'step')}${line('/srv/train.py', 120, '<module>')}`;
+  return [of(all.slice(2, 3), 'NATIVE', 'R', `Thread train (most recent call first):\n${line('/srv/loader.cpp', 212, 'decode(batch const&)')}  File "libc.so.6" in __libc_start_main\n`), of(all.slice(3, 4), 'STOPPED', 'T in do_signal_stop'), of([...all.slice(0, 2), ...all.slice(4)], 'TAKEN', 'S in futex_wait_queue', wait)].filter((g) => g.ranks.length > 0);
+}
+
 function seenOf(a) {
   if (!a) return null;
   const ended = a.end === 'NONE' ? [] : [{ rank: 3, task: 'worker:3', host: 'rack00-node00', ended_ms: a.ended_ms - 1200, exit_status: 1, stderr: ['RuntimeError: loss is NaN'], stdout: ['step 4031 loss nan'] }];
@@ -183,6 +192,7 @@ export class MockRest {
       const p = all.find(({ id }) => id === program);
       if (!p) return null;
       if (more_of === 'ranks') return { ranks: ranksOf(p) };
+      if (more_of === 'stacks') return { attempt: p.attempt, groups: stacksOf(p) };
       if (more_of === 'attempts' && number) return seenOf(attemptsOf(p).find(({ attempt }) => attempt === Number(number)));
       if (more_of === 'attempts') return { attempts: attemptsOf(p) };
       if (more_of === 'logs') return { known: true, offset: query.get('from_end') ? 0 : PRINTED.length, data: query.get('from_end') ? PRINTED : '', next_offset: PRINTED.length, size: PRINTED.length, complete: p.state === 'FAILED' };

@@ -70,6 +70,27 @@ const SCENES = [
   { name: 'narrow-mid-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000005', width: 390 },
   { name: 'listed-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003?ranks=list' },
   { name: 'narrow-listed-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003?ranks=list', width: 390 },
+  {
+    name: 'stacks',
+    mock: { scenario: 'full', tasks: 200 },
+    path: '/programs/prog_0000000000000005',
+    async act({ page }) {
+      await page.click('[data-testid=look-at-stacks]');
+      await page.waitForSelector('[data-testid=stack-group]');
+      await page.locator('#stacks').scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: 'narrow-stacks',
+    mock: { scenario: 'full', tasks: 200 },
+    path: '/programs/prog_0000000000000005',
+    width: 390,
+    async act({ page }) {
+      await page.click('[data-testid=look-at-stacks]');
+      await page.waitForSelector('[data-testid=stack-group]');
+      await page.locator('#stacks').scrollIntoViewIfNeeded();
+    },
+  },
   { name: 'large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003' },
   { name: 'narrow-large-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003', width: 390 },
   { name: 'waiting-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000004' },

@@ -17,6 +17,7 @@ import { Panel } from '../parts/panel';
 import { ClosureChip } from '../parts/state';
 import { ValuePanel } from '../parts/value-panel';
 import { Ago, Span } from '../parts/when';
+import { StacksPanel } from './stacks-panel';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, get, Gone as NotThere, send } from '../rest';
@@ -53,6 +54,7 @@ export function ClosurePage() {
           <Given c={closure} />
           {!closure.history && <ValuePanel key={closure.id} c={closure} />}
           <LogPanel key={closure.id} id={closure.id} note="of this closure" />
+          {closure.state === 'RUNNING' && <StacksPanel key={`${closure.id} stacks`} path={path} />}
         </>
       )}
     </div>
@@ -219,9 +221,7 @@ function Attempts({ c }: { c: ClosureView }) {
           <thead>
             <tr>
               {['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome'].map((word) => (
-                <th key={word} scope="col">
-                  {word}
-                </th>
+                <th key={word} scope="col">{word}</th>
               ))}
             </tr>
           </thead>

@@ -20,6 +20,7 @@ import { api, send } from '../rest';
 import { address, choose, follow, go, subject } from '../route';
 import { Attempts, Spec } from './program-past';
 import { Ranks } from './program-ranks';
+import { RankStacksPanel } from './stacks-panel';
 
 // All of it comes over the WebSocket, the log of the rank in view alone is asked for.
 export function ProgramPage() {
@@ -34,6 +35,7 @@ export function ProgramPage() {
         <Summary p={p} ranks={seen.ranks()} />
         <RunTimelinePanel key={p.id} attempts={seen.attempts} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
+        {!over(p) && <RankStacksPanel key={`${p.id} stacks`} path={`programs/${encodeURIComponent(p.id)}`} />}
         <Attempts program={p.id} all={seen.attempts} />
         <Spec p={p} />
       </div>

@@ -73,7 +73,7 @@ function Seen({ program, attempt }: { program: string; attempt: number }) {
   if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;
   const text = seenText(seen.value);
   return text ? (
-    <pre class="log mono" tabIndex={0} aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
+    <pre class="log stack mono" tabIndex={0} aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
       <bdi>{text}</bdi>
     </pre>
   ) : (

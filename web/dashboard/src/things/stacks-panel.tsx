@@ -1,34 +1,66 @@
-// In which lines a worker's process is just now; asked for by a button, as it takes the worker's time.
+// In which lines a worker's process, or each rank of a program, is just now; asked for by a button, as it
+// takes the worker's time.
 
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { plural } from '../model/format';
+import { whoStands, whyNotWhole, type ProgramStacks, type StackGroup, type TaskStacks } from '../model/rest/stacks';
 import { api, get } from '../rest';
 import { Panel } from '../parts/panel';
 
-interface TaskStacks {
-  worker: string;
-  state: string;
-  stack?: string;
-  process?: string;
-  pid?: number;
+// Of a worker, or of the one that runs a closure.
+export function StacksPanel({ path }: { path: string }) {
+  return (
+    <Looked<TaskStacks> path={path} title="In which line it is" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
+      {(it) => <Stack state={it.state} text={it.stack} />}
+    </Looked>
+  );
 }
 
-const WHY: Record<string, string> = {
-  NOT_PYTHON: 'It is no Python that has registered, and could not be looked at from outside.',
-  STOPPED: 'It is stopped by a signal or a debugger.',
-  IN_KERNEL: 'It is in a call of the kernel that cannot be interrupted.',
-  NO_ANSWER: 'It did not answer within a second; its worker may be older than the question.',
-  OFF: 'Its worker is not prepared for it.',
-  UNKNOWN: 'It has ended meanwhile.',
-};
+// The odd ones first.
+export function RankStacksPanel({ path }: { path: string }) {
+  return (
+    <Looked<ProgramStacks> path={path} title="In which line each rank is" note={(it) => `attempt ${it.attempt}, ranks with the same stack together`}>
+      {(it) => (it.groups.length === 0 ? <p class="calm">No rank is alive.</p> : it.groups.map((g) => <Group key={whoStands(g)} of={g} />))}
+    </Looked>
+  );
+}
 
-export function StacksPanel({ path }: { path: string }) {
-  const found = useSignal<TaskStacks | null>(null);
+function Group({ of }: { of: StackGroup }) {
+  const process = of.ranks[0]?.process;
+  return (
+    <section data-testid="stack-group" data-ranks={of.ranks.length}>
+      <h3 class="wrap">
+        {plural(of.ranks.length, 'rank')}: <bdi>{whoStands(of)}</bdi>
+        {process && ` (${process})`}
+      </h3>
+      <Stack state={of.state} text={of.stack} />
+    </section>
+  );
+}
+
+function Stack({ state, text }: { state: string; text?: string }) {
+  const why = whyNotWhole(state);
+  return (
+    <>
+      {why && <p class="calm">{why}</p>}
+      {text && (
+        <pre class="log stack mono" tabIndex={0} aria-label="Stacks" data-testid="stacks">
+          <bdi>{text}</bdi>
+        </pre>
+      )}
+    </>
+  );
+}
+
+function Looked<T>({ path, title, note, children }: { path: string; title: string; note(it: T): string; children(it: T): ComponentChildren }) {
+  const found = useSignal<T | null>(null);
   const problem = useSignal('');
   const asks = useSignal(false);
   const look = async () => {
     asks.value = true;
     try {
-      found.value = await get<TaskStacks>(api(`${path}/stacks`));
+      found.value = await get<T>(api(`${path}/stacks`));
       problem.value = '';
     } catch (error) {
       problem.value = error instanceof Error ? error.message : String(error);
@@ -39,8 +71,8 @@ export function StacksPanel({ path }: { path: string }) {
   return (
     <Panel
       id="stacks"
-      title="In which line it is"
-      note={it && `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}
+      title={title}
+      note={it && note(it)}
       span={12}
       aside={
         <button type="button" disabled={asks.value} data-testid="look-at-stacks" onClick={look}>
@@ -50,12 +82,7 @@ export function StacksPanel({ path }: { path: string }) {
     >
       {problem.value && <p class="wrap text-error">{problem.value}</p>}
       {!it && !problem.value && <p class="calm">Nothing is stopped for it.</p>}
-      {it && it.state !== 'TAKEN' && it.state !== 'NATIVE' && <p class="calm">{WHY[it.state] ?? it.state}</p>}
-      {it?.stack && (
-        <pre class="log mono" tabIndex={0} aria-label="Stacks" data-testid="stacks">
-          <bdi>{it.stack}</bdi>
-        </pre>
-      )}
+      {it && children(it)}
     </Panel>
   );
 }

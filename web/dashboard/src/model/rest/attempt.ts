@@ -1,13 +1,8 @@
 // What was seen of an attempt, as REST tells it. Pure.
 
-import { count, plural, span } from '../format';
+import { count, span } from '../format';
 import type { AttemptView } from './programs';
-
-export interface StackGroup {
-  state: string;
-  stack?: string;
-  ranks: { rank: number; task: string; host?: string; process?: string }[];
-}
+import { whoStands, whyNotWhole, type StackGroup } from './stacks';
 
 export interface AttemptDetail extends AttemptView {
   events: { at_ms: number; kind: string; about?: string; text?: string }[];
@@ -20,15 +15,6 @@ export interface AttemptDetail extends AttemptView {
   ranks_left_out?: number;
 }
 
-const NAMED_MAX = 8;
-
-// "worker:0, worker:3 and 12 others"
-export function whoStands(group: StackGroup): string {
-  const names = group.ranks.slice(0, NAMED_MAX).map((r) => r.task || `rank ${r.rank}`);
-  const rest = group.ranks.length - names.length;
-  return names.join(', ') + (rest > 0 ? ` and ${plural(rest, 'other')}` : '');
-}
-
 // All of it as one text, as a person reads it from above to below.
 export function seenText(a: AttemptDetail): string {
   const after = (ms: number) => span(ms - a.begun_ms);
@@ -37,7 +23,7 @@ export function seenText(a: AttemptDetail): string {
   add('What happened', a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${e.about}` : ''}${e.text ? `: ${e.text}` : ''}`));
   add(
     'Where ranks were that were killed',
-    a.stacks.flatMap((g) => [`  ${whoStands(g)}${g.state === 'TAKEN' || g.state === 'NATIVE' ? '' : `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
+    a.stacks.flatMap((g) => [`  ${whoStands(g)}${whyNotWhole(g.state) && `: ${g.state}`}`, ...(g.stack ?? '').split('\n').filter(Boolean).map((line) => `    ${line}`)]),
   );
   add('Barriers, the newest first', a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${b.last} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`));
   add('Late at them', a.latecomers.map((l) => `  ${l.task} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`));

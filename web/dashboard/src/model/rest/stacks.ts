@@ -1,0 +1,47 @@
+// In which lines processes are, as REST tells it. Pure.
+
+import { plural } from '../format';
+
+export interface StackGroup {
+  state: string;
+  stack?: string;
+  ranks: { rank: number; task: string; host?: string; process?: string }[];
+}
+
+export interface ProgramStacks {
+  attempt: number;
+  groups: StackGroup[]; // the smallest first
+}
+
+export interface TaskStacks {
+  worker: string;
+  state: string;
+  stack?: string;
+  process?: string;
+  pid?: number;
+}
+
+const NAMED_MAX = 8;
+
+// "worker:0, worker:3 and 12 others"
+export function whoStands(group: StackGroup): string {
+  const names = group.ranks.slice(0, NAMED_MAX).map((r) => r.task || `rank ${r.rank}`);
+  const rest = group.ranks.length - names.length;
+  return names.join(', ') + (rest > 0 ? ` and ${plural(rest, 'other')}` : '');
+}
+
+const WHY: Record<string, string> = {
+  NOT_PYTHON: 'It is no Python that has registered, and could not be looked at from outside.',
+  STOPPED: 'It is stopped by a signal or a debugger.',
+  IN_KERNEL: 'It is in a call of the kernel that cannot be interrupted.',
+  NO_ANSWER: 'It did not answer within a second; its worker may be older than the question.',
+  OFF: 'Its worker is not prepared for it.',
+  AWAY: 'Its worker is away; look again.',
+  BUSY: 'Its worker answers as many questions as it may; look again.',
+  UNKNOWN: 'It has ended meanwhile.',
+};
+
+// Empty: all threads are in the text.
+export function whyNotWhole(state: string): string {
+  return state === 'TAKEN' || state === 'NATIVE' ? '' : (WHY[state] ?? state);
+}
