@@ -32,6 +32,8 @@ std::string_view description(permission p) {
       return "exchange blobs";
     case permission::coordinate:
       return "be a task of a cluster";
+    case permission::read_keys:
+      return "read keys of a cluster";
     case permission::administer:
       return "administer the server";
   }

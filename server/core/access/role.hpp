@@ -17,12 +17,14 @@ enum class permission : std::uint8_t {
   work,        // to attach a worker, which sees the arguments of what it runs
   share,       // blobs: whoever submits or works
   coordinate,  // to be a task of a cluster: keys, barriers, errors
+  read_keys,   // what tasks of a cluster tell each other: whoever looks, or is one
   administer,  // clusters, cordons and drains, tokens, and what others submitted
 };
 
 constexpr bool allows(role r, permission p) {
   switch (p) {
     case permission::nothing:
+    case permission::read_keys:
       return true;
     case permission::view:
       return r != role::worker;
