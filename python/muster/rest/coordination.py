@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import time
 import urllib.parse
-from typing import Any, Iterable, List, Optional, Union
+from typing import Any, Iterable, Iterator, List, Optional, Union
 
 from muster.errors import WaitTimeout
 from muster.rest.http import Http, ServerError, segment
@@ -42,10 +43,10 @@ class CoordinationClient:
             return False
         return True
 
-    def _put(self, key: str, value: Union[bytes, str], headers: dict[str, str]) -> None:
+    def _put(self, key: str, value: Union[bytes, str], headers: dict[str, str]) -> Any:
         data = value.encode() if isinstance(value, str) else value
-        self._http.raw("PUT", self._key(key), data,
-                       {"Content-Type": "application/octet-stream", **headers})
+        return json.loads(self._http.raw("PUT", self._key(key), data,
+                                         {"Content-Type": "application/octet-stream", **headers}))
 
     def get(self, key: str, timeout: Optional[float] = None) -> bytes:
         """Waits for the key. Raises WaitTimeout after `timeout` seconds; None: for ever."""
@@ -71,16 +72,21 @@ class CoordinationClient:
 
     def list(self, prefix: str = "") -> dict[str, bytes]:
         """All keys below a folder, with their values."""
-        found: dict[str, bytes] = {}
+        return {k["key"]: self._value(k) for k in self._pages(prefix)}
+
+    def _pages(self, prefix: str) -> Iterator[dict[str, Any]]:
         token = None
         while True:
-            page = self._http.json("GET", self._at + "/kv", prefix=prefix, page_token=token)
-            for k in page["keys"]:
-                found[k["key"]] = (base64.b64decode(k["value_base64"]) if "value_base64" in k
-                                   else k["value"].encode())
+            page = self._http.json("GET", self._at + "/kv", prefix=prefix, limit=1000,
+                                   page_token=token)
+            yield from page["keys"]
             token = page.get("next_page_token")
             if not token:
-                return found
+                return
+
+    @staticmethod
+    def _value(told: dict[str, Any]) -> bytes:
+        return base64.b64decode(told["value_base64"]) if "value_base64" in told else told["value"].encode()
 
     def delete(self, key: str, recursive: bool = False) -> None:
         """Refuses a key that has others below it (409) unless `recursive`."""
