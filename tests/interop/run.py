@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs scenarios of unmodified JAX and TensorFlow processes against a Muster server.
+"""Runs scenarios of unmodified JAX, TensorFlow and PyTorch processes against a Muster server.
 
 Usually called by scripts/interop, which makes the virtual environments. With --server reference
 the same scenarios run against jaxlib's own coordination service, without those that it cannot do:
@@ -17,11 +17,12 @@ import time
 
 from driver.deadline import CannotRun, Failure
 from driver.trial import Settings, Trial
-from scenarios import jax_failures, jax_work, programs, tensorflow
+from scenarios import jax_failures, jax_work, programs, tensorflow, torchrun
 
 FAMILIES = {
     'jax': jax_work.SCENARIOS + jax_failures.SCENARIOS + programs.SCENARIOS_JAX,
     'tensorflow': tensorflow.SCENARIOS + programs.SCENARIOS_TENSORFLOW,
+    'torch': torchrun.SCENARIOS,
 }
 TAIL_LINES = 30
 RUNNING = set()

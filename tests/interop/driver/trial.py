@@ -30,7 +30,7 @@ class Cluster:
 @dataclasses.dataclass
 class Settings:
     python: pathlib.Path  # of the virtual environment
-    version: tuple        # of jax or tensorflow
+    version: tuple        # of the library
     muster: pathlib.Path  # the binary; None: jaxlib's own service
 
 
@@ -51,7 +51,7 @@ class Trial:
         """With a data directory, by a parent that holds its sockets."""
         self.cluster = Cluster(**cluster)
         self.server = server.muster(
-            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self.environment(),
             self.deadline, ('--supervise', '--data-dir', self.folder / 'data'))
         self.processes.append(self.server.process)
 
@@ -66,7 +66,7 @@ class Trial:
         """Two servers with one store in etcd, of which the first leads; clients dial what stands
         `before` both: 'muster proxy' or 'haproxy'. Without a cluster none is declared."""
         self.cluster = Cluster(**cluster) if cluster else None
-        etcd, store = helpers.etcd(self.folder, self._environment(), self.deadline)
+        etcd, store = helpers.etcd(self.folder, self.environment(), self.deadline)
         self.processes.append(etcd)
         self.places = [(server.free_address(), server.free_address()) for _ in range(2)]
         (leader, ready), (standby, self.standby_ready) = [
@@ -81,7 +81,7 @@ class Trial:
 
     def _serve_on(self, store, number):
         started = server.muster_process(
-            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self.environment(),
             ('--store', store), self.places[number], f'server{number}')
         self.processes.append(started[0])
         if number == 0:  # it leads before the other one tries
@@ -89,7 +89,7 @@ class Trial:
         return started
 
     def _put_before(self, make, *words):
-        process, self.proxy_address = make(*words, self.places, self.folder, self._environment(),
+        process, self.proxy_address = make(*words, self.places, self.folder, self.environment(),
                                            self.deadline)
         self.processes.append(process)
 
@@ -100,7 +100,7 @@ class Trial:
 
     def serve_at(self, place):
         self.server = server.muster(
-            self.settings.muster, self.cluster, server.LOCAL, self.folder, self._environment(),
+            self.settings.muster, self.cluster, server.LOCAL, self.folder, self.environment(),
             self.deadline, ('--data-dir', self.folder / 'data'), self.places[place])
         self.processes.append(self.server.process)
 
@@ -108,20 +108,20 @@ class Trial:
         self.cluster = Cluster(**cluster)
         make, program = ((server.muster, self.settings.muster) if self.settings.muster
                          else (server.reference, self.settings.python))
-        self.server = make(program, self.cluster, host, self.folder, self._environment(),
+        self.server = make(program, self.cluster, host, self.folder, self.environment(),
                            self.deadline)
         self.processes.append(self.server.process)
 
-    def serve_programs(self, host=server.LOCAL):
+    def serve_programs(self, host=server.LOCAL, *words):
         self.server = server.muster(self.settings.muster, None, host, self.folder,
-                                    self._environment(), self.deadline)
+                                    self.environment(), self.deadline, words)
         self.processes.append(self.server.process)
 
     def add_worker(self, name, *words, **more):
         """That takes programs, and has one slot for closures."""
         process = programs.worker(self.settings.muster, self.proxy_address or self.server.address,
                                   name, self.folder,
-                                  self._environment(), '--slots', 1, *words, **more)
+                                  self.environment(), '--slots', 1, *words, **more)
         self.processes.append(process)
         self.server.await_host(name, self.deadline)
         return process
@@ -138,7 +138,7 @@ class Trial:
         """A client program as task `index`; `run` tells runs of one job apart. Another `address`
         than the server's: that of a further cluster. On the far side of a `network`, if given.
         With the default time-out the program is told none: the library's own default counts."""
-        environment = self._environment(SERVER=address or self.server.address)
+        environment = self.environment(SERVER=address or self.server.address)
         argv = [*(network.words() if network else []), self.settings.python, '-u',
                 CLIENTS / program, '--index', index, '--tasks', self.cluster.tasks, *words]
         if self.cluster.heartbeat_timeout != Cluster.heartbeat_timeout:
@@ -147,7 +147,7 @@ class Trial:
         self.processes.append(process)
         return process
 
-    def _environment(self, **more):
+    def environment(self, **more):
         """Nothing of the caller's that could steer a client: proxies, device choices, Slurm."""
         kept = {name: os.environ[name] for name in ('PATH', 'HOME', 'TMPDIR', 'LANG')
                 if name in os.environ}
