@@ -27,9 +27,9 @@ MORE_SECONDS = 15.0
 
 
 class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
-    """Made by torchrun of its words. ``--rdzv-conf``: ``cluster`` (``default``), ``store`` (``HOST:PORT``, where that is
-    another than the server says), and torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``,
-    ``keep_alive_interval`` and ``keep_alive_max_attempt``. MUSTER_TOKEN, MUSTER_CA, … as for :class:`muster.Client`."""
+    """Made by torchrun of its words. ``--rdzv-conf``: ``cluster`` (``default``), ``store`` (``HOST:PORT``, where that
+    is another than the server says), and torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``,
+    ``keep_alive_interval``, ``keep_alive_max_attempt``. MUSTER_TOKEN, MUSTER_CA, … as for :class:`muster.Client`."""
 
     def __init__(self, params: Any) -> None:
         def seconds(name: str, default: int) -> float:
@@ -75,7 +75,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
                 if store is not None:
                     break
         rank = world.nodes.index(self._rounds.node)
-        log.info("%s: round %d, node %d of %d", self._job, world.number, rank, len(world.nodes))
+        log.info("muster: round %d of '%s', node %d of %d", world.number, self._job, rank, len(world.nodes))
         return api.RendezvousInfo(store, rank, len(world.nodes), api.RendezvousStoreInfo(*self._at))
 
     def is_closed(self) -> bool:
@@ -95,7 +95,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
                 self._rounds.close(self._close_timeout, of_world=True)
             return True
         except api.RendezvousError as error:
-            log.warning("%s: %s", self._job, error)
+            log.warning("muster: the job '%s' has not been closed: %s", self._job, error)
             return False
         finally:
             self._rounds.leave()
@@ -132,7 +132,8 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
             store.wait(["round"], left())
             found = store.get("round").decode(errors="replace")
             if found != self._name(world):
-                log.warning("%s: round %d finds the key space of %s; another round", self._job, world.number, found)
+                log.warning("muster: round %d of '%s' finds the key space of %s; another round", world.number, self._job,
+                            found)
                 return None
             store.set(f"here/{world.nodes.index(self._rounds.node)}", "")
             store.wait([f"here/{rank}" for rank in range(len(world.nodes))], left())
@@ -140,7 +141,8 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         except dist.DistStoreError as error:
             if isinstance(error, dist.DistNetworkError):
                 raise
-            log.warning("%s: not all nodes of round %d have come to its store; another round", self._job, world.number)
+            log.warning("muster: not all nodes of round %d of '%s' have come to its store; another round",
+                        world.number, self._job)
             return None
 
     def _name(self, world: Decision) -> str:
@@ -168,5 +170,5 @@ def _errors_of_torch() -> Iterator[None]:
     except (NoServer, ServerError) as error:
         raise api.RendezvousConnectionError(str(error)) from error
     except dist.DistError as error:
-        raise api.RendezvousConnectionError(f"the cluster's store of torch.distributed does not answer: {error} (the server "
-                                            "lets in networks of --torch-from alone)") from error
+        raise api.RendezvousConnectionError(f"the cluster's store of torch.distributed does not answer: {error} (the "
+                                            "server lets in networks of --torch-from alone)") from error

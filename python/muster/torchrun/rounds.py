@@ -100,12 +100,10 @@ def segment(text: str) -> str:
 class Rounds:
     """What one node knows of its job's rounds. `join`, `close` and `leave` are for one thread."""
 
-    def __init__(self, keys: KeysLike, job: str, node: str, settings: Settings,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, keys: KeysLike, job: str, node: str, settings: Settings) -> None:
         self._keys = keys
         self.job, self.node = job, segment(node)
         self._settings = settings
-        self._clock = clock
         self._at = f"{ROOT}{segment(job)}/"
         self._lock = threading.Lock()  # of this node's own key
         self._round: Optional[int] = None
@@ -122,7 +120,7 @@ class Rounds:
         """Waits for a round that this node is in. The node that decides it calls `prepare`, which makes the key space.
         Raises Closed, TimedOut, Broken, NoServer, ServerError."""
         over = self._world.number if self._world else -1
-        deadline = self._clock() + self._settings.join_timeout
+        deadline = time.monotonic() + self._settings.join_timeout
         enough_since: Optional[float] = None
         wanted = -1
         heard = self._world is not None
@@ -149,20 +147,20 @@ class Rounds:
                 if len(come) < self._settings.min_nodes:
                     enough_since = None
                 elif enough_since is None:
-                    enough_since = self._clock()
+                    enough_since = time.monotonic()
                 chosen = self._ranked(come, last)
                 if not slow and not holds and self.node in chosen and self._is_full(come, enough_since):
                     if self._decide(target, chosen):
                         self._tidy(target, seen)
                     continue
-                if self._clock() >= deadline:
+                if time.monotonic() >= deadline:
                     raise TimedOut(self._too_few(target, come, slow))
                 with contextlib.suppress(WaitTimeout):
                     self._keys.get(f"{self._at}rounds/{target:09}", timeout=PAUSE)
             except (NoServer, ServerError) as error:
-                if not heard or self._clock() >= deadline or not _passes(error):
+                if not heard or time.monotonic() >= deadline or not _passes(error):
                     raise
-                log.warning("%s: %s", self.job, error)
+                log.warning("muster: the job '%s' waits for its next round: %s", self.job, error)
                 self._stopped.wait(PAUSE)
 
     def _judge(self, seen: Seen) -> bool:
@@ -174,8 +172,8 @@ class Rounds:
                     continue
                 if self._is_heard(rival, seen.rivals[rival]):
                     name = urllib.parse.unquote(rival[len(ROOT):-1])
-                    raise Broken(f"the job '{name}' of torchrun uses the store of this cluster; give each job a cluster "
-                                 "of its own: --rdzv-conf cluster=NAME")
+                    raise Broken(f"the job '{name}' of torchrun uses the store of this cluster; give each job a "
+                                 "cluster of its own: --rdzv-conf cluster=NAME")
                 return True
         last = seen.last
         if last is None or last.nodes:
@@ -202,7 +200,7 @@ class Rounds:
 
     def _is_full(self, come: List[Node], enough_since: Optional[float]) -> bool:
         return enough_since is not None and (len(come) >= self._settings.max_nodes
-                                             or self._clock() - enough_since >= self._settings.last_call)
+                                             or time.monotonic() - enough_since >= self._settings.last_call)
 
     def _ranked(self, come: List[Node], last: Optional[Decision]) -> List[str]:
         """Who was there before keeps its place before others."""
@@ -226,12 +224,13 @@ class Rounds:
             self._keys.get(ready, timeout=self._settings.dead_after)
             return True
         except WaitTimeout:
-            log.warning("%s: round %d has no key space from %s; another round", self.job, world.number, world.by)
+            log.warning("muster: round %d of '%s' got no key space from %s; another round", world.number, self.job,
+                        world.by)
             return False
 
     def _too_few(self, target: int, come: List[Node], slow: List[str]) -> str:
-        text = (f"round {target} of '{self.job}' has not begun within {self._settings.join_timeout:g} s: {len(come)} of "
-                f"{self._settings.min_nodes} to {self._settings.max_nodes} nodes have come")
+        text = (f"round {target} of '{self.job}' has not begun within {self._settings.join_timeout:g} s: {len(come)} "
+                f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have come")
         return text + (f", {', '.join(slow)} is in the round before" if slow else "")
 
     # Others.
@@ -246,8 +245,8 @@ class Rounds:
 
     def close(self, timeout: float, *, of_world: bool = False) -> None:
         """No more rounds. `of_world`: only by who is in the last one; others would end what goes on without them."""
-        until = self._clock() + timeout
-        while self._clock() < until:
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
             last = self._look().last
             if last and not last.nodes or of_world and not (last and self.node in last.nodes):
                 return
@@ -361,7 +360,7 @@ class Rounds:
                     self._stopped.wait(self._settings.interval)
             except MusterError as error:
                 if not self._unheard:
-                    log.warning("%s: the server is not told that this node lives: %s", self.job, error)
+                    log.warning("muster: the server is not told that this node of '%s' lives: %s", self.job, error)
                 self._unheard = True
                 self._stopped.wait(self._settings.interval)
 

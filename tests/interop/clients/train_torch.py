@@ -9,7 +9,8 @@ import torch.distributed as dist
 
 
 def say(**event):
-    print(json.dumps(event), flush=True)
+    sys.stdout.write(json.dumps(event) + '\n')  # at once: torchrun's workers write unbuffered, side by side
+    sys.stdout.flush()
 
 
 def main():

@@ -112,9 +112,9 @@ class Trial:
                            self.deadline)
         self.processes.append(self.server.process)
 
-    def serve_programs(self, host=server.LOCAL, *words):
+    def serve_programs(self, host=server.LOCAL):
         self.server = server.muster(self.settings.muster, None, host, self.folder,
-                                    self.environment(), self.deadline, words)
+                                    self.environment(), self.deadline)
         self.processes.append(self.server.process)
 
     def add_worker(self, name, *words, **more):

@@ -6,6 +6,7 @@ import signal
 import tomllib
 import urllib.request
 
+from driver import server
 from driver.deadline import check
 from driver.process import Process
 from driver.server import DIRECT
@@ -21,9 +22,17 @@ class Job:
         self._trial, self._nodes = trial, nodes
         self._number = 0
         self.may_end = trial.folder / 'may-end'
-        trial.serve_programs('127.0.0.1', '--torch', '127.0.0.1:0', *words)
+        self._words = ('--torch', server.free_address(), *words)
+        self._place = (server.free_address(), server.free_address())
+        self.serve()
         self.environment = {'PYTHONPATH': f'{PACKAGE}:{self._installed()}', 'OMP_NUM_THREADS': '1',
                             'TORCHELASTIC_LOG_LEVEL': 'INFO', **environment}
+
+    def serve(self):
+        trial = self._trial
+        trial.server = server.muster(trial.settings.muster, None, server.LOCAL, trial.folder, trial.environment(),
+                                     trial.deadline, self._words, self._place)
+        trial.processes.append(trial.server.process)
 
     def _installed(self):
         """What pip writes beside the package, so that torchrun finds its entry point."""
@@ -140,5 +149,21 @@ def torchrun_node_lost(trial):
     job.end(both)
 
 
+def torchrun_server_lost(trial):
+    """The server is killed, with all it knew, and another starts: workers do not notice. When one is killed
+    then, all start again as ever."""
+    job = Job(trial)
+    agents = [job.agent(), job.agent()]
+    told = job.train(agents, 4)
+    trial.kill(trial.server.process)
+    job.serve()
+    os.kill(told[3]['pid'], signal.SIGKILL)
+    again = job.train(agents, 4)
+    check(not {t['pid'] for t in told.values()} & {t['pid'] for t in again.values()}, 'some go on')
+    check(any(key.endswith('/rounds/000000001') for key in job.keys()), f'the keys are {job.keys()}')
+    job.end(agents)
+
+
 SCENARIOS = [Scenario(torchrun_worker_killed, seconds=180, reference=False),
-             Scenario(torchrun_node_lost, seconds=180, reference=False)]
+             Scenario(torchrun_node_lost, seconds=180, reference=False),
+             Scenario(torchrun_server_lost, seconds=180, reference=False)]
