@@ -67,7 +67,8 @@ def main():
                 names[file][version].add(name)
             elif not version and re.match(r'cu|nccl|nv', name):
                 unversioned.add(name)
-    names[max(names)][''] |= unversioned  # all are loaded, whoever has them
+    runtime, = (file for file in names if file.startswith('libcudart.'))
+    names[runtime][''] |= unversioned  # whoever has them: this one is loaded by all
     for file in names:
         make(folder / file, names[file])
 
