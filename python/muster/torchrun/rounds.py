@@ -136,7 +136,7 @@ class Rounds:
                         return last
                     over = last.number
                     continue
-                target = last.number + 1 if last else 0
+                target = max(over, last.number if last else -1) + 1
                 if self._say(target):
                     continue  # look again, with this node among those who have come
                 come = [n for n in seen.living.values() if n.round == target]
@@ -327,8 +327,7 @@ class Rounds:
             world = self._world
             if is_new and world:  # a server that has lost all keys, or this node was thought dead
                 told = json.dumps({"nodes": world.nodes, "by": world.by})
-                if self._keys.set_if_absent(f"{self._at}rounds/{world.number:09}", told):
-                    self._keys.set_if_absent(f"{self._at}ready/{world.number:09}", "{}")
+                self._keys.set_if_absent(f"{self._at}rounds/{world.number:09}", told)
 
     def _tidy(self, number: int, seen: Seen) -> None:
         """Removes what nobody asks for any more."""
@@ -358,7 +357,7 @@ class Rounds:
                 self._unheard = False
                 if not self._hear():
                     self._stopped.wait(self._settings.interval)
-            except MusterError as error:
+            except Exception as error:  # whatever it is: without this thread the node counts as dead
                 if not self._unheard:
                     log.warning("muster: the server is not told that this node of '%s' lives: %s", self.job, error)
                 self._unheard = True
@@ -367,7 +366,7 @@ class Rounds:
     def _hear(self) -> bool:
         """Whether the time until the next beat has been waited for here."""
         world = self._world
-        if world is None or self._asked_for > world.number:
+        if world is None:
             return False
         try:
             self._keys.get(f"{self._at}wanted/{world.number + 1:09}", timeout=self._settings.interval)

@@ -16,10 +16,12 @@ FAST = {"join_timeout": 20.0, "last_call": 0.1, "interval": 0.1, "attempts": 3}
 class Memory:
     def __init__(self) -> None:
         self.keys: Dict[str, Entry] = {}
+        self.looks = 0
         self._changed = threading.Condition()  # may be entered again by who is in it
 
     def folder(self, prefix: str) -> Dict[str, Entry]:
         with self._changed:
+            self.looks += 1
             return {k: e for k, e in self.keys.items() if k.startswith(prefix)}
 
     def put(self, key: str, value: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from typing import Iterator, List
 
 import pytest
@@ -105,13 +106,36 @@ def test_a_late_one_disturbs_nobody_where_there_is_no_room(keys: Memory) -> None
     assert a.begin().end().nodes == late.end().nodes == ["a", "late"]
 
 
+def test_who_finds_no_place_decides_nothing(keys: Memory) -> None:
+    for name in "ab":
+        keys.put(f"torchrun/job/nodes/{name}", '{"round": 0}')
+    with pytest.raises(TimedOut):
+        Player(keys, "c", join_timeout=0.2).begin().end()
+    assert "torchrun/job/rounds/000000000" not in keys.keys
+
+
+def test_the_last_call_begins_anew_with_enough_nodes(keys: Memory) -> None:
+    a, b = (Player(keys, name, 2, 3, last_call=1.0).begin() for name in "ab")
+    until(lambda: a.rounds._round == b.rounds._round == 0, "they have come")
+    b.rounds.leave()
+    since = time.monotonic()
+    until(lambda: time.monotonic() > since + 1.1, "the last call of two would be over")
+    c = Player(keys, "c", 2, 3, last_call=1.0).begin()
+    until(lambda: c.rounds._round == 0, "it has come")
+    d = Player(keys, "d", 2, 3, last_call=1.0).begin()
+    assert a.end() == c.end() == d.end()
+
+
 def test_a_closed_job_takes_nobody(keys: Memory) -> None:
     a, b = Player(keys, "a"), Player(keys, "b")
     all_join(a, b)
     a.rounds.close(5)
     a.rounds.close(5)
     assert b.rounds.is_closed()
-    with pytest.raises(Closed, match="the job 'job' has been closed by a"):
+    keys.put("torchrun/job/wanted/000000001", "{}")
+    b.rounds._hear()
+    assert not b.rounds.waiting(), "who is closed need not come"
+    with pytest.raises(Closed, match="the job 'job' has been closed by a$"):
         b.begin().end()
     with pytest.raises(Closed, match="nodes of it are still there"):
         Player(keys, "late").begin().end()
@@ -126,13 +150,17 @@ def test_who_waits_hears_that_the_job_is_closed(keys: Memory) -> None:
 
 
 def test_a_closed_job_may_run_again_when_its_nodes_have_gone(keys: Memory) -> None:
-    a, b = Player(keys, "a", attempts=1000), Player(keys, "b", attempts=1000, interval=0.5)
+    a, b = Player(keys, "a"), Player(keys, "b", interval=20.0)
     all_join(a, b)
     a.rounds.close(5, of_world=True)
     a.rounds.leave()
-    again = [Player(keys, name).begin() for name in "cd"]
+    again = [Player(keys, name, attempts=1000).begin() for name in "cd"]
+    looks = keys.looks
+    until(lambda: keys.looks > looks + 20, "they look")
+    assert again[0].is_waiting() and again[1].is_waiting(), "one of before may not have ended yet"
     b.rounds.close(5, of_world=True)
     b.rounds.leave()
+    assert b.rounds.is_closed() and "torchrun/job/nodes/b" not in keys.keys
     assert again[0].end() == again[1].end()
     assert again[0].end().nodes == ["c", "d"]
 
@@ -167,8 +195,8 @@ def test_of_two_jobs_at_one_time_one_goes_on(keys: Memory) -> None:
     one, other = Player(keys, "a", job="one").begin(), Player(keys, "b", job="other").begin()
     with pytest.raises(Broken, match="the job 'one'"):
         other.end()
-    other.rounds.leave()
     assert Player(keys, "c", job="one").begin().end() == one.end()
+    other.rounds.leave()
 
 
 def test_a_job_that_died_is_forgotten(keys: Memory) -> None:
@@ -220,12 +248,19 @@ def test_a_server_that_has_lost_its_keys_is_told_them_again(keys: Memory) -> Non
     assert a.end().number == 1
 
 
+def test_a_round_that_nobody_knows_any_more_does_not_come_again(keys: Memory) -> None:
+    players = [Player(keys, name) for name in "ab"]
+    all_join(*players)
+    for key in [k for k in keys.keys if "/nodes/" not in k]:
+        keys.delete(key)
+    assert {world.number for world in all_join(*players)} == {1}
+
+
 def test_a_server_that_is_away_is_waited_for(keys: Memory) -> None:
     a = Player(keys, "a").begin()
     until(lambda: a.rounds._round == 0, "it waits")
     a.keys.gone = True
     b = Player(keys, "b").begin()
-    assert b.is_waiting()
     a.keys.gone = False
     assert a.end() == b.end()
 
