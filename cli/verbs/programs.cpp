@@ -58,6 +58,8 @@ std::string slow_in_words(json::value const& s) {
     text += text_of(s, "percent") + "% behind, step after step";
     if (auto const n = number_of(s, "attempts"); n > 1)
       text += "; this host in " + std::to_string(n) + " attempts";
+    if (auto const n = number_of(s, "runs"); n > 1)
+      text += "; this host in " + std::to_string(n) + " programs";
     text += "; 'muster cordon " + for_terminal(text_of(s, "worker")) +
             "' keeps the next attempt off it";
   } else {

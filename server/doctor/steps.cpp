@@ -58,8 +58,33 @@ void step_table::make_room(core::program_id but, std::size_t for_ranks) {
         oldest = it;
     if (oldest == programs_.end()) return;
     known -= oldest->second.ranks.size();
-    programs_.erase(oldest);
+    forget(oldest->first);
   }
+}
+
+void step_table::forget(core::program_id program) {
+  auto const it = programs_.find(program);
+  if (it == programs_.end()) return;
+  for (auto const& h : slow_hosts(it->second))
+    if (slow_runs_.size() < hosts_of_runs_kept || slow_runs_.contains(h)) ++slow_runs_[h];
+  programs_.erase(it);
+}
+
+std::set<std::string> step_table::slow_hosts(program const& p) {
+  std::set<std::string> hosts;
+  for (auto const& [host, attempts] : p.slow_before) hosts.insert(host);
+  for (auto const& s : slow_of(p))
+    if (s.chronic) hosts.insert(p.places[s.rank].host);
+  return hosts;
+}
+
+std::map<std::string, std::uint32_t> step_table::slow_in_others(core::program_id than) const {
+  auto all = slow_runs_;
+  for (auto const& [id, p] : programs_) {
+    if (id == than) continue;
+    for (auto const& h : slow_hosts(p)) ++all[h];
+  }
+  return all;
 }
 
 void step_table::remember_hosts(program& p) {
@@ -242,14 +267,18 @@ std::optional<program_steps> step_table::whole(core::program_id id, std::uint32_
   }
   if (all.ranks == 0) return {};
   all.took = median_of(times);
-  if (!slow_ones) return all;
+  if (!slow_ones || slow_of(*p).empty()) return all;
+  auto const others = slow_in_others(id);
   for (auto const& s : slow_of(*p)) {
     if (all.slow_ones.size() >= slow_shown) break;
     auto const& at = p->places[s.rank];
     auto const before = p->slow_before.find(at.host);
-    all.slow_ones.push_back({s, at.host, at.worker,
-                             (before == p->slow_before.end() ? 0 : before->second) +
-                                 static_cast<std::uint32_t>(s.chronic)});
+    auto const now = static_cast<std::uint32_t>(s.chronic);
+    auto const attempts = (before == p->slow_before.end() ? 0 : before->second) + now;
+    auto const elsewhere = others.find(at.host);
+    auto const runs = (elsewhere == others.end() ? 0 : elsewhere->second) +
+                      static_cast<std::uint32_t>(attempts > 0);
+    all.slow_ones.push_back({s, at.host, at.worker, attempts, runs});
   }
   return all;
 }

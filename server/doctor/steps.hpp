@@ -54,7 +54,9 @@ struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    std::uint32_t attempts = 0;  // in so many a rank of this host was chronically behind
+    // In so many attempts of this program, and programs, this one among them, a rank of the host
+    // was chronically behind.
+    std::uint32_t attempts = 0, runs = 0;
   };
   std::uint64_t least = 0, most = 0;  // of the ranks that have said one
   std::uint32_t ranks = 0;            // so many have
@@ -73,6 +75,8 @@ class step_table {
   static constexpr std::size_t steps_timed = 32;
   /// Hosts of a program that were slow in an attempt before.
   static constexpr std::size_t hosts_kept = 64;
+  /// Hosts that were slow in programs that are forgotten. More are not remembered.
+  static constexpr std::size_t hosts_of_runs_kept = 1'024;
   static constexpr std::size_t slow_shown = 16;
 
   struct report {
@@ -85,7 +89,7 @@ class step_table {
   using places_function = std::function<std::vector<rank_place>()>;
   /// Passed over: what is about an earlier attempt, or ranks that there are not.
   void reported(core::time_point now, report const& what, places_function const& places);
-  void forget(core::program_id program) { programs_.erase(program); }
+  void forget(core::program_id program);
 
   /// None: it has said no step.
   std::optional<rank_progress> progress(core::program_id program, std::uint32_t attempt,
@@ -131,11 +135,15 @@ class step_table {
   static void take(program& p, step_report const& r, core::duration offset, core::time_point now);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
+  /// In which a rank was behind, in this attempt or before.
+  static std::set<std::string> slow_hosts(program const& p);
+  std::map<std::string, std::uint32_t> slow_in_others(core::program_id than) const;
   static std::vector<slow_rank> const& slow_of(program const& p);
   static std::vector<slow_rank> left_behind(program const& p);
   program const* find(core::program_id program, std::uint32_t attempt) const;
 
   std::map<core::program_id, program> programs_;
+  std::map<std::string, std::uint32_t> slow_runs_;  // of programs that are forgotten, by host
 };
 
 }  // namespace muster::doctor

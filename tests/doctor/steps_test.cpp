@@ -141,16 +141,21 @@ TEST(steps_of_ranks, are_forgotten_of_the_program_that_was_silent_for_longest) {
   EXPECT_FALSE(w.table.whole(core::program_id{1}, 1, true));
 }
 
+// Rank `slow` is a tenth slower than the others.
+void run(world& w, std::uint32_t slow, std::uint32_t attempt, core::program_id of = program) {
+  for (std::uint64_t step = 1; step <= 100; ++step)
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      auto const each = rank == slow ? 110 : 100;
+      auto const wobble = static_cast<std::int64_t>((step * 7 + rank * 3) % 5);
+      w.say({at(rank, step, milliseconds(each * static_cast<std::int64_t>(step) + wobble))},
+            attempt, {}, of);
+    }
+}
+
 TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
   world w;
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
-    for (std::uint64_t step = 1; step <= 100; ++step)
-      for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        auto const each = rank == 2 ? 110 : 100;
-        auto const wobble = static_cast<std::int64_t>((step * 7 + rank * 3) % 5);
-        w.say({at(rank, step, milliseconds(each * static_cast<std::int64_t>(step) + wobble))},
-              attempt);
-      }
+    run(w, 2, attempt);
     auto const all = w.table.whole(program, attempt, true);
     ASSERT_EQ(all->slow_ones.size(), 1u);
     auto const& slow = all->slow_ones[0];
@@ -158,8 +163,42 @@ TEST(steps_of_ranks, tell_a_host_that_was_slow_in_attempts_before) {
     EXPECT_TRUE(slow.what.chronic);
     EXPECT_EQ(slow.host, "h1");
     EXPECT_EQ(slow.attempts, attempt);
+    EXPECT_EQ(slow.runs, 1u);
     EXPECT_NEAR(slow.what.permille, 100, 10);
   }
+}
+
+TEST(steps_of_ranks, tell_a_host_that_was_slow_in_other_programs_also_in_forgotten_ones) {
+  world w;
+  run(w, 2, 1, core::program_id{1});
+  run(w, 0, 1, core::program_id{2});  // on the other host
+  run(w, 3, 1, core::program_id{3});
+  run(w, 3, 2, core::program_id{3});
+  w.table.forget(core::program_id{1});
+  w.table.forget(core::program_id{1});
+  run(w, 2, 1);
+  auto const slow = w.table.whole(program, 1, true)->slow_ones;
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0].attempts, 1u);
+  EXPECT_EQ(slow[0].runs, 3u) << "one that is forgotten, one with two attempts, and this one";
+}
+
+TEST(steps_of_ranks, remember_so_many_hosts_of_other_programs) {
+  world w;
+  for (std::size_t n = 0; n <= step_table::hosts_of_runs_kept; ++n) {
+    for (auto& p : w.places) p.host = "h" + std::to_string(n);
+    run(w, 2, 1, core::program_id{n + 1});
+    w.table.forget(core::program_id{n + 1});
+  }
+  auto const runs = [&](std::string const& host) {
+    for (auto& p : w.places) p.host = host;
+    run(w, 2, 1);
+    auto const found = w.table.whole(program, 1, true)->slow_ones.at(0).runs;
+    w.table.forget(program);
+    return found;
+  };
+  EXPECT_EQ(runs("h0"), 2u);
+  EXPECT_EQ(runs("h" + std::to_string(step_table::hosts_of_runs_kept)), 1u) << "no room";
 }
 
 }  // namespace

@@ -286,6 +286,7 @@ void slow_members(member_list const& m, core::program_steps_view::slow const& s)
   m.some("percent", s.permille / 10.0, "of a step, by which it is behind");
   m.some("arrives_late", s.arrives_late, "seen by when it arrives, not by how long its steps take");
   m.some("attempts", s.attempts, "in so many a rank on this host was behind");
+  m.some("runs", s.runs, "and in so many programs, this one among them");
   m.some("odd_steps", s.times, "of the newest");
   m.when(s.times > 0)("step", s.step, "the last odd one");
   m.when(s.times > 0)("took_ms", as_ms(s.took));

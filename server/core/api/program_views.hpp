@@ -46,6 +46,7 @@ struct program_steps_view {
     bool arrives_late = false;   // chronic: by when it arrives, not by how long it takes
     std::uint32_t permille = 0;  // chronic: of a step, by which it is behind
     std::uint32_t attempts = 0;  // in so many somebody on this host was
+    std::uint32_t runs = 0;      // and in so many programs, this one among them
     std::uint64_t step = 0;      // not chronic: the last such step,
     duration took{}, usual{};    // its length and that of others,
     std::uint32_t times = 0;     // and how often, of the newest steps

@@ -219,7 +219,7 @@ void rank_steps::show(core::program_view& p, bool slow_ones) const {
   if (p.stop_at && p.stop_at->attempt == p.attempt) view.stop_after = p.stop_at->step;
   for (auto const& s : all->slow_ones)
     view.slow_ones.push_back({s.what.rank, s.host, s.worker, s.what.chronic, s.what.arrives_late,
-                              s.what.permille, s.attempts, s.what.step, s.what.took, s.what.usual,
+                              s.what.permille, s.attempts, s.runs, s.what.step, s.what.took, s.what.usual,
                               s.what.times});
 }
 
