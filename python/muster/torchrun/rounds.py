@@ -112,7 +112,6 @@ class Rounds:
         self._changed: Dict[str, float] = {}  # when others had said that they live at the first look
         self._stopped = threading.Event()
         self._watcher: Optional[threading.Thread] = None
-        self._unheard = False
 
     # The round.
 
@@ -319,15 +318,17 @@ class Rounds:
         self._beat()
         return True
 
-    def _beat(self) -> None:
+    def _beat(self) -> bool:
+        """Whether the server knew nothing of this node."""
         with self._lock:
             if self._stopped.is_set():
-                return
+                return False
             is_new = self._keys.put(f"{self._at}nodes/{self.node}", json.dumps({"round": self._round}))
             world = self._world
             if is_new and world:  # a server that has lost all keys, or this node was thought dead
                 told = json.dumps({"nodes": world.nodes, "by": world.by})
                 self._keys.set_if_absent(f"{self._at}rounds/{world.number:09}", told)
+            return is_new
 
     def _tidy(self, number: int, seen: Seen) -> None:
         """Removes what nobody asks for any more."""
@@ -351,31 +352,46 @@ class Rounds:
             self._watcher.start()
 
     def _watch(self) -> None:
+        heard_since = time.monotonic()  # others, too, since the server is there and knows its keys
+        is_unheard = False
         while not self._stopped.is_set():
             try:
-                self._beat()
-                self._unheard = False
-                if not self._hear():
+                if self._beat():
+                    heard_since = time.monotonic()
+                is_unheard = False
+                if not self._hear(time.monotonic() - heard_since >= self._settings.dead_after):
                     self._stopped.wait(self._settings.interval)
             except Exception as error:  # whatever it is: without this thread the node counts as dead
-                if not self._unheard:
+                if not is_unheard:
                     log.warning("muster: the server is not told that this node of '%s' lives: %s", self.job, error)
-                self._unheard = True
+                is_unheard = True
                 self._stopped.wait(self._settings.interval)
+                heard_since = time.monotonic()
 
-    def _hear(self) -> bool:
-        """Whether the time until the next beat has been waited for here."""
+    def _hear(self, is_sure: bool) -> bool:
+        """Whether the time until the next beat has been waited for here. `is_sure`: who is not heard is gone."""
         world = self._world
         if world is None:
             return False
-        try:
-            self._keys.get(f"{self._at}wanted/{world.number + 1:09}", timeout=self._settings.interval)
-        except WaitTimeout:
-            return True
+        if not is_sure or not self._misses(world):
+            try:
+                self._keys.get(f"{self._at}wanted/{world.number + 1:09}", timeout=self._settings.interval)
+            except WaitTimeout:
+                return True
         last = self._seen(self._keys.folder(ROOT)).last
         if last and last.nodes:  # who is closed need not come
             self._asked_for = world.number + 1
         return False
+
+    def _misses(self, world: Decision) -> bool:
+        """Whether one of this round is gone, and the others are enough for another."""
+        living = self._seen(self._keys.folder(ROOT)).living
+        gone = [name for name in world.nodes if name not in living]
+        if not gone or len(world.nodes) - len(gone) < self._settings.min_nodes:
+            return False
+        if self._asked_for <= world.number:
+            log.warning("muster: %s of '%s' is gone; another round", ", ".join(gone), self.job)
+        return True
 
 
 def _passes(error: MusterError) -> bool:

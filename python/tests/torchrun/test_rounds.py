@@ -68,6 +68,25 @@ def test_a_dead_node_is_left_behind(keys: Memory) -> None:
     assert "torchrun/job/nodes/a" not in keys.keys, "nobody asks for it any more"
 
 
+def test_a_node_that_is_gone_makes_the_others_begin_anew(keys: Memory) -> None:
+    players = [Player(keys, name, 2, 3) for name in "abc"]
+    all_join(*players)
+    players[2].die()
+    until(lambda: players[0].rounds.waiting() and players[1].rounds.waiting(), "the others miss it")
+    worlds = all_join(*players[:2])
+    assert worlds[0].nodes == worlds[1].nodes == ["a", "b"]
+
+
+def test_who_is_gone_is_not_missed_by_too_few_nor_before_it_is_sure(keys: Memory) -> None:
+    for least, is_sure, waits in (2, True, False), (1, False, False), (1, True, True):
+        a, b = (Player(keys, name, least, job=f"{least}{is_sure}", interval=0.3, attempts=1000) for name in "ab")
+        all_join(a, b)
+        b.rounds.leave()
+        a.rounds._hear(is_sure)
+        assert a.rounds.waiting() == waits
+        a.rounds.leave()
+
+
 def test_who_is_alive_in_the_round_before_is_waited_for(keys: Memory) -> None:
     a, b = Player(keys, "a", 1), Player(keys, "b", 1, join_timeout=0.7)
     all_join(a, b)
@@ -133,7 +152,7 @@ def test_a_closed_job_takes_nobody(keys: Memory) -> None:
     a.rounds.close(5)
     assert b.rounds.is_closed()
     keys.put("torchrun/job/wanted/000000001", "{}")
-    b.rounds._hear()
+    b.rounds._hear(True)
     assert not b.rounds.waiting(), "who is closed need not come"
     with pytest.raises(Closed, match="the job 'job' has been closed by a$"):
         b.begin().end()

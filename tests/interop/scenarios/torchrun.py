@@ -149,6 +149,19 @@ def torchrun_node_lost(trial):
     job.end(both)
 
 
+def torchrun_agent_killed(trial):
+    """An agent alone is killed, its workers go on: the other begins anew without it, at no cost of a restart,
+    and does not wait for it in the end."""
+    job = Job(trial, nodes='1:2')
+    agents = [job.agent(), job.agent()]
+    told = job.train(agents, 4)
+    lost, left = told[0]['process'], told[3]['process']
+    lost.send(signal.SIGKILL)
+    check({t['restart'] for t in job.train([left], 2).values()} == {0}, 'it was for a failed worker')
+    job.end([left])
+    lost.wait(trial.deadline)
+
+
 def torchrun_server_lost(trial):
     """The server is killed, with all it knew, and another starts: workers do not notice. When one is killed
     then, all start again as ever."""
@@ -166,4 +179,5 @@ def torchrun_server_lost(trial):
 
 SCENARIOS = [Scenario(torchrun_worker_killed, seconds=180, reference=False),
              Scenario(torchrun_node_lost, seconds=180, reference=False),
+             Scenario(torchrun_agent_killed, seconds=120, reference=False),
              Scenario(torchrun_server_lost, seconds=180, reference=False)]
