@@ -258,7 +258,7 @@ class Rounds:
         if self._stopped.is_set() or self._watcher is None:
             return
         self._stopped.set()
-        with self._lock, contextlib.suppress(NoServer, ServerError):
+        with self._lock, contextlib.suppress(MusterError):
             self._keys.delete(f"{self._at}nodes/{self.node}")
             left = self._seen(self._keys.folder(ROOT))
             if left.last and not left.last.nodes and not left.living:
@@ -287,7 +287,8 @@ class Rounds:
                 lives = kind == "nodes" and now - entry.changed < self._settings.dead_after
                 rivals[at] = max(rivals.get(at, 0.0), entry.changed if lives else 0.0)
             elif kind == "nodes":
-                nodes[name] = Node(name, self._read(key, entry.value).get("round"), entry.changed)
+                come = self._read(key, entry.value).get("round")
+                nodes[name] = Node(name, come if isinstance(come, int) else None, entry.changed)
             elif kind == "rounds" and name.isdigit():
                 decided = max(decided, key)
                 numbers.add(int(name))

@@ -68,6 +68,11 @@ def test_a_dead_node_is_left_behind(keys: Memory) -> None:
     assert "torchrun/job/nodes/a" not in keys.keys, "nobody asks for it any more"
 
 
+def test_a_node_that_says_no_number_has_not_come(keys: Memory) -> None:
+    keys.put("torchrun/job/nodes/stranger", '{"round": "0"}')
+    assert all_join(Player(keys, "a"), Player(keys, "b"))[0].nodes == ["a", "b"]
+
+
 def test_a_node_that_is_gone_makes_the_others_begin_anew(keys: Memory) -> None:
     players = [Player(keys, name, 2, 3) for name in "abc"]
     all_join(*players)
