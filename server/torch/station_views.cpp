@@ -52,12 +52,11 @@ station_view station::view(std::size_t limit) const {
     if (!s) continue;
     v.attempts.push_back(view_of(*s));
     s->keys.each_line([&](std::string_view key, std::vector<waiter*> const& who) {
-      auto const rank = rank_of_key(key);
+      bool const barrier = who.front()->at_barrier();
+      auto const rank = barrier ? std::nullopt : rank_of_key(key);
       if (rank && s == current_) missing.insert(*rank);
       if (!has_room(v.waits)) return;
-      wait_view w{s->number, std::string(key),     who.front()->at_barrier(),
-                  rank,      who.front()->since(), who.size(),
-                  {}};
+      wait_view w{s->number, std::string(key), barrier, rank, who.front()->since(), who.size(), {}};
       for (auto const* one : who) {
         w.since = std::min(w.since, one->since());
         if (w.connections.size() < named_waiters)

@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "tests/torch/key_model.hpp"
+
 namespace muster::torch {
 namespace {
 
@@ -86,34 +88,6 @@ TEST(torch_keys, a_barrier_lets_all_go_when_the_last_has_come) {
   EXPECT_EQ(*s.keys.find("b"), "4");
 }
 
-// What the reference says, without a thought for time.
-struct model {
-  std::map<std::string, std::string> keys;
-  std::map<std::string, std::deque<std::string>> queues;
-  std::map<int, std::multiset<std::string>> waits;
-  std::vector<int> order;  // who began to wait first
-  std::vector<int> woken;
-
-  bool there(std::string const& k) const { return keys.contains(k) || queues.contains(k); }
-  void came(std::string const& k, bool one) {
-    for (auto const w : std::vector<int>(order)) {
-      auto n = waits.at(w).count(k);
-      if (n == 0) continue;
-      if (one) n = 1;
-      for (; n > 0; --n) waits.at(w).erase(waits.at(w).find(k));
-      if (waits.at(w).empty()) {
-        woken.push_back(w);
-        leave(w);
-      }
-      if (one) return;
-    }
-  }
-  void leave(int w) {
-    waits.erase(w);
-    std::erase(order, w);
-  }
-};
-
 TEST(torch_keys, are_as_a_model_says) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -121,7 +95,7 @@ TEST(torch_keys, are_as_a_model_says) {
     auto const pick = [&](unsigned n) { return static_cast<int>(random() % n); };
     auto const a_key = [&] { return "k" + std::to_string(pick(5)); };
     store s;
-    model m;
+    key_model m;
     std::vector<std::unique_ptr<waiter>> waiters;
     for (int i = 0; i < 6; ++i) waiters.push_back(std::make_unique<waiter>());
     for (int step = 0; step < 400; ++step) {
@@ -130,71 +104,46 @@ TEST(torch_keys, are_as_a_model_says) {
       switch (pick(9)) {
         case 0:
           s.keys.set(key, value);
-          m.keys[key] = value;
-          m.came(key, false);
+          m.set(key, value);
           break;
         case 1:
-          ASSERT_EQ(s.keys.add(key, 2), (m.keys.contains(key) ? std::stoll(m.keys[key]) : 0) + 2);
-          m.keys[key] = std::to_string((m.keys.contains(key) ? std::stoll(m.keys[key]) : 0) + 2);
-          m.came(key, false);
+          ASSERT_EQ(s.keys.add(key, 2), m.add(key, 2));
           break;
         case 2: {
           auto const desired = std::to_string(pick(9));
-          bool const has = m.keys.contains(key);
-          bool const stores = has && m.keys[key] == value;
-          ASSERT_EQ(s.keys.compare_set(key, value, desired), stores ? desired
-                                                             : has  ? m.keys[key]
-                                                                    : value);
-          if (stores) {
-            m.keys[key] = desired;
-            m.came(key, false);
-          }
+          ASSERT_EQ(s.keys.compare_set(key, value, desired), m.compare_set(key, value, desired));
           break;
         }
         case 3:
-          ASSERT_EQ(s.keys.erase(key), m.keys.erase(key) == 1);
+          ASSERT_EQ(s.keys.erase(key), m.erase(key));
           break;
         case 4:
+          if (m.keys.contains(key) && m.keys[key].size() > 6) break;  // numbers stay numbers
           s.keys.append(key, value);
-          m.keys[key] += value;
-          if (m.keys[key].size() > 6) {  // numbers stay numbers
-            s.keys.set(key, "1");
-            m.keys[key] = "1";
-          }
-          m.came(key, false);
+          m.append(key, value);
           break;
         case 5:
           s.keys.push(key, value);
-          m.queues[key].push_back(value);
-          m.came(key, true);
+          m.push(key, value);
           break;
         case 6:
-          ASSERT_EQ(s.keys.length(key), m.queues.contains(key) ? m.queues[key].size() : 0);
-          if (!m.queues.contains(key)) break;
-          ASSERT_EQ(s.keys.pop(key), m.queues[key].front());
-          m.queues[key].pop_front();
-          if (m.queues[key].empty()) m.queues.erase(key);
+          ASSERT_EQ(s.keys.length(key), m.length(key));
+          if (m.length(key) == 0) break;
+          ASSERT_EQ(s.keys.pop(key), m.pop(key));
           break;
         case 7: {
-          auto const who = pick(6);
-          s.keys.withdraw(*waiters[static_cast<std::size_t>(who)]);
+          auto const who = static_cast<std::size_t>(pick(6));
+          s.keys.withdraw(*waiters[who]);
           m.leave(who);
           std::vector<std::string> wanted;
           for (int i = pick(4); i > 0; --i) wanted.push_back(a_key());
           texts const views(wanted.begin(), wanted.end());
-          std::multiset<std::string> absent;
-          for (auto const& k : wanted)
-            if (!m.there(k)) absent.insert(k);
-          ASSERT_EQ(s.keys.wait(*waiters[static_cast<std::size_t>(who)], views, s.now),
-                    absent.empty());
-          if (absent.empty()) break;
-          m.waits[who] = absent;
-          m.order.push_back(who);
+          ASSERT_EQ(s.keys.wait(*waiters[who], views, s.now), m.wait(who, wanted));
           break;
         }
         default: {
-          auto const who = pick(6);
-          s.keys.withdraw(*waiters[static_cast<std::size_t>(who)]);
+          auto const who = static_cast<std::size_t>(pick(6));
+          s.keys.withdraw(*waiters[who]);
           m.leave(who);
         }
       }
@@ -203,7 +152,7 @@ TEST(torch_keys, are_as_a_model_says) {
           std::equal(s.keys.all().begin(), s.keys.all().end(), m.keys.begin(), m.keys.end()));
       // Who waits for a key twice may be woken behind who waits for it once.
       std::multiset<waiter*> woken(s.woken.begin(), s.woken.end()), expected;
-      for (auto const w : m.woken) expected.insert(waiters[static_cast<std::size_t>(w)].get());
+      for (auto const w : m.woken) expected.insert(waiters[w].get());
       ASSERT_EQ(woken, expected);
     }
     for (auto& w : waiters) s.keys.withdraw(*w);

@@ -42,6 +42,17 @@ TEST(torch_station, a_rank_that_is_missing_is_named) {
   EXPECT_EQ(v.shown[1].waits_for, 1u);
 }
 
+TEST(torch_station, nobody_is_missing_at_a_barrier_that_has_a_ranks_key) {
+  clients s;
+  auto const c = begin(s, 100);
+  s.send(c, byte(18) + text(address_of(2)) + u64(2));
+  auto const v = s.station.view(100);
+  ASSERT_EQ(v.waits.size(), 1u);
+  EXPECT_TRUE(v.waits[0].barrier);
+  EXPECT_FALSE(v.waits[0].rank);
+  EXPECT_EQ(v.missing, std::vector<std::uint32_t>{});
+}
+
 TEST(torch_station, who_waits_is_answered_when_the_key_comes) {
   clients s;
   auto const a = begin(s, 1), b = begin(s, 2);
