@@ -125,6 +125,19 @@ TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_fol
   EXPECT_EQ(s.station.invalid(), "");
 }
 
+// Nothing tells a process of the new start from one of the old whose rank had not written yet:
+// docs/pytorch.md says what to do instead.
+TEST(torch_station, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {
+  clients s;
+  auto const old = begin(s, 100);
+  s.send(old, say::set(address_of(0), "a"));
+  auto const one = begin(s, 201), zero = begin(s, 200);
+  s.send(one, say::set(address_of(1), "new"));
+  s.send(zero, say::set(address_of(0), "new") + say::wait({address_of(1)}));
+  EXPECT_EQ(s.read(zero), "");
+  EXPECT_EQ(s.station.view(100).missing, std::vector<std::uint32_t>{1});
+}
+
 TEST(torch_station, a_second_connection_of_the_same_process_is_no_restart) {
   clients s;
   auto const first = begin(s, 10), second = begin(s, 10);
