@@ -128,6 +128,7 @@ struct frame_finder::functions {
 struct frame_finder::walk {
   Dwfl* files = nullptr;
   clock::time_point until{};
+  walked_process* process = nullptr;
 };
 
 frame_finder::frame_finder(char const* library) {
@@ -140,16 +141,16 @@ frame_finder::~frame_finder() {
   delete calls_;
 }
 
-std::string frame_finder::frame_text(walk& w, std::uint64_t address) {
+std::optional<std::string> frame_finder::frame_text(walk& w, std::uint64_t address) {
   auto* const module = calls_->dwfl_addrmodule(w.files, address);
-  if (!module) return "File \"\" in ??";
+  if (!module) return std::string("File \"\" in ??");
   Dwarf_Addr begin = 0;
   auto const* path = calls_->dwfl_module_info(module, nullptr, &begin, nullptr, nullptr, nullptr,
                                               nullptr, nullptr);
   std::string const file = path ? path : "";
   auto const key = std::pair(file, address - begin);
   if (auto const it = known_.find(key); it != known_.end()) return it->second;
-  if (clock::now() >= w.until) return "File \"" + file_name(file) + "\" in ??";
+  if (clock::now() >= w.until) return {};
   GElf_Off offset = 0;
   GElf_Sym symbol;
   auto const* name =
@@ -166,6 +167,21 @@ std::string frame_finder::frame_text(walk& w, std::uint64_t address) {
   return said;
 }
 
+std::optional<std::string> frame_finder::thread_text(walk& w, thread_sample const& t) {
+  w.process->thread = &t;
+  walked_thread seen{{}, calls_->dwfl_frame_pc};
+  // Its result says why it ended, which it always does with an error at the last frame.
+  (void)calls_->dwfl_getthread_frames(w.files, t.thread, note_frame, &seen);
+  if (seen.addresses.empty()) seen.addresses.push_back(t.counter);
+  std::string frames;
+  for (auto const address : seen.addresses) {
+    auto const frame = frame_text(w, address);
+    if (!frame) return {};
+    frames += "  " + *frame + '\n';
+  }
+  return frames;
+}
+
 std::string frame_finder::frames_of(process_sample const& s, clock::time_point until) {
   if (!can() || s.threads.empty()) return {};
   Dwfl_Callbacks const files{calls_->dwfl_linux_proc_find_elf, no_other_file, nullptr, nullptr};
@@ -180,41 +196,46 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
                          calls_->dwfl_thread_state_register_pc};
   if (!calls_->dwfl_attach_state(dwfl.get(), nullptr, s.process, &threads_by_sample, &process))
     return {};
-  walk w{dwfl.get(), until};
+  walk w{dwfl.get(), until, &process};
   struct alike {
     std::string names;
     std::size_t count = 0;
   };
   std::map<std::string, alike> others;  // by frames
-  std::string first;
+  auto left_out = s.left_out;
+  auto const first = std::find_if(s.threads.begin(), s.threads.end(),
+                                  [&s](auto const& t) { return t.thread == s.process; });
+  // Whoever reads takes the last one for it.
+  std::string said =
+      "Thread (most recent call first):\n  in the kernel, where it is not interrupted\n";
+  if (first != s.threads.end()) {
+    auto const frames = thread_text(w, *first);
+    if (!frames) return {};
+    said = "Thread " + first->name + " (most recent call first):\n" + *frames;
+  }
   for (auto const& t : s.threads) {
-    process.thread = &t;
-    walked_thread seen{{}, calls_->dwfl_frame_pc};
-    // Its result says why it ended, which it always does with an error at the last frame.
-    (void)calls_->dwfl_getthread_frames(dwfl.get(), t.thread, note_frame, &seen);
-    if (seen.addresses.empty()) seen.addresses.push_back(t.counter);
-    std::string frames;
-    for (auto const address : seen.addresses) frames += "  " + frame_text(w, address) + '\n';
-    if (t.thread == s.process) {
-      first = "Thread " + t.name + " (most recent call first):\n" + frames;
+    if (t.thread == s.process) continue;
+    auto const frames = thread_text(w, t);
+    if (!frames) {
+      ++left_out;
       continue;
     }
-    auto& a = others[frames];
+    auto& a = others[*frames];
     if (a.count++ == 0) a.names = t.name;
   }
   std::vector<std::pair<std::string, alike>> groups(others.begin(), others.end());
   std::stable_sort(groups.begin(), groups.end(),
                    [](auto const& a, auto const& b) { return a.second.count < b.second.count; });
   std::string all;
+  if (left_out > 0)
+    all =
+        std::to_string(left_out) + " threads are left out: in the kernel, too many, or too late\n";
   for (auto const& [frames, who] : groups) {
     all += "Thread " + who.names;
     if (who.count > 1) all += " and " + std::to_string(who.count - 1) + " alike";
     all += " (most recent call first):\n" + frames;
   }
-  if (s.left_out > 0)
-    all.insert(0,
-               std::to_string(s.left_out) + " threads are left out: in the kernel, or too many\n");
-  return all + first;
+  return all + said;
 }
 
 }  // namespace muster::native

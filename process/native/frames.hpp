@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,13 +36,16 @@ class frame_finder {
   ///     File "/src/train.cpp", line 12 in step(int)
   ///     File "/src/train.cpp", line 30 in main
   ///
-  /// Behind `until` frames have no names any more. Empty: no thread could be sampled.
+  /// The first thread is named first; others that are not by `until` are left out. Empty: the first
+  /// one was not, or none could be sampled.
   std::string frames_of(process_sample const& s, std::chrono::steady_clock::time_point until);
 
  private:
   struct functions;
   struct walk;
-  std::string frame_text(walk& w, std::uint64_t address);
+  /// None: it is too late.
+  std::optional<std::string> frame_text(walk& w, std::uint64_t address);
+  std::optional<std::string> thread_text(walk& w, thread_sample const& t);
 
   functions* calls_ = nullptr;
   std::map<std::pair<std::string, std::uint64_t>, std::string>

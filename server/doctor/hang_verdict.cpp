@@ -10,19 +10,6 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 200;
 
-// The main thread is written last.
-std::string_view main_thread_of(std::string_view stack) {
-  auto begin = std::string_view::npos;
-  for (std::string_view const head : {"Thread ", "Current thread "})
-    for (auto at = stack.rfind(head); at != std::string_view::npos && at != 0;
-         at = stack.rfind(head, at - 1))
-      if (stack[at - 1] == '\n') {
-        if (begin == std::string_view::npos || at > begin) begin = at;
-        break;
-      }
-  return stack.substr(begin == std::string_view::npos ? 0 : begin);
-}
-
 struct frame {
   std::string_view file, number, function;  // without a number: code of which no line is known
 };
@@ -78,6 +65,18 @@ late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barri
 }
 
 }  // namespace
+
+std::string_view main_thread_of(std::string_view stack) {
+  auto begin = std::string_view::npos;
+  for (std::string_view const head : {"Thread ", "Current thread "})
+    for (auto at = stack.rfind(head); at != std::string_view::npos && at != 0;
+         at = stack.rfind(head, at - 1))
+      if (stack[at - 1] == '\n') {
+        if (begin == std::string_view::npos || at > begin) begin = at;
+        break;
+      }
+  return stack.substr(begin == std::string_view::npos ? 0 : begin);
+}
 
 std::string line_of(std::string_view stack) {
   auto text = main_thread_of(stack);

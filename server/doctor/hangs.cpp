@@ -169,8 +169,10 @@ hang_news hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
     if (s.rank >= ranks_.size()) continue;
     auto& w = ranks_[s.rank];
     if (s.text.size() > text_bytes_max) s.text.resize(text_bytes_max);
+    if (s.native) s.text.erase(0, s.text.size() - main_thread_of(s.text).size());
     w.spun = s.native && w.spins ? std::exchange(s.text, {}) : std::string();
-    if (again && !s.text.empty() && !w.stack.empty() && s.text != w.stack) w.moved = now;
+    if (again && !s.native && !s.text.empty() && !w.stack.empty() && s.text != w.stack)
+      w.moved = now;
     w.stack = std::move(s.text);
     w.process = std::move(s.process);
   }

@@ -45,7 +45,9 @@ struct rank_stack {
   std::uint32_t rank = 0;
   std::string text{};     // of its own process, as faulthandler writes it; empty: there is none
   std::string process{};  // "S in futex_wait_queue"
-  bool native = false;    // frames of native code
+  /// Frames of native code. What its other threads do is not compared, and a change is no sign of
+  /// life: vitals tell whether there is one.
+  bool native = false;
 };
 
 /// A barrier that some wait at.
@@ -143,6 +145,8 @@ class hang_watch {
   ranks waiting_;
 };
 
+/// The main thread of such a stack, which is written last.
+std::string_view main_thread_of(std::string_view stack);
 /// The line where the main thread of such a stack is, outside of Python's own and of shared
 /// libraries where it can be: "/srv/train.py:12 in step", "train in step(int)" of code without
 /// lines. Empty: none.

@@ -45,8 +45,10 @@ inline std::string stack_at(std::string const& line) {
 
 /// `step`: where a loop is just now.
 inline std::string native_stack_at(std::string const& line, int step) {
-  return "Thread pool (most recent call first):\n  File \"libc.so.6\" in ??\nThread train (most "
-         "recent call first):\n  File \"libc.so.6\" in step_" +
+  static int looks = 0;  // of pools never all threads are named
+  return "Thread pool (most recent call first):\n  File \"libc.so.6\" in " +
+         std::to_string(++looks) +
+         "\nThread train (most recent call first):\n  File \"libc.so.6\" in step_" +
          std::to_string(step) + "\n  File " + line + "\n  File \"train\" in main\n";
 }
 

@@ -140,6 +140,28 @@ TEST_F(native_stacks_of_a_child, of_many_threads_have_a_limit_and_alike_ones_sta
   EXPECT_GT(said.find("runs_the_rank(int)"), said.find(" alike ")) << "the first thread is last";
 }
 
+// A text with half of its names would be another one each time.
+TEST_F(native_stacks_of_a_child, are_none_when_it_is_too_late_for_the_first_thread) {
+  begin([this] { runs_the_rank(from.get()); });
+  await_state(pid, 'S');
+  auto s = sample(pid, clock::now() + 5s);
+  frame_finder finder;
+  EXPECT_EQ(finder.frames_of(s, clock::now() - 1s), "");
+  auto const said = finder.frames_of(s, clock::now() + 5s);
+  EXPECT_EQ(finder.frames_of(s, clock::now() - 1s), said) << "what is known takes no time";
+  s.threads.push_back(s.threads[0]);
+  s.threads.back().thread = pid + 1;
+  s.threads.back().counter += 1'000;
+  auto const with_another = finder.frames_of(s, clock::now() - 1s);
+  EXPECT_TRUE(with_another.starts_with("1 threads are left out")) << with_another;
+  EXPECT_TRUE(with_another.ends_with(said));
+  s.threads.erase(s.threads.begin());
+  EXPECT_TRUE(finder.frames_of(s, clock::now() + 5s)
+                  .ends_with("Thread (most recent call first):\n  in the kernel, where it is not "
+                             "interrupted\n"))
+      << "the last one is taken for it";
+}
+
 TEST_F(native_stacks_of_a_child, come_from_whole_bytes_alone) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
