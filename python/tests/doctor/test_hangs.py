@@ -46,7 +46,7 @@ def test_the_right_rank_of_pytorch_is_named(url: str, tmp_path: pathlib.Path) ->
     os.mkfifo(tmp_path / "data")
     p = muster.launch([python_with_torch(), str(script), str(tmp_path)], tasks=4, hang_after=AFTER,
                       on_hang="restart", max_restarts=4, restart_grace=0.5)
-    p.wait(120)
+    p.wait(300)
     kinds = ("sleep", "lock_held_in_c", "fifo", "stopped")
     assert p.view["restarts"] == len(kinds), p.view
     for attempt, kind in zip(p.attempts(), kinds):
