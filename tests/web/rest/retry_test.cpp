@@ -46,6 +46,12 @@ TEST_F(retry, is_refused_with_the_reason) {
   post_json("/api/v1/jobs/nonsense/retry", "", 404);
   auto const bad = post_json("/api/v1/jobs/" + running + "/retry", R"({"name":1})", 400);
   EXPECT_EQ(text_at(bad, "/field"), "name");
+  // As many characters as may be, and too many bytes.
+  std::string name;
+  while (name.size() < 300) name += "\u00e4";
+  auto const large =
+      post_json("/api/v1/jobs/" + running + "/retry", "{\"name\":\"" + name + "\"}", 422);
+  EXPECT_EQ(text_at(large, "/field"), "name");
 }
 
 TEST_F(retry, when_the_arguments_are_gone_it_says_so) {
