@@ -197,8 +197,10 @@ TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
     ASSERT_TRUE(there(file("up")));
     std::string text;
     auto const until = std::chrono::steady_clock::now() + 10s;  // until the shell has forked
-    while (text.find("clock_nanosleep") == std::string::npos &&
-           std::chrono::steady_clock::now() < until)
+    auto const both_are_there = [&text] {                       // and it has begun to wait for it
+      return text.starts_with("A process that") && text.find("clock_nanosleep") != text.npos;
+    };
+    while (!both_are_there() && std::chrono::steady_clock::now() < until)
       text = ask(h, {0}).stack(0).text();
     EXPECT_TRUE(text.starts_with("A process that it has started (sleep 1000):\n")) << text;
     s->Write(stop(0));

@@ -132,26 +132,23 @@ TEST_F(etcd_store_test, less_than_the_limit_of_bytes_is_full) {
   EXPECT_GT(s->bytes_free().value_or(0), std::uint64_t{1} << 29);
 }
 
-// The quota of etcd itself: nothing is lost, and what was overwritten makes room.
+// The quota of etcd itself, which 40 times 400 kB do not fit in: nothing is lost, and what was
+// overwritten makes room. Whether anybody sees meanwhile that there was none depends on how soon
+// there is.
 TEST_F(etcd_store_test, etcd_out_of_space_waits_and_goes_on) {
   begin({"--quota-backend-bytes=10000000"});
   std::atomic<std::uint64_t> durable = 0;
-  std::atomic<bool> was_full = false;
-  journal* mine = nullptr;
   std::atomic<bool> failed = false;
   journal j(open(), {}, [&](std::uint64_t upto, muster::status const& s) {
     durable = upto;
     failed = failed || !s.ok();
-    if (mine && mine->facts().disk_is_full) was_full = true;
   });
-  mine = &j;
   std::uint64_t last = 0;
   for (int i = 0; i < 40; ++i) {
     last = j.append({{kind::put, "same", std::string(400'000, static_cast<char>('a' + i % 26))}});
     ASSERT_TRUE(e2e::await([&] { return durable >= last; }, 60s)) << i;
   }
   EXPECT_FALSE(failed);
-  EXPECT_TRUE(was_full) << "40 times 400 kB are more than the quota";
   j.stop();
   EXPECT_EQ(all_of(*open_anew()).at("same"),
             std::string(400'000, static_cast<char>('a' + 39 % 26)));

@@ -49,7 +49,9 @@ TEST_P(random_requests, fit_and_are_not_refused_or_are_refused_as_told) {
     auto const answer = send_drawn(d);
     ++statuses[answer.status];
     EXPECT_TRUE(spoilt || !is_refusal_of_form(answer.status)) << answer.status << answer.body;
-    EXPECT_TRUE(answer.status < 500 || answer.status == 504) << answer.status << answer.body;
+    // A worker that is asked for something may be silent, or lose its connection on a busy machine.
+    bool const of_a_worker = answer.status == 503 || answer.status == 504;
+    EXPECT_TRUE(answer.status < 500 || of_a_worker) << answer.status << answer.body;
     g.learn(answer.body);
   }
   for (auto const& [status, n] : statuses)
