@@ -49,7 +49,8 @@ class worker_stream final : stream_side {
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    v1::Hello& hello;  // of the next stream: a welcome adds to it what is to be the same there
+    /// Of the next stream: it counts them, and a welcome adds what is to be the same there.
+    v1::Hello& hello;
     std::vector<registered_function> const& functions;
     per_worker_store& values;
     std::function<void(std::uint64_t query)> read_stack;

@@ -69,6 +69,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
 
 void worker_stream::connected() {
   auto& hello = *out_.tail().mutable_hello();
+  worker_.hello.set_stream(worker_.hello.stream() + 1);
   hello = worker_.hello;
   for (auto const handle : worker_.values.handles()) hello.add_per_worker(handle);
   if (ranks_) ranks_->offer(*hello.mutable_programs());

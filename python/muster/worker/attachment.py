@@ -64,6 +64,7 @@ class Attachment:
         self._link: Optional[Link] = None
         self._held = Held()
         self._incarnation = 0
+        self._streams = 0  # of all incarnations
         self._killed = False  # the child, by us
         self._job = options.job
         self._out: Optional[Out] = None  # of an open stream
@@ -166,9 +167,11 @@ class Attachment:
     def _hello(self) -> Any:
         assert self._link
         o = self._options
-        hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation, slots=o.slots,
-                      credits=o.credits, function=self._link.names, label=o.labels,
-                      resource=o.resources, host=o.host or socket.gethostname(), version=o.version,
+        self._streams += 1
+        hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation,
+                      stream=self._streams, slots=o.slots, credits=o.credits,
+                      function=self._link.names, label=o.labels, resource=o.resources,
+                      host=o.host or socket.gethostname(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
                       keeps_answers=True, inputs_beside_bytes=True, objects=True,
                       answers=self._held.untaken.again())

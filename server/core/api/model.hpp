@@ -135,8 +135,8 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: the server picks
   std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
-  std::uint32_t slots = 1;
-  std::uint32_t credits = 16;
+  std::uint32_t stream = 0;  // of this incarnation, counted from 1; 0: it does not count
+  std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;  // how much it has of each

@@ -122,6 +122,7 @@ muster::result<core::worker_spec> from_wire(v1::Hello const& h, core::config con
   if (h.has_index()) spec.index = h.index();
   if (h.has_last_index()) spec.last_index = h.last_index();
   spec.incarnation = core::incarnation{h.incarnation()};
+  spec.stream = h.stream();
   spec.credits = std::min(h.credits(), limits.credits_max);
   spec.slots = std::min(h.slots(), spec.credits);
   spec.functions.assign(h.function().begin(), h.function().end());

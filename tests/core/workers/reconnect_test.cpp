@@ -79,6 +79,33 @@ TEST_F(reconnect, also_when_nobody_noticed_that_the_old_stream_is_dead) {
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
 }
 
+// Two connections are two ways: what was said first may be heard last, and would give away what
+// runs there.
+TEST_F(reconnect, a_stream_that_was_overtaken_by_a_later_one_is_refused) {
+  auto const job = busy();
+  c.cut(w);
+  auto late = c.arrival(same), now = c.arrival(same);
+  late.spec.stream = 2, now.spec.stream = 3;
+  for (auto const id : job.closures) now.held.push_back({id, 1});
+  c.step(now);
+  EXPECT_EQ(c.held(now.stream), job.closures);
+  c.step(late);
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{
+                late.stream, {code::aborted, "worker:0 has attached again since"}, false}}));
+  EXPECT_EQ(c.held(now.stream), job.closures);
+  EXPECT_EQ(c.task(0).state, task_state::connected);
+}
+
+TEST_F(reconnect, another_incarnation_counts_its_streams_anew) {
+  auto first = c.arrival({.incarnation = 7}), next = c.arrival({.incarnation = 8});
+  first.spec.stream = 5, next.spec.stream = 1;
+  first.spec.index = next.spec.index = 3;
+  c.step(first);
+  c.step(next);
+  EXPECT_EQ(c.fx().welcomes.size(), 1u);
+}
+
 TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
   auto const job = busy();
   c.cut(w);

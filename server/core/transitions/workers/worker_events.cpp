@@ -39,6 +39,9 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   // The newest incarnation holds the task. The same one coming back means that its old stream is
   // dead, though perhaps nobody has told us yet.
   bool const returns = t.spec.incarnation == spec.incarnation;
+  // A hello that was overtaken, by one on another connection, says what was held before that.
+  if (returns && spec.stream != 0 && spec.stream <= t.spec.stream)
+    return refuse({code::aborted, t.name() + " has attached again since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
   if (t.worker && !returns)
