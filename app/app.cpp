@@ -2,9 +2,10 @@
 // starts both, waits for a signal and stops them.
 // clang-format off
 //   start   resolvers asked → HTTP port → web thread, which answers 503 → leads (--store) → data directory → clusters
-//           → spill directory → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers → ready-file
-//   stop    web asks no more → parked calls answered, agents' calls among them → web → torch → spilled
-//           values → journal → gRPC streams → threads joined → leads no more
+//           → spill directory → history → torch ports → clusters' ports → gRPC port → engine thread → HTTP answers
+//           → ready-file
+//   stop    web asks no more → parked calls answered, agents' calls among them → journal → web → torch → spilled
+//           values → history → gRPC streams → threads joined → leads no more
 // clang-format on
 //
 // What can fail comes before the engine thread: then only the web thread has to be undone.
@@ -16,6 +17,8 @@
 #include "app/access/private_directories.hpp"
 #include "app/cluster_following.hpp"
 #include "app/engine_assembly.hpp"
+#include "app/history/history_keeper.hpp"
+#include "app/history/read_only.hpp"
 #include "app/logging.hpp"
 #include "app/perimeter.hpp"
 #include "app/process.hpp"
@@ -50,6 +53,7 @@ class app {
  private:
   void open();
   bool lead();
+  void watch_own_machine();
 
   std::vector<cluster_spec> const& found_;
   perimeter perimeter_;
@@ -59,10 +63,11 @@ class app {
                    wire_.end_all_of(token);
                    web_.end_all_of(token);
                  }};
+  history_keeper history_{engine_, store_};
   wire_assembly wire_{engine_, perimeter_, store_, access_};
   torch_assembly torch_{engine_, perimeter_, store_.coordination()};
   cluster_following following_{engine_, store_.coordination()};
-  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_};
+  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_, history_};
 
   endpoint grpc_bound_, http_bound_;
   std::unique_ptr<machine_watch> machines_;  // while the engine runs
@@ -75,7 +80,8 @@ void app::open() {
   store_.open_files();
   directories.close_to_others();
   store_.restore_jobs();
-  torch_.open();
+  history_.restore();
+  if (!engine_.config.is_read_only()) torch_.open();
   grpc_bound_ = wire_.open();  // last: a server of gRPC that has begun has to be stopped
 }
 
@@ -95,6 +101,9 @@ bool app::lead() {
 }
 
 void log_ready(configuration const& c, endpoint const& grpc, endpoint const& http) {
+  if (c.is_read_only())
+    return spdlog::info("ready version={} shows={} dashboard={}://{}/", version(),
+                        c.history.shown.string(), c.tls.on() ? "https" : "http", to_string(http));
   spdlog::info(!c.is_durable()
                    ? "everything is in memory and lost when the server stops"
                    : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
@@ -104,23 +113,29 @@ void log_ready(configuration const& c, endpoint const& grpc, endpoint const& htt
                c.tls.on() ? "on" : "off");
 }
 
-bool app::start() {
-  if (!lead()) return false;
-  store_.watch_blobs();
-  engine_.start();
-  torch_.start();
+void app::watch_own_machine() {
   machines_ = std::make_unique<machine_watch>([this](machine seen) {
     engine_.context().post([this, seen = std::move(seen)] {
       auto& main = store_.pools().main();
       main.machines().report({}, seen, main.now());
     });
   });
+}
+
+bool app::start() {
+  if (!lead()) return false;
+  store_.watch_blobs();
+  history_.begin();
+  engine_.start();
+  torch_.start();
+  if (!engine_.config.is_read_only()) watch_own_machine();
   following_.start(found_);
   web_.gateway().open();
   store_.leadership().serving();
   auto const& c = engine_.config;
-  if (!c.ready_file.empty())
-    if (auto const written = write_ready_file(c.ready_file, grpc_bound_, http_bound_, c.tls.on());
+  if (!c.life.ready_file.empty())
+    if (auto const written =
+            write_ready_file(c.life.ready_file, grpc_bound_, http_bound_, c.tls.on());
         !written) {
       stop();
       throw start_error(written.error().message);
@@ -131,7 +146,7 @@ bool app::start() {
 }
 
 void app::stop() {
-  stop_watchdog watchdog(engine_.config.stop_timeout);
+  stop_watchdog watchdog(engine_.config.life.stop_timeout);
   watchdog.enter("resolvers");
   web_.gateway().close();
   following_.stop();
@@ -143,6 +158,7 @@ void app::stop() {
     store_.pools().stop();
     store_.coordination().stop();
     wire_.close();
+    history_.finish();
   });
 
   watchdog.enter("the journal");
@@ -156,6 +172,9 @@ void app::stop() {
 
   watchdog.enter("values on their way to the disk");
   store_.stop_files();
+
+  watchdog.enter("history");
+  history_.stop();
 
   watchdog.enter("gRPC streams");
   engine_.finish([this] { return wire_.stop(); });
@@ -190,6 +209,7 @@ void serve(configuration const& c) {
   if (answers.stopped_by) return spdlog::info("stopped signal={}", *answers.stopped_by);
   auto resolved = c;
   lift_limit_of_queues(resolved.core);
+  if (c.is_read_only() && c.clusters.empty()) resolved.clusters = main_cluster_in(c.history.shown);
   for (auto& spec : answers.declared) resolved.clusters.push_back(std::move(spec));
 
   app a(resolved, answers.found, manager);

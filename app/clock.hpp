@@ -1,9 +1,11 @@
 // The server's one clock: steady, anchored once to the wall clock when it is made, so it never goes
-// backwards and its values can still be shown to people. Immutable; any thread may read it.
+// backwards and its values can still be shown to people; or it stands, for who looks at the past.
+// Immutable; any thread may read it.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "server/core/api/time.hpp"
 
@@ -11,18 +13,26 @@ namespace muster::server {
 
 class anchored_clock {
  public:
+  /// `stands_at`: it does not go on from then.
+  explicit anchored_clock(std::optional<core::time_point> stands_at = {}) : stands_at_(stands_at) {}
+
   core::time_point now() const {
+    if (stands_at_) return *stands_at_;
     return wall_ + std::chrono::floor<core::duration>(steady::now() - start_);
   }
   /// The steady instant that stands for `t`, for timers. Times beyond a year from the start are
   /// brought nearer: `never` would overflow.
   std::chrono::steady_clock::time_point to_steady(core::time_point t) const {
-    auto const ahead = std::min<core::duration>(t - wall_, std::chrono::years(1));
+    if (stands_at_) return start_ + (t > *stands_at_ ? a_year : steady::duration{});
+    auto const ahead = std::min<core::duration>(t - wall_, a_year);
     return start_ + std::chrono::duration_cast<steady::duration>(ahead);
   }
 
  private:
   using steady = std::chrono::steady_clock;
+  static constexpr std::chrono::hours a_year{24 * 365};
+
+  std::optional<core::time_point> const stands_at_;
   steady::time_point const start_ = steady::now();
   core::time_point const wall_ =
       std::chrono::floor<core::duration>(std::chrono::system_clock::now());

@@ -103,6 +103,23 @@ std::string problem_with_store(configuration const& c) {
   return {};
 }
 
+std::string problem_with_history(configuration const& c) {
+  if (c.history.limits.bytes_max != 0 && c.history.limits.bytes_max < history_bytes_least)
+    return "--history-bytes-max: at least 1MiB, or 0, which keeps nothing";
+  if (c.history.limits.age < std::chrono::minutes(1)) return "--history-age: at least 1m";
+  if (!c.history.directory.empty() && !c.is_durable())
+    return "--history-dir keeps what people look at beside --data-dir or --store: give one of them";
+  if (!c.is_read_only()) return {};
+  if (!c.data_dir.empty() || c.store.where)
+    return "--read-only shows a directory that is written to by nobody: leave --data-dir and "
+           "--store "
+           "out";
+  if (c.life.supervise || c.torch.listen || !c.cluster_sources.empty())
+    return "--read-only takes no tasks: leave --supervise, --torch and clusters that are followed "
+           "out";
+  return {};
+}
+
 std::string problem_with_torch(configuration const& c) {
   if (auto const from = parse_networks(c.torch.from); !from)
     return "--torch-from: " + from.error().message;
@@ -154,6 +171,7 @@ std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_torch(c); !problem.empty()) return problem;
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
+  if (auto problem = problem_with_history(c); !problem.empty()) return problem;
   if (auto problem = problem_with_tls(c.tls); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "

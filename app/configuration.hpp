@@ -15,6 +15,7 @@
 #include "server/core/api/config.hpp"
 #include "server/core/blobs/blob_table.hpp"
 #include "server/core/coordination/api/cluster_spec.hpp"
+#include "server/history/store/history_store.hpp"
 #include "server/journal/etcd/address.hpp"
 #include "web/http/web_options.hpp"
 
@@ -91,16 +92,33 @@ struct torch_settings {
   std::vector<std::string> from{"127.0.0.0/8", "::1"};
 };
 
+constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
+
+/// What people look at of the past, for the next start.
+struct history_settings {
+  std::filesystem::path directory;  // empty: in data_dir
+  history_limits limits;            // no bytes: nothing is kept
+  std::filesystem::path shown;      // instead of data_dir: nothing in it is changed
+};
+
+/// How it is started, watched and stopped.
+struct life_settings {
+  std::filesystem::path ready_file;  // empty: none
+  bool supervise = false;            // by a parent that keeps its sockets and starts it again
+  /// How long a stop may take before what is left is abandoned.
+  core::duration stop_timeout = std::chrono::seconds(10);
+};
+
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path ready_file;                            // empty: none
   std::filesystem::path data_dir;                              // empty: everything is in memory
   shared_store store;                                          // instead of data_dir
   core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
   std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
-  bool supervise = false;           // by a parent that keeps its sockets and starts it again
-  bool insecure = false;            // listen wider than loopback without credentials
+  history_settings history;
+  life_settings life;
+  bool insecure = false;  // listen wider than loopback without credentials
   auth_mode auth = auth_mode::automatic;
   std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp
   std::filesystem::path admin_token_file;  // where the first admin's goes; empty: in data_dir
@@ -121,12 +139,17 @@ struct configuration {
   port_range cluster_ports;
   /// Limits, names and origins of HTTP; the rest of it is the server's.
   web::web_options web;
-  /// How long a stop may take before what is left is abandoned.
-  core::duration stop_timeout = std::chrono::seconds(10);
   tls_settings tls;  // of both ports
 
   /// What it promises outlives the process.
-  bool is_durable() const { return !data_dir.empty() || store.where; }
+  bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }
+  bool is_read_only() const { return !history.shown.empty(); }
+  /// Empty: there is none.
+  std::filesystem::path history_directory() const {
+    if (!history.directory.empty()) return history.directory;
+    auto const& in = is_read_only() ? history.shown : data_dir;
+    return in.empty() ? in : in / history_folder;
+  }
 };
 
 /// Somebody on another machine can connect.

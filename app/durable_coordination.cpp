@@ -1,9 +1,13 @@
 // From the configuration to a hub that knows what was promised before.
 #include "app/durable_coordination.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
 #include "app/process.hpp"
+#include "server/journal/rocks_view.hpp"
+#include "server/journal/unwritten.hpp"
 
 namespace muster::server {
 
@@ -39,6 +43,7 @@ coordination_dependencies durable_coordination::dependencies() {
   e.store = [this] {
     auto v = data_.view();
     leadership_.describe(v);
+    v.history = history_();
     return v;
   };
   return e;
@@ -67,8 +72,18 @@ void durable_coordination::declare(core::coordination::cluster_spec spec) {
   if (!done.ok()) throw start_error("--cluster " + name + ": " + done.message);
 }
 
+muster::status durable_coordination::look(std::string const& version) {
+  auto const& directory = engine_.config.history.shown;
+  auto seen = journal::rocks_view::open(directory);
+  if (!seen) return seen.error();
+  for (auto const& note : (*seen)->notes()) spdlog::info("read_only note=\"{}\"", note);
+  return data_.open(std::make_unique<journal::unwritten>(std::move(*seen)), directory.string(),
+                    version, hub_, true);
+}
+
 muster::status durable_coordination::open(std::string const& version) {
   data_.on_reading([this](std::string what) { leadership_.reading(std::move(what)); });
+  if (engine_.config.is_read_only()) return look(version);
   if (!engine_.config.store.where) return data_.open(engine_.config.data_dir, version, hub_);
   auto store = leadership_.open_store();
   if (!store) return store.error();
@@ -79,7 +94,10 @@ void durable_coordination::begin(std::string const& version) {
   if (engine_.config.is_durable()) {
     auto const opened = open(version);
     if (!opened.ok())
-      throw start_error((engine_.config.store.where ? "--store " : "--data-dir ") + opened.message);
+      throw start_error((engine_.config.is_read_only() ? "--read-only "
+                         : engine_.config.store.where  ? "--store "
+                                                       : "--data-dir ") +
+                        opened.message);
     journal::journal_options o;
     o.commit_delay = engine_.config.commit_delay;
     data_.start(o, [this](std::uint64_t durable, muster::status const& failed) {
@@ -87,6 +105,7 @@ void durable_coordination::begin(std::string const& version) {
     });
     if (auto const room = data_.room_changed()) engine_.tell(*room);
   }
+  if (engine_.config.is_read_only() && !hub_.state().ids().empty()) return;
   auto specs = engine_.config.clusters;
   if (specs.empty()) specs.emplace_back();
   for (auto& spec : specs) declare(std::move(spec));

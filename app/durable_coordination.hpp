@@ -22,6 +22,10 @@ class durable_coordination {
   /// What stands in the directory, then what is declared. start_error: see data_directory, or what
   /// is wrong with a declaration.
   void begin(std::string const& version);
+  /// Who knows of the history that is kept; before the engine runs.
+  void describe_history(std::function<std::optional<store_view::kept_history>()> by) {
+    history_ = std::move(by);
+  }
   /// Writes what waits, and answers those who wait for it. Main thread, when nothing changes any
   /// more and the engine still runs.
   void finish();
@@ -29,6 +33,7 @@ class durable_coordination {
  private:
   core::coordination::limits limits() const;
   muster::status open(std::string const& version);
+  muster::status look(std::string const& version);
   coordination_dependencies dependencies();
   void arm(core::time_point at);
   void written(std::uint64_t durable, muster::status const& failed);
@@ -37,6 +42,9 @@ class durable_coordination {
   engine_assembly& engine_;
   standby& leadership_;
   bool const sockets_held_;
+  std::function<std::optional<store_view::kept_history>()> history_ = [] {
+    return std::optional<store_view::kept_history>();
+  };
   data_directory data_;  // has a thread of its own
   coro::timer deadline_;
   coordination_hub hub_;

@@ -5,9 +5,14 @@
 
 #include <future>
 
+#include "app/history/read_only.hpp"
 #include "app/logging.hpp"
 
 namespace muster::server {
+
+engine_assembly::engine_assembly(configuration const& c)
+    : config(c),
+      clock(c.is_read_only() ? std::optional(last_written(c.history.shown)) : std::nullopt) {}
 
 void engine_assembly::start() {
   thread_ = named_thread("engine", [this] { context_.run(); });

@@ -23,7 +23,7 @@ namespace muster::server {
 
 class engine_assembly {
  public:
-  explicit engine_assembly(configuration const& c) : config(c) {}
+  explicit engine_assembly(configuration const& c);
 
   // Any thread.
   configuration const& config;

@@ -11,8 +11,9 @@ namespace muster::server {
 
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http, bool tls) {
-  return write_ready_file(path, R"({"grpc":")" + to_string(grpc) + R"(","http":")" +
-                                    to_string(http) + (tls ? R"(","tls":true})" : R"("})"));
+  return write_ready_file(path, R"({"grpc":")" + (grpc.port == 0 ? "" : to_string(grpc)) +
+                                    R"(","http":")" + to_string(http) +
+                                    (tls ? R"(","tls":true})" : R"("})"));
 }
 
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json) {

@@ -7,30 +7,34 @@ namespace muster::server {
 namespace {
 
 web::web_options options_from(engine_assembly const& engine, perimeter& p, store_assembly& store,
-                              access& entry, wire_assembly& wire) {
+                              access& entry, wire_assembly& wire, history_keeper& history) {
   auto const& c = engine.config;
   auto o = c.web;
   o.address = c.http.address;
   o.port = c.http.port;
-  o.client_certificate_required = c.tls.client_required;
+  o.tls.client_required = c.tls.client_required;
   o.connections_max = std::min(o.connections_max, share_of_files(o.connections_max, 2));
   o.half_open_per_address_max = share_of_files(o.half_open_per_address_max, 8);
   o.main_cluster = main_cluster_of(c);
-  o.secure_cookies = c.tls.on();
+  o.tls.secure_cookies = c.tls.on();
   o.manager = &p.manager();
-  o.tls = p.tls();
+  o.tls.files = p.tls();
   o.out_of_descriptors = p.out_of_descriptors();
   o.waiting = [&store] { return store.leadership().waiting(); };
   o.grpc_connections = [&wire] { return wire.connections(); };
   o.boot = engine.incarnation;
   o.gate = &entry.gate();
+  o.read_only = c.is_read_only();
+  o.charts.earlier = [&history] { return history.take_points(); };
+  o.charts.keep = [&history](history::past_point const& one) { history.keep(one); };
   return o;
 }
 
 }  // namespace
 
 web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
-                           access& entry, wire_assembly& wire, torch_assembly& torch)
+                           access& entry, wire_assembly& wire, torch_assembly& torch,
+                           history_keeper& history)
     : gateway_(
           [&engine, &leadership = store.leadership()](std::function<void()> work) {
             return engine.context().post([&leadership, work = std::move(work)] {
@@ -40,7 +44,7 @@ web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly
           },
           {store.pools(), store.coordination(), engine.events(), wire.endpoints(), store.blobs(),
            &entry.keeper(), &torch.stores()}),
-      server_(options_from(engine, p, store, entry, wire), gateway_, p.relays()) {}
+      server_(options_from(engine, p, store, entry, wire, history), gateway_, p.relays()) {}
 
 std::string web_assembly::start() {
   auto const bound = server_.listen();

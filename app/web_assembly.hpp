@@ -7,6 +7,7 @@
 
 #include "app/access/access.hpp"
 #include "app/engine_assembly.hpp"
+#include "app/history/history_keeper.hpp"
 #include "app/perimeter.hpp"
 #include "app/store_assembly.hpp"
 #include "app/torch/torch_assembly.hpp"
@@ -20,7 +21,7 @@ class web_assembly {
  public:
   /// REQUIRES: all outlive it.
   web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry,
-               wire_assembly& wire, torch_assembly& torch);
+               wire_assembly& wire, torch_assembly& torch, history_keeper& history);
 
   /// Listens, starts the thread, which answers 503, and gives "host:port". start_error.
   std::string start();

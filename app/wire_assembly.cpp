@@ -71,6 +71,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
       reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))) {
   store.of_programs().on_change([this](core::program_id id) { tunnels_->judge(id); });
   grpc_.refuse_unknown_methods();
+  if (engine.config.is_read_only()) return;  // nobody works or asks there
   auto const address = to_string(engine.config.grpc);
   if (auto const* files = p.tls())
     grpc_.add_tls_port(address,
@@ -114,14 +115,17 @@ stream_options wire_assembly::streams() {
 }
 
 endpoint wire_assembly::open() {
+  bool const looks = engine_.config.is_read_only();
   auto const& clusters = store_.coordination().state();
   for (auto const cluster : clusters.ids()) {
+    if (looks) break;
     if (parse_program(clusters.spec(cluster).name)) continue;  // reached by tunnels alone
     if (auto const address = ports_.open(cluster); !address)
       throw start_error("--cluster-ports: " + address.error().message);
   }
   auto const grpc = grpc_.start();
   if (!grpc) throw start_error("--grpc: " + grpc.error + ": in use, or not of this machine");
+  if (looks) return {};
   endpoint const bound{engine_.config.grpc.address, static_cast<std::uint16_t>(grpc.ports.at(0))};
   ports_.set_main_address(to_string(bound));
   perimeter_.manager().drop_rest();

@@ -133,7 +133,12 @@ void access::begin() {
   if (!engine_.config.token_file.empty()) read_file();
   if (!is_required()) return;
   gate_.require();
-  if (!keeper_.state().has_admin(engine_.clock.now()) && engine_.config.is_durable())
+  bool const looks = engine_.config.is_read_only();
+  if (looks && keeper_.state().all().empty() && engine_.config.tls.roles.empty())
+    throw start_error("--read-only " + engine_.config.history.shown.string() +
+                      ": no token stands in it; name a file with tokens with --token-file, or "
+                      "listen on 127.0.0.1");
+  if (!looks && engine_.config.is_durable() && !keeper_.state().has_admin(engine_.clock.now()))
     make_first_admin();
   keeper_.start();
   if (!engine_.config.token_file.empty()) watch_file();

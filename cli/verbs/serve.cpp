@@ -70,16 +70,26 @@ void add_tls(CLI::App& verb, server::tls_settings& s) {
 void add_addresses(CLI::App& verb, server::configuration& c) {
   add_endpoint(verb, "--grpc", c.grpc, "Where workers and gRPC clients connect; port 0 picks one");
   add_endpoint(verb, "--http", c.http, "REST, WebSocket, metrics and dashboard; port 0 picks one");
-  add_value(verb, "--ready-file", c.ready_file, "FILE", "Written with both addresses once ready");
+  add_value(verb, "--ready-file", c.life.ready_file, "FILE",
+            "Written with both addresses once ready");
   add_value(verb, "--data-dir", c.data_dir, "DIR",
             "What survives a restart is kept here: jobs with their values, sessions that hold "
             "values, clusters, their tasks, keys and barriers");
+  add_bytes(
+      verb, "--history-bytes-max", c.history.limits.bytes_max,
+      "Bytes of the disk for what people look at of the past after a restart: events, charts, "
+      "what workers did; 0 keeps nothing");
+  add_duration(verb, "--history-age", c.history.limits.age, "What is older than that goes");
+  add_value(verb, "--history-dir", c.history.directory, "DIR",
+            "Where that is kept; else history in --data-dir");
+  add_value(verb, "--read-only", c.history.shown, "DIR",
+            "Show what a server that is gone has left in its --data-dir, and change nothing");
   add_store(verb, c.store);
   add_duration(verb, "--commit-delay", c.commit_delay,
                "What comes while the disk is busy waits so long, at most, for more to be written "
                "with it; an idle disk writes at once");
   verb.add_flag(
-      "--supervise", c.supervise,
+      "--supervise", c.life.supervise,
       "Start the server again when it dies; its ports stay open meanwhile, so that clients "
       "wait instead of being refused");
   add_tls(verb, c.tls);
@@ -228,7 +238,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
                "How long a session that holds values waits for its vanished client");
   add_duration(verb, "--task-retention", c.core.task_retention,
                "How long a lost or departed task stays listed");
-  add_duration(verb, "--stop-timeout", c.stop_timeout, "Limit for an orderly stop");
+  add_duration(verb, "--stop-timeout", c.life.stop_timeout, "Limit for an orderly stop");
   add_count(verb, "--queue-capacity", c.core.queue_capacity,
             "Queued closures of a session; 0: as many as a session may ask for, 16,777,216");
   add_count(verb, "--closures-max", c.core.closures_max, "Closures known to the server");
@@ -289,7 +299,7 @@ int run_serve(serve_options& o) {
   }
   if (auto const problem = server::problem_with(o.config); !problem.empty())
     throw command_error(exit_usage, problem);
-  if (o.config.supervise && !server::is_supervised()) {
+  if (o.config.life.supervise && !server::is_supervised()) {
     server::set_line_format(o.config.log.format);
     return server::supervise(words_of_process());
   }

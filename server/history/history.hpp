@@ -21,6 +21,13 @@
 
 namespace muster::history {
 
+/// A span as it outlives a process, in which numbers are its own.
+struct past_span {
+  lane_key lane;
+  names::function function;  // no name: of several
+  span_view what;
+};
+
 class history {
  public:
   /// Both outlive it. Nothing before `start` is known.
@@ -36,6 +43,14 @@ class history {
     log_.fold(fx.changes, now);
     meter_.fold(fx, now);
     programs_.fold(fx.changes);
+  }
+
+  /// What workers did before, oldest first. REQUIRES: nothing is folded yet.
+  void restore(past_span const& s) {
+    auto v = s.what;
+    auto const ended = v.started + v.lasted;
+    v.function = s.function.name.empty() ? several_functions : names_.of(s.function, ended);
+    activity_.restore(s.lane, v);
   }
 
   names const& named() const { return names_; }

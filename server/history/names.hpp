@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/changes.hpp"
@@ -38,6 +39,8 @@ class names {
 
   /// History's number of a function. REQUIRES: it was named in a change.
   function_id of(function_id core) const { return own_[raw(core)]; }
+  /// The number of one that an earlier process has shown.
+  function_id of(function f, time_point now) { return number_of(std::move(f), now); }
   function const& operator[](function_id own) const { return functions_[raw(own)]; }
   std::size_t size() const { return numbers_.size(); }
   /// Numbers are below it.

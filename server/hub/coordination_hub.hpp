@@ -28,6 +28,13 @@ struct store_view {
   std::string_view kind = "rocksdb";
   std::string leader{};         ///< of a store that others wait for: where this server is found
   core::duration lease_left{};  ///< then: for so long it may answer
+  /// What people look at, beside that; none: it is not kept.
+  struct kept_history {
+    core::time_point since{};   ///< the oldest that was found at the start; epoch: nothing was
+    std::uint64_t bytes = 0;    ///< on disk, as of some seconds ago
+    std::uint64_t dropped = 0;  ///< records that found no room
+  };
+  std::optional<kept_history> history{};
 };
 
 /// What the coordination hub needs from outside; real in the engine, by hand in tests.

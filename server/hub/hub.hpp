@@ -253,6 +253,7 @@ class hub {
   std::string const& cluster() const { return dependencies_.cluster; }
 
   core::coordinator const& state() const { return core_; }
+  history::history& past() { return past_; }
   history::history const& past() const { return past_; }
   object_hub& objects() { return objects_; }
   object_hub const& objects() const { return objects_; }

@@ -1,4 +1,5 @@
-// docs/limits.md names a test for each limit, and there is one of that name, in C++ or, as file.test, in Python.
+// docs/limits.md names a test for each limit, and there is one of that name, in C++ or, as
+// file.test, in Python.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -131,15 +131,15 @@ TEST(tidy, resolvers_know_only_the_standard_library_and_json) {
 TEST(tidy, protobuf_and_grpc_stop_at_the_rpc_layer) {
   check_includes(
       [](source const& s) {
-        return !starts_with_any(s.path,
-                                {"proto/", "coro/", "net/", "server/rpc/", "app/",
-                                 "server/journal/", "client/", "bench/", "tests/", "examples/"}) &&
+        return !starts_with_any(
+                   s.path, {"proto/", "coro/", "net/", "server/rpc/", "app/", "server/journal/",
+                            "server/history/store/", "client/", "bench/", "tests/", "examples/"}) &&
                s.path != "cli/verbs/version.cpp";
       },
       [](std::string const& h) {
         return !starts_with_any(h, {"grpc", "google/protobuf"}) && !h.ends_with(".pb.h");
       },
-      "wire types are translated in server/rpc, server/journal and client");
+      "wire types are translated in server/rpc, server/journal, server/history/store and client");
 }
 
 TEST(tidy, beast_stops_at_http) {

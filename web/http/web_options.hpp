@@ -14,6 +14,7 @@
 #include "base/version.hpp"
 #include "net/service_manager.hpp"
 #include "net/tls_files.hpp"
+#include "server/history/metrics/past_point.hpp"
 
 namespace muster::server {
 class gate;
@@ -38,6 +39,25 @@ struct web_timeouts {
 struct not_serving {
   std::string detail;
   std::string leader;  // "host:port" of that one; empty: not known
+};
+
+struct web_tls {
+  /// The certificate that is shown; null: the port speaks plaintext. Outlives the server.
+  net::tls_files const* files = nullptr;
+  /// Where clients are asked for a certificate, those without one are refused.
+  bool client_required = false;
+  /// Cookies are for encrypted connections only.
+  bool secure_cookies = false;
+};
+
+/// What the whole server's charts have in common with those of the process before. Web thread.
+struct past_charts {
+  /// Their points, oldest first; asked for once, when the engine answers.
+  std::function<std::vector<history::past_point>()> earlier = [] {
+    return std::vector<history::past_point>();
+  };
+  /// Where each new one goes.
+  std::function<void(history::past_point const&)> keep = [](auto const&) {};
 };
 
 struct web_options {
@@ -84,15 +104,13 @@ struct web_options {
   server::gate* gate = nullptr;
   /// The name that tokens have for the main cluster, besides `default`.
   std::string main_cluster = "default";
-  /// Cookies are for encrypted connections only.
-  bool secure_cookies = false;
   std::string version = std::string(muster::version());
-  std::uint64_t boot = 0;     // random; tells this run of the server from the one before
+  std::uint64_t boot = 0;  // random; tells this run of the server from the one before
+  past_charts charts;
+  /// The server shows what one that is gone has left: whatever would change something is refused.
+  bool read_only = false;
   std::string dashboard_dir;  // serve the page from this directory, for its developers
-  /// The certificate that is shown; null: the port speaks plaintext. Outlives the server.
-  net::tls_files const* tls = nullptr;
-  /// Where clients are asked for a certificate, those without one are refused.
-  bool client_certificate_required = false;
+  web_tls tls;
 };
 
 }  // namespace muster::web

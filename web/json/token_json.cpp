@@ -87,6 +87,7 @@ void token_members(member_list const& m, core::token const& t, bool from_files) 
 void session_members(member_list const& m, session_state const& s) {
   m("required", s.required, "whether anybody is asked who they are");
   m("signed_in", s.signed_in);
+  m.when(s.read_only)("read_only", s.read_only, "what a server that is gone has left is shown");
 }
 
 }  // namespace

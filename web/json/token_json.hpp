@@ -22,6 +22,7 @@ struct session_state {
   bool required = false;  // everybody is asked who they are
   bool signed_in = false;
   core::caller who;
+  bool read_only = false;  // nobody may change anything
 };
 void write(json_out& out, session_state const& s);
 

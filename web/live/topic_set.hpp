@@ -35,7 +35,8 @@ class topic_set {
   coro::task<void> gather();
   /// Fills in what the engine does not know: uptime and rates.
   void complete(counters& c) const { counters_.complete(c); }
-  /// The numbers over time.
+  /// The numbers over time; see sample_history::go_on.
+  sample_history& samples() { return samples_; }
   sample_history const& samples() const { return samples_; }
 
   topic& topic_of(topic_name t);

@@ -31,7 +31,9 @@ websocket_hub::websocket_hub(boost::asio::io_context& context, web_options const
       started_(wall_clock()),
       whole_(std::make_shared<topic_set>(engine, std::make_shared<server::cluster_scope>(),
                                          hex16(options.boot), started_)),
-      timer_(context) {}
+      timer_(context) {
+  whole_->samples().go_on(options.charts.earlier, options.charts.keep);
+}
 
 websocket_hub::shared_topics websocket_hub::topics_for(server::cluster_scope const& scope) {
   if (scope.whole()) return whole_;

@@ -31,6 +31,11 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m.some("leader", d.store.leader, "etcd: the address that others follow");
   m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
                                   "etcd: for so long this server may answer");
+  auto const kept = d.store.history.value_or(server::store_view::kept_history{});
+  auto const history = m.when(d.store.history.has_value());
+  history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
+  history("history_bytes", kept.bytes, "on the disk");
+  history("history_dropped", kept.dropped, "that found no room");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }

@@ -46,7 +46,8 @@ double percentile_between(history::histogram const& then, history::histogram con
   return in_ms(std::clamp(mean, least, most));
 }
 
-void sample_history::series::add(counters const& c, closure_times const& t) {
+std::optional<sample_history::point> sample_history::series::add(counters const& c,
+                                                                 closure_times const& t) {
   auto const& n = c.overview.closures;
   auto const finished = n.succeeded + n.failed + n.cancelled;
   queued_ += static_cast<double>(n.queued);
@@ -54,7 +55,8 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
   heard_ = std::max(heard_, in_ms(c.overview.heartbeat_p99));
   ++seen_;
   bool const first = begun_ == core::time_point{};
-  if (!first && c.now - begun_ < step_ - early) return;
+  if (!first && c.now - begun_ < step_ - early) return {};
+  std::optional<point> made;
   if (!first) {
     auto const seconds = std::chrono::duration<double>(c.now - begun_).count();
     auto const rate = [seconds](std::uint64_t now, std::uint64_t then) {
@@ -63,17 +65,18 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
     auto const time = [](history::histogram const& then, history::histogram const& now, double p) {
       return static_cast<float>(percentile_between(then, now, p));
     };
-    point p{};
-    p.t = c.now;
-    p.queued = static_cast<float>(queued_ / seen_);
-    p.running = static_cast<float>(running_ / seen_);
-    p.finished = rate(finished, finished_then_);
-    p.failed = rate(n.failed, failed_then_);
-    p.hb_p99 = static_cast<float>(heard_);
-    p.wait_p50 = time(then_.wait, t.wait, 0.5), p.wait_p99 = time(then_.wait, t.wait, 0.99);
-    p.run_p50 = time(then_.run, t.run, 0.5), p.run_p99 = time(then_.run, t.run, 0.99);
-    if (points_.size() == points_max_) points_.pop_front();
-    points_.push_back(p);
+    auto& f = made.emplace().figures;
+    made->at = c.now;
+    f[point::queued] = static_cast<float>(queued_ / seen_);
+    f[point::running] = static_cast<float>(running_ / seen_);
+    f[point::finished] = rate(finished, finished_then_);
+    f[point::failed] = rate(n.failed, failed_then_);
+    f[point::heartbeat_p99] = static_cast<float>(heard_);
+    f[point::wait_p50] = time(then_.wait, t.wait, 0.5);
+    f[point::wait_p99] = time(then_.wait, t.wait, 0.99);
+    f[point::run_p50] = time(then_.run, t.run, 0.5);
+    f[point::run_p99] = time(then_.run, t.run, 0.99);
+    keep(*made);
   }
   begun_ = c.now;
   then_ = t;
@@ -81,26 +84,32 @@ void sample_history::series::add(counters const& c, closure_times const& t) {
   failed_then_ = n.failed;
   queued_ = running_ = heard_ = 0;
   seen_ = 0;
+  return made;
+}
+
+void sample_history::series::keep(point const& p) {
+  if (points_.size() == points_max_) points_.pop_front();
+  points_.push_back(p);
 }
 
 void sample_history::series::say(member_list const& m) const {
-  auto const column = [&](std::string_view name, float point::*number, std::string_view words) {
+  auto const column = [&](std::string_view name, point::figure which, std::string_view words) {
     m.list(
-        name, points_, [number](point const& p) { return p.*number; }, words);
+        name, points_, [which](point const& p) { return p.figures[which]; }, words);
   };
   constexpr std::string_view times = "0 where none did";
   m("step_ms", step_);
   m.list(
-      "t", points_, [](point const& p) { return p.t; }, "when each step ended");
-  column("queued", &point::queued, {});
-  column("running", &point::running, {});
-  column("finished", &point::finished, "a second");
-  column("failed", &point::failed, "a second");
-  column("hb_p99", &point::hb_p99, "ms, the greatest of the step");
-  column("wait_p50_ms", &point::wait_p50, times);
-  column("wait_p99_ms", &point::wait_p99, times);
-  column("run_p50_ms", &point::run_p50, times);
-  column("run_p99_ms", &point::run_p99, times);
+      "t", points_, [](point const& p) { return p.at; }, "when each step ended");
+  column("queued", point::queued, {});
+  column("running", point::running, {});
+  column("finished", point::finished, "a second");
+  column("failed", point::failed, "a second");
+  column("hb_p99", point::heartbeat_p99, "ms, the greatest of the step");
+  column("wait_p50_ms", point::wait_p50, times);
+  column("wait_p99_ms", point::wait_p99, times);
+  column("run_p50_ms", point::run_p50, times);
+  column("run_p99_ms", point::run_p99, times);
 }
 
 sample_history::sample_history()
@@ -108,7 +117,15 @@ sample_history::sample_history()
            series(std::chrono::minutes(1), 1440)} {}
 
 void sample_history::add(counters const& c, closure_times const& t) {
-  for (auto& s : all_) s.add(c, t);
+  if (earlier_)
+    for (auto const& p : std::exchange(earlier_, nullptr)())
+      if (p.series < all_.size()) all_[p.series].keep(p);
+  for (std::uint32_t i = 0; i < all_.size(); ++i) {
+    auto made = all_[i].add(c, t);
+    if (!made) continue;
+    made->series = i;
+    made_(*made);
+  }
 }
 
 void sample_history::say(member_list const& m, std::string_view span) const {

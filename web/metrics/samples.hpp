@@ -11,9 +11,14 @@
 
 #include <array>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "server/history/metrics/closure_metrics.hpp"
+#include "server/history/metrics/past_point.hpp"
 #include "web/metrics/counters.hpp"
 
 namespace muster::web {
@@ -29,7 +34,16 @@ class sample_history {
  public:
   static constexpr std::string_view spans[] = {"5m", "1h", "24h"};
 
+  using point = history::past_point;
+
   sample_history();
+
+  /// `earlier` gives the points of an earlier process, oldest first, and is asked before the first
+  /// of this one is added; `made` is told of each of this one. REQUIRES: nothing was added.
+  void go_on(std::function<std::vector<point>()> earlier, std::function<void(point const&)> made) {
+    earlier_ = std::move(earlier);
+    made_ = std::move(made);
+  }
 
   /// What is known now. A step ends with the first that comes when its time is over.
   void add(counters const& c, closure_times const& t);
@@ -37,16 +51,12 @@ class sample_history {
   void say(member_list const& m, std::string_view span) const;
 
  private:
-  struct point {
-    core::time_point t;
-    float queued, running, finished, failed, hb_p99;
-    float wait_p50, wait_p99, run_p50, run_p99;
-  };
-
   class series {
    public:
     series(std::chrono::milliseconds step, std::size_t points) : step_(step), points_max_(points) {}
-    void add(counters const& c, closure_times const& t);
+    /// The point that this has ended, if it has.
+    std::optional<point> add(counters const& c, closure_times const& t);
+    void keep(point const& p);
     void say(member_list const& m) const;
 
    private:
@@ -62,6 +72,8 @@ class sample_history {
   };
 
   std::array<series, 3> all_;
+  std::function<std::vector<point>()> earlier_ = [] { return std::vector<point>(); };
+  std::function<void(point const&)> made_ = [](auto const&) {};
 };
 
 /// The time within which the share `p` of what `now` has beyond `then` was done, in ms: between the

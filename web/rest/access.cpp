@@ -93,6 +93,10 @@ std::optional<problem> check_whole_server(request const& req) {
 std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
                                     std::chrono::milliseconds& delay,
                                     std::shared_ptr<void>& place) {
+  if (context.options.read_only && needs != core::permission::nothing &&
+      !core::allows(core::role::viewer, needs))
+    return make_problem(403, muster::code::permission_denied,
+                        "this server shows what one that is gone has left, and changes nothing");
   auto* const gate = context.options.gate;
   if (!gate || !gate->required()) return {};
   auto credential = server::bearer_of(req.authorization);

@@ -21,7 +21,7 @@ muster::status no_tokens() {
 
 std::string cookie(web_options const& o, std::string_view value, long seconds) {
   return std::string(cookie_name) + "=" + std::string(value) +
-         "; Path=/; HttpOnly; SameSite=Strict" + (o.secure_cookies ? "; Secure" : "") +
+         "; Path=/; HttpOnly; SameSite=Strict" + (o.tls.secure_cookies ? "; Secure" : "") +
          "; Max-Age=" + std::to_string(seconds);
 }
 
@@ -100,7 +100,8 @@ coro::task<response> list_tokens(web_context& context, exchange& ex) {
 response who_am_i(web_context const& context, core::caller const& who) {
   auto const* const gate = context.options.gate;
   bool const required = gate && gate->required();
-  return json_response(to_text(session_state{required, !required || who, who}));
+  return json_response(
+      to_text(session_state{required, !required || who, who, context.options.read_only}));
 }
 
 coro::task<response> get_session(web_context& context, exchange& ex) {

@@ -84,14 +84,14 @@ struct web_server::impl {
         shared{options, link, routes, assets, metrics, sockets},
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
-        tls(options.tls, options.client_certificate_required),
+        tls(options.tls.files, options.tls.client_required),
         way_in(make_way_in()),
         reserve(options.descriptors_reserved),
         group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
     metrics.grpc_listener = options.grpc_connections;
     metrics.http_listener = [this] { return counts(); };
-    if (options.tls)
-      metrics.certificate_expiry = [files = options.tls] {
+    if (options.tls.files)
+      metrics.certificate_expiry = [files = options.tls.files] {
         return std::chrono::system_clock::to_time_t(files->current()->not_after);
       };
   }

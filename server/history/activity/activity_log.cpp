@@ -58,17 +58,23 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   if (raw(w) >= workers_.size()) workers_.resize(raw(w) + std::size_t{1});
   auto& s = workers_[raw(w)];
   check(!s.at, "a worker has one lane");
-  auto it = lanes_.find({job, index});
-  if (it == lanes_.end()) {
-    forget_lanes(now);
-    it = lanes_.emplace(lane_key{job, index}, lane{}).first;
-    it->second.number = ++last_lane_;
-    by_number_.emplace(last_lane_, &*it);
-  }
+  auto& l = lane_of({job, index}, now).second;
   s = {};
-  s.at = &it->second;
+  s.at = &l;
   s.at->slots = std::max(s.at->slots, slots);
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
+}
+
+// A new one is nobody's yet.
+activity_log::lane_map::value_type& activity_log::lane_of(lane_key const& key, time_point now) {
+  if (auto const it = lanes_.find(key); it != lanes_.end()) return *it;
+  forget_lanes(now);
+  auto& made = *lanes_.emplace(key, lane{}).first;
+  made.second.number = ++last_lane_;
+  made.second.closed = now;
+  by_number_.emplace(last_lane_, &made);
+  closed_.emplace(now, last_lane_);
+  return made;
 }
 
 void activity_log::close(worker_number w, time_point now) {
@@ -94,11 +100,14 @@ void activity_log::forget_lanes(time_point now) {
 }
 
 void activity_log::add(worker_number w, execution const& e) {
-  bool const bad = e.state != span_state::succeeded;
-  if (add_short(w, e.function, e.started, e.ended, bad)) return;
+  if (add_short(w, e.function, e.started, e.ended, e.state != span_state::succeeded)) return;
   auto& s = workers_[raw(w)];
   if (e.ended >= s.until) fold(s);
-  auto& l = *s.at;
+  keep(*s.at, e);
+}
+
+void activity_log::keep(lane& l, execution const& e) {
+  bool const bad = e.state != span_state::succeeded;
   auto& b = append(e.started, e.ended, e.ended);
   auto lasted = static_cast<std::uint64_t>((e.ended - e.started).count());
   std::uint64_t coarse = 0;
@@ -126,6 +135,33 @@ void activity_log::add(worker_number w, execution const& e) {
   ++last.count;
   last.failed += bad;
   last.note(raw(e.function));
+}
+
+void activity_log::restore(lane_key const& on, span_view const& v) {
+  auto const ended = v.started + v.lasted;
+  if (next_ == 0) recorded_since_ = complete_since_ = v.started;
+  auto& l = lane_of(on, ended).second;
+  if (l.closed < ended) {
+    closed_.erase({l.closed, l.number});
+    closed_.emplace(l.closed = ended, l.number);
+  }
+  if (v.closure != closure_id{})
+    return keep(l, {v.closure, v.job, v.function, v.state, v.started, ended});
+  auto& b = append(v.started, ended, ended);
+  b = {};
+  b.closure = v.count | std::uint64_t{v.failed} << 32;
+  b.started =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, v.started.time_since_epoch().count()));
+  b.sum = 1;
+  b.lasted = static_cast<std::uint32_t>(v.lasted.count());
+  b.lane = l.number;
+  b.function = raw(v.function);
+  b.job = static_cast<std::uint32_t>(v.busy.count());
+  auto& m = minute_at(l, ended);
+  m.count += v.count;
+  m.failed += v.failed;
+  m.busy += v.busy;
+  m.note(b.function);
 }
 
 void activity_log::begin_sum(worker_sums& s, function_id f, time_point started, time_point now) {

@@ -81,6 +81,9 @@ class activity_log {
   bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
   /// Takes any. The same holds.
   void add(worker_number w, execution const& e);
+  /// Takes one that an earlier process has shown, where nobody works yet; the oldest first, which
+  /// spans are complete since then. REQUIRES: nothing has been added or opened.
+  void restore(lane_key const& on, span_view const& v);
 
   struct bounds {
     std::size_t limit = ~std::size_t{};  // spans of the page, and…
@@ -116,6 +119,8 @@ class activity_log {
         for (auto const& m : *l.minutes)
           if (function_id const of{m.function}; m.ran && of != several_functions) f(of);
   }
+  /// How many spans were begun: the number of the next.
+  std::uint64_t recorded() const { return next_; }
   std::size_t chunks() const { return chunks_.size(); }
   std::size_t lanes() const { return lanes_.size(); }
 
@@ -178,6 +183,9 @@ class activity_log {
     std::size_t open = 0;  // …so many; the last may be of several functions
   };
 
+  lane_map::value_type& lane_of(lane_key const& key, time_point now);
+  /// A span of its own, and its minutes.
+  void keep(lane& l, execution const& e);
   span& append(time_point begin, time_point end, time_point now);
   void add_chunk(time_point now);
   void drop_oldest_chunk();
@@ -211,7 +219,7 @@ class activity_log {
   std::uint64_t next_ = 0;     // number of the next span
   std::uint64_t settled_ = 0;  // of the first span of the newest sum_span that has any
   time_point settled_at_{};    // end of that span
-  time_point const recorded_since_;
+  time_point recorded_since_;
   time_point complete_since_;
 };
 

@@ -34,20 +34,38 @@ machine_sample sample_of(machine const& m, time_point now) {
 
 }  // namespace
 
-void machines::report(std::string const& task, machine seen, time_point now) {
+// Null: there is no room.
+machines::row* machines::row_of(std::string const& task) {
   auto at = rows_.find(task);
   if (at == rows_.end()) {
-    if (rows_.size() >= machines_max && !make_room()) return;
+    if (rows_.size() >= machines_max && !make_room()) return nullptr;
     at = rows_.emplace(task, row{}).first;
   }
-  auto& r = at->second;
+  return &at->second;
+}
+
+void machines::chart(row& r, machine_sample const& s) {
   if (!r.charted && charted_ < charts_max) r.charted = true, ++charted_;
-  if (r.charted && r.ring.size() < samples_max) {
-    r.ring.push_back(sample_of(seen, now));
-  } else if (r.charted) {
-    r.ring[r.next] = sample_of(seen, now);
-    r.next = (r.next + 1) % samples_max;
-  }
+  if (!r.charted) return;
+  if (r.ring.size() < samples_max) return r.ring.push_back(s);
+  r.ring[r.next] = s;
+  r.next = (r.next + 1) % samples_max;
+}
+
+void machines::restore(std::string const& task, std::string const& host, machine_sample const& s) {
+  auto* const r = row_of(task);
+  if (!r) return;
+  chart(*r, s);
+  r->newest.host = host;
+  r->seen = time_point(std::chrono::seconds(s.at));
+  r->gone = true;
+}
+
+void machines::report(std::string const& task, machine seen, time_point now) {
+  auto* const found = row_of(task);
+  if (!found) return;
+  auto& r = *found;
+  chart(r, sample_of(seen, now));
   if (memory_part(seen) < near_limit)
     r.near_samples = 0;
   else if (r.near_samples++ == 0)

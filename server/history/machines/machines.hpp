@@ -59,13 +59,21 @@ class machines {
   /// Of a task, "worker:3"; of the server itself: empty.
   void report(std::string const& task, machine seen, time_point now);
   void gone(std::string const& task);
+  /// What was seen before, oldest first, of one that is not there yet.
+  void restore(std::string const& task, std::string const& host, machine_sample const& s);
   /// Null: it has said nothing, or was forgotten.
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }
+  /// REQUIRES: there is one.
+  static machine_sample const& newest_sample(row const& r) {
+    return r.next > 0 ? r.ring[r.next - 1] : r.ring.back();
+  }
   /// Oldest first.
   static std::vector<machine_sample> samples(row const& r);
 
  private:
+  row* row_of(std::string const& task);
+  void chart(row& r, machine_sample const& s);
   bool make_room();
 
   std::map<std::string, row> rows_;

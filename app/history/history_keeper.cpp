@@ -1,0 +1,164 @@
+#include "app/history/history_keeper.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "server/history/activity/pages.hpp"
+
+namespace muster::server {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto every = 1s;
+constexpr auto machines_every = 5s;
+// In one look; the rest at the next.
+constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
+// At a start: records of a second each, and points of each series as many as are shown.
+constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
+constexpr std::size_t events_read = 10'000;
+
+// Whatever is wrong with it, the server is worth more.
+muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const& directory,
+                                                                  history_limits const& limits) {
+  auto opened = history_store::open(directory, limits, history_store::access::write);
+  if (opened) return opened;
+  auto const aside = fs::path(directory.string() + ".unreadable");
+  std::error_code error;
+  fs::remove_all(aside, error);
+  fs::rename(directory, aside, error);
+  if (error) return opened;
+  spdlog::warn("history_unreadable what=\"{}\" put_aside={}", opened.error().message,
+               aside.string());
+  return history_store::open(directory, limits, history_store::access::write);
+}
+
+}  // namespace
+
+history_keeper::history_keeper(engine_assembly& engine, store_assembly& store)
+    : engine_(engine), pools_(store.pools()), next_(engine.context()) {
+  store.durable().describe_history([this]() -> std::optional<store_view::kept_history> {
+    if (!store_) return {};
+    auto const f = store_->facts();
+    return store_view::kept_history{f.since, f.bytes, f.dropped};
+  });
+}
+
+void history_keeper::restore() {
+  open();
+  if (store_) read();
+}
+
+void history_keeper::open() {
+  auto const& limits = engine_.config.history.limits;
+  auto const directory = engine_.config.history_directory();
+  if (directory.empty() || limits.bytes_max == 0) return;
+  bool const looks = engine_.config.is_read_only();
+  auto opened = looks ? history_store::open(directory, limits, history_store::access::read)
+                      : open_or_begin_anew(directory, limits);
+  if (looks && !opened)
+    return spdlog::warn("history_unreadable what=\"{}\"", opened.error().message);
+  if (opened)
+    store_ = std::move(*opened);
+  else
+    engine_.tell({core::coordination::severity::warning,
+                  "history_failed",
+                  {},
+                  {},
+                  "what happens is not kept for the next start: " + opened.error().message});
+}
+
+void history_keeper::read() {
+  auto const begun = std::chrono::steady_clock::now();
+  auto const since = engine_.clock.now() - engine_.config.history.limits.age;
+  std::size_t events = 0, spans = 0;
+  store_->read(history_kind::events, since, events_read, [&](std::string_view bytes) {
+    for (auto& e : events_from(bytes)) engine_.events().add(e.at, std::move(e.what)), ++events;
+  });
+  store_->read(history_kind::points, since, points_read, [this](std::string_view bytes) {
+    if (auto const p = point_from(bytes); p.at != core::time_point{}) points_.push_back(p);
+  });
+  store_->read(history_kind::machines, since, machines_read, [this](std::string_view bytes) {
+    for (auto const& m : machines_from(bytes))
+      if (auto const h = pools_.named(m.cluster))
+        (*h)->machines().restore(m.task, m.host, m.sample);
+  });
+  store_->read(history_kind::spans, since, seconds_read, [&](std::string_view bytes) {
+    auto const all = spans_from(bytes);
+    auto const h = pools_.named(all.cluster);
+    if (!h) return;
+    for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
+  });
+  pools_.for_each([this](hub& h) { spans_kept_[h.cluster()] = h.past().activity().recorded(); });
+  auto const took = std::chrono::steady_clock::now() - begun;
+  spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
+               engine_.config.history_directory().string(), events, spans, points_.size(),
+               std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+}
+
+void history_keeper::begin() {
+  if (!store_ || engine_.config.is_read_only()) return;
+  keeps_ = true;
+  events_kept_ = engine_.events().last();
+  machines_kept_ = engine_.clock.now();
+  store_->start();
+  look();
+}
+
+void history_keeper::look() {
+  keep_events();
+  keep_machines();
+  keep_spans();
+  next_.call_at(coro::timer::clock::now() + every, [this] { look(); });
+}
+
+void history_keeper::keep_events() {
+  auto const some = engine_.events().after(events_kept_, events_a_look);
+  if (some.empty()) return;
+  events_kept_ = some.back().number;
+  store_->keep({history_kind::events, some.back().at, encoded(some)});
+}
+
+void history_keeper::keep_machines() {
+  auto const now = engine_.clock.now();
+  if (now - machines_kept_ < machines_every) return;
+  std::vector<past_machine> some;
+  pools_.for_each([&](hub& h) {
+    for (auto const& [task, row] : h.machines().all())
+      if (row.seen > machines_kept_ && !row.ring.empty())
+        some.push_back({h.cluster(), task, row.newest.host, history::machines::newest_sample(row)});
+  });
+  machines_kept_ = now;
+  if (!some.empty()) store_->keep({history_kind::machines, now, encoded(some)});
+}
+
+void history_keeper::keep_spans() {
+  pools_.for_each([this](hub& h) {
+    auto& at = spans_kept_[h.cluster()];
+    auto const page = history::spans(h.past(), {}, at, spans_a_look, engine_.clock.now());
+    at = page.next;
+    if (!page.spans.empty())
+      store_->keep(
+          {history_kind::spans, engine_.clock.now(), encoded(h.cluster(), page, h.past().named())});
+  });
+}
+
+void history_keeper::keep(past_point const& p) {
+  if (keeps_) store_->keep({history_kind::points, p.at, encoded(p)});
+}
+
+void history_keeper::finish() {
+  if (!keeps_) return;
+  next_.cancel();
+  keep_events();
+  keep_spans();
+}
+
+void history_keeper::stop() {
+  if (store_) store_->stop();
+}
+
+}  // namespace muster::server

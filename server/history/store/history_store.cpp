@@ -1,0 +1,205 @@
+#include "server/history/store/history_store.hpp"
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include "server/disk/open_file.hpp"
+#include "server/disk/private_directory.hpp"
+
+namespace muster::server {
+namespace {
+
+namespace fs = std::filesystem;
+using steady = std::chrono::steady_clock;
+
+struct part {
+  char const* name;
+  unsigned share;  // of 16
+};
+// By kind. What workers did is most of it.
+constexpr std::array<part, 4> parts{{{"events", 2}, {"points", 1}, {"machines", 4}, {"spans", 9}}};
+
+constexpr auto looked_every = std::chrono::seconds(10);
+// A file for so much, so that the oldest that goes is a small part.
+constexpr std::uint64_t file_bytes_max = std::uint64_t{4} << 20, file_bytes_least = 64 << 10;
+
+std::string big_endian(std::uint64_t n, int bytes) {
+  std::string s;
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) s += static_cast<char>(n >> shift);
+  return s;
+}
+
+std::string key_of(core::time_point at, std::uint32_t number) {
+  auto const us =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, at.time_since_epoch().count()));
+  return big_endian(us, 8) + big_endian(number, 4);
+}
+
+core::time_point time_of(rocksdb::Slice const& key) {
+  std::uint64_t us = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, key.size()); ++i)
+    us = us << 8 | static_cast<unsigned char>(key[i]);
+  return core::time_point(core::duration(static_cast<std::int64_t>(us)));
+}
+
+rocksdb::DBOptions options_for(history_store::access how) {
+  rocksdb::DBOptions o;
+  o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
+  // Whatever is whole is worth showing.
+  o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  o.max_total_wal_size = 2 * file_bytes_max;
+  o.keep_log_file_num = 1;
+  o.max_log_file_size = std::size_t{1} << 20;
+  o.info_log_level = rocksdb::ERROR_LEVEL;
+  return o;
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> families(history_limits const& limits) {
+  std::vector<rocksdb::ColumnFamilyDescriptor> all{{rocksdb::kDefaultColumnFamilyName, {}}};
+  for (auto const& p : parts) {
+    rocksdb::ColumnFamilyOptions o;
+    auto const most = std::max<std::uint64_t>(limits.bytes_max * p.share / 16, file_bytes_least);
+    o.compaction_style = rocksdb::kCompactionStyleFIFO;
+    o.compaction_options_fifo.max_table_files_size = most;
+    o.ttl = static_cast<std::uint64_t>(std::max<std::int64_t>(
+        1, std::chrono::duration_cast<std::chrono::seconds>(limits.age).count()));
+    o.write_buffer_size = std::clamp(most / 8, file_bytes_least, file_bytes_max);
+    all.emplace_back(p.name, o);
+  }
+  return all;
+}
+
+}  // namespace
+
+history_store::history_store(fs::path directory, history_limits limits)
+    : directory_(std::move(directory)), limits_(limits) {}
+
+muster::result<std::unique_ptr<history_store>> history_store::open(fs::path const& directory,
+                                                                   history_limits limits,
+                                                                   access how) {
+  std::error_code error;
+  if (how == access::read && !fs::exists(directory / "CURRENT", error))
+    return muster::status{code::not_found, directory.string() + ": there is no history in it"};
+  if (int const e = how == access::write ? make_private_directory(directory) : 0; e != 0)
+    return muster::status{code::failed_precondition,
+                          directory.string() + ": cannot be made: " + reason_of(e)};
+  std::unique_ptr<history_store> a(new history_store(directory, limits));
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  auto const options = options_for(how);
+  auto const opened =
+      how == access::write
+          ? rocksdb::DB::Open(options, directory.string(), families(limits), &handles, &db)
+          : rocksdb::DB::OpenForReadOnly(options, directory.string(), families(limits), &handles,
+                                         &db);
+  if (!opened.ok())
+    return muster::status{code::failed_precondition, directory.string() + ": " + opened.ToString()};
+  a->db_.reset(db);
+  db->DestroyColumnFamilyHandle(handles.front());  // the default one, of which there is nothing
+  a->families_.assign(handles.begin() + 1, handles.end());
+  a->since_ = a->oldest();
+  return a;
+}
+
+history_store::~history_store() {
+  stop();
+  for (auto* const f : families_) db_->DestroyColumnFamilyHandle(f);
+  if (db_) (void)db_->Close();
+}
+
+void history_store::read(history_kind kind, core::time_point since, std::size_t records_max,
+                         std::function<void(std::string_view)> const& v) const {
+  std::unique_ptr<rocksdb::Iterator> const it(
+      db_->NewIterator({}, families_[static_cast<std::size_t>(kind)]));
+  std::vector<std::string> found;  // newest first
+  for (it->SeekToLast(); it->Valid() && found.size() < records_max; it->Prev()) {
+    if (time_of(it->key()) < since) break;
+    found.push_back(it->value().ToString());
+  }
+  for (auto r = found.rbegin(); r != found.rend(); ++r) v(*r);
+}
+
+core::time_point history_store::newest() const {
+  core::time_point last{};
+  for (auto* const f : families_) {
+    std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, f));
+    it->SeekToLast();
+    if (it->Valid()) last = std::max(last, time_of(it->key()));
+  }
+  return last;
+}
+
+core::time_point history_store::oldest() const {
+  core::time_point first = core::never;
+  for (auto* const f : families_) {
+    std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, f));
+    it->SeekToFirst();
+    if (it->Valid()) first = std::min(first, time_of(it->key()));
+  }
+  return first == core::never ? core::time_point{} : first;
+}
+
+void history_store::start() {
+  thread_.start([this](std::vector<history_record> all) { write(std::move(all)); });
+}
+
+void history_store::keep(history_record r) {
+  auto const size = r.bytes.size();
+  if (waiting_.fetch_add(size) + size > limits_.waiting_bytes_max) {
+    waiting_ -= size;
+    ++dropped_;
+    return;
+  }
+  std::vector<history_record> one;
+  one.push_back(std::move(r));
+  if (!thread_.ask(std::move(one))) waiting_ -= size;
+}
+
+// A write that fails is not tried again: what comes next is newer.
+void history_store::write(std::vector<history_record> all) {
+  if (auto const now = steady::now(); now - looked_ >= looked_every) {
+    looked_ = now;
+    std::error_code error;
+    auto const disk = fs::space(directory_, error);
+    has_room_ = error || disk.available >= limits_.reserve_bytes;
+    std::uint64_t bytes = 0;
+    for (auto* const f : families_) {
+      std::uint64_t of_it = 0;
+      if (db_->GetIntProperty(f, rocksdb::DB::Properties::kTotalSstFilesSize, &of_it))
+        bytes += of_it;
+    }
+    bytes_ = bytes;
+    if (has_room_) (void)db_->Resume();  // where a full disk has stopped it
+  }
+  // A batch is never cut, so a large one would make a large file, which goes as a whole.
+  rocksdb::WriteBatch batch;
+  std::size_t of_batch = 0, bytes = 0;
+  auto const flush = [&] {
+    if (!has_room_ || !db_->Write({}, &batch).ok()) dropped_ += of_batch;
+    batch.Clear();
+    of_batch = 0;
+  };
+  for (auto const& r : all) {
+    bytes += r.bytes.size();
+    batch.Put(families_[static_cast<std::size_t>(r.kind)], key_of(r.at, ++number_), r.bytes);
+    if (++of_batch; batch.GetDataSize() >= file_bytes_least) flush();
+  }
+  flush();
+  waiting_ -= bytes;
+}
+
+history_facts history_store::facts() const {
+  return {bytes_, dropped_, since_};
+}
+
+void history_store::stop() {
+  thread_.stop(true);
+}
+
+}  // namespace muster::server

@@ -1,0 +1,104 @@
+// What the listeners have seen, on disk, so that the next process and whoever looks at a dead one
+// can show it. Nothing is decided by it and nobody waits for it: what it cannot take is dropped and
+// counted, and a directory that cannot be read is put aside. In a RocksDB of its own, whose oldest
+// files go by age and size; what the kernel has been given outlives `kill -9`, what it has not yet
+// written is lost with the machine.
+//
+// Owned by the app. Written by a thread of its own, which any thread gives records; read before
+// that runs, by one thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "server/core/api/time.hpp"
+#include "server/disk/store_thread.hpp"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class DB;
+}  // namespace rocksdb
+
+namespace muster::server {
+
+/// Each is kept apart: none takes the room of another. A part of the whole, in history_store.cpp.
+enum class history_kind : std::uint8_t { events, points, machines, spans };
+
+struct history_record {
+  history_kind kind{};
+  core::time_point at{};  ///< of the newest that is in it
+  std::string bytes;
+};
+
+struct history_limits {
+  /// On disk. Full: the oldest goes.
+  std::uint64_t bytes_max = std::uint64_t{256} << 20;
+  /// What is older goes, file by file.
+  core::duration age = std::chrono::hours(7 * 24);
+  /// Given and not written yet. Full: what comes then is dropped.
+  std::size_t waiting_bytes_max = std::size_t{8} << 20;
+  /// Of the disk, for those who need it more. Less is free: nothing is written.
+  std::uint64_t reserve_bytes = std::uint64_t{128} << 20;
+};
+
+struct history_facts {
+  std::uint64_t bytes = 0;    ///< on disk, looked at every ten seconds
+  std::uint64_t dropped = 0;  ///< records that found no room, or whose write failed
+  core::time_point since{};   ///< the oldest that was there at the start; epoch: nothing was
+};
+
+/// In a data directory.
+constexpr auto history_folder = "history";
+
+class history_store {
+ public:
+  enum class access { write, read };
+  /// Makes the directory for `write`. In one line with the path: FAILED_PRECONDITION, it cannot be
+  /// opened, or another process writes it; NOT_FOUND, `read` and there is none.
+  static muster::result<std::unique_ptr<history_store>> open(std::filesystem::path const& directory,
+                                                             history_limits limits, access how);
+  ~history_store();
+  history_store(history_store const&) = delete;
+
+  /// The newest `records_max` that are not older than `since`, oldest first. Damaged ones are
+  /// passed over. REQUIRES: `start` was not called.
+  void read(history_kind kind, core::time_point since, std::size_t records_max,
+            std::function<void(std::string_view bytes)> const& v) const;
+  /// When the newest of any kind was written; epoch: there is none. The same holds.
+  core::time_point newest() const;
+
+  /// From here on it may be given records. REQUIRES: opened for `write`.
+  void start();
+  // Any thread.
+  void keep(history_record r);
+  history_facts facts() const;
+  /// Writes what waits. Nothing is taken then. Harmless when it was not started.
+  void stop();
+
+ private:
+  history_store(std::filesystem::path directory, history_limits limits);
+  void write(std::vector<history_record> all);
+  core::time_point oldest() const;
+
+  std::filesystem::path const directory_;
+  history_limits const limits_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // by kind
+  std::atomic<std::size_t> waiting_ = 0;
+  std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
+  core::time_point since_{};
+  // Of its thread.
+  std::uint32_t number_ = 0;  // of records, so that no two have one key
+  std::chrono::steady_clock::time_point looked_{};
+  bool has_room_ = true;
+  store_thread<history_record> thread_;  // last: it uses the others
+};
+
+}  // namespace muster::server

@@ -1,0 +1,178 @@
+#include "server/history/store/records.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "muster/journal/v1/history.pb.h"
+
+namespace muster::server {
+namespace {
+
+namespace wire = muster::journal::v1;
+using core::coordination::severity;
+using history::machine_sample;
+
+std::int64_t us(core::time_point t) {
+  return t.time_since_epoch().count();
+}
+core::time_point time_from(std::int64_t us) {
+  return core::time_point(core::duration(us));
+}
+
+template <class Message>
+Message read(std::string_view bytes) {
+  Message m;
+  if (!m.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) m.Clear();
+  return m;
+}
+
+constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
+                             &machine_sample::gpu,      &machine_sample::gpu_memory,
+                             &machine_sample::received, &machine_sample::sent,
+                             &machine_sample::read,     &machine_sample::written};
+
+}  // namespace
+
+std::string encoded(std::vector<event> const& all) {
+  wire::PastEvents w;
+  for (auto const& e : all) {
+    auto& to = *w.add_event();
+    to.set_at(us(e.at));
+    to.set_severity(static_cast<std::uint32_t>(e.what.severity));
+    to.set_kind(e.what.kind);
+    to.set_cluster(e.what.cluster);
+    to.set_subject(e.what.subject);
+    to.set_text(e.what.text);
+  }
+  return w.SerializeAsString();
+}
+
+std::vector<event> events_from(std::string_view bytes) {
+  std::vector<event> all;
+  auto const w = read<wire::PastEvents>(bytes);
+  for (auto const& e : w.event()) {
+    auto const how = std::min(e.severity(), static_cast<std::uint32_t>(severity::error));
+    all.push_back({0,
+                   time_from(e.at()),
+                   {static_cast<severity>(how), e.kind(), e.cluster(), e.subject(), e.text()}});
+  }
+  return all;
+}
+
+std::string encoded(past_point const& p) {
+  wire::PastPoint w;
+  w.set_series(p.series);
+  w.set_at(us(p.at));
+  for (auto const f : p.figures) w.add_figure(f);
+  return w.SerializeAsString();
+}
+
+past_point point_from(std::string_view bytes) {
+  auto const w = read<wire::PastPoint>(bytes);
+  past_point p;
+  if (static_cast<std::size_t>(w.figure_size()) != p.figures.size()) return p;
+  p.series = w.series();
+  p.at = time_from(w.at());
+  std::copy(w.figure().begin(), w.figure().end(), p.figures.begin());
+  return p;
+}
+
+std::string encoded(std::vector<past_machine> const& all) {
+  wire::PastMachines w;
+  for (auto const& m : all) {
+    auto& to = *w.add_machine();
+    to.set_cluster(m.cluster);
+    to.set_task(m.task);
+    to.set_host(m.host);
+    to.set_at(m.sample.at);
+    for (auto const figure : figures) to.add_figure(m.sample.*figure);
+  }
+  return w.SerializeAsString();
+}
+
+std::vector<past_machine> machines_from(std::string_view bytes) {
+  std::vector<past_machine> all;
+  auto const w = read<wire::PastMachines>(bytes);
+  for (auto const& m : w.machine()) {
+    if (static_cast<std::size_t>(m.figure_size()) != figures.size()) continue;
+    past_machine to{m.cluster(), m.task(), m.host(), {m.at()}};
+    for (std::size_t i = 0; i < figures.size(); ++i)
+      to.sample.*figures[i] = m.figure(static_cast<int>(i));
+    all.push_back(std::move(to));
+  }
+  return all;
+}
+
+std::string encoded(std::string const& cluster, core::span_page const& page,
+                    history::names const& named) {
+  wire::PastSpans w;
+  w.set_cluster(cluster);
+  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // to their positions
+  for (auto const& l : page.names.lanes) {
+    lanes.emplace(l.lane, w.lanes_size());
+    auto& to = *w.add_lanes();
+    to.set_job(l.job);
+    to.set_index(l.index);
+  }
+  auto const position_of = [&](core::function_id f) {
+    auto const [at, anew] = functions.try_emplace(raw(f), w.functions_size());
+    if (!anew) return at->second;
+    auto& to = *w.add_functions();
+    if (f == core::several_functions) return at->second;
+    to.set_name(named[f].name);
+    to.set_served(named[f].served);
+    to.set_hash(named[f].hash);
+    to.set_callable(named[f].callable);
+    return at->second;
+  };
+  std::int64_t before = 0;
+  for (auto const& s : page.spans) {
+    w.add_lane(lanes.at(s.lane));
+    w.add_function(position_of(s.function));
+    w.add_state(static_cast<std::uint32_t>(s.state));
+    w.add_started(us(s.started) - std::exchange(before, us(s.started)));
+    w.add_lasted(static_cast<std::uint64_t>(s.lasted.count()));
+    w.add_busy(s.closure == core::closure_id{} ? static_cast<std::uint64_t>(s.busy.count()) : 0);
+    w.add_count(s.count);
+    w.add_failed(s.failed);
+    w.add_closure(raw(s.closure));
+    w.add_job(raw(s.job));
+  }
+  return w.SerializeAsString();
+}
+
+past_spans spans_from(std::string_view bytes) {
+  auto const w = read<wire::PastSpans>(bytes);
+  past_spans all{w.cluster(), {}};
+  auto const n = w.lane_size();
+  for (int const other :
+       {w.function_size(), w.state_size(), w.started_size(), w.lasted_size(), w.busy_size(),
+        w.count_size(), w.failed_size(), w.closure_size(), w.job_size()})
+    if (other != n) return all;
+  std::int64_t started = 0;
+  for (int i = 0; i < n; ++i) {
+    started += w.started(i);
+    if (w.lane(i) >= static_cast<std::uint32_t>(w.lanes_size()) ||
+        w.function(i) >= static_cast<std::uint32_t>(w.functions_size()))
+      continue;
+    auto const& lane = w.lanes(static_cast<int>(w.lane(i)));
+    auto const& f = w.functions(static_cast<int>(w.function(i)));
+    history::past_span s{
+        {lane.job(), lane.index()}, {f.name(), f.served(), f.hash(), f.callable()}, {}};
+    auto& v = s.what;
+    v.state = static_cast<core::span_state>(
+        std::min(w.state(i), static_cast<std::uint32_t>(core::span_state::lost)));
+    v.started = time_from(started);
+    v.lasted = core::duration(static_cast<std::int64_t>(w.lasted(i)));
+    v.busy = core::duration(static_cast<std::int64_t>(w.busy(i)));
+    v.count = w.count(i);
+    v.failed = w.failed(i);
+    v.closure = core::closure_id{w.closure(i)};
+    v.job = core::session_id{w.job(i)};
+    all.spans.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace muster::server

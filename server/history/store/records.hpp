@@ -1,0 +1,42 @@
+// What stands in the store: listeners' own types as records, and back. Pure. A record that cannot
+// be read gives nothing: it is for people, and keeps no server from starting. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/core/api/activity.hpp"
+#include "server/history/history.hpp"
+#include "server/history/machines/machines.hpp"
+#include "server/history/metrics/past_point.hpp"
+#include "server/hub/event_log.hpp"
+
+namespace muster::server {
+
+std::string encoded(std::vector<event> const& all);
+std::vector<event> events_from(std::string_view bytes);
+
+using history::past_point;
+std::string encoded(past_point const& p);
+/// An empty one (`at` is the epoch) is none.
+past_point point_from(std::string_view bytes);
+
+struct past_machine {
+  std::string cluster, task, host;
+  history::machine_sample sample;
+};
+std::string encoded(std::vector<past_machine> const& all);
+std::vector<past_machine> machines_from(std::string_view bytes);
+
+struct past_spans {
+  std::string cluster;
+  std::vector<history::past_span> spans;
+};
+/// `page`: with the names of all that is in it. `named`: its functions.
+std::string encoded(std::string const& cluster, core::span_page const& page,
+                    history::names const& named);
+past_spans spans_from(std::string_view bytes);
+
+}  // namespace muster::server

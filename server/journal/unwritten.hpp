@@ -1,0 +1,27 @@
+// A store that is only looked at: what its server would write is dropped, so that nobody waits for
+// it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "server/journal/store.hpp"
+
+namespace muster::server::journal {
+
+class unwritten final : public store {
+ public:
+  /// REQUIRES: a store.
+  explicit unwritten(std::unique_ptr<store> looked_at) : looked_at_(std::move(looked_at)) {}
+
+  muster::status write(std::vector<change> const&) override { return {}; }
+  muster::status read(std::string_view prefix, visitor const& v) const override {
+    return looked_at_->read(prefix, v);
+  }
+  std::uint64_t bytes_on_disk() const override { return looked_at_->bytes_on_disk(); }
+
+ private:
+  std::unique_ptr<store> const looked_at_;
+};
+
+}  // namespace muster::server::journal

@@ -1,0 +1,179 @@
+// What people look at of the past: after a kill, and when nobody is there any more.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+struct history_on_disk : testing::Test {
+  cluster c;
+  std::string const data = c.file("data").string();
+  std::string job;
+
+  std::vector<std::string> events(std::string const& kind) {
+    std::vector<std::string> found;
+    auto const page = c.get("/api/v1/events?limit=1000");
+    for (auto const& e : page.at("events").as_array())
+      if (e.at("kind").as_string() == std::string_view(kind))
+        found.push_back(json::serialize(e.at("time_ms")) + json::serialize(e.at("text")));
+    return found;
+  }
+  std::size_t points() { return c.get("/api/v1/samples").at("t").as_array().size(); }
+  /// Functions of which something ran on its own, and how many spans there are.
+  std::pair<std::string, std::size_t> stream() {
+    auto const s = c.get("/api/v1/stream");
+    return {json::serialize(s.at("functions")), s.at("bars").at("lane").as_array().size()};
+  }
+
+  /// Something happened, and a second later it is written.
+  process& a_server_with_a_past(words flags = {}) {
+    flags.insert(flags.end(), {"--data-dir", data});
+    auto& server = c.serve(flags);
+    c.worker();
+    job = c.post("/api/v1/jobs", R"({"name":"past","on_error":"continue","closures":[
+        {"function":"muster.sleep","args":[0.02]},{"function":"muster.fail","args":["no such column"]}]})")
+              .at("id")
+              .as_string();
+    EXPECT_TRUE(c.await_count(job, "failed", 1));
+    EXPECT_TRUE(c.await_count(job, "succeeded", 1));
+    EXPECT_TRUE(await([&] { return !events("job_failed").empty() && !machines().empty(); }));
+    auto const seen = points();
+    EXPECT_TRUE(await([&] { return points() >= seen + 7; }, 60s))
+        << "machines are kept every five seconds";
+    return server;
+  }
+  std::vector<std::string> machines() {
+    std::vector<std::string> found;
+    auto const page = c.get("/api/v1/machines?samples=10");
+    for (auto const& m : page.at("machines").as_array())
+      if (m.as_object().contains("task") && m.as_object().contains("samples"))
+        found.emplace_back(m.at("task").as_string());
+    return found;
+  }
+  std::map<std::string, fs::file_time_type> files() const {
+    std::map<std::string, fs::file_time_type> found;
+    for (auto const& f : fs::recursive_directory_iterator(data))
+      found[f.path().string()] = f.last_write_time();
+    return found;
+  }
+};
+
+TEST_F(history_on_disk, is_there_after_kill_9) {
+  auto& first = a_server_with_a_past();
+  auto const failed = events("job_failed");
+  auto const then = c.get("/api/v1/samples").at("t").as_array();
+  auto const ran = stream();
+  EXPECT_NE(ran.first.find("muster.sleep"), std::string::npos) << ran.first;
+  ASSERT_EQ(failed.size(), 1u);
+  first.kill_at_once();
+
+  auto& second = c.serve({"--data-dir", data});
+  EXPECT_TRUE(second.says("restored history="));
+  EXPECT_EQ(events("job_failed"), failed);
+  EXPECT_TRUE(await([&] { return points() > 0; }));
+  auto const now = c.get("/api/v1/samples").at("t").as_array();
+  EXPECT_EQ(now.at(0), then.at(0)) << "charts begin where they did";
+  EXPECT_EQ(stream(), ran);
+  EXPECT_EQ(machines(), (std::vector<std::string>{"worker:0"}));
+  auto const kept = c.get("/api/v1/overview").at("durable");
+  EXPECT_GT(kept.at("history_since_ms").as_int64(), 0);
+  EXPECT_EQ(kept.at("history_dropped"), 0);
+}
+
+TEST_F(history_on_disk, of_a_server_that_is_gone_is_shown_and_not_changed) {
+  auto& first = a_server_with_a_past();
+  auto const failed = events("job_failed");
+  auto const before = c.get("/api/v1/jobs/" + job);
+  first.kill_at_once();
+  auto const left = files();
+
+  auto& look = c.serve({"--read-only", data});
+  EXPECT_TRUE(look.says("shows=" + data));
+  EXPECT_EQ(c.grpc(), "") << "nobody works there";
+  EXPECT_EQ(c.get("/api/v1/jobs/" + job), before);
+  EXPECT_EQ(events("job_failed"), failed);
+  EXPECT_GT(stream().second, 0u);
+  EXPECT_EQ(c.get("/api/v1/session").at("read_only"), true);
+  auto const stands = c.get("/api/v1/stream").at("now_ms");
+  EXPECT_TRUE(await([&] { return points() > 0; }));
+  EXPECT_EQ(c.get("/api/v1/stream").at("now_ms"), stands) << "time does not go on";
+
+  muster::http_request change;
+  change.method = "POST";
+  change.url = c.url() + "/api/v1/jobs";
+  change.body = R"({"closures":[]})";
+  change.headers.emplace_back("Content-Type", "application/json");
+  muster::http_client client;
+  auto const refused = client.send(change).value();
+  EXPECT_EQ(refused.status, 403u);
+  EXPECT_NE(refused.body.find("changes nothing"), std::string::npos) << refused.body;
+  look.signal(SIGTERM);
+  EXPECT_EQ(look.wait(), 0);
+  EXPECT_EQ(files(), left);
+}
+
+TEST_F(history_on_disk, of_a_server_with_tokens_asks_for_them) {
+  auto& first = c.serve({"--data-dir", data, "--auth", "on"});
+  auto const token = read_file(fs::path(data) / "admin.token");
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+  c.serve({"--read-only", data});
+  EXPECT_EQ(c.status_of("/api/v1/overview"), 401u);
+  auto const asked = [&](std::string const& method, std::string const& path) {
+    muster::http_request q;
+    q.method = method;
+    q.url = c.url() + path;
+    q.headers.emplace_back("Authorization", "Bearer " + token.substr(0, token.find('\n')));
+    if (method == "POST") q.headers.emplace_back("Content-Type", "application/json"), q.body = "{}";
+    muster::http_client client;
+    return client.send(q).value().status;
+  };
+  EXPECT_EQ(asked("GET", "/api/v1/overview"), 200u);
+  EXPECT_EQ(asked("POST", "/api/v1/tokens"), 403u) << "an admin's, too";
+}
+
+TEST_F(history_on_disk, that_cannot_be_read_keeps_no_server_from_starting) {
+  a_server_with_a_past().kill_at_once();
+  std::ofstream(fs::path(data) / "history" / "CURRENT") << "nonsense\n";
+  auto& second = c.serve({"--data-dir", data});
+  EXPECT_TRUE(second.says("history_unreadable"));
+  EXPECT_TRUE(fs::exists(fs::path(data) / "history.unreadable"));
+  EXPECT_EQ(c.get("/api/v1/jobs/" + job).at("state"), "FAILED");
+  EXPECT_TRUE(events("job_failed").empty());
+}
+
+TEST_F(history_on_disk, is_not_kept_where_it_may_have_no_bytes) {
+  a_server_with_a_past({"--history-bytes-max", "0"}).kill_at_once();
+  EXPECT_FALSE(fs::exists(fs::path(data) / "history"));
+}
+
+TEST_F(history_on_disk, flags_that_do_not_fit_are_named) {
+  auto const said = [&](words flags) {
+    flags.insert(flags.begin(), "serve");
+    auto const f = c.run(flags);
+    EXPECT_EQ(f.status, 2);
+    return f.err;
+  };
+  EXPECT_NE(said({"--data-dir", data, "--history-bytes-max", "1KiB"})
+                .find("--history-bytes-max: at least"),
+            std::string::npos);
+  EXPECT_NE(said({"--history-dir", data}).find("--history-dir keeps"), std::string::npos);
+  EXPECT_NE(said({"--data-dir", data, "--read-only", data}).find("--read-only shows"),
+            std::string::npos);
+  EXPECT_NE(said({"--read-only", data, "--supervise"}).find("takes no tasks"), std::string::npos);
+  auto const none =
+      c.run({"serve", "--read-only", c.file("nothing").string(), "--http", "127.0.0.1:0"});
+  EXPECT_NE(none.status, 0);
+  EXPECT_NE(none.err.find("--read-only "), std::string::npos) << none.err;
+}
+
+}  // namespace
+}  // namespace muster::e2e

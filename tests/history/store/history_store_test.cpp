@@ -1,0 +1,165 @@
+// What was seen is there for the next process, within its limits, and never in its way.
+#include "server/history/store/history_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_directory.hpp"
+
+namespace muster::server {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr core::time_point noon = core::time_point(std::chrono::hours(480'000));
+
+struct history_store_test : testing::Test {
+  muster::test::temporary_directory directory;
+  fs::path const where = directory / "history";
+
+  std::unique_ptr<history_store> open(
+      history_limits limits = {}, history_store::access how = history_store::access::write) const {
+    auto opened = history_store::open(where, limits, how);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return opened ? std::move(*opened) : nullptr;
+  }
+  static std::vector<std::string> all(history_store const& a, history_kind kind,
+                                      core::time_point since = {}, std::size_t most = 1'000'000) {
+    std::vector<std::string> found;
+    a.read(kind, since, most, [&](std::string_view bytes) { found.emplace_back(bytes); });
+    return found;
+  }
+  static void keep(history_store& a, history_kind kind, std::initializer_list<char const*> what) {
+    auto at = noon;
+    for (auto const* one : what) a.keep({kind, at += 1s, one});
+  }
+  void write(history_kind kind, std::initializer_list<char const*> what) const {
+    auto const a = open();
+    a->start();
+    keep(*a, kind, what);
+    a->stop();
+  }
+};
+
+TEST_F(history_store_test, the_next_process_reads_it_oldest_first_each_kind_apart) {
+  write(history_kind::events, {"a", "b", "c"});
+  write(history_kind::spans, {"x"});
+  auto const a = open();
+  EXPECT_EQ(all(*a, history_kind::events), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(all(*a, history_kind::spans), (std::vector<std::string>{"x"}));
+  EXPECT_TRUE(all(*a, history_kind::points).empty());
+  EXPECT_EQ(a->newest(), noon + 3s);
+  EXPECT_EQ(a->facts().since, noon + 1s);
+}
+
+TEST_F(history_store_test, the_newest_are_read_where_there_are_more_or_older_ones) {
+  write(history_kind::points, {"a", "b", "c"});
+  auto const a = open();
+  EXPECT_EQ(all(*a, history_kind::points, {}, 2), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(all(*a, history_kind::points, noon + 3s), (std::vector<std::string>{"c"}));
+}
+
+TEST_F(history_store_test, of_one_moment_all_are_kept) {
+  auto const a = open();
+  a->start();
+  for (int i = 0; i < 100; ++i) a->keep({history_kind::events, noon, std::to_string(i)});
+  a->stop();
+  EXPECT_EQ(all(*open({}, history_store::access::read), history_kind::events).size(), 100u);
+}
+
+// Not one that has been closed: the process was killed.
+TEST_F(history_store_test, what_a_killed_process_has_written_is_there) {
+  auto const a = open();
+  a->start();
+  keep(*a, history_kind::events, {"a", "b"});
+  a->stop();  // written, and not closed
+  auto const copy = directory / "copy";
+  fs::copy(where, copy, fs::copy_options::recursive);
+  auto const b = history_store::open(copy, {}, history_store::access::write);
+  ASSERT_TRUE(b) << b.error().message;
+  EXPECT_EQ(all(**b, history_kind::events).size(), 2u);
+}
+
+TEST_F(history_store_test, a_torn_end_costs_that_alone) {
+  write(history_kind::events, {"a"});
+  write(history_kind::events, {"b"});
+  for (auto const& f : fs::directory_iterator(where))
+    if (f.path().extension() == ".log" && f.file_size() > 4) fs::resize_file(f, f.file_size() - 3);
+  EXPECT_EQ(all(*open(), history_kind::events), (std::vector<std::string>{"a"}));
+}
+
+TEST_F(history_store_test, bytes_beyond_the_limit_take_the_oldest) {
+  history_limits limits;
+  limits.bytes_max = 4 << 20;
+  limits.waiting_bytes_max = 64 << 20;
+  {
+    auto const a = open(limits);
+    a->start();
+    auto at = noon;
+    std::string text(1'000, ' ');
+    for (int i = 0; i < 16'000; ++i) {
+      for (auto& c : text) c = static_cast<char>(std::rand());  // nothing to be packed
+      a->keep({history_kind::events, at += 1ms, text});
+    }
+    a->stop();
+  }
+  auto const a = open(limits);
+  auto const left = all(*a, history_kind::events).size();
+  EXPECT_GT(left, 100u);
+  EXPECT_LT(left, 3'000u) << "of 16 MB an eighth of 4 MB, and what is in files not full";
+  EXPECT_EQ(a->newest(), noon + 16s);
+}
+
+TEST_F(history_store_test, more_than_may_wait_is_dropped_and_counted) {
+  history_limits limits;
+  limits.waiting_bytes_max = 10;
+  auto const a = open(limits);
+  a->start();
+  a->keep({history_kind::events, noon, std::string(11, 'x')});
+  a->keep({history_kind::events, noon, "fits"});
+  a->stop();
+  EXPECT_EQ(a->facts().dropped, 1u);
+  EXPECT_EQ(all(*a, history_kind::events), (std::vector<std::string>{"fits"}));
+}
+
+TEST_F(history_store_test, a_disk_without_the_reserve_is_left_alone) {
+  history_limits limits;
+  limits.reserve_bytes = ~std::uint64_t{0};
+  auto const a = open(limits);
+  a->start();
+  a->keep({history_kind::events, noon, "a"});
+  a->stop();
+  EXPECT_EQ(a->facts().dropped, 1u);
+  EXPECT_TRUE(all(*a, history_kind::events).empty());
+}
+
+TEST_F(history_store_test, a_look_changes_nothing_and_needs_one) {
+  EXPECT_EQ(history_store::open(where, {}, history_store::access::read).error().code,
+            code::not_found);
+  EXPECT_FALSE(fs::exists(where));
+  write(history_kind::events, {"a"});
+  auto const names = [this] {
+    std::vector<std::string> found;
+    for (auto const& f : fs::directory_iterator(where)) found.push_back(f.path().filename());
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  auto const before = names();
+  EXPECT_EQ(all(*open({}, history_store::access::read), history_kind::events).size(), 1u);
+  EXPECT_EQ(names(), before);
+}
+
+TEST_F(history_store_test, one_that_is_written_or_no_store_is_refused) {
+  auto const a = open();
+  auto const second = history_store::open(where, {}, history_store::access::write);
+  ASSERT_FALSE(second);
+  EXPECT_TRUE(second.error().message.starts_with(where.string() + ": ")) << second.error().message;
+  fs::create_directories(directory / "other");
+  std::ofstream(directory / "other" / "CURRENT") << "no\n";
+  EXPECT_FALSE(history_store::open(directory / "other", {}, history_store::access::write));
+}
+
+}  // namespace
+}  // namespace muster::server

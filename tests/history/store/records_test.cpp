@@ -1,0 +1,90 @@
+// Each listener's own words come back as they went; others give nothing.
+#include "server/history/store/records.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr core::time_point some_noon = core::time_point(std::chrono::hours(480'000));
+
+TEST(history_records, of_events) {
+  using core::coordination::severity;
+  std::vector<event> const some{
+      {7, some_noon, {severity::error, "task_lost", "train", "worker:1", "gone"}},
+      {8, some_noon + 1ms, {severity::info, "started", {}, {}, "\x1b[1m"}}};
+  auto const back = events_from(encoded(some));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].at, some_noon);
+  EXPECT_EQ(back[0].what.severity, severity::error);
+  EXPECT_EQ(back[0].what.kind, "task_lost");
+  EXPECT_EQ(back[0].what.cluster, "train");
+  EXPECT_EQ(back[0].what.subject, "worker:1");
+  EXPECT_EQ(back[0].what.text, "gone");
+  EXPECT_EQ(back[1].at, some_noon + 1ms);
+}
+
+TEST(history_records, of_points) {
+  past_point const p{2, some_noon, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+  EXPECT_EQ(point_from(encoded(p)), p);
+}
+
+TEST(history_records, of_machines) {
+  auto const back = machines_from(encoded(
+      std::vector<past_machine>{{"train", "worker:1", "node", {5, 1, 2, 3, 4, 6, 7, 8, 9}}}));
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(back[0].cluster, "train");
+  EXPECT_EQ(back[0].task, "worker:1");
+  EXPECT_EQ(back[0].host, "node");
+  EXPECT_EQ(back[0].sample.at, 5u);
+  EXPECT_EQ(back[0].sample.cpu, 1);
+  EXPECT_EQ(back[0].sample.gpu_memory, 4);
+  EXPECT_EQ(back[0].sample.written, 9);
+}
+
+struct history_records_of_spans : testing::Test {
+  core::config settings;
+  core::server_wide wide{some_noon};
+  history::history was{settings, wide, some_noon}, is{settings, wide, some_noon};
+
+  void add(std::string function, core::duration after, std::uint64_t closure, std::uint32_t count) {
+    history::past_span s{{"worker", closure % 2}, {function, "served", "hash", true}, {}};
+    s.what.started = some_noon + after;
+    s.what.lasted = 70ms;
+    s.what.busy = closure ? 70ms : 50ms;
+    s.what.closure = core::closure_id{closure};
+    s.what.count = count;
+    s.what.failed = s.what.closure == core::closure_id{} ? 3 : 0;
+    s.what.state = s.what.failed ? core::span_state::failed : core::span_state::succeeded;
+    was.restore(s);
+  }
+};
+
+TEST_F(history_records_of_spans, come_back) {
+  add("f", 0s, 8, 1);
+  add("g", 10s, 9, 1);
+  add("f", 5s, 11, 1);
+  add({}, 12s, 0, 40);
+  auto const page = was.activity().spans({}, 0, {}, some_noon + 1h);
+  ASSERT_EQ(page.spans.size(), 4u);
+  auto const back = spans_from(encoded("train", page, was.named()));
+  EXPECT_EQ(back.cluster, "train");
+  for (auto const& s : back.spans) is.restore(s);
+  auto const again = is.activity().spans({}, 0, {}, some_noon + 1h);
+  EXPECT_EQ(again.spans, page.spans);
+  EXPECT_EQ(is.named()[again.spans[0].function], was.named()[page.spans[0].function]);
+}
+
+TEST(history_records, that_cannot_be_read_give_nothing) {
+  for (std::string const bytes : {"\xff\xff\xff", "nonsense", ""}) {
+    EXPECT_TRUE(events_from(bytes).empty());
+    EXPECT_TRUE(machines_from(bytes).empty());
+    EXPECT_TRUE(spans_from(bytes).spans.empty());
+    EXPECT_EQ(point_from(bytes).at, core::time_point{});
+  }
+}
+
+}  // namespace
+}  // namespace muster::server
