@@ -27,6 +27,7 @@
 #include "app/store_assembly.hpp"
 #include "app/torch/torch_assembly.hpp"
 #include "app/web_assembly.hpp"
+#include "app/webhooks/webhook_sender.hpp"
 #include "app/wire_assembly.hpp"
 #include "base/version.hpp"
 #include "process/machine/machine_watch.hpp"
@@ -51,6 +52,7 @@ class app {
   engine_assembly& engine() { return engine_; }
 
  private:
+  std::unique_ptr<webhook_sender> make_webhooks();
   void open();
   bool lead();
   void watch_own_machine();
@@ -67,11 +69,28 @@ class app {
   wire_assembly wire_{engine_, perimeter_, store_, access_};
   torch_assembly torch_{engine_, perimeter_, store_.coordination()};
   cluster_following following_{engine_, store_.coordination()};
-  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_, history_};
+  std::unique_ptr<webhook_sender> webhooks_ = make_webhooks();
+  web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_, history_, webhooks_.get()};
 
   endpoint grpc_bound_, http_bound_;
   std::unique_ptr<machine_watch> machines_;  // while the engine runs
 };
+
+std::unique_ptr<webhook_sender> app::make_webhooks() {
+  if (engine_.config.webhooks.urls.empty()) return nullptr;
+  auto made = std::make_unique<webhook_sender>(
+      engine_.config.webhooks, [this](bool works, std::string const& text) {
+        using core::coordination::severity;
+        log_event said{works ? severity::info : severity::error,
+                       works ? "webhook_works" : "webhook_failed",
+                       {},
+                       {},
+                       text};
+        engine_.context().post([this, said = std::move(said)] { engine_.tell(said); });
+      });
+  if (auto const begun = made->start(); !begun.ok()) throw start_error(begun.message);
+  return made;
+}
 
 void app::open() {
   private_directories const directories(engine_.config);
@@ -151,6 +170,9 @@ void app::stop() {
   web_.gateway().close();
   following_.stop();
   machines_.reset();
+
+  watchdog.enter("webhooks");
+  if (webhooks_) webhooks_->stop();
 
   watchdog.enter("answering parked calls");
   engine_.carry_out([this] {

@@ -172,6 +172,7 @@ std::string problem_with(configuration const& c) {
   if (auto problem = problem_with_times(c.core); !problem.empty()) return problem;
   if (auto problem = problem_with_store(c); !problem.empty()) return problem;
   if (auto problem = problem_with_history(c); !problem.empty()) return problem;
+  if (auto problem = problem_with(c.webhooks, c.insecure); !problem.empty()) return problem;
   if (auto problem = problem_with_tls(c.tls); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/cluster_source.hpp"
+#include "app/webhooks/webhook_settings.hpp"
 #include "base/status.hpp"
 #include "server/core/api/config.hpp"
 #include "server/core/blobs/blob_table.hpp"
@@ -118,6 +119,7 @@ struct configuration {
   std::filesystem::path spill_dir;  // for values that take too much memory; empty: none
   history_settings history;
   life_settings life;
+  webhook_settings webhooks;
   bool insecure = false;  // listen wider than loopback without credentials
   auth_mode auth = auth_mode::automatic;
   std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp

@@ -7,7 +7,8 @@ namespace muster::server {
 namespace {
 
 web::web_options options_from(engine_assembly const& engine, perimeter& p, store_assembly& store,
-                              access& entry, wire_assembly& wire, history_keeper& history) {
+                              access& entry, wire_assembly& wire, history_keeper& history,
+                              webhook_sender* webhooks) {
   auto const& c = engine.config;
   auto o = c.web;
   o.address = c.http.address;
@@ -24,9 +25,14 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
   o.grpc_connections = [&wire] { return wire.connections(); };
   o.boot = engine.incarnation;
   o.gate = &entry.gate();
+  o.outlets.notices.page = c.webhooks.page;
+  if (webhooks) {
+    o.outlets.notices.send = [webhooks](std::string json) { webhooks->send(std::move(json)); };
+    o.outlets.notices.counts = [webhooks] { return webhooks->counts(); };
+  }
   o.read_only = c.is_read_only();
-  o.charts.earlier = [&history] { return history.take_points(); };
-  o.charts.keep = [&history](history::past_point const& one) { history.keep(one); };
+  o.outlets.charts.earlier = [&history] { return history.take_points(); };
+  o.outlets.charts.keep = [&history](history::past_point const& one) { history.keep(one); };
   return o;
 }
 
@@ -34,7 +40,7 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
 
 web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
                            access& entry, wire_assembly& wire, torch_assembly& torch,
-                           history_keeper& history)
+                           history_keeper& history, webhook_sender* webhooks)
     : gateway_(
           [&engine, &leadership = store.leadership()](std::function<void()> work) {
             return engine.context().post([&leadership, work = std::move(work)] {
@@ -44,7 +50,8 @@ web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly
           },
           {store.pools(), store.coordination(), engine.events(), wire.endpoints(), store.blobs(),
            &entry.keeper(), &torch.stores()}),
-      server_(options_from(engine, p, store, entry, wire, history), gateway_, p.relays()) {}
+      server_(options_from(engine, p, store, entry, wire, history, webhooks), gateway_,
+              p.relays()) {}
 
 std::string web_assembly::start() {
   auto const bound = server_.listen();

@@ -11,6 +11,7 @@
 #include "app/perimeter.hpp"
 #include "app/store_assembly.hpp"
 #include "app/torch/torch_assembly.hpp"
+#include "app/webhooks/webhook_sender.hpp"
 #include "app/wire_assembly.hpp"
 #include "web/engine/engine_link.hpp"
 #include "web/server/server.hpp"
@@ -19,9 +20,10 @@ namespace muster::server {
 
 class web_assembly {
  public:
-  /// REQUIRES: all outlive it.
+  /// `webhooks`: null, nobody is told of alerts. REQUIRES: all outlive it.
   web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry,
-               wire_assembly& wire, torch_assembly& torch, history_keeper& history);
+               wire_assembly& wire, torch_assembly& torch, history_keeper& history,
+               webhook_sender* webhooks);
 
   /// Listens, starts the thread, which answers 503, and gives "host:port". start_error.
   std::string start();

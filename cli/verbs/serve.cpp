@@ -84,6 +84,14 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
             "Where that is kept; else history in --data-dir");
   add_value(verb, "--read-only", c.history.shown, "DIR",
             "Show what a server that is gone has left in its --data-dir, and change nothing");
+  add_list(verb, "--webhook", c.webhooks.urls, "URL[,URL...]",
+           "Addresses that alerts are posted to, in the form of Slack's incoming webhooks");
+  add_value(verb, "--webhook-secret-file", c.webhooks.secret_file, "FILE",
+            "What posts are signed with (X-Muster-Signature); 16 bytes or more");
+  add_value(verb, "--webhook-ca", c.webhooks.ca, "FILE",
+            "Authorities of these addresses, PEM; else the system's");
+  add_value(verb, "--page-url", c.webhooks.page, "URL",
+            "Where people find the page, for links in what is posted");
   add_store(verb, c.store);
   add_duration(verb, "--commit-delay", c.commit_delay,
                "What comes while the disk is busy waits so long, at most, for more to be written "

@@ -34,7 +34,7 @@ constexpr big_type with_more_fields[] = {
     {"views.hpp", "overview_view", 29},
     {"web_options.hpp", "web_options", 25},
     {"barrier.hpp", "barrier", 25},
-    {"configuration.hpp", "configuration", 23},
+    {"configuration.hpp", "configuration", 24},
     {"worker_slots.hpp", "worker_slots", 23},
     {"submission.hpp", "job_request", 22},
     {"changes.hpp", "changes", 21},  // one list a kind of change

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/connection_counts.hpp"
+#include "base/notice_totals.hpp"
 #include "base/version.hpp"
 #include "net/service_manager.hpp"
 #include "net/tls_files.hpp"
@@ -60,6 +61,21 @@ struct past_charts {
   std::function<void(history::past_point const&)> keep = [](auto const&) {};
 };
 
+/// Who does not look is told of alerts. Web thread.
+struct web_notices {
+  /// Where a notice goes, JSON in Slack's form; null: nobody is told.
+  std::function<void(std::string json)> send;
+  /// In front of links, "https://muster.example"; empty: there are none.
+  std::string page;
+  std::function<notice_totals()> counts = [] { return notice_totals(); };
+};
+
+/// What the web layer has for others than its clients.
+struct web_outlets {
+  past_charts charts;
+  web_notices notices;
+};
+
 struct web_options {
   std::string address = "127.0.0.1";
   unsigned short port = 8477;  // 0: the system picks one
@@ -106,7 +122,7 @@ struct web_options {
   std::string main_cluster = "default";
   std::string version = std::string(muster::version());
   std::uint64_t boot = 0;  // random; tells this run of the server from the one before
-  past_charts charts;
+  web_outlets outlets;
   /// The server shows what one that is gone has left: whatever would change something is refused.
   bool read_only = false;
   std::string dashboard_dir;  // serve the page from this directory, for its developers

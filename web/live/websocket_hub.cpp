@@ -31,8 +31,9 @@ websocket_hub::websocket_hub(boost::asio::io_context& context, web_options const
       started_(wall_clock()),
       whole_(std::make_shared<topic_set>(engine, std::make_shared<server::cluster_scope>(),
                                          hex16(options.boot), started_)),
+      notices_(options.outlets.notices, engine, started_),
       timer_(context) {
-  whole_->samples().go_on(options.charts.earlier, options.charts.keep);
+  whole_->samples().go_on(options.outlets.charts.earlier, options.outlets.charts.keep);
 }
 
 websocket_hub::shared_topics websocket_hub::topics_for(server::cluster_scope const& scope) {
@@ -78,6 +79,7 @@ coro::task<void> websocket_hub::run() {
     for (auto const& set : sets) {
       co_await set->gather();
     }
+    co_await notices_.look();
     check_clients();
     for (auto* c : clients_) c->wake();
     co_await sleep_until_tick();

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/connection_counts.hpp"
+#include "base/notice_totals.hpp"
 
 namespace muster::web {
 
@@ -16,6 +17,7 @@ struct web_metrics {
   connection_counts listener;  // without those that wait to say what they want
   std::function<connection_counts()> http_listener = [] { return connection_counts(); };
   std::function<connection_counts()> grpc_listener = [] { return connection_counts(); };
+  std::function<notice_totals()> notices = [] { return notice_totals(); };
   std::uint64_t websocket_clients = 0;  // open now
   std::uint64_t websocket_clients_total = 0;
   std::uint64_t websocket_messages = 0;

@@ -91,6 +91,11 @@ void write_web(metric_text& m, web_metrics const& w) {
   m.counter("muster_websocket_bytes_total", "Bytes sent to WebSocket clients.", w.websocket_bytes);
   m.counter("muster_websocket_slow_total", "Clients closed because they were too slow.",
             w.websocket_slow);
+  auto const notices = w.notices();
+  m.family("muster_webhook_posts_total", "counter", "Notices of alerts, by what became of them.")
+      .sample("result", "posted", notices.posted)
+      .sample("result", "failed", notices.failed)
+      .sample("result", "dropped", notices.dropped);
 }
 
 void write_listeners(metric_text& m, connection_counts const& http, connection_counts const& grpc) {
@@ -125,6 +130,11 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
   m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
           d.failed() ? 1 : 0);
+  if (auto const& h = d.store.history) {
+    m.gauge("muster_history_bytes", "Of the disk, for what people look at of the past.", h->bytes);
+    m.counter("muster_history_dropped_total", "Records of that for which there was no room.",
+              h->dropped);
+  }
   if (d.store.leader.empty()) return;
   m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);
 }

@@ -89,6 +89,7 @@ struct web_server::impl {
         reserve(options.descriptors_reserved),
         group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
     metrics.grpc_listener = options.grpc_connections;
+    metrics.notices = options.outlets.notices.counts;
     metrics.http_listener = [this] { return counts(); };
     if (options.tls.files)
       metrics.certificate_expiry = [files = options.tls.files] {

@@ -113,5 +113,26 @@ TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {
   EXPECT_EQ(column("5m", "finished").at(0), 0);
 }
 
+TEST_F(samples, go_on_from_those_of_an_earlier_process) {
+  std::vector<history::past_point> made;
+  history.go_on(
+      [] {
+        history::past_point p{0, t0 - 60s, {}};
+        p.figures[history::past_point::queued] = 5;
+        return std::vector{p, history::past_point{1, t0 - 50s, {}}, history::past_point{9, t0, {}}};
+      },
+      [&made](auto const& p) { made.push_back(p); });
+  after(0s);
+  EXPECT_EQ(column("5m", "queued"), std::vector<double>{5});
+  EXPECT_EQ(column("1h", "queued"), std::vector<double>{0});
+  c.overview.closures.queued = 7;
+  after(1s);
+  EXPECT_EQ(column("5m", "queued"), (std::vector<double>{5, 7}));
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].series, 0u);
+  EXPECT_EQ(made[0].at, t0 + 1s);
+  EXPECT_EQ(made[0].figures[history::past_point::queued], 7);
+}
+
 }  // namespace
 }  // namespace muster::web
