@@ -19,7 +19,7 @@ constexpr auto machines_every = 5s;
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 // At a start: records of a second each, and points of each series as many as are shown.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
-constexpr std::size_t events_read = 10'000;
+constexpr std::size_t events_read = 10'000, lines_read = 100'000;
 
 // Whatever is wrong with it, the server is worth more.
 muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const& directory,
@@ -92,6 +92,13 @@ void history_keeper::read() {
     if (!h) return;
     for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
   });
+  store_->read(history_kind::lines, since, lines_read, [&](std::string_view bytes) {
+    auto all = lines_from(bytes);
+    auto const h = pools_.named(all.cluster);
+    if (!h) return;
+    for (auto& [job, line] : all.lines)  // those of others would be forgotten by nobody
+      if ((*h)->state().knows(job)) (*h)->logs().add(job, std::move(line));
+  });
   pools_.for_each([this](hub& h) { spans_kept_[h.cluster()] = h.past().activity().recorded(); });
   auto const took = std::chrono::steady_clock::now() - begun;
   spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
@@ -112,6 +119,7 @@ void history_keeper::look() {
   keep_events();
   keep_machines();
   keep_spans();
+  keep_lines();
   next_.call_at(coro::timer::clock::now() + every, [this] { look(); });
 }
 
@@ -146,6 +154,14 @@ void history_keeper::keep_spans() {
   });
 }
 
+void history_keeper::keep_lines() {
+  pools_.for_each([this](hub& h) {
+    past_lines const some{h.cluster(), h.logs().take_new()};
+    if (!some.lines.empty())
+      store_->keep({history_kind::lines, engine_.clock.now(), encoded(some)});
+  });
+}
+
 void history_keeper::keep(past_point const& p) {
   if (keeps_) store_->keep({history_kind::points, p.at, encoded(p)});
 }
@@ -155,6 +171,7 @@ void history_keeper::finish() {
   next_.cancel();
   keep_events();
   keep_spans();
+  keep_lines();
 }
 
 void history_keeper::stop() {

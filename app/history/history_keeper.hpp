@@ -1,5 +1,6 @@
 // Gives what the listeners have seen to the store, once a second, and gives it back to them at a
-// start: events, charts, what workers did, figures of machines.
+// start: events, charts, what workers did, figures of machines, and what closures printed whose
+// jobs are there.
 //
 // Owned by the app; engine thread, or before that runs, unless it says otherwise. Nothing that it
 // does can fail the server: what cannot be read or written is said once. Limit: a second's work is
@@ -49,6 +50,7 @@ class history_keeper {
   void keep_events();
   void keep_machines();
   void keep_spans();
+  void keep_lines();
 
   engine_assembly& engine_;
   pools& pools_;

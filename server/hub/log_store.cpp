@@ -53,6 +53,7 @@ void log_store::add(core::session_id job, log_line line) {
   auto& c = touch(job, line.closure);
   auto& all = jobs_[job];
   line.seq = ++all.newest;
+  if (looked_ && came_.size() < came_max) came_.emplace_back(job, line.seq);
   c.lines.push_back(line.seq);
   c.bytes += cost(line);
   counts_.bytes += cost(line);
@@ -62,6 +63,18 @@ void log_store::add(core::session_id job, log_line line) {
     drop_oldest(c);
   make_room();
   wake(of);
+}
+
+std::vector<log_store::job_line> log_store::take_new() {
+  looked_ = true;
+  std::vector<job_line> lines;
+  for (auto const& [job, seq] : std::exchange(came_, {})) {
+    auto const of = jobs_.find(job);
+    if (of == jobs_.end()) continue;
+    if (auto const it = of->second.lines.find(seq); it != of->second.lines.end())
+      lines.emplace_back(job, it->second);
+  }
+  return lines;
 }
 
 void log_store::set_progress(core::session_id job, core::closure_id closure, closure_progress p) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/ids.hpp"
@@ -109,6 +110,13 @@ class log_store {
   /// The newest ones, oldest first.
   log_page newest(log_target of, std::size_t limit) const;
 
+  /// Lines that a look at the new ones finds, of those that are still kept: `came_max` of them,
+  /// more are passed over.
+  static constexpr std::size_t came_max = 5'000;
+  using job_line = std::pair<core::session_id, log_line>;
+  /// Those that have come since the last call, oldest first. None the first time.
+  std::vector<job_line> take_new();
+
   /// Calls `then` once, from inside `add`, when a line of the target arrives. Whoever waits also
   /// waits for the end of the target in the core, which bounds the number of waiters and the time.
   enum class wait_id : std::uint64_t {};
@@ -167,6 +175,8 @@ class log_store {
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
   std::uint64_t last_wait_;
+  bool looked_ = false;                                           // somebody takes what is new
+  std::vector<std::pair<core::session_id, std::uint64_t>> came_;  // by number
 };
 
 }  // namespace muster::server

@@ -37,13 +37,13 @@ struct history_on_disk : testing::Test {
   process& a_server_with_a_past(words flags = {}) {
     flags.insert(flags.end(), {"--data-dir", data});
     auto& server = c.serve(flags);
-    c.worker();
+    c.worker({"--allow-exec"});
     job = c.post("/api/v1/jobs", R"({"name":"past","on_error":"continue","closures":[
-        {"function":"muster.sleep","args":[0.02]},{"function":"muster.fail","args":["no such column"]}]})")
+        {"function":"muster.sleep","args":[0.02]},{"function":"muster.exec","args":[["echo","hello"]]},{"function":"muster.fail","args":["no such column"]}]})")
               .at("id")
               .as_string();
     EXPECT_TRUE(c.await_count(job, "failed", 1));
-    EXPECT_TRUE(c.await_count(job, "succeeded", 1));
+    EXPECT_TRUE(c.await_count(job, "succeeded", 2));
     EXPECT_TRUE(await([&] { return !events("job_failed").empty() && !machines().empty(); }));
     auto const seen = points();
     EXPECT_TRUE(await([&] { return points() >= seen + 7; }, 60s))
@@ -83,6 +83,7 @@ TEST_F(history_on_disk, is_there_after_kill_9) {
   EXPECT_EQ(now.at(0), then.at(0)) << "charts begin where they did";
   EXPECT_EQ(stream(), ran);
   EXPECT_EQ(machines(), (std::vector<std::string>{"worker:0"}));
+  EXPECT_NE(c.text("/api/v1/jobs/" + job + "/logs").find("hello"), std::string::npos);
   auto const kept = c.get("/api/v1/overview").at("durable");
   EXPECT_GT(kept.at("history_since_ms").as_int64(), 0);
   EXPECT_EQ(kept.at("history_dropped"), 0);

@@ -71,6 +71,29 @@ TEST_F(log_store_test, a_page_begins_after_a_number_and_has_a_limit) {
   EXPECT_EQ(p.last, 3u);
 }
 
+TEST_F(log_store_test, what_is_new_is_taken_once_from_the_first_look_on) {
+  auto const taken = [this] {
+    list out;
+    for (auto const& [of, line] : store().take_new())
+      out.push_back(std::to_string(raw(of)) + " " + line.text);
+    return out;
+  };
+  add(a, "before");
+  EXPECT_EQ(taken(), list{});
+  add(a, "one");
+  add(b, "two", other_job);
+  EXPECT_EQ(taken(), (list{"1 one", "2 two"}));
+  EXPECT_EQ(taken(), list{});
+  for (char const* text : {"1", "2", "3", "4"}) add(c, text);
+  EXPECT_EQ(taken(), (list{"1 2", "1 3", "1 4"})) << "what is kept of a closure";
+  add(a, "gone");
+  store().release(job);
+  EXPECT_EQ(taken(), list{});
+  for (std::size_t i = 0; i < log_store::came_max + 2; ++i)
+    add(closure_id{100 + i}, std::to_string(i), session_id{100 + i});
+  EXPECT_EQ(taken().size(), log_store::came_max);
+}
+
 TEST_F(log_store_test, the_newest_lines) {
   for (auto const* t : {"1", "2", "3"}) add(a, t);
   add(b, "4");

@@ -23,7 +23,8 @@ struct part {
   unsigned share;  // of 16
 };
 // By kind. What workers did is most of it.
-constexpr std::array<part, 4> parts{{{"events", 2}, {"points", 1}, {"machines", 4}, {"spans", 9}}};
+constexpr std::array<part, 5> parts{
+    {{"events", 2}, {"points", 1}, {"machines", 2}, {"spans", 7}, {"lines", 4}}};
 
 constexpr auto looked_every = std::chrono::seconds(10);
 // A file for so much, so that the oldest that goes is a small part.

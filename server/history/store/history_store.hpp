@@ -29,7 +29,7 @@ class DB;
 namespace muster::server {
 
 /// Each is kept apart: none takes the room of another. A part of the whole, in history_store.cpp.
-enum class history_kind : std::uint8_t { events, points, machines, spans };
+enum class history_kind : std::uint8_t { events, points, machines, spans, lines };
 
 struct history_record {
   history_kind kind{};

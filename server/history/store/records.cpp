@@ -175,4 +175,45 @@ past_spans spans_from(std::string_view bytes) {
   return all;
 }
 
+std::string encoded(past_lines const& all) {
+  wire::PastLines w;
+  w.set_cluster(all.cluster);
+  std::map<std::string, std::uint32_t> workers;
+  for (auto const& [job, line] : all.lines) {
+    auto const name = line.worker ? *line.worker : std::string();
+    auto const [at, anew] = workers.try_emplace(name, w.workers_size());
+    if (anew) w.add_workers(name);
+    auto& to = *w.add_line();
+    to.set_job(raw(job));
+    to.set_closure(raw(line.closure));
+    to.set_index(line.index);
+    to.set_attempt(line.attempt);
+    to.set_level(static_cast<std::uint32_t>(line.level));
+    to.set_at(us(line.at));
+    to.set_worker(at->second);
+    to.set_text(line.text);
+  }
+  return w.SerializeAsString();
+}
+
+past_lines lines_from(std::string_view bytes) {
+  auto const w = read<wire::PastLines>(bytes);
+  past_lines all{w.cluster(), {}};
+  std::vector<std::shared_ptr<std::string const>> workers;
+  for (auto const& name : w.workers()) workers.push_back(std::make_shared<std::string const>(name));
+  for (auto const& l : w.line()) {
+    log_line to;
+    to.at = time_from(l.at());
+    to.closure = core::closure_id{l.closure()};
+    to.index = l.index();
+    to.attempt = l.attempt();
+    to.level =
+        static_cast<log_level>(std::min(l.level(), static_cast<std::uint32_t>(log_level::dropped)));
+    to.text = l.text();
+    if (l.worker() < workers.size()) to.worker = workers[l.worker()];
+    all.lines.emplace_back(core::session_id{l.job()}, std::move(to));
+  }
+  return all;
+}
+
 }  // namespace muster::server

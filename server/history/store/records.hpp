@@ -12,6 +12,7 @@
 #include "server/history/machines/machines.hpp"
 #include "server/history/metrics/past_point.hpp"
 #include "server/hub/event_log.hpp"
+#include "server/hub/log_store.hpp"
 
 namespace muster::server {
 
@@ -38,5 +39,12 @@ struct past_spans {
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named);
 past_spans spans_from(std::string_view bytes);
+
+struct past_lines {
+  std::string cluster;
+  std::vector<log_store::job_line> lines;
+};
+std::string encoded(past_lines const& all);
+past_lines lines_from(std::string_view bytes);
 
 }  // namespace muster::server

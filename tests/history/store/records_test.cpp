@@ -44,6 +44,30 @@ TEST(history_records, of_machines) {
   EXPECT_EQ(back[0].sample.written, 9);
 }
 
+TEST(history_records, of_lines) {
+  auto const worker = std::make_shared<std::string const>("worker:3");
+  log_line line;
+  line.at = some_noon;
+  line.closure = core::closure_id{7};
+  line.index = 4;
+  line.attempt = 2;
+  line.level = log_level::standard_error;
+  line.text = "\xff no UTF-8";
+  line.worker = worker;
+  auto const back = lines_from(encoded(past_lines{"train", {{core::session_id{9}, line}}}));
+  EXPECT_EQ(back.cluster, "train");
+  ASSERT_EQ(back.lines.size(), 1u);
+  auto const& [job, found] = back.lines[0];
+  EXPECT_EQ(job, core::session_id{9});
+  EXPECT_EQ(found.at, line.at);
+  EXPECT_EQ(found.closure, line.closure);
+  EXPECT_EQ(found.index, 4u);
+  EXPECT_EQ(found.attempt, 2u);
+  EXPECT_EQ(found.level, line.level);
+  EXPECT_EQ(found.text, line.text);
+  EXPECT_EQ(*found.worker, "worker:3");
+}
+
 struct history_records_of_spans : testing::Test {
   core::config settings;
   core::server_wide wide{some_noon};
@@ -81,6 +105,7 @@ TEST(history_records, that_cannot_be_read_give_nothing) {
   for (std::string const bytes : {"\xff\xff\xff", "nonsense", ""}) {
     EXPECT_TRUE(events_from(bytes).empty());
     EXPECT_TRUE(machines_from(bytes).empty());
+    EXPECT_TRUE(lines_from(bytes).lines.empty());
     EXPECT_TRUE(spans_from(bytes).spans.empty());
     EXPECT_EQ(point_from(bytes).at, core::time_point{});
   }
