@@ -1,8 +1,9 @@
 // Whether what you see is now. A frozen page that looks alive is worse than none.
 
 import { signal } from '@preact/signals';
-import { age } from './model/format';
-import { dataAge, link, paused, rebooted, retryNow, setPaused, slow, store } from './page';
+import { session } from './access/session';
+import { age, moment } from './model/format';
+import { dataAge, link, paused, rebooted, retryNow, setPaused, slow, store, viewNow } from './page';
 
 type State = 'connecting' | 'live' | 'paused' | 'reconnecting';
 
@@ -45,6 +46,17 @@ export function Banners() {
           <button type="button" onClick={retryNow}>
             Try now
           </button>
+        </div>
+      )}
+      {session.value?.read_only && (
+        <div class="banner" data-testid="banner-read-only">
+          <p>
+            <b>A look at a server that is gone.</b> Everything is as it was when it wrote last
+            {store.counters && (
+              <>, {moment(viewNow())}</>
+            )}
+            ; nothing can be changed.
+          </p>
         </div>
       )}
       {state === 'paused' && (

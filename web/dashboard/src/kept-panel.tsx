@@ -1,6 +1,6 @@
 // What of this server survives its process, and whether the disk keeps up.
 
-import { age, bytes, count, span } from './model/format';
+import { age, bytes, count, moment, span } from './model/format';
 import { slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';
 import { Mark } from './parts/shape';
@@ -31,6 +31,17 @@ export function Kept() {
             )}
           </span>
         </div>
+        {d.history_bytes !== undefined && (
+          <div class="progress-foot" data-testid="kept-history">
+            <span>
+              History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start'}: events, charts, stream, machines
+            </span>
+            <span>
+              {bytes(d.history_bytes)}
+              {!!d.history_dropped && <span class="text-late">, {count(d.history_dropped)} records found no room</span>}
+            </span>
+          </div>
+        )}
         {d.failed_since_ms && (
           <p class="progress-error text-error">
             {age(viewNow() - d.failed_since_ms)} ago: <bdi>{d.failure}</bdi>

@@ -61,9 +61,12 @@ export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
 
+// The server's clock stands: it shows what one that is gone has left.
+export const stands = signal(false);
+
 // The server's clock now; while the picture stands still, so does its clock, or healthy heartbeats would seem to age.
 export function viewNow(): number {
-  return frozen.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
+  return frozen.value || stands.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
 }
 
 export function setPaused(next: boolean): void {

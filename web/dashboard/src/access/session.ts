@@ -1,6 +1,6 @@
 // Who looks: where the server asks for a token the page keeps one in a cookie that scripts cannot read.
 import { effect, signal } from '@preact/signals';
-import { link, retryNow } from '../page';
+import { link, retryNow, stands } from '../page';
 import { get, send } from '../rest';
 
 export interface Session {
@@ -10,6 +10,7 @@ export interface Session {
   role?: string;
   clusters?: string[];
   expires_ms?: number;
+  read_only?: boolean; // what a server that is gone has left is shown
 }
 
 export const session = signal<Session | null>(null); // null: not asked yet, or nobody answers
@@ -33,6 +34,9 @@ export async function signOut(): Promise<void> {
 
 // A token that was revoked ends the connection: then it is asked again who we are.
 export function startLooking(): void {
+  effect(() => {
+    stands.value = session.value?.read_only ?? false;
+  });
   effect(() => {
     if (link.value === 'lost') void look();
   });

@@ -59,6 +59,9 @@ export interface Durable {
   leader?: string; // with --store: where others find this server
   failed_since_ms?: number;
   failure?: string;
+  history_since_ms?: number; // of what people look at: there was something then, 0: nothing was found
+  history_bytes?: number;
+  history_dropped?: number;
 }
 
 // The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.
