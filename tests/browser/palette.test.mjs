@@ -114,6 +114,23 @@ test('what was seen is put aside, also after a reload, and can be shown again', 
   await seen.page.waitForURL(/\/jobs/);
 });
 
+test('an alert is acted upon where it stands: retried, and explained', async () => {
+  await cluster.submit('muster.fail', ['no'], 1, 'again');
+  const waits = await cluster.submitAll('waits', [{ function: 'muster.noop', options: { labels: { zone: 'mars' } } }]);
+  const seen = await visitor('/');
+  await seen.reads('verdict', /2 jobs failed/);
+  const item = seen.at('attention-item', '[data-kind="job-failed"]').filter({ hasText: 'again' });
+  await item.locator('[data-testid=retry-job]').click();
+  await seen.at('question-yes').click();
+  await item.locator('[data-testid=retried]').waitFor();
+  const stuck = seen.at('attention-item', '[data-kind="wish-unmet"]');
+  await stuck.locator('[data-testid=deed-explain]').click();
+  await stuck.locator('[data-testid=explained]').filter({ hasText: 'zone=mars' }).waitFor();
+  await seen.at('cluster-row', '[data-cluster="train"]').waitFor();
+  await seen.at('cluster-row', '[data-health="connected"]').filter({ hasText: '2 closure workers' }).waitFor();
+  await cluster.cancel(waits);
+});
+
 test('a saved filter is found by ctrl-K', async () => {
   const seen = await visitor('/jobs?state=FAILED');
   await seen.at('save-filter').click();

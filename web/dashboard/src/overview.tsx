@@ -1,5 +1,5 @@
 import { AgentProblems } from './agents-panel';
-import { Attention, Verdict } from './alerts-panel';
+import { Attention, Verdict } from './alerts/alerts-panel';
 import { Charts } from './charts';
 import { Clusters } from './clusters/clusters-panel';
 import { Kept } from './kept-panel';

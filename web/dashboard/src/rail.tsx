@@ -1,3 +1,4 @@
+import { openItems } from './alerts/seen';
 import { clock, count, short } from './model/format';
 import { ConnectionLine } from './connection';
 import { taskTotals } from './model/map-groups';
@@ -16,6 +17,8 @@ function Badge({ path }: { path: Path }) {
   slow.value;
   const of = cluster();
   const tasks = store.counters && taskTotals(store.counters.tasks, store.clusters.all());
+  const failed = openItems().filter(({ rule }) => (path === '/jobs' && /^(job|session)s?-failed$/.test(rule)) || (path === '/programs' && /^programs?-(failed|hangs?)$/.test(rule)));
+  if (failed.length > 0) return <b class="badge is-bad" title="alerts">{short(failed.reduce((sum, row) => sum + row.count, 0))}</b>;
   if (path === '/tasks' && tasks && tasks.error > 0) return <b class="badge is-bad">{short(tasks.error)}</b>;
   if (path === '/tasks' && tasks && tasks.total > 0) return <span class="badge">{short(tasks.total)}</span>;
   const running = store.counters?.jobs.running ?? 0;

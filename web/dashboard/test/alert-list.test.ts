@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusterOf, joinAddress, mostUrgentFirst, nameOfItem, typed, urgencyOf, verdict } from '../src/model/alert-list';
+import { clusterOf, deedOf, joinAddress, mostUrgentFirst, nameOfItem, typed, urgencyOf, verdict } from '../src/model/alert-list';
 import type { AttentionRow, ClusterRow } from '../src/model/protocol';
 
 const row = (title: string, severity: 'error' | 'warning', since_ms: number, rule = 'worker-lost'): AttentionRow => ({ rule, severity, title, detail: '', since_ms, count: 1, link: '/' });
@@ -26,9 +26,24 @@ test('the cluster of an item is that of its link', () => {
   assert.equal(clusterOf(row('a', 'error', 1)), '');
 });
 
-test('the verdict in one line', () => {
+test('the verdict in one line: kinds are counted, one alone is called by its name', () => {
+  const counted = (rule: string, count: number) => ({ ...row(`a ${rule}`, 'error', 1, rule), count });
   assert.equal(verdict([], 'calm'), 'calm');
-  assert.equal(verdict(['a', 'b', 'c'].map((t) => row(t, 'error', 1)), 'calm'), 'a; b; and 1 more');
+  assert.equal(verdict([counted('job-failed', 1)], ''), 'a job-failed');
+  assert.equal(verdict([counted('job-failed', 1), counted('gang-unmet', 20), counted('jobs-failed', 3), counted('wish-unmet', 14)], ''), '4 jobs failed, 34 closures cannot start');
+  assert.equal(verdict([counted('barrier-stuck', 5), counted('barrier-stuck', 1)], ''), '2 barriers wait');
+  assert.equal(verdict(['a', 'b', 'c', 'd', 'e', 'f'].map((t) => row(t, 'error', 1, t)), ''), 'a, b, c, d, e, and 1 more');
+  assert.equal(verdict([row('w', 'warning', 1, 'program-waits'), { ...counted('run-failed', 1), title: 'x'.repeat(99) }], ''), '1 run failed, w');
+});
+
+test('what a button can do about it', () => {
+  const of = (rule: string, link: string, command?: string) => deedOf({ ...row('a', 'error', 1, rule), link, command });
+  assert.deepEqual(of('job-failed', '/jobs/job_1?state=FAILED', 'muster retry job_1'), { does: 'retry', id: 'job_1', job: 'job_1' });
+  assert.equal(of('job-failed', '/jobs/job_1', 'muster explain job_1'), null);
+  assert.deepEqual(of('wish-unmet', '/closures/cl_1?job=job_1&cluster=a'), { does: 'explain', id: 'cl_1', job: 'job_1' });
+  assert.deepEqual(of('closure-alone', '/closures/cl_1?job=job_1'), { does: 'cancel', id: 'cl_1', job: 'job_1' });
+  assert.deepEqual(of('program-hangs', '/programs/prog_1'), { does: 'restart', id: 'prog_1', job: '' });
+  assert.equal(of('worker-lost', '/workers/worker:1'), null);
 });
 
 test('commands name this server', () => {

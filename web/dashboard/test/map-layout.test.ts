@@ -7,13 +7,14 @@ const bounds = { width: 766, height: 340, scale: 1 };
 function check(map: Layout, counts: number[]): void {
   assert.equal(map.blocks.length, counts.length);
   assert.ok(Number.isInteger(map.pitch) && map.cell >= 1 && map.cell < map.pitch);
-  assert.ok(map.columns * map.pitch <= map.width || map.columns === 1);
   let bottom = 0;
   for (const [group, block] of map.blocks.entries()) {
     assert.equal(block.count, counts[group]);
-    assert.ok(block.rows * map.columns >= block.count && (block.rows - 1) * map.columns < block.count);
-    assert.ok(block.labelTop >= bottom && block.top > block.labelTop, 'groups do not overlap');
-    bottom = block.top + block.rows * map.pitch;
+    assert.ok(block.columns * map.pitch <= map.width || block.columns === 1);
+    assert.ok(block.rows * block.columns >= block.count && (block.rows - 1) * block.columns < block.count);
+    const beside = map.blocks[group - 1]?.labelTop === block.labelTop;
+    assert.ok(block.top > block.labelTop && (beside ? block.left > map.blocks[group - 1]!.left : block.labelTop >= bottom), 'groups do not overlap');
+    bottom = Math.max(bottom, block.top + block.rows * map.pitch);
     // Every corner of the group is found again where it was put.
     for (const n of [0, block.count - 1, Math.floor(block.count / 2)]) {
       const { x, y } = cellPlace(map, { group, n });
@@ -51,6 +52,16 @@ test('what does not fit makes the map grow, not the cells vanish', () => {
   assert.ok(map.height > 200);
 });
 
+test('small groups stand beside one another, and arrows find the way', () => {
+  const map = layout([5, 3, 6, 100], bounds);
+  check(map, [5, 3, 6, 100]);
+  assert.deepEqual(map.blocks.map((block) => block.labelTop > 0), [false, false, false, true]);
+  assert.ok(layout([5, 3, 6], bounds).height < 80);
+  const down = cellBeside(map, { group: 1, n: 2 }, 'ArrowDown');
+  assert.equal(down.group, 3);
+  assert.deepEqual(cellBeside(map, down, 'ArrowUp'), { group: 1, n: 2 });
+});
+
 test('no tasks, no width', () => {
   assert.equal(layout([], bounds).blocks.length, 0);
   check(layout([5], { width: 1, height: 10, scale: 1 }), [5]);
@@ -76,8 +87,10 @@ test('arrow keys reach every cell and stop at the ends', () => {
     ++steps;
   }
   assert.equal(steps, 1030);
+  const { x } = cellPlace(map, at);
   for (let n = 0; n < 200; ++n) at = cellBeside(map, at, 'ArrowUp');
-  assert.deepEqual(at, { group: 0, n: 0 });
+  assert.equal(cellPlace(map, at).y, map.blocks[0]!.top);
+  assert.ok(Math.abs(cellPlace(map, at).x - x) <= map.pitch);
   for (let n = 0; n < 200; ++n) at = cellBeside(map, at, 'ArrowDown');
   assert.deepEqual(at, { group: 2, n: 0 });
 });

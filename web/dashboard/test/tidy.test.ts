@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 const root = new URL('../', import.meta.url);
-const files = ['', 'model/', 'model/rest/', 'parts/', 'things/'].flatMap((folder) =>
-  readdirSync(new URL(`src/${folder}`, root), { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [folder + entry.name] : [])),
-);
+const filesBelow = (folder: string): string[] =>
+  readdirSync(new URL(`src/${folder}`, root), { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [folder + entry.name] : filesBelow(`${folder}${entry.name}/`)));
+const files = filesBelow('');
 const sources = files.map((name) => [name, readFileSync(new URL(`src/${name}`, root), 'utf8')] as const);
 
 test('strings of strangers are rendered as text only', () => {

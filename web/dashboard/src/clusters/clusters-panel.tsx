@@ -1,63 +1,61 @@
-// The clusters of agents of this server, and how each is.
+// The clusters of this server side by side, and how each is.
 
+import { fares, health, workersByPool, type Workers } from '../model/cluster-health';
 import { age, count, moment } from '../model/format';
-import { connectedOf } from '../model/map-groups';
 import { slow, store, viewNow } from '../page';
 import { Bar } from '../parts/bar';
 import { Panel } from '../parts/panel';
 import type { ClusterRow } from '../model/protocol';
-import { Mark, type Shape } from '../parts/shape';
+import { Mark } from '../parts/shape';
 import { address, follow, picked } from '../route';
-
-const SHAPES: Record<ClusterRow['state'], Shape> = { WAITING: 'waiting', REGISTERING: 'restarting', RUNNING: 'connected', FAILED: 'error', FINISHED: 'disconnected' };
 
 export function Clusters() {
   slow.value;
-  const all = store.clusters.all().filter((c) => c.tasks > 0 && (!picked.value || c.name === picked.value));
+  const workers = workersByPool(store.tasks);
+  const of = (c: ClusterRow) => workers.get(c.main ? '' : c.name);
+  const all = store.clusters.all().filter((c) => fares(c, of(c)).total > 0 && (!picked.value || c.name === picked.value));
   if (all.length === 0) return null;
   return (
-    <Panel id="clusters" title="Clusters" note="of agents" span={12}>
+    <Panel id="clusters" title="Clusters" span={12}>
       <div class="clusters-beside">
         {all.map((c) => (
-          <Row key={c.name} cluster={c} />
+          <Row key={c.name} cluster={c} workers={of(c)} />
         ))}
       </div>
     </Panel>
   );
 }
 
-function Row({ cluster: c }: { cluster: ClusterRow }) {
-  const { late, error, registering, missing, disconnected, unheard = 0 } = c.agents;
-  const connected = connectedOf(c.agents);
-  const shape = c.ends ? 'restarting' : SHAPES[c.state];
+function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | undefined }) {
+  const f = fares(c, workers);
+  const [shape, word] = health(c, f);
   return (
-    <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state}>
+    <div class="progress" data-testid="cluster-row" data-cluster={c.name} data-state={c.state} data-health={shape}>
       <div class="progress-head">
-        <a class="mono clip" href={address('/tasks', { cluster: c.name })} onClick={follow}>
-          <bdi>{c.name}</bdi>
-        </a>
+        <span class={`chip text-${shape === 'waiting' ? 'disconnected' : shape}`}>
+          <Mark shape={shape} />
+          <a class="mono clip" href={address('/tasks', { cluster: c.name })} onClick={follow}>
+            <bdi>{c.name}</bdi>
+          </a>
+        </span>
         <span>
-          {count(connected)} of {count(c.tasks)} connected
+          {count(f.connected)} of {count(f.total)} connected
         </span>
       </div>
       <Bar
         parts={[
-          { kind: 'ready', n: connected },
-          { kind: 'late', n: late },
-          { kind: 'error', n: error },
-          { kind: 'waiting', n: registering + missing + unheard },
-          { kind: 'cancelled', n: disconnected },
+          { kind: 'ready', n: f.connected },
+          { kind: 'late', n: f.late },
+          { kind: 'error', n: f.error },
+          { kind: 'waiting', n: f.coming + f.unheard },
+          { kind: 'cancelled', n: f.gone },
         ]}
-        total={c.tasks}
+        total={f.total}
       />
       <div class="progress-foot">
-        <span class={`chip text-${shape === 'waiting' ? 'disconnected' : shape}`}>
-          <Mark shape={shape} /> {c.ends ? 'ending' : c.state.toLowerCase()}
-        </span>
-        {late > 0 && <span class="text-late">{count(late)} late</span>}
-        {error > 0 && <b class="text-error">{count(error)} in error</b>}
-        {unheard > 0 && <span>{count(unheard)} not heard since the restart</span>}
-        {missing + registering > 0 && <span>{count(missing + registering)} not here yet</span>}
+        <span>{word}</span>
+        {f.late > 0 && f.error > 0 && <span class="text-late">{count(f.late)} late</span>}
+        {workers && <span>{count(workers.total)} closure workers</span>}
         {c.barriers > 0 && (
           <a href={address('/barriers', { cluster: c.name })} onClick={follow}>
             {count(c.barriers)} waiting at barriers

@@ -1,6 +1,7 @@
 // What needs a person, as the server found it: in which order it is read, what was put aside, and its commands as one may
 // type them here.
 
+import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
 // What goes on now can still be helped; what stands still waits for somebody; what failed is over.
@@ -26,17 +27,64 @@ export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.sinc
 // The cluster that an item is about, as its link says; empty: the main one, or the server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-const SHOWN = 2;
+// What several items of one kind are together. Kinds that are not listed speak for themselves.
+const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
+  [/^worker-lost$/, 'worker lost', 'workers lost'],
+  [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
+  [/^agents-in-error$/, 'task in error', 'tasks in error'],
+  [/^programs?-hangs?$/, 'program hangs', 'programs hang'],
+  [/^(no-|wish|gang)/, 'closure cannot start', 'closures cannot start'],
+  [/^barrier-stuck$/, 'barrier waits', 'barriers wait'],
+  [/^agents-missing$/, 'task not there yet', 'tasks not there yet'],
+  [/^programs?-waits?$/, 'program waits', 'programs wait'],
+  [/^run-failed$/, 'run failed', 'runs failed'],
+  [/^programs?-failed$/, 'program failed', 'programs failed'],
+  [/^jobs?-failed$/, 'job failed', 'jobs failed'],
+  [/^sessions?-failed$/, 'session failed', 'sessions failed'],
+  [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
+];
+const SHOWN = 5;
+const SHORT = 36; // letters of a title that is said instead of a number
+
+// "2 jobs failed, 34 closures cannot start": by kind, errors first, in the order of the items; one alone is called by its
+// name where that is short.
 export function verdict(rows: readonly AttentionRow[], calm: string): string {
   if (rows.length === 0) return calm;
-  const rest = rows.length - SHOWN;
-  return rows.slice(0, SHOWN).map((row) => row.title).join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+  const kinds = new Map<unknown, AttentionRow[]>();
+  for (const row of rows) {
+    const kind = KINDS.find(([rules]) => rules.test(row.rule)) ?? row;
+    kinds.set(kind, [...(kinds.get(kind) ?? []), row]);
+  }
+  const mild = (of: readonly AttentionRow[]) => Number(of.every((row) => row.severity !== 'error'));
+  const said = [...kinds].sort(([, a], [, b]) => mild(a) - mild(b)).map(([kind, of]) => {
+    if (!Array.isArray(kind) || (of.length === 1 && of[0]!.title.length <= SHORT)) return of[0]!.title;
+    // A barrier counts who is missing there; it is one barrier all the same.
+    const n = kind[1] === 'barrier waits' ? of.length : of.reduce((sum, row) => sum + Math.max(1, row.count), 0);
+    return plural(n, kind[1], kind[2]);
+  });
+  const rest = said.length - SHOWN;
+  return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
 }
 
-// What the button beside an item says: what one does where its link leads.
-export function deed({ rule }: AttentionRow): string {
-  return rule === 'job-failed' ? 'Look and retry' : urgencyOf({ rule }) === 'stuck' ? 'Explain' : 'Show';
+// What a person would do about it, as far as a button can: and of what.
+export interface Deed {
+  does: 'retry' | 'cancel' | 'restart' | 'explain';
+  id: string; // of the job, closure or program
+  job: string;
 }
+
+export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null {
+  const [path = '', query] = link.split('?');
+  const id = decodeURIComponent(path.split('/')[2] ?? '');
+  const job = new URLSearchParams(query).get('job') ?? '';
+  if (rule === 'job-failed' && command.startsWith('muster retry ')) return { does: 'retry', id, job: id };
+  if (rule === 'closure-alone') return { does: 'cancel', id, job };
+  if (rule === 'program-hangs') return { does: 'restart', id, job: '' };
+  return path.startsWith('/closures/') ? { does: 'explain', id, job } : null;
+}
+
+// What is typed where no button can do it: on another machine.
+export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
 // The server does not know by which name it is reached; this page was loaded from one.
 export function typed(command: string, hostname: string): string {

@@ -1,16 +1,18 @@
 // Where each cell of the cluster map is. Pure arithmetic in device pixels: fractional positions would draw moiré.
 
 export interface Block {
+  left: number;
   top: number; // of the first row of cells
   labelTop: number;
+  labelWidth: number;
   count: number;
   rows: number;
+  columns: number;
 }
 
 export interface Layout {
   pitch: number; // distance of two cells
   cell: number; // size of a healthy cell
-  columns: number;
   width: number;
   height: number;
   blocks: Block[];
@@ -26,6 +28,8 @@ const MAX_PITCH = 40;
 const MIN_PITCH = 3;
 const LABEL = 20; // CSS pixels of a group's headline
 const GAP = 8; // and below its cells
+const LEAST = 190; // of a group that stands beside others: its headline has to be read
+const BESIDE = 24; // between two of them
 
 function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bounds): number {
   const columns = Math.max(1, Math.floor(width / pitch));
@@ -33,24 +37,32 @@ function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bo
   return counts.reduce((sum, count) => sum + furniture + Math.ceil(count / columns) * pitch, 0);
 }
 
-// The largest cells with which all groups fit.
+// The largest cells with which all groups fit; groups of one row stand beside one another where there is room.
 export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const { width, height, scale } = bounds;
   const least = Math.max(2, Math.round(MIN_PITCH * scale));
   let pitch = Math.max(least, Math.min(Math.round(MAX_PITCH * scale), width));
   while (pitch > least && heightAt(pitch, counts, bounds) > height) --pitch;
 
-  const columns = Math.max(1, Math.floor(width / pitch));
+  const most = Math.max(1, Math.floor(width / pitch));
   const blocks: Block[] = [];
-  let top = 0;
+  let top = 0; // of what comes below
+  let left = width; // where the line ends that is being filled; width: it is full
+  let line = 0; // its top
   for (const count of counts) {
-    const rows = Math.ceil(count / columns);
-    const cells = top + Math.round(LABEL * scale);
-    blocks.push({ labelTop: top, top: cells, count, rows });
-    top = cells + rows * pitch + Math.round(GAP * scale);
+    const rows = Math.ceil(count / most);
+    const wide = rows === 1 ? Math.max(count * pitch, Math.round(LEAST * scale)) : width;
+    if (left + wide > width || rows > 1) {
+      left = 0;
+      line = top;
+    }
+    const cells = line + Math.round(LABEL * scale);
+    blocks.push({ left, labelTop: line, labelWidth: Math.min(wide, width - left), top: cells, count, rows, columns: most });
+    left = rows === 1 ? left + wide + Math.round(BESIDE * scale) : width;
+    top = Math.max(top, cells + rows * pitch + Math.round(GAP * scale));
   }
   const gap = Math.max(1, Math.round(pitch * 0.16));
-  return { pitch, cell: Math.max(1, pitch - gap), columns, width, height: top, blocks };
+  return { pitch, cell: Math.max(1, pitch - gap), width, height: top, blocks };
 }
 
 export interface CellRef {
@@ -59,27 +71,40 @@ export interface CellRef {
 }
 
 export function cellAt(map: Layout, x: number, y: number): CellRef | null {
-  const column = Math.floor(x / map.pitch);
-  if (column < 0 || column >= map.columns) return null;
   for (const [group, block] of map.blocks.entries()) {
+    const column = Math.floor((x - block.left) / map.pitch);
     const row = Math.floor((y - block.top) / map.pitch);
-    const n = row * map.columns + column;
-    if (row >= 0 && row < block.rows && n < block.count) return { group, n };
+    const n = row * block.columns + column;
+    if (column >= 0 && column < block.columns && row >= 0 && row < block.rows && n < block.count) return { group, n };
   }
   return null;
 }
 
 export function cellPlace(map: Layout, { group, n }: CellRef): { x: number; y: number } {
-  return {
-    x: (n % map.columns) * map.pitch,
-    y: map.blocks[group]!.top + Math.floor(n / map.columns) * map.pitch,
-  };
+  const block = map.blocks[group]!;
+  return { x: block.left + (n % block.columns) * map.pitch, y: block.top + Math.floor(n / block.columns) * map.pitch };
 }
 
-// Arrow keys: sideways through all groups, up and down by rows and into the neighbouring group.
+// The cell of another line of groups that is nearest in x: of its first row, or of its last.
+function across(map: Layout, labelTop: number, x: number, last: boolean): CellRef {
+  let best: CellRef = { group: -1, n: 0 };
+  let away = Infinity;
+  for (const [group, block] of map.blocks.entries()) {
+    if (block.labelTop !== labelTop) continue;
+    const from = last ? (block.rows - 1) * block.columns : 0;
+    const most = Math.min(block.columns, block.count - from) - 1;
+    const column = Math.max(0, Math.min(most, Math.round((x - block.left) / map.pitch)));
+    const distance = Math.abs(block.left + column * map.pitch - x);
+    if (distance < away) [best, away] = [{ group, n: from + column }, distance];
+  }
+  return best;
+}
+
+// Arrow keys: sideways through all groups, up and down by rows and into the groups above and below.
 export function cellBeside(map: Layout, at: CellRef, key: string): CellRef {
   const { group, n } = at;
   const block = map.blocks[group]!;
+  const { x } = cellPlace(map, at);
   switch (key) {
     case 'ArrowRight':
       if (n + 1 < block.count) return { group, n: n + 1 };
@@ -88,15 +113,14 @@ export function cellBeside(map: Layout, at: CellRef, key: string): CellRef {
       if (n > 0) return { group, n: n - 1 };
       return group > 0 ? { group: group - 1, n: map.blocks[group - 1]!.count - 1 } : at;
     case 'ArrowDown': {
-      if (Math.floor(n / map.columns) + 1 < block.rows) return { group, n: Math.min(n + map.columns, block.count - 1) };
-      const below = map.blocks[group + 1];
-      return below ? { group: group + 1, n: Math.min(n % map.columns, below.count - 1) } : at;
+      if (Math.floor(n / block.columns) + 1 < block.rows) return { group, n: Math.min(n + block.columns, block.count - 1) };
+      const below = map.blocks.find((other) => other.labelTop > block.labelTop);
+      return below ? across(map, below.labelTop, x, false) : at;
     }
     case 'ArrowUp': {
-      if (n >= map.columns) return { group, n: n - map.columns };
-      const above = map.blocks[group - 1];
-      if (!above) return at;
-      return { group: group - 1, n: Math.min((above.rows - 1) * map.columns + (n % map.columns), above.count - 1) };
+      if (n >= block.columns) return { group, n: n - block.columns };
+      const above = map.blocks.findLast((other) => other.labelTop < block.labelTop);
+      return above ? across(map, above.labelTop, x, true) : at;
     }
     default:
       return at;

@@ -16,11 +16,11 @@ interface PageRow {
   topics: readonly Topic[];
 }
 
-const always = ['counters', 'clusters'] as const satisfies readonly Topic[];
+const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
 
 // In the order of the rail.
 export const PAGES = [
-  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs', 'attention'] },
+  { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
   { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents'] },
   { path: '/workers/*', title: 'Worker', cluster: true, topics: [...always, 'tasks', 'events'] },
   { path: '/jobs', title: 'Jobs', rail: 'Jobs', group: 'Work', key: 'j', find: 'Find a job by name or id', cluster: true, topics: [...always, 'jobs'] },

@@ -18,8 +18,10 @@ export interface Picture {
   heartbeatMs: number;
   lateMs: number;
   focus: CellRef | null;
+  scale: number;
 }
 
+const LABEL_FROM = 24; // CSS pixels: so large a cell has room for its number
 const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
 
 // Shades from quiet to strong; which of them a healthy cell has depends on the mode.
@@ -45,10 +47,12 @@ function shade({ mode, tasks, now, heartbeatMs, lateMs }: Picture, slot: number,
 }
 
 export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
-  const { map, groups, tasks, focus } = picture;
+  const { map, groups, tasks, focus, scale } = picture;
   pen.clearRect(0, 0, map.width, map.height);
   const paths = SHADES[picture.mode].map(() => new Path2D());
   const loud: Cell[] = [];
+  const quiet: [label: string, x: number, y: number][] = [];
+  const labelled = map.pitch >= LABEL_FROM * scale;
 
   for (const [group, { ids, agents }] of groups.entries()) {
     const block = map.blocks[group];
@@ -60,14 +64,23 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
       if (slot === undefined) continue;
       const { x, y } = cellPlace(map, { group, n });
       const state = agent ? agentState(agent) : tasks.stateAt(slot);
-      if (state === CONNECTED) paths[shade(picture, slot, agent)]!.rect(x, y, map.cell, map.cell);
-      else loud.push({ x, y, state, hollow: agent?.casualty === true });
+      const label = labelled ? String(agent ? agent.index : tasks.indexAt(slot)) : '';
+      if (state !== CONNECTED) loud.push({ x, y, state, hollow: agent?.casualty === true, label });
+      else {
+        paths[shade(picture, slot, agent)]!.rect(x, y, map.cell, map.cell);
+        if (label) quiet.push([label, x + map.cell / 2, y + map.cell / 2]);
+      }
     }
   }
   paths.forEach((path, n) => {
     pen.fillStyle = color(SHADES[picture.mode][n]!);
     pen.fill(path);
   });
+  pen.font = `${Math.round(11 * scale)}px Inter, system-ui, sans-serif`;
+  pen.textAlign = 'center';
+  pen.textBaseline = 'middle';
+  pen.fillStyle = color('text');
+  if (picture.mode === 'state') for (const [label, x, y] of quiet) pen.fillText(label, x, y, map.cell);
   // Later in the list is worse, and lies on top where halos overlap; of whom nothing is known lies below.
   const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
   loud.sort((a, b) => rank(a) - rank(b));
@@ -85,12 +98,13 @@ interface Cell {
   y: number;
   state: number;
   hollow: boolean; // in error through another's: where it began is filled
+  label: string; // below its shape; empty: there is no room
 }
 
 // By state: the tokens of tokens.css.
 const FILLS: Partial<Record<string, string>> = { REGISTERING: 'restarting', UNHEARD: 'waiting' };
 
-function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, hollow }: Cell): void {
+function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, hollow, label }: Cell): void {
   const size = Math.max(map.cell, Math.min(map.cell + 4, 9));
   const off = Math.round((size - map.cell) / 2);
   const left = Math.max(1, Math.min(x - off, map.width - size - 1));
@@ -108,12 +122,13 @@ function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, holl
     pen.fillStyle = color('surface');
     pen.fillRect(left + inner, top + inner, size - 2 * inner, size - 2 * inner);
   }
-  if (size < GLYPH_FROM || name === 'DISCONNECTED' || name === 'UNHEARD') return;
-
   pen.strokeStyle = pen.fillStyle = open ? ink : color('surface');
+  if (label) pen.fillText(label, left + size / 2, top + size * 0.76, size);
+  if (size < GLYPH_FROM || name === 'DISCONNECTED' || name === 'UNHEARD') return;
   pen.lineWidth = Math.max(1.5, size * 0.1);
-  const unit = size / 12;
-  const at = (px: number, py: number): [number, number] => [left + px * unit, top + py * unit];
+  const unit = (size / 12) * (label ? 0.75 : 1);
+  const middle = top + size * (label ? 0.34 : 0.5); // the number is below
+  const at = (px: number, py: number): [number, number] => [left + size / 2 + (px - 6) * unit, middle + (py - 6) * unit];
   pen.beginPath();
   if (name === 'ERROR') {
     pen.moveTo(...at(3.6, 3.6));

@@ -2,7 +2,7 @@
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { join } from '../alerts-panel';
+import { join } from '../alerts/alerts-panel';
 import { agentName } from '../model/agents';
 import { age, count, plural } from '../model/format';
 import { CELL_STATES, countStates, keptCellGroups, type CellState } from '../model/map-groups';
@@ -37,13 +37,8 @@ export function ClusterMap() {
   slow.value;
   const all = store.clusters.all();
   const empty = store.counters !== null && store.tasks.size === 0 && all.every((c) => c.tasks === 0);
-  const aside = (
-    <div class="map-aside">
-      {!empty && <Modes />}
-    </div>
-  );
   return (
-    <Panel id="map" title="Cluster map" note={empty ? 'no task yet' : 'one cell per task'} span={12} aside={aside}>
+    <Panel id="map" title="Cluster map" note={empty ? 'no task yet' : 'one cell per task'} span={12} aside={!empty && <Modes />}>
       {empty ? <Join /> : <Canvas />}
       {!empty && <Legend />}
     </Panel>
@@ -116,6 +111,7 @@ function Canvas() {
       heartbeatMs: store.hello?.heartbeat_ms ?? 5000,
       lateMs: store.hello?.late_ms ?? 12_500,
       focus: cell.value,
+      scale,
     });
   });
 
@@ -145,7 +141,7 @@ function Canvas() {
   return (
     <div class="map" ref={box}>
       {map.blocks.map((block, n) => (
-        <div key={n} class="map-label" aria-hidden="true" style={{ transform: `translateY(${block.labelTop / scale}px)` }}>
+        <div key={n} class="map-label" aria-hidden="true" style={{ transform: `translate(${block.left / scale}px, ${block.labelTop / scale}px)`, width: `${block.labelWidth / scale}px` }}>
           <b>
             <bdi>{grouped[n]?.label}</bdi>
           </b>{' '}

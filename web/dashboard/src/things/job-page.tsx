@@ -1,6 +1,7 @@
 // A job: how far it is, its closures, what they log, and what can be done about it.
 
 import { useEffect, useRef } from 'preact/hooks';
+import { Retry } from '../alerts/retry';
 import { Ago, Span } from '../parts/when';
 import { Action } from '../parts/action';
 import { Bar } from '../parts/bar';
@@ -20,7 +21,7 @@ import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, send } from '../rest';
-import { address, choose, closureAddress, follow, go, jobAddress, picked, subject } from '../route';
+import { address, choose, closureAddress, follow, jobAddress, picked, subject } from '../route';
 import { store, viewNow } from '../page';
 
 export function JobPage() {
@@ -76,7 +77,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           </p>
         </Action>
       )}
-      {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry job={job} />}
+      {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry id={job.id} counts={counts} retryable={job.retryable} />}
       <a class="button" href={address(`/jobs/${encodeURIComponent(job.id)}/graph`)} onClick={follow} data-testid="job-graph">
         Graph
       </a>
@@ -188,30 +189,5 @@ function Waits({ job }: { job: JobView }) {
       </a>{' '}
       is <Linked text={why.value.explanation} job={job.id} />
     </p>
-  );
-}
-
-function Retry({ job }: { job: JobView }) {
-  const { failed, cancelled } = job.counts;
-  return (
-    <Action
-      testid="retry-job"
-      label="Retry"
-      title="Retry what did not succeed?"
-      yes="Submit a new job"
-      disabled={job.retryable === false}
-      why={job.retryable === false ? 'The arguments of what did not succeed are no longer kept.' : undefined}
-      run={async () => {
-        const next = await send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(job.id)}/retry`));
-        if (next) go(jobAddress(next.id));
-      }}
-      done="A new job was submitted."
-    >
-      <p>
-        A new job runs {failed > 0 && `the ${plural(failed, 'closure')} that failed`}
-        {failed > 0 && cancelled > 0 && ' and '}
-        {cancelled > 0 && `the ${count(cancelled)} that were cancelled`} again, with the same arguments and options. What has succeeded is not run again.
-      </p>
-    </Action>
   );
 }

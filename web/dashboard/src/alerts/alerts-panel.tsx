@@ -1,35 +1,26 @@
 // What needs a person, by the server's rules; an item goes when its cause is over, or is put aside by whoever has seen it.
 
 import { useSignal } from '@preact/signals';
-import { keptList } from './kept';
-import { bare } from './model/ansi';
-import { clusterOf, deed, joinAddress, mostUrgentFirst, nameOfItem, typed, urgencyOf, verdict } from './model/alert-list';
-import { age, count, moment, plural } from './model/format';
-import { taskTotals } from './model/map-groups';
-import type { AttentionRow } from './model/protocol';
-import { cluster, frozen, poolOf, slow, store, viewNow } from './page';
-import { Copy } from './parts/copy';
-import { Panel } from './parts/panel';
-import { Mark } from './parts/shape';
-import { follow, picked } from './route';
-
-const SEEN_MAX = 200;
-const seen = keptList('muster.seen', SEEN_MAX);
+import { bare } from '../model/ansi';
+import { commandFor, deedOf, joinAddress, nameOfItem, typed, urgencyOf, verdict } from '../model/alert-list';
+import { age, count, moment, plural } from '../model/format';
+import { taskTotals } from '../model/map-groups';
+import type { AttentionRow } from '../model/protocol';
+import { frozen, slow, store, viewNow } from '../page';
+import { Copy } from '../parts/copy';
+import { Panel } from '../parts/panel';
+import { Mark } from '../parts/shape';
+import { follow } from '../route';
+import { DeedButton, Why } from './deeds';
+import { items, openItems, seen } from './seen';
 
 export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
-
-// Those of the cluster that is looked at; what is about the whole server is in each.
-function items(): AttentionRow[] {
-  const of = picked.value ? cluster() : undefined;
-  const all = mostUrgentFirst(store.attention.all());
-  return of ? all.filter((row) => clusterOf(row) === poolOf(of) || clusterOf(row) === of.name) : all;
-}
 
 // The whole picture in one line.
 export function Verdict() {
   slow.value;
   if (store.seq('attention') === null) return null;
-  const open = items().filter((row) => !seen.list.value.includes(nameOfItem(row)));
+  const open = openItems();
   const worst = open.some((row) => row.severity === 'error') ? 'error' : open.length > 0 ? 'late' : 'connected';
   return (
     <p class={`verdict is-${worst}-line span-12`} data-testid="verdict" data-state={worst}>
@@ -49,7 +40,7 @@ export function Attention() {
   slow.value;
   const aside = useSignal(false);
   const all = items();
-  const open = all.filter((row) => !seen.list.value.includes(nameOfItem(row)));
+  const open = openItems();
   const put = all.length - open.length;
   const shown = aside.value ? all : open;
   return (
@@ -79,7 +70,9 @@ export function Attention() {
 
 function Item({ item, put }: { item: AttentionRow; put: boolean }) {
   const name = nameOfItem(item);
-  const command = item.command && typed(item.command, location.hostname);
+  const command = commandFor(item);
+  const deed = deedOf(item);
+  const why = useSignal(false);
   return (
     <li data-testid="attention-item" data-kind={item.rule} data-severity={item.severity} data-urgency={urgencyOf(item)} class={put ? 'is-seen' : ''}>
       <Mark shape={item.severity === 'error' ? 'error' : 'late'} />
@@ -101,14 +94,16 @@ function Item({ item, put }: { item: AttentionRow; put: boolean }) {
             <bdi>{bare(item.detail)}</bdi>
           </p>
         )}
+        {why.value && deed && <Why deed={deed} />}
       </div>
       <div class="actions">
-        {item.link && (
-          <a class="button" href={item.link} onClick={follow} data-testid="attention-deed" aria-label={`${deed(item)}: ${item.title}`}>
-            {deed(item)}
+        {deed && <DeedButton deed={deed} title={item.title} why={why} />}
+        {command && <Copy text={typed(command, location.hostname)} what={command} label="Copy command" />}
+        {item.link && deed?.does !== 'explain' && (
+          <a class="button" href={item.link} onClick={follow} data-testid="attention-deed" aria-label={`Show: ${item.title}`}>
+            Show
           </a>
         )}
-        {command && <Copy text={command} what={command} label="Copy command" />}
         <button type="button" data-testid="seen" aria-label={`${put ? 'Not seen' : 'Seen'}: ${item.title}`} onClick={() => (put ? seen.drop(name) : seen.add(name))}>
           {put ? 'Not seen' : 'Seen'}
         </button>

@@ -1,0 +1,46 @@
+// What a button beside an alert does, instead of a command to type.
+
+import type { Signal } from '@preact/signals';
+import type { Deed } from '../model/alert-list';
+import { useLooked } from '../looked';
+import { Action } from '../parts/action';
+import { Linked } from '../parts/linked';
+import { api, send } from '../rest';
+import { closureAddress, follow } from '../route';
+import { Retry } from './retry';
+
+export function DeedButton({ deed, title, why }: { deed: Deed; title: string; why: Signal<boolean> }) {
+  const of = (what: string) => api(`${what}/${encodeURIComponent(deed.id)}`);
+  if (deed.does === 'retry') return <Retry id={deed.id} stay />;
+  if (deed.does === 'cancel')
+    return (
+      <Action testid="deed-cancel" label="Cancel" title="Cancel this closure?" yes="Cancel the closure" danger run={() => send('POST', `${of('closures')}/cancel`)} done="The closure was cancelled.">
+        <p>It has taken worker after worker with it. Closures that need its value fail.</p>
+      </Action>
+    );
+  if (deed.does === 'restart')
+    return (
+      <Action testid="deed-restart" label="Restart" title="Start this program again?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarted.">
+        <p>All its ranks are stopped, and start again as another attempt.</p>
+      </Action>
+    );
+  return (
+    <button type="button" data-testid="deed-explain" aria-expanded={why.value} aria-label={`Explain: ${title}`} onClick={() => (why.value = !why.value)}>
+      Explain
+    </button>
+  );
+}
+
+// The server's sentence, as it is now.
+export function Why({ deed }: { deed: Deed }) {
+  const path = `closures/${encodeURIComponent(deed.id)}`;
+  const looked = useLooked<{ explanation: string }>(api(`${path}/explain`, { job: deed.job }));
+  return (
+    <div class="explained" data-testid="explained" role="status">
+      {looked.value ? <Linked text={looked.value.explanation} job={deed.job} /> : looked.problem || 'Asking the server…'}{' '}
+      <a href={closureAddress(deed.id, deed.job)} onClick={follow}>
+        The closure
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+// How a cluster fares, in a shape and a word: its agents, and the closure workers that have come to it. Pure.
+
+import type { Shape } from '../parts/shape';
+import { connectedOf, hasAgents } from './map-groups';
+import type { ClusterRow } from './protocol';
+import { TASK_STATES } from './protocol';
+import type { Tasks } from './tasks';
+
+export interface Fares {
+  connected: number;
+  late: number;
+  error: number;
+  coming: number; // not here yet, or on their way
+  unheard: number; // since a restart of the server
+  gone: number;
+  total: number;
+}
+
+export type Workers = Pick<Fares, 'connected' | 'late' | 'error' | 'total'> & { disconnected: number };
+
+// The workers of each cluster; the main one has no name there.
+export function workersByPool(tasks: Tasks): Map<string, Workers> {
+  const pools = new Map<string, Workers>();
+  for (let slot = 0; slot < tasks.size; ++slot) {
+    const pool = tasks.clusterAt(slot);
+    let of = pools.get(pool);
+    if (!of) pools.set(pool, (of = { connected: 0, late: 0, error: 0, disconnected: 0, total: 0 }));
+    const state = TASK_STATES[tasks.stateAt(slot)]!.toLowerCase();
+    if (state === 'connected' || state === 'late' || state === 'error' || state === 'disconnected') ++of[state];
+    ++of.total;
+  }
+  return pools;
+}
+
+export function fares(c: ClusterRow, workers?: Workers): Fares {
+  const { agents } = c;
+  const w = workers ?? { connected: 0, late: 0, error: 0, disconnected: 0, total: 0 };
+  const counts = hasAgents(c);
+  return {
+    connected: w.connected + (counts ? connectedOf(agents) : 0),
+    late: w.late + (counts ? agents.late : 0),
+    error: w.error + (counts ? agents.error : 0),
+    coming: counts ? agents.missing + agents.registering : 0,
+    unheard: counts ? (agents.unheard ?? 0) : 0,
+    gone: w.disconnected + (counts ? agents.disconnected : 0),
+    total: w.total + (counts ? c.tasks : 0),
+  };
+}
+
+// The worst that there is to say.
+export function health(c: ClusterRow, f: Fares): [shape: Shape, word: string] {
+  if (c.state === 'FAILED') return ['error', 'failed'];
+  if (f.error > 0) return ['error', `${f.error} in error`];
+  if (f.late > 0) return ['late', `${f.late} late`];
+  if (c.ends) return ['restarting', 'ending'];
+  if (f.coming > 0) return ['restarting', `${f.coming} not here yet`];
+  if (f.unheard > 0) return ['waiting', 'not heard since the restart'];
+  if (f.total === 0) return ['waiting', 'empty'];
+  if (c.state === 'FINISHED' || f.gone === f.total) return ['disconnected', 'finished'];
+  return ['connected', 'well'];
+}
