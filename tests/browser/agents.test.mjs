@@ -43,7 +43,7 @@ test('a server of agents alone is not a server of nothing', async () => {
     await seen.at('cluster-map').focus();
     await seen.page.keyboard.press('ArrowRight');
     await seen.page.getByRole('tooltip').filter({ hasText: 'worker:0' }).waitFor();
-    await seen.at('cluster-picker').selectOption('default');
+    await seen.at('cluster-choice', '[data-cluster="default"]').click();
     await seen.page.waitForURL(/cluster=default/);
     await seen.reads('map-legend', /Connected 0/);
     await seen.page.goBack();

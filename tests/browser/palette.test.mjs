@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 
@@ -90,13 +91,13 @@ test('Esc leaves everything as it was; hostile names are text, and axe finds not
 
 test('the cluster goes along from page to page', async () => {
   const seen = await visitor('/');
-  await seen.at('cluster-picker').selectOption('train');
+  await seen.at('cluster-choice', '[data-cluster="train"]').click();
   await seen.page.waitForURL(/cluster=train/);
   for (const name of ['Key-values', 'Tasks', 'Overview']) {
     await seen.page.locator('.rail a', { hasText: name }).click();
-    assert.equal(await seen.at('cluster-picker').inputValue(), 'train');
+    await seen.at('cluster-switch', '[data-cluster="train"]').waitFor();
   }
-  await seen.at('cluster-picker').selectOption('');
+  await seen.at('cluster-choice', '[data-cluster=""]').click();
   await seen.page.waitForURL((url) => !url.searchParams.has('cluster'));
 });
 
@@ -131,7 +132,44 @@ test('an alert is acted upon where it stands: retried, and explained', async () 
   await cluster.cancel(waits);
 });
 
-test('a saved filter is found by ctrl-K', async () => {
+test('what is named after a verb is done, once one has said yes', async () => {
+  const seen = await visitor('/events');
+  await find(seen, 'cordon worker:1');
+  await seen.at('palette-row', '[data-kind="action"]').filter({ hasText: 'Cordon worker:1' }).waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.at('question-yes').click();
+  await seen.at('question').waitFor({ state: 'detached' });
+  await find(seen, 'uncordon worker:1');
+  await seen.at('palette-row', '[data-kind="action"]').filter({ hasText: 'Uncordon worker:1' }).waitFor();
+  await seen.page.keyboard.press('Enter');
+  await seen.page.evaluate(axe);
+  const { violations } = await seen.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map((v) => v.id), []);
+  await seen.at('question-yes').click();
+  await seen.at('question').waitFor({ state: 'detached' });
+  await find(seen, 'retry nightly');
+  await seen.at('palette-row', '[data-kind="action"]').filter({ hasText: 'Retry nightly' }).waitFor();
+  await seen.page.keyboard.press('Escape');
+});
+
+test('a host, and the closures of the job that is looked at', async () => {
+  const seen = await visitor(`/jobs/${failed}`);
+  await find(seen, 'muster.fail');
+  await seen.at('palette-row', '[data-kind="closure"]').filter({ hasText: 'muster.fail #0' }).waitFor();
+  await seen.page.keyboard.press('Escape');
+  await seen.at('palette').waitFor({ state: 'detached' });
+  await find(seen, hostname().slice(0, 6));
+  await seen.at('palette-row', '[data-kind="host"]').click();
+  await seen.page.waitForURL(/\/tasks\?q=/);
+});
+
+test('an empty page says where things are', async () => {
+  const seen = await visitor('/kv');
+  await seen.at('elsewhere').locator('button', { hasText: 'train (1)' }).click();
+  await seen.at('folder').waitFor();
+});
+
+test('a saved filter is found by ctrl-K, and on its page', async () => {
   const seen = await visitor('/jobs?state=FAILED');
   await seen.at('save-filter').click();
   await seen.page.goto(`${cluster.url}/events`);
@@ -139,6 +177,9 @@ test('a saved filter is found by ctrl-K', async () => {
   await find(seen, 'saved failed');
   await seen.at('palette-row', '[data-kind="saved filter"]').waitFor();
   await seen.page.keyboard.press('Enter');
+  await seen.page.waitForURL(/\/jobs\?state=FAILED/);
+  await seen.at('clear-filters').click();
+  await seen.at('saved-here').locator('a').click();
   await seen.page.waitForURL(/\/jobs\?state=FAILED/);
 });
 

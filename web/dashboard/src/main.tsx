@@ -4,7 +4,7 @@ import { startAnnouncing } from './announce';
 import { Announcer, Banners, connectionState } from './connection';
 import { Header } from './header';
 import { Help } from './help';
-import { NoCluster } from './clusters/cluster-picker';
+import { NoCluster } from './clusters/no-cluster';
 import { paletteOpen, start, unknownCluster } from './page';
 import { Content } from './pages';
 import { Lazy } from './parts/lazy-dialog';

@@ -1,25 +1,29 @@
-// Ctrl-K: one field that finds pages, clusters, jobs, programs, closures, workers, hosts, keys, saved filters and actions. Loaded
-// when it is first opened. Names come from what the page listens to and from REST; all of them are text.
+// Ctrl-K: one field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters and
+// actions. Loaded when it is first opened. Names come from what the page listens to and from REST; all of them are text.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLooked } from './looked';
-import { agentName } from './model/agents';
+import { agentName, hostOf } from './model/agents';
+import { plural } from './model/format';
 import { bestOf, named, type Found } from './model/palette';
+import { jobOrders, programOrders, verbsIn, workerOrders, type Order } from './model/palette-actions';
 import { PAGES } from './model/pages';
+import { nameOf } from './model/rest/closures';
 import type { ProgramView } from './model/rest/programs';
-import type { JobView } from './model/rest/views';
+import type { ClosureView, JobView, ObjectView } from './model/rest/views';
 import { cluster, clusterQuery, helpOpen, paletteOpen, paused, setPaused, slow, store } from './page';
+import { Question } from './parts/action';
 import { Mark } from './parts/shape';
-import { api } from './rest';
-import { address, closureAddress, go, jobAddress, programAddress, workerAddress } from './route';
+import { api, send } from './rest';
+import { address, closureAddress, go, jobAddress, page, programAddress, subject, workerAddress } from './route';
 import { savedFilters } from './saved';
 import { setTheme, THEMES } from './theme';
 import { setZone, zone } from './zone';
 
 const LIMIT = 6;
 
-function* offered(): Generator<Found> {
+function* offered(typed: string): Generator<Found> {
   for (const p of PAGES) if ('rail' in p) yield { kind: 'page', title: p.title, detail: 'group' in p ? p.group : '', href: address(p.path) };
   for (const { name, href } of savedFilters()) yield { kind: 'saved filter', title: name, detail: href, href };
   for (const c of store.clusters.all()) yield { kind: 'cluster', title: c.name, detail: c.state.toLowerCase(), href: `/?cluster=${encodeURIComponent(c.name)}` };
@@ -29,13 +33,30 @@ function* offered(): Generator<Found> {
   const other = zone.value === 'UTC' ? 'local' : 'UTC';
   yield { kind: 'action', title: `Times in ${other === 'UTC' ? 'UTC' : 'local time'}`, detail: 'zone', act: () => setZone(other) };
   for (const job of store.jobs()) yield { kind: 'job', title: job.name || job.id, detail: `${job.id} ${job.state.toLowerCase()}`, href: jobAddress(job.id) };
+  const { verbs, rest } = verbsIn(typed);
+  const home = store.clusters.all().find((c) => c.main)?.name ?? '';
+  const hosts = new Map<string, number>();
   const { tasks } = store;
   for (let slot = 0; slot < tasks.size; ++slot) {
     const task = tasks.view(tasks.idAt(slot));
     if (task) yield { kind: 'worker', title: task.name, detail: `${task.host} ${task.state.toLowerCase()}${task.cluster && ` ${task.cluster}`}`, href: workerAddress(task.name, task.cluster) };
+    if (task) hosts.set(task.host, (hosts.get(task.host) ?? 0) + 1);
+    if (task && verbs.length > 0 && `${task.name} ${task.host}`.toLowerCase().includes(rest)) for (const order of workerOrders(verbs, task, task.cluster || home)) yield asked(order);
   }
   for (const agent of store.agents.all())
+    {
+    const host = hostOf(agent.address);
+    if (host) hosts.set(host, (hosts.get(host) ?? 0) + 1);
     yield { kind: 'agent', title: agentName(agent), detail: `${agent.cluster} ${agent.address} ${agent.state.toLowerCase()}`, href: address('/tasks', { cluster: agent.cluster, q: agentName(agent) }) };
+    }
+  for (const [host, n] of hosts) if (host) yield { kind: 'host', title: host, detail: plural(n, 'task'), href: address('/tasks', { q: host }) };
+}
+
+const asked = (order: Order): Found => ({ kind: 'action', title: order.title, detail: order.detail, asks: order });
+
+// What a listing has under this name; nothing while nothing is asked.
+function useAsked<Row>(name: string, path: string): readonly Row[] {
+  return useLooked<Record<string, Row[]>>(path, { keep: true, over: () => true }).value?.[name] ?? [];
 }
 
 export function Palette() {
@@ -43,22 +64,33 @@ export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const typed = useSignal('');
   const at = useSignal(0);
+  const question = useSignal<Order | null>(null);
   const text = typed.value.trim();
   useEffect(() => dialog.current!.showModal(), []);
-  const jobs = useLooked<{ jobs: JobView[] }>(text ? api('jobs', { q: text, limit: LIMIT, cluster: clusterQuery.value }) : '', { keep: true, over: () => true }).value?.jobs ?? [];
-  const programs = useLooked<{ programs: ProgramView[] }>(text ? api('programs', { q: text, limit: LIMIT, cluster: clusterQuery.value }) : '', { keep: true, over: () => true }).value?.programs ?? [];
+  const { verbs, rest } = verbsIn(text);
+  const q = verbs.length > 0 ? rest : text; // "cancel nightly" is about "nightly"
+  const cl = clusterQuery.value;
+  const jobs = useAsked<JobView>('jobs', text && api('jobs', { q, limit: LIMIT, cluster: cl }));
+  const programs = useAsked<ProgramView>('programs', text && api('programs', { q, limit: LIMIT, cluster: cl }));
+  const objects = useAsked<ObjectView>('objects', text && api('objects', { q, limit: LIMIT, cluster: cl }));
+  // Of a job that is looked at its closures are found by what is in them.
+  const inJob = page.value.path === '/jobs/*' ? subject.value : '';
+  const closures = useAsked<ClosureView>('closures', text && inJob && api(`jobs/${encodeURIComponent(inJob)}/closures`, { q, limit: LIMIT }));
   const of = cluster()?.name ?? '';
-  const keys = useLooked<{ keys?: { key: string }[] }>(text && of ? api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }) : '', { keep: true, over: () => true }).value?.keys ?? [];
+  const keys = useAsked<{ key: string }>('keys', text && of && api(`clusters/${encodeURIComponent(of)}/kv`, { prefix: text, include_values: 'false', limit: LIMIT }));
 
   const id = named(text);
-  const found: Found[] = id ? [{ kind: id.kind, title: id.id, detail: 'open it', href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : closureAddress(id.id) }] : [];
+  const found: Found[] = id ? [{ kind: id.kind, title: id.id, detail: 'open it', href: id.kind === 'job' ? jobAddress(id.id) : id.kind === 'program' ? programAddress(id.id) : id.kind === 'object' ? address('/objects', { object: id.id }) : closureAddress(id.id) }] : [];
   const extra: Found[] = [
     ...jobs.map((j) => ({ kind: 'job', title: j.name || j.id, detail: `${j.id} ${j.state.toLowerCase()}`, href: jobAddress(j.id) })),
     ...programs.map((p) => ({ kind: 'program', title: p.name, detail: `${p.id} ${p.state.toLowerCase()}`, href: programAddress(p.id) })),
+    ...objects.map((o) => ({ kind: 'object', title: o.name ?? o.id, detail: `${o.class} ${o.task} ${o.state.toLowerCase()}`, href: address('/objects', { object: o.id }) })),
+    ...closures.map((c) => ({ kind: 'closure', title: `${nameOf(c)} #${c.index}`, detail: `${c.id} ${c.state.toLowerCase()} ${c.error?.message ?? ''}`, href: closureAddress(c.id, c.job) })),
+    ...(verbs.length > 0 ? [...jobs.flatMap((j) => jobOrders(verbs, j)), ...programs.flatMap((p) => programOrders(verbs, p))].map(asked) : []),
     ...keys.map(({ key }) => ({ kind: 'key', title: key, detail: of, href: address('/kv', { key }) })),
   ];
   const had = new Set(found.map((f) => f.href));
-  for (const one of bestOf([...offered(), ...extra], text)) {
+  for (const one of bestOf([...offered(text), ...extra], text)) {
     if (one.href && had.has(one.href)) continue;
     if (one.href) had.add(one.href);
     found.push(one);
@@ -67,6 +99,7 @@ export function Palette() {
   const close = () => dialog.current?.close();
   const take = (one: Found | undefined) => {
     if (!one) return;
+    if (one.asks) return void (question.value = one.asks);
     close();
     if (one.href) go(one.href);
     else one.act?.();
@@ -80,12 +113,29 @@ export function Palette() {
     event.preventDefault();
     document.getElementById(`palette-${at.value}`)?.scrollIntoView({ block: 'nearest' });
   };
+  const order = question.value;
+  if (order)
+    return (
+      <Question
+        title={order.question}
+        yes={order.yes}
+        danger={order.danger}
+        done={order.done}
+        run={async () => {
+          const answer = await send<{ id: string }>('POST', api(order.path));
+          if (order.leads === 'job' && answer) go(jobAddress(answer.id));
+        }}
+        close={() => (paletteOpen.value = false)}
+      >
+        <p>{order.says}</p>
+      </Question>
+    );
   return (
     <dialog ref={dialog} class="help palette" aria-label="Find anything" data-testid="palette" onClose={() => (paletteOpen.value = false)} onClick={(event) => event.target === dialog.current && close()}>
       <input
         type="text"
         role="combobox"
-        aria-label="Find a page, job, program, closure, worker, host, key or action"
+        aria-label="Find a page, job, program, closure, worker, host, object, key or action"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={now >= 0 ? `palette-${now}` : undefined}
@@ -100,7 +150,7 @@ export function Palette() {
       />
       <ul id="palette-list" role="listbox" aria-label="Found" data-testid="palette-list">
         {found.map((one, n) => (
-          <li key={`${one.kind} ${one.href ?? one.title}`} id={`palette-${n}`} role="option" aria-selected={n === now} data-testid="palette-row" data-kind={one.kind} onClick={() => take(one)}>
+          <li key={`${one.kind} ${one.href ?? one.title} ${one.asks?.path ?? ''}`} id={`palette-${n}`} role="option" aria-selected={n === now} data-testid="palette-row" data-kind={one.kind} onClick={() => take(one)}>
             <span class="soft palette-kind">{one.kind}</span>
             <bdi class="clip">{one.title}</bdi>
             <bdi class="clip soft">{one.detail}</bdi>
@@ -110,7 +160,7 @@ export function Palette() {
       <p class="note" role="status">
         {found.length === 0 ? (
           <>
-            <Mark shape="waiting" /> Nothing fits. Closures are found by their id, or on the page of their job.
+            <Mark shape="waiting" /> Nothing fits. Closures are found by their id, and on the page of their job by function and error.
           </>
         ) : (
           '↑ ↓ to choose, Enter to go, Esc to close'

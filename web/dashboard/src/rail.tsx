@@ -8,7 +8,7 @@ import { address, follow, page, picked } from './route';
 import { session } from './access/session';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { ClusterPicker } from './clusters/cluster-picker';
+import { ClusterSwitch } from './clusters/cluster-switch';
 import { setZone, zone, ZONES } from './zone';
 import { setTheme, theme, THEMES } from './theme';
 
@@ -72,7 +72,7 @@ export function Rail() {
         </button>
       </div>
       <div class="rail-pages" id="rail-pages">
-      <ClusterPicker />
+      <ClusterSwitch />
       <Entries />
       {GROUPS.map((group) => (
         <div key={group} role="group" aria-label={group}>

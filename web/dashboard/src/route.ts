@@ -9,6 +9,8 @@ const here = () => ({ pathname: location.pathname, search: location.search });
 const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
+// The address as it is: who reads it is drawn anew when it changes.
+export const addressNow = computed(() => at.value.pathname + at.value.search);
 // What the page is about, /jobs/JOB_ID; empty on pages that are about everything.
 export const subject = computed(() => subjectOf(at.value.pathname));
 

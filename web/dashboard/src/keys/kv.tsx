@@ -7,6 +7,7 @@ import { asHex, asJson, asText, crumbs, looks, type Look } from '../model/kv-val
 import { KeyWaits } from './kv-waits';
 import { useLooked } from '../looked';
 import { cluster, query, slow, viewNow } from '../page';
+import { Elsewhere } from '../parts/elsewhere';
 import { Panel } from '../parts/panel';
 import { address, choose, chosen, follow, prefix } from '../route';
 
@@ -69,7 +70,14 @@ function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; 
   const fits = (key: string) => !wanted || name(key).toLowerCase().includes(wanted);
   const folders = folder.folders.filter(fits);
   const keys = folder.keys.filter((k) => fits(k.key));
-  if (folders.length + keys.length === 0) return <p class="calm">{wanted ? `No key here has “${query.value}” in its name.` : 'No key here.'}</p>;
+  if (folders.length + keys.length === 0)
+    return (
+      <p class="calm">
+        {wanted ? `No key here has “${query.value}” in its name.` : 'No key here. Agents put them, JAX and TensorFlow among them, and so does '}
+        {!wanted && <code class="wrap">muster kv put KEY VALUE</code>}
+        {!wanted && <Elsewhere what="Keys" />}
+      </p>
+    );
   return (
     <ul class="entries" data-testid="keys">
       {folders.map((f) => (

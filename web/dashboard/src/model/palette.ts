@@ -1,11 +1,14 @@
 // What ctrl-K finds: which of many names fit what was typed, and the best first. Pure.
 
+import type { Order } from './palette-actions';
+
 export interface Found {
   kind: string; // "page", "job", "worker"
   title: string;
   detail: string;
-  href?: string; // where it leads; else `act` is called
+  href?: string; // where it leads; else something is done
   act?: () => void;
+  asks?: Order; // before it is done
 }
 
 const PER_KIND = 6;
@@ -39,9 +42,11 @@ export function bestOf(all: Iterable<Found>, typed: string): Found[] {
 }
 
 // Ids are opened as they are: the server may know what no list shows.
-export function named(typed: string): { kind: 'job' | 'closure' | 'program'; id: string } | null {
+export function named(typed: string): { kind: 'job' | 'closure' | 'program' | 'object'; id: string } | null {
   const id = typed.trim().toLowerCase();
   if (/^job_[0-9a-f]{16}$/.test(id)) return { kind: 'job', id };
   if (/^prog_[0-9a-f]{16}$/.test(id)) return { kind: 'program', id };
+  if (/^obj_[0-9a-f]{16}$/.test(id)) return { kind: 'object', id };
+  if (/^rv_[0-9a-f]{16}$/.test(id)) return { kind: 'closure', id: id.replace('rv_', 'cl_') };
   return /^cl_[0-9a-f]{16}$/.test(id) ? { kind: 'closure', id } : null;
 }

@@ -5,16 +5,19 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { announcement } from '../connection';
 
-interface Props {
-  label: string; // of the button: "Cancel job"
+interface Asked {
   title: string; // the question: "Cancel this job?"
   children: ComponentChildren; // what will happen
   yes: string; // the answer that does it: "Cancel the job"
   danger?: boolean;
-  disabled?: boolean;
-  why?: string; // it is disabled
   run(): Promise<unknown>;
   done?: string; // said when it is: "The job was cancelled."
+}
+
+interface Props extends Asked {
+  label: string; // of the button: "Cancel job"
+  disabled?: boolean;
+  why?: string; // it is disabled
   testid: string;
   atOnce?: boolean; // what can be undone by one click needs no question
 }
@@ -41,7 +44,7 @@ export function Action(props: Props) {
 }
 
 // The browser's own dialog: it keeps the focus inside, closes with Esc and gives the focus back.
-function Question({ title, children, yes, danger, run, done, close }: Props & { close(): void }) {
+export function Question({ title, children, yes, danger, run, done, close }: Asked & { close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const under = useSignal(false);
   const problem = useSignal('');

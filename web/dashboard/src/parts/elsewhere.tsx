@@ -1,25 +1,36 @@
-// A page of one cluster that has nothing to show says which others have agents.
+// A page of one cluster that has nothing to show says in which others there is something.
 
 import { count } from '../model/format';
-import { cluster, slow, store } from '../page';
+import type { ClusterRow } from '../model/protocol';
+import { cluster, poolOf, slow, store } from '../page';
 import { choose } from '../route';
 
 const SHOWN = 5;
 
-export function Elsewhere() {
+const THINGS = {
+  Agents: (c: ClusterRow) => c.tasks,
+  Keys: (c: ClusterRow) => c.keys,
+  Jobs: (c: ClusterRow) => store.jobs().filter((job) => (job.cluster ?? '') === poolOf(c)).length,
+} as const;
+
+export function Elsewhere({ what = 'Agents' }: { what?: keyof typeof THINGS }) {
   slow.value;
   const now = cluster();
-  const others = store.clusters.all().filter((c) => c.tasks > 0 && c.name !== now?.name);
+  const others = store.clusters.all().flatMap((c) => {
+    const n = c.name === now?.name ? 0 : THINGS[what](c);
+    return n > 0 ? [[c.name, n] as const] : [];
+  });
   if (others.length === 0) return null;
   return (
     <span data-testid="elsewhere">
       {' '}
-      Agents are in{' '}
-      {others.slice(0, SHOWN).map((c) => (
-        <button key={c.name} type="button" class="plain" onClick={() => choose({ cluster: c.name, page: '', at: '' })}>
-          <bdi>{c.name}</bdi> ({count(c.tasks)}) →
+      {what} are in{' '}
+      {others.slice(0, SHOWN).map(([name, n]) => (
+        <button key={name} type="button" class="plain" onClick={() => choose({ cluster: name, page: '', at: '' })}>
+          <bdi>{name}</bdi> ({count(n)}) →
         </button>
       ))}
+      {others.length > SHOWN && `and ${count(others.length - SHOWN)} more clusters`}
     </span>
   );
 }

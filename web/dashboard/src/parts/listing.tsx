@@ -5,9 +5,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLooked, type Looked } from '../looked';
 import { countLine, readOn, type Listing, type Page } from '../model/rest/listing';
 import { get } from '../rest';
-import { choose, chosen, page } from '../route';
-import { forgetFilter, isSaved, saveFilter } from '../saved';
+import { addressNow, choose, chosen, follow, page } from '../route';
+import { forgetFilter, isSaved, savedFilters, saveFilter } from '../saved';
 import type { Sorting } from './grid';
+
+const SAVED_SHOWN = 6;
 
 interface Options<Row> {
   every?: number;
@@ -55,16 +57,35 @@ export function Filters({ names, problem, children }: { names: readonly string[]
           </button>
         )}
         {any && <Save />}
+        <SavedHere />
       </div>
       <Problem text={problem} />
     </>
   );
 }
 
+// The saved ones of this page.
+function SavedHere() {
+  const here = `${page.value.path}?`;
+  const now = addressNow.value;
+  const those = savedFilters().filter(({ href }) => href.startsWith(here) && href !== now);
+  if (those.length === 0) return null;
+  return (
+    <span class="saved" data-testid="saved-here">
+      <span class="soft">Saved:</span>
+      {those.slice(-SAVED_SHOWN).map(({ href, name }) => (
+        <a key={href} href={href} onClick={follow}>
+          <bdi>{name.slice(name.indexOf(': ') + 2)}</bdi>
+        </a>
+      ))}
+    </span>
+  );
+}
+
 // A filter that is saved is found by ctrl-K, under its page and what it filters by.
 function Save() {
-  const { pathname } = location;
-  const query = new URLSearchParams(location.search);
+  const [pathname, search] = addressNow.value.split('?');
+  const query = new URLSearchParams(search);
   for (const name of ['page', 'at']) query.delete(name);
   const href = `${pathname}?${query}`;
   const kept = isSaved(href);

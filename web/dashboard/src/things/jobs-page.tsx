@@ -9,6 +9,7 @@ import { useSignal } from '@preact/signals';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
 import { Choices, Filters, Pages, useListing } from '../parts/listing';
+import { Elsewhere } from '../parts/elsewhere';
 import { Panel } from '../parts/panel';
 import { JobChip } from '../parts/state';
 import { Ago, Span } from '../parts/when';
@@ -118,6 +119,7 @@ export function JobsPage() {
             ) : (
               <>
                 No job yet. Try <code class="wrap">{hint}</code>
+                <Elsewhere what="Jobs" />
               </>
             )
           }

@@ -1,0 +1,29 @@
+import { slow, store } from '../page';
+import { Panel } from '../parts/panel';
+import { follow, picked } from '../route';
+
+// Another cluster's data under the name that was asked for would be believed.
+export function NoCluster() {
+  slow.value;
+  return (
+    <div class="panels">
+      <Panel id="no-cluster" title="No such cluster" span={12}>
+        <div role="status">
+          <p class="calm text-error">
+            There is no cluster <b class="wrap"><bdi>{picked.value}</bdi></b>.
+          </p>
+          <p class="calm">These are:</p>
+          <ul class="names" data-testid="clusters">
+            {store.clusters.all().map((c) => (
+              <li key={c.name}>
+                <a href={`?cluster=${encodeURIComponent(c.name)}`} onClick={follow}>
+                  <bdi>{c.name}</bdi>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </Panel>
+    </div>
+  );
+}

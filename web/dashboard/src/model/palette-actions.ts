@@ -1,0 +1,66 @@
+// What ctrl-K can do to a thing that is named: found by the verb, "cordon worker:1", "cancel nightly". Pure.
+
+import type { TaskView } from './tasks';
+import type { JobView } from './rest/views';
+import type { ProgramView } from './rest/programs';
+import { splitTask } from './rest/commands';
+
+export interface Order {
+  title: string; // "Cordon worker:1"
+  detail: string;
+  question: string;
+  says: string; // what will happen
+  yes: string;
+  danger: boolean;
+  path: string; // what is posted to
+  done: string;
+  leads?: 'job'; // to the job in the answer
+}
+
+const VERBS = ['cordon', 'uncordon', 'drain', 'cancel', 'retry', 'restart'] as const;
+type Verb = (typeof VERBS)[number];
+
+// The verbs that what was typed may begin, and the rest of it.
+export function verbsIn(typed: string): { verbs: readonly Verb[]; rest: string } {
+  const [first = '', ...rest] = typed.trim().toLowerCase().split(/\s+/);
+  return { verbs: first.length < 3 ? [] : VERBS.filter((verb) => verb.startsWith(first)), rest: rest.join(' ') };
+}
+
+const at = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
+
+export function workerOrders(verbs: readonly Verb[], task: TaskView, cluster: string): Order[] {
+  const [job, index] = splitTask(task.name);
+  const path = (what: string) => at('clusters', cluster, 'tasks', job, index || '0', what);
+  const { name, host } = task;
+  return verbs.flatMap((verb): Order[] => {
+    if (verb === 'cordon' && !task.cordoned)
+      return [{ title: `Cordon ${name}`, detail: host, question: `Give ${name} no new closures?`, says: 'What it runs goes on; it stays connected, and stays cordoned until it is uncordoned.', yes: 'Cordon', danger: false, path: path('cordon'), done: `${name} is cordoned.` }];
+    if (verb === 'uncordon' && task.cordoned)
+      return [{ title: `Uncordon ${name}`, detail: host, question: `Give ${name} closures again?`, says: 'It gets new closures at once.', yes: 'Uncordon', danger: false, path: path('uncordon'), done: `${name} is uncordoned.` }];
+    if (verb === 'drain')
+      return [{ title: `Drain ${name}`, detail: host, question: `Let ${name} finish and leave?`, says: 'It finishes what it runs and gets nothing new. Then its process ends.', yes: 'Drain', danger: true, path: path('drain'), done: `${name} is draining.` }];
+    return [];
+  });
+}
+
+export function jobOrders(verbs: readonly Verb[], job: Pick<JobView, 'id' | 'name' | 'state' | 'streaming' | 'counts'>): Order[] {
+  const name = job.name || job.id;
+  const what = job.streaming ? 'session' : 'job';
+  return verbs.flatMap((verb): Order[] => {
+    if (verb === 'cancel' && job.state === 'RUNNING')
+      return [{ title: `Cancel ${name}`, detail: what, question: `Cancel ${name}?`, says: 'What runs is asked to stop, what waits never runs. What has succeeded stays.', yes: `Cancel the ${what}`, danger: true, path: at('jobs', job.id, 'cancel'), done: `${name} was cancelled.` }];
+    if (verb === 'retry' && job.state !== 'RUNNING' && !job.streaming && job.counts.failed + job.counts.cancelled > 0)
+      return [{ title: `Retry ${name}`, detail: what, question: `Retry what did not succeed of ${name}?`, says: 'A new job runs what failed or was cancelled again, with the same arguments and options.', yes: 'Submit a new job', danger: false, path: at('jobs', job.id, 'retry'), done: 'A new job was submitted.', leads: 'job' }];
+    return [];
+  });
+}
+
+export function programOrders(verbs: readonly Verb[], p: Pick<ProgramView, 'id' | 'name' | 'state'>): Order[] {
+  if (p.state === 'SUCCEEDED' || p.state === 'FAILED' || p.state === 'CANCELLED') return [];
+  return verbs.flatMap((verb): Order[] => {
+    if (verb === 'cancel') return [{ title: `Cancel ${p.name}`, detail: 'program', question: `Cancel ${p.name}?`, says: 'Its ranks are stopped, and it ends as cancelled.', yes: 'Cancel the program', danger: true, path: at('programs', p.id, 'cancel'), done: `${p.name} was cancelled.` }];
+    if (verb === 'restart' && p.state === 'RUNNING')
+      return [{ title: `Restart ${p.name}`, detail: 'program', question: `Start ${p.name} again?`, says: 'Its ranks are stopped, and all start again as another attempt.', yes: 'Restart', danger: false, path: at('programs', p.id, 'restart'), done: `${p.name} is restarted.` }];
+    return [];
+  });
+}
