@@ -93,7 +93,7 @@ test('a key that is put over REST is seen', async () => {
     assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
     await seen.at('folder', '[data-prefix="config/"]').click();
     await seen.at('key', '[data-key="config/mesh"]').click();
-    await seen.reads('value', /"shape": \[/);
+    await seen.reads('value', /shape: \[/);
     await picture(seen, 'kv');
     await seen.at('look-hex').click();
     await seen.reads('value', /^00000000 {2}7b 22/);

@@ -52,7 +52,7 @@ test('why a closure waits: two clicks', async () => {
   const { seen, click, clicks } = await visitor();
   await click(jobOnOverview(seen, id));
   await click(seen.at('closures-row').first());
-  await seen.reads('why', /QUEUED for .*zone=mars/);
+  await seen.reads('why', /Queued for .*zone=mars/);
   assert.equal(clicks(), 2);
   await cluster.cancel(id);
   await seen.at('closure', '[data-state="CANCELLED"]').waitFor();
@@ -180,7 +180,7 @@ test('retry: two clicks lead to the new job', async () => {
   await click(seen.at('question-yes'));
   await seen.page.waitForFunction((old) => document.querySelector('[data-testid="job"]') && document.querySelector('[data-testid="job"]').dataset.job !== old, id);
   await seen.page.locator('#job', { hasText: 'to be retried' }).waitFor();
-  await seen.page.locator('.facts-line a', { hasText: id }).waitFor();
+  await seen.page.locator(`.facts-line a[title="${id}"]`).waitFor();
   await seen.reads('job-progress', /1 of 1/);
   assert.equal(clicks(), 2);
 });

@@ -34,7 +34,7 @@ export function Barriers() {
         {running.map((b) => (
           <Running key={nameOf(b)} barrier={b} />
         ))}
-        {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : 'Nobody waits at a barrier.'}</p>}
+        {running.length === 0 && <p class="calm">{wanted ? `No running barrier has “${query.value}” in its name.` : <>Nobody waits at a barrier.<Elsewhere what="Barriers" /></>}</p>}
       </Panel>
       <p class="foot span-12">
         Who comes last, and how often: <a href={address('/stragglers')} onClick={follow}>stragglers</a> of the last barriers that passed.

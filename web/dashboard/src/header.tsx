@@ -3,7 +3,7 @@ import { age, moment } from './model/format';
 import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
 import { pageOf, PAGES, railOf, tabTitle } from './model/pages';
 import { address, follow, go, page } from './route';
-import { heading } from './heading';
+import { heading, trail } from './heading';
 import { session, signOut } from './access/session';
 
 export function Header() {
@@ -46,10 +46,14 @@ function Above() {
   if (above === page.value.path) return null;
   return (
     <nav class="above" aria-label="Breadcrumbs">
-      <a href={address(above)} onClick={follow}>
-        {pageOf(above).title}
-      </a>{' '}
-      <span aria-hidden="true">›</span>
+      {[{ title: pageOf(above).title, href: address(above) }, ...trail.value].map(({ title, href }) => (
+        <>
+          <a href={href} onClick={follow}>
+            <bdi>{title}</bdi>
+          </a>{' '}
+          <span aria-hidden="true">›</span>{' '}
+        </>
+      ))}
     </nav>
   );
 }

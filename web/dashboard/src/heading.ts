@@ -3,13 +3,22 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
-export const heading = signal('');
+export interface Step {
+  title: string;
+  href: string;
+}
 
-export function useHeading(text: string): void {
+export const heading = signal('');
+// What stands above it besides the page that the rail has: the job of a closure.
+export const trail = signal<readonly Step[]>([]);
+
+export function useHeading(text: string, above?: Step): void {
   useEffect(() => {
     heading.value = text;
+    trail.value = above ? [above] : [];
     return () => {
       heading.value = '';
+      trail.value = [];
     };
-  }, [text]);
+  }, [text, above?.title, above?.href]);
 }

@@ -1,5 +1,6 @@
 import { openItems } from './alerts/seen';
-import { clock, count, short } from './model/format';
+import { clock, count, short, zoneOf } from './model/format';
+import { Icon } from './rail/icons';
 import { ConnectionLine } from './connection';
 import { taskTotals } from './model/map-groups';
 import { cluster, paletteOpen, paused, slow, store } from './page';
@@ -38,7 +39,7 @@ function Entries({ group }: { group?: string }) {
           ('group' in p ? p.group : undefined) === group && (
             <li key={p.path}>
               <a href={address(p.path)} aria-current={lit !== p.path ? undefined : page.value.path === p.path ? 'page' : 'true'} onClick={follow}>
-                {p.rail} <Badge path={p.path} />
+                <Icon of={p.path} /> {p.rail} <Badge path={p.path} />
               </a>
             </li>
           ),
@@ -84,8 +85,7 @@ export function Rail() {
       ))}
       <div class="rail-foot">
         <p class="note">
-          <span>update {count(store.updates)}</span>
-          <span>{store.serverNow > 0 ? `server time ${clock(store.serverNow)}` : 'no data yet'}{paused.value && ' (held)'}</span>
+          <span title={`update ${count(store.updates)}`}>{store.serverNow > 0 ? `server time ${clock(store.serverNow)} ${zoneOf(store.serverNow)}` : 'no data yet'}{paused.value && ' (held)'}</span>
         </p>
         <div class="segments" role="group" aria-label="Theme">
           {THEMES.map((choice) => (

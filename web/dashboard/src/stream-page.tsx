@@ -14,6 +14,7 @@ import { StreamCanvas } from './parts/stream-canvas';
 import { api } from './rest';
 import { choose, chosen, follow as followLink, workerAddress } from './route';
 import { askStream, StreamFeed } from './stream-client';
+import { AtTime } from './stream/at-time';
 import { currentView, liveEnd, looking, setFollow, setSpan, settled, useLooking, zoom } from './stream-state';
 
 const LOOK_MS = 1000;
@@ -58,13 +59,13 @@ export function StreamPage() {
           <StreamCanvas stream={stream} version={version.value} lanes={lanes} hues={hues} job={job} sentence={sentence(lanes, rows)} />
         ) : (
           <p class="calm" data-testid="stream-empty">
-            {version.value === 0 ? 'Loading…' : wanted ? `No worker has “${query.value}” in its name.` : 'No closure ran in this time.'}
+            {version.value === 0 ? 'Loading…' : wanted ? `No worker has “${query.value}” in its name.` : <NothingRan />}
           </p>
         )}
         <Coarse stream={stream} />
         <Legend stream={stream} hues={hues} />
       </Panel>
-      <Table stream={stream} rows={rows} />
+      {lanes.length > 0 && <Table stream={stream} rows={rows} />}
     </div>
   );
 }
@@ -138,9 +139,21 @@ function Toolbar() {
       <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow what happens now (f)" onClick={() => setFollow(!looking.peek().follow)}>
         {at.follow ? 'Following' : 'Follow'}
       </button>
+      <AtTime />
       <JobChoice />
       <Workers />
     </div>
+  );
+}
+
+function NothingRan() {
+  return (
+    <>
+      No closure ran in this time.{' '}
+      <button type="button" class="plain" data-testid="stream-hour" onClick={() => setSpan(3_600_000)}>
+        Look at the last hour →
+      </button>
+    </>
   );
 }
 

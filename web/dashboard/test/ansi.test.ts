@@ -20,6 +20,13 @@ test('colours become classes, and end where they end', () => {
   assert.deepEqual(runs(''), []);
 });
 
+test('grounds are tints', () => {
+  assert.deepEqual(runs(`${ESC}[31;43mwarn${ESC}[49m red`), [
+    { text: 'warn', style: 'a-red b-yellow' },
+    { text: ' red', style: 'a-red' },
+  ]);
+});
+
 test('everything else that controls a terminal vanishes', () => {
   for (const sequence of [`${ESC}[2J`, `${ESC}[1;1H`, `${ESC}[?25l`, `${ESC}]0;title\u0007`, `${ESC}]8;;http://evil${ESC}\\`, `${ESC}(B`, `${ESC}c`, '\u0000', '\u0008', '\u007f', '\u009b31m', '\u009d0;x\u009c', `${ESC}P1$r${ESC}\\`])
     assert.equal(bare(`a${sequence}b`), 'ab', JSON.stringify(sequence));

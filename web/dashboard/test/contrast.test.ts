@@ -38,6 +38,7 @@ const pairs: [string, string, number][] = [
   ...['text', 'text2', 'accent', ...states.map((s) => `${s}-text`)].map((ink): [string, string, number] => [ink, 'accent-bg', 4.5]),
   ...['text', 'text2', 'error-text'].map((ink): [string, string, number] => [ink, 'error-bg', 4.5]),
   ...['text', 'late-text'].map((ink): [string, string, number] => [ink, 'late-bg', 4.5]),
+  ['text', 'track', 4.5],
   ['waiting', 'surface', 3],
   ['control', 'surface', 3],
   ...Array.from({ length: 12 }, (_, n) => `k${n}`).map((ink): [string, string, number] => [ink, 'surface', 3]),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { age, bytes, count, outOf, percent, plural, short, some, span, tick, TIME_STEPS, timeTick } from '../src/model/format';
+import { age, bytes, count, outOf, percent, plural, short, some, span, tick, TIME_STEPS, timeTick, momentAt, setClockZone } from '../src/model/format';
 
 const table = (name: string, of: (n: number) => string, cases: [number, string][]) =>
   test(name, () => {
@@ -72,4 +72,13 @@ table('timeTick', timeTick, [[0, '0'], [5, '5 ms'], [500, '500 ms'], [2000, '2 s
 test('steps of a time axis are whole in the unit that they are told in', () => {
   for (const step of TIME_STEPS) for (const n of [1, 3]) assert.match(timeTick(step * n), /^\d+(\.5)? (ms|s|min|h)$/, String(step * n));
   assert.deepEqual([...TIME_STEPS].sort((a, b) => a - b), TIME_STEPS);
+});
+
+test('a wall clock is the newest such time that is over', () => {
+  setClockZone('UTC');
+  const now = Date.UTC(2026, 10, 27, 8, 0, 0);
+  assert.equal(momentAt('07:30', now), Date.UTC(2026, 10, 27, 7, 30));
+  assert.equal(momentAt('08:00:01', now), Date.UTC(2026, 10, 26, 8, 0, 1));
+  assert.equal(momentAt('soon', now), null);
+  setClockZone('local');
 });

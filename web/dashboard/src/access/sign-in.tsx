@@ -21,7 +21,9 @@ export function SignIn() {
   return (
     <main id="main" class="sign-in" tabIndex={-1}>
       <form onSubmit={submit} aria-label="Sign in">
-        <h1>Muster</h1>
+        <h1>
+          <img src="/icon.svg" alt="" width="32" height="32" /> Muster
+        </h1>
         <p class="note">This server asks for a token. One that may look, a viewer's, is enough for this page.</p>
         <label>
           Token

@@ -3,6 +3,7 @@
 import type { Signal } from '@preact/signals';
 import type { Deed } from '../model/alert-list';
 import { useLooked } from '../looked';
+import { plain } from '../model/rest/plain';
 import { Action } from '../parts/action';
 import { Linked } from '../parts/linked';
 import { api, send } from '../rest';
@@ -37,7 +38,7 @@ export function Why({ deed }: { deed: Deed }) {
   const looked = useLooked<{ explanation: string }>(api(`${path}/explain`, { job: deed.job }));
   return (
     <div class="explained" data-testid="explained" role="status">
-      {looked.value ? <Linked text={looked.value.explanation} job={deed.job} /> : looked.problem || 'Asking the server…'}{' '}
+      {looked.value ? <Linked text={plain(looked.value.explanation)} job={deed.job} /> : looked.problem || 'Asking the server…'}{' '}
       <a href={closureAddress(deed.id, deed.job)} onClick={follow}>
         The closure
       </a>

@@ -3,10 +3,11 @@
 import { useSignal } from '@preact/signals';
 import { age, bytes, count, moment } from '../model/format';
 import { folderPath, readFolder, readValue, valuePath, waitsPath, type Folder, type KeyValue, type Waits } from './kv-client';
-import { asHex, asJson, asText, crumbs, looks, type Look } from '../model/kv-value';
+import { asHex, asText, crumbs, looks, type Look } from '../model/kv-value';
 import { KeyWaits } from './kv-waits';
 import { useLooked } from '../looked';
 import { cluster, query, slow, viewNow } from '../page';
+import { JsonTree } from '../json/json-tree';
 import { Elsewhere } from '../parts/elsewhere';
 import { Panel } from '../parts/panel';
 import { address, choose, chosen, follow, prefix } from '../route';
@@ -147,9 +148,10 @@ function Value({ of, name }: { of: string; name: string | null }) {
         </p>
       )}
       {v && v.size === 0 && <p class="calm">The value is empty.</p>}
-      {v && v.size > 0 && (
+      {v && v.size > 0 && shown === 'json' && <JsonTree value={JSON.parse(v.text!)} testid="value" label="Value" />}
+      {v && v.size > 0 && shown !== 'json' && (
         <pre class="value" tabIndex={0} data-testid="value">
-          {shown === 'hex' ? asHex(v.bytes) : shown === 'json' ? asJson(v.text!) : asText(v.text!)}
+          {shown === 'hex' ? asHex(v.bytes) : asText(v.text!)}
         </pre>
       )}
     </Panel>

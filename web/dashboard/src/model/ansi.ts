@@ -12,22 +12,24 @@ const MAX_RUNS = 500; // of one text: beyond that it is shown in the style it ha
 
 interface Style {
   colour: string;
+  ground: string;
   bold: boolean;
   dim: boolean;
   italic: boolean;
   underline: boolean;
 }
 
-const plain = (): Style => ({ colour: '', bold: false, dim: false, italic: false, underline: false });
+const plain = (): Style => ({ colour: '', ground: '', bold: false, dim: false, italic: false, underline: false });
 
 function classes(style: Style): string {
   const names = [];
   if (style.colour) names.push(`a-${style.colour}`);
+  if (style.ground) names.push(`b-${style.ground}`);
   for (const key of ['bold', 'dim', 'italic', 'underline'] as const) if (style[key]) names.push(`a-${key}`);
   return names.join(' ');
 }
 
-// "1;31": what a colour sequence says. Backgrounds and 24-bit colours are left out: their contrast is anybody's guess.
+// "1;31": what a colour sequence says. Backgrounds are tints, on which any text is read; colours of 24 bits are left out.
 function apply(style: Style, parameters: string): Style {
   let next = style;
   const codes = parameters === '' ? [0] : parameters.slice(0, 100).split(/[;:]/).map(Number);
@@ -43,7 +45,10 @@ function apply(style: Style, parameters: string): Style {
     else if (code === 24) next = { ...next, underline: false };
     else if (code >= 30 && code <= 37) next = { ...next, colour: COLOURS[code - 30]! };
     else if (code >= 90 && code <= 97) next = { ...next, colour: COLOURS[code - 90]! };
+    else if (code >= 40 && code <= 47) next = { ...next, ground: COLOURS[code - 40]! };
+    else if (code >= 100 && code <= 107) next = { ...next, ground: COLOURS[code - 100]! };
     else if (code === 39) next = { ...next, colour: '' };
+    else if (code === 49) next = { ...next, ground: '' };
     else if (code === 38 || code === 48) {
       const indexed = codes[n + 1] === 5;
       if (code === 38 && indexed && codes[n + 2]! < 16) next = { ...next, colour: COLOURS[codes[n + 2]! % 8]! };

@@ -99,13 +99,29 @@ export function clock(ms: number): string {
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
 }
 
+// The newest moment before `now` at which such a clock shows "12:34" or "12:34:56".
+export function momentAt(text: string, now: number): number | null {
+  const [, h, m, s = '0'] = /^(\d\d?):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
+  if (h === undefined) return null;
+  const [at, offset] = wall(now);
+  const day = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());
+  const then = day + ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1000 - offset * 60_000;
+  return then <= now ? then : then - 86_400_000;
+}
+
 // For `title` attributes: the absolute time with its date and zone, "2026-11-24 16:00:45 +01:00".
 export function moment(ms: number): string {
   const [at, offset] = wall(ms);
-  const away = Math.abs(offset);
-  const zone = offset === 0 ? 'UTC' : `${offset < 0 ? '−' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
-  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${zone}`;
+  return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${named(offset)}`;
 }
+
+function named(offset: number): string {
+  const away = Math.abs(offset);
+  return offset === 0 ? 'UTC' : `${offset < 0 ? '−' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
+}
+
+// "UTC", "+01:00"
+export const zoneOf = (ms: number): string => named(wall(ms)[1]);
 
 // An id by which people know it again, for what has no name: "job_0000000000000a0b" -> "job …0a0b".
 export function shortId(id: string): string {

@@ -2,7 +2,7 @@
 
 import { CONNECTED, type Tasks } from './tasks';
 
-// One number that sorts like (job, index): 17 bits of job, 32 of index, and three of state above fit a double exactly.
+// One number that sorts like (job, index): 17 bits of job, 32 of index, and four of state above fit a double exactly.
 function place(tasks: Tasks, slot: number): number {
   return tasks.jobAt(slot) * 2 ** 32 + tasks.indexAt(slot);
 }
@@ -30,7 +30,9 @@ export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Ar
     if (cluster !== undefined && tasks.clusterAt(slot) !== cluster) continue;
     if (wanted !== '' && !matches(tasks, slot, wanted)) continue;
     // The most severe state has the highest number and comes first.
-    key[slot] = place(tasks, slot) - tasks.stateAt(slot) * 2 ** 49;
+    // Who is cordoned comes before who is well.
+    const aside = tasks.cordonedAt(slot) && tasks.stateAt(slot) === CONNECTED;
+    key[slot] = place(tasks, slot) - (2 * tasks.stateAt(slot) + Number(aside)) * 2 ** 49;
     slots.push(slot);
   }
   return sorted(tasks, slots, key);

@@ -9,6 +9,7 @@ const SHOWN = 5;
 
 const THINGS = {
   Agents: (c: ClusterRow) => c.tasks,
+  Barriers: (c: ClusterRow) => c.barriers,
   Keys: (c: ClusterRow) => c.keys,
   Jobs: (c: ClusterRow) => store.jobs().filter((job) => (job.cluster ?? '') === poolOf(c)).length,
 } as const;

@@ -18,11 +18,15 @@ const columns: readonly Column<number>[] = [
   {
     title: 'State',
     width: '102px',
-    cell: shown((task) => (
-      <span class={`chip text-${SHAPES[task.state]}`}>
-        <Mark shape={SHAPES[task.state]} /> {WORDS[task.state]}
-      </span>
-    )),
+    cell: shown((task) => {
+      const aside = task.cordoned && task.state === 'CONNECTED';
+      const shape = aside ? 'late' : SHAPES[task.state];
+      return (
+        <span class={`chip text-${shape}`} title={aside ? 'It gets no new closures until it is uncordoned' : undefined}>
+          <Mark shape={shape} /> {aside ? 'Cordoned' : WORDS[task.state]}
+        </span>
+      );
+    }),
   },
   {
     title: 'Task',
@@ -52,13 +56,13 @@ const columns: readonly Column<number>[] = [
 
 const reasonOf = (id: number): string => {
   const task = store.tasks.view(id);
-  return task?.cordoned ? 'cordoned' : (task?.error ?? '');
+  return task?.cordoned && task.state !== 'CONNECTED' ? 'cordoned' : (task?.error ?? '');
 };
 
 function Reason({ task }: { task: TaskView }) {
   return (
     <>
-      {task.cordoned && <span class="text-late" title="It gets no new closures until it is uncordoned">cordoned{task.error && '; '}</span>}
+      {task.cordoned && task.state !== 'CONNECTED' && <span class="text-late" title="It gets no new closures until it is uncordoned">cordoned{task.error && '; '}</span>}
       <bdi class={task.state === 'ERROR' ? 'text-error' : 'soft'} title={task.error}>
         {task.error}
       </bdi>

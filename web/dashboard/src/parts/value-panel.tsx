@@ -1,18 +1,22 @@
 // The value of a closure: where it is, how large, and how it begins.
 
 import { bytes, count } from '../model/format';
-import { blobIn, previewText, type Preview } from '../model/rest/preview';
+import { blobIn, previewText, treeOf, type Preview } from '../model/rest/preview';
 import type { ClosureView } from '../model/rest/views';
 import { useLooked } from '../looked';
+import { JsonTree } from '../json/json-tree';
 import { api } from '../rest';
 import { Copy } from './copy';
 import { Panel } from './panel';
 
-export function ValuePanel({ c }: { c: ClosureView }) {
+const PREVIEW = 65_536; // bytes
+
+export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
   const id = c.remote_value ?? c.id.replace(/^cl_/, 'rv_');
   const there = c.value_status === 'READY' && c.state === 'SUCCEEDED' && !c.value_released;
-  const looked = useLooked<Preview>(there ? api(`remote_values/${encodeURIComponent(id)}/preview`, { bytes: 4096 }) : '', { over: () => true });
+  const looked = useLooked<Preview>(there ? api(`remote_values/${encodeURIComponent(id)}/preview`, { bytes: PREVIEW }) : '', { over: () => true });
   const shown = looked.value ? previewText(looked.value) : null;
+  const tree = looked.value ? treeOf(looked.value) : undefined;
   const blob = looked.value ? blobIn(looked.value) : '';
   const size = looked.value?.bytes ?? c.value_bytes;
   const aside = there && (
@@ -24,7 +28,7 @@ export function ValuePanel({ c }: { c: ClosureView }) {
     </div>
   );
   return (
-    <Panel id="value" title="Value" note={size !== undefined && there && bytes(size)} span={8} aside={aside}>
+    <Panel id="value" title="Value" note={size !== undefined && there && bytes(size)} span={wide ? 12 : 8} aside={aside}>
       <p class="foot">
         <code>{id}</code> {c.error ? 'holds the error' : c.value_status?.toLowerCase().replaceAll('_', ' ')}
         {c.value_spilled ? ', on disk' : ''}
@@ -33,7 +37,8 @@ export function ValuePanel({ c }: { c: ClosureView }) {
       {looked.problem && <p class="calm soft">{looked.problem}</p>}
       {blob && <p class="calm">It lies apart, as a blob: what stands here is its name. Download has its bytes.</p>}
       {shown?.note && <p class="calm">{shown.note}</p>}
-      {shown?.text && (
+      {tree !== undefined && <JsonTree value={tree} job={c.job} testid="value" label="Value" />}
+      {shown?.text && tree === undefined && (
         <pre class="value" tabIndex={0} data-testid="value" aria-label="Value">
           {shown.text}
         </pre>

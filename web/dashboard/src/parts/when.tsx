@@ -14,9 +14,12 @@ export function Ago({ ms, none = '–' }: { ms: number; none?: string }) {
   );
 }
 
+// Nothing takes no time: "0 ms" would say so.
+const length = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
+
 // From one moment to another, or to now.
 export function Span({ from, to }: { from: number; to: number }) {
   slow.value;
   if (!from) return <span class="soft">–</span>;
-  return <span title={`${moment(from)} to ${to ? moment(to) : 'now'}`}>{age((to || viewNow()) - from)}</span>;
+  return <span title={`${moment(from)} to ${to ? moment(to) : 'now'}`}>{length((to || viewNow()) - from)}</span>;
 }

@@ -2,8 +2,9 @@
 
 import { closureCommands } from '../model/rest/commands';
 import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
-import { count, moment, percent, plural } from '../model/format';
-import { closureOf, ENDED, type ClosureView, type Failure } from '../model/rest/views';
+import { count, moment, percent, plural, shortId } from '../model/format';
+import { plain } from '../model/rest/plain';
+import { ENDED, type ClosureView, type Failure } from '../model/rest/views';
 import { Action } from '../parts/action';
 import { Ansi } from '../parts/ansi';
 import { Bar } from '../parts/bar';
@@ -17,11 +18,12 @@ import { Panel } from '../parts/panel';
 import { ClosureChip } from '../parts/state';
 import { ValuePanel } from '../parts/value-panel';
 import { Ago, Span } from '../parts/when';
+import { Given, given } from './given-panel';
 import { StacksPanel } from './stacks-panel';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, get, Gone as NotThere, send } from '../rest';
-import { chosen, closureAddress, follow, jobAddress, subject, workerAddress } from '../route';
+import { chosen, follow, jobAddress, subject, workerAddress } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
 // A closure that has ended in a session is found only through its session.
@@ -41,7 +43,7 @@ export function ClosurePage() {
   const looked = useLooked<ClosureView>(api(path), { every: 1000, over, read: (from) => hinted(from, job) });
   const why = useLooked<{ state: string; explanation: string }>(api(`${path}/explain`), { every: 2000, over, read: (from) => hinted(from, job) });
   const closure = looked.value;
-  useHeading(closure ? `${nameOf(closure)} #${closure.index}` : id);
+  useHeading(closure ? `${nameOf(closure)} #${closure.index}` : id, closure ? { title: shortId(closure.job), href: jobAddress(closure.job) } : undefined);
   return (
     <div class="panels">
       {looked.problem && <Gone id="no-closure" what="closure" looked={looked} />}
@@ -52,7 +54,7 @@ export function ClosurePage() {
           {closure.error && <Wrong error={closure.error} />}
           <Attempts c={closure} />
           <Given c={closure} />
-          {!closure.history && <ValuePanel key={closure.id} c={closure} />}
+          {!closure.history && <ValuePanel key={closure.id} c={closure} wide={!given(closure)} />}
           <LogPanel key={closure.id} id={closure.id} note="of this closure" />
           {closure.state === 'RUNNING' && <StacksPanel key={`${closure.id} stacks`} path={path} />}
         </>
@@ -90,7 +92,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
       <div data-testid="closure" data-closure={c.id} data-state={c.state}>
         {why && (
           <p class="why" data-testid="why">
-            <Linked text={why} tasks={tasks} job={c.job} />
+            <Linked text={plain(why)} tasks={tasks} job={c.job} />
           </p>
         )}
         {c.progress && (
@@ -117,8 +119,8 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
             </Fact>
           )}
           <Fact name="job">
-            <a href={jobAddress(c.job)} onClick={follow} class="mono">
-              {c.job}
+            <a href={jobAddress(c.job)} onClick={follow} class="mono" title={c.job}>
+              {shortId(c.job)}
             </a>
           </Fact>
           <Fact name="id">
@@ -246,53 +248,5 @@ function Attempts({ c }: { c: ClosureView }) {
         </table>
       )}
     </Panel>
-  );
-}
-
-function Given({ c }: { c: ClosureView }) {
-  const args = c.args === undefined ? '' : JSON.stringify(c.args, null, 2);
-  return (
-    <Panel id="given" title="Arguments and inputs" span={4} aside={args && <Copy text={args} what="the arguments" />}>
-      {args ? (
-        <pre class="value" tabIndex={0} data-testid="args" aria-label="Arguments">
-          {args}
-        </pre>
-      ) : (
-        <p class="calm">{c.history || hasEnded(c) ? 'No arguments are kept of it.' : 'It was given nothing.'}</p>
-      )}
-      <Others title={c.inputs_missing ? `Inputs, ${count(c.inputs_missing)} still missing` : 'Inputs'} ids={c.inputs ?? []} job={c.job} testid="inputs" />
-      <Others title="Needed by" ids={c.dependents ?? []} more={c.dependents_more} job={c.job} testid="dependents" />
-      {!!c.per_worker?.length && (
-        <>
-          <h3>Per-worker values</h3>
-          <ul class="names">
-            {c.per_worker.map((id) => (
-              <li key={id}>
-                <code>{id}</code>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </Panel>
-  );
-}
-
-function Others({ title, ids, more = 0, job, testid }: { title: string; ids: readonly string[]; more?: number; job: string; testid: string }) {
-  if (ids.length === 0) return null;
-  return (
-    <>
-      <h3>{title}</h3>
-      <ul class="names" data-testid={testid}>
-        {ids.map((id) => (
-          <li key={id}>
-            <a class="mono" href={closureAddress(closureOf(id), job)} onClick={follow}>
-              {id}
-            </a>
-          </li>
-        ))}
-        {more > 0 && <li class="rest soft">and {count(more)} more</li>}
-      </ul>
-    </>
   );
 }

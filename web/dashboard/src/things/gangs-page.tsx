@@ -1,7 +1,7 @@
 // Closures that wait for something that may never come: gangs for room at one time, others for a worker that meets their
 // unmet demand.
 
-import { count, plural } from '../model/format';
+import { count, plural, shortId } from '../model/format';
 import { needsText, type Gang, type Demand } from '../model/rest/demand';
 import { Linked } from '../parts/linked';
 import { Panel } from '../parts/panel';
@@ -27,7 +27,7 @@ function Gangs() {
   return (
     <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-      {looked.value && gangs.length === 0 && <p class="calm">No gang waits.</p>}
+      {looked.value && gangs.length === 0 && <p class="calm">No gang waits. Closures with the same <code>gang</code> in their options start together or not at all.</p>}
       <ul class="reasons">
         {gangs.map((g) => (
           <li key={`${g.job} ${g.gang}`} data-testid="gang" data-gang={g.gang}>
@@ -37,8 +37,8 @@ function Gangs() {
               </a>{' '}
               <span class="soft">
                 {count(g.here)} of {count(g.size)} closures of <bdi class="mono">{g.function}</bdi> in{' '}
-                <a href={jobAddress(g.job)} onClick={follow}>
-                  {g.job}
+                <a class="mono" href={jobAddress(g.job)} onClick={follow} title={g.job}>
+                  {shortId(g.job)}
                 </a>{' '}
                 wait, since <Ago ms={g.since_ms} />
               </span>
@@ -60,7 +60,7 @@ function UnmetDemand() {
   return (
     <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-      {looked.value && wishes.length === 0 && <p class="calm">Every closure that waits could run on some connected worker.</p>}
+      {looked.value && wishes.length === 0 && <p class="calm">No unmet demand: every closure that waits could run on some connected worker. What asks for labels or resources that none has is listed here.</p>}
       <ul class="reasons">
         {wishes.map((w) => (
           <li key={needsText(w.needs) + w.first} data-testid="wish">
@@ -76,12 +76,12 @@ function UnmetDemand() {
             </p>
             <p class="foot">
               First of them:{' '}
-              <a class="mono" href={closureAddress(w.first, w.job)} onClick={follow}>
-                {w.first}
+              <a class="mono" href={closureAddress(w.first, w.job)} onClick={follow} title={w.first}>
+                {shortId(w.first)}
               </a>{' '}
               of{' '}
-              <a class="mono" href={jobAddress(w.job)} onClick={follow}>
-                {w.job}
+              <a class="mono" href={jobAddress(w.job)} onClick={follow} title={w.job}>
+                {shortId(w.job)}
               </a>
             </p>
           </li>

@@ -9,9 +9,10 @@ import { ClosureList } from '../parts/closure-list';
 import { Commands } from '../parts/copy';
 import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
-import { bytes, count, percent, plural } from '../model/format';
+import { bytes, count, percent, plural, shortId } from '../model/format';
 import { failureLine } from '../model/rest/closures';
 import { jobCommands } from '../model/rest/commands';
+import { within } from '../model/rest/plain';
 import { Linked } from '../parts/linked';
 import { LogPanel } from '../parts/log-panel';
 import { Panel } from '../parts/panel';
@@ -140,12 +141,12 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           )}
           {job.retry_of && (
             <Fact name="retry of">
-              <a href={jobAddress(job.retry_of)} onClick={follow}>
-                {job.retry_of}
+              <a class="mono" href={jobAddress(job.retry_of)} onClick={follow} title={job.retry_of}>
+                {shortId(job.retry_of)}
               </a>
             </Fact>
           )}
-          {job.durable && <Fact name="kept">over a restart of the server</Fact>}
+          {job.durable && <Fact name="durable">survives a restart of the server</Fact>}
           {!!job.put_back && <Fact name="requeued">{plural(job.put_back, 'closure')}</Fact>}
           {!!job.retried && <Fact name="retried">{plural(job.retried, 'time')}</Fact>}
           {!!job.deadline_ms && (
@@ -184,10 +185,10 @@ function Waits({ job }: { job: JobView }) {
   if (!why.value) return null;
   return (
     <p class="why" data-testid="job-waits">
-      <a class="mono" href={closureAddress(id, job.id)} onClick={follow}>
-        {id}
+      <a class="mono" href={closureAddress(id, job.id)} onClick={follow} title={id}>
+        {shortId(id)}
       </a>{' '}
-      is <Linked text={why.value.explanation} job={job.id} />
+      is <Linked text={within(why.value.explanation)} job={job.id} />
     </p>
   );
 }

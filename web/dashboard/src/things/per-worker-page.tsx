@@ -1,7 +1,7 @@
 // Per-worker values: which worker has its part, which has none, and why; by value or by worker.
 
 import { useSignal } from '@preact/signals';
-import { age, count, plural } from '../model/format';
+import { age, count, plural, shortId } from '../model/format';
 import { byWorker, ready, worstFirst } from '../model/rest/per-worker';
 import { failureLine } from '../model/rest/closures';
 import type { PerWorkerView } from '../model/rest/views';
@@ -39,7 +39,7 @@ export function PerWorkerPage() {
     <div class="panels">
       <Panel id="per-worker" title="Per-worker values" note="built once on each worker, kept there" span={12} aside={aside}>
         {looked.problem && <p class="calm text-error">{looked.problem}</p>}
-        {looked.value && fit.length === 0 && <p class="calm">{wanted ? 'None fits.' : 'There is none.'}</p>}
+        {looked.value && fit.length === 0 && <p class="calm">{wanted ? 'None fits.' : <>No per-worker value. Each worker builds one of its own, a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code></>}</p>}
         {by === 'value' ? fit.map((v) => <Value key={v.id} v={v} again={looked.again} />) : <ByWorker all={fit} />}
         <Pages looked={looked} what="per-worker values" filtered={false} />
       </Panel>
@@ -71,8 +71,8 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
         <span>made <Ago ms={v.created_ms} /></span>
         <span>{plural(v.users, 'closure')} need it</span>
         {v.job && (
-          <a href={jobAddress(v.job)} onClick={follow}>
-            {v.job}
+          <a href={jobAddress(v.job)} onClick={follow} title={v.job}>
+            {shortId(v.job)}
           </a>
         )}
         {v.released && <span>released</span>}

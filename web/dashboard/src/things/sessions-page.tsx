@@ -87,7 +87,7 @@ export function SessionsPage() {
           choose={(name) => (now.value = name)}
           old={looked.stale}
           least={840}
-          empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No session fits.' : 'No session. A program opens one with muster.Client() and keeps it while it is connected.'}
+          empty={!looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No session fits.' : <>No session. A program opens one with <code>muster.Client()</code> and keeps it while it is connected.</>}
         />
         <Pages looked={looked} what="sessions" filtered={filtered} />
       </Panel>

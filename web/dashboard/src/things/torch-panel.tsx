@@ -45,7 +45,9 @@ function Shown({ cluster }: { cluster: string }) {
           Attempt {now.number}: {plural(now.keys, 'key')}, {bytes(now.bytes)}
         </p>
       ) : (
-        <p class="calm">Nobody has connected yet.</p>
+        <p class="calm">
+          No rank has connected yet. Programs of PyTorch find it by <code>MASTER_ADDR</code> and <code>MASTER_PORT</code>.
+        </p>
       )}
       {missing.length > 0 && (
         <p class="rank-late" data-testid="torch-missing">

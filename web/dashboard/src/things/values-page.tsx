@@ -2,8 +2,8 @@
 
 import { session } from '../access/session';
 import { useSignal } from '@preact/signals';
-import { bytes, count, plural, short } from '../model/format';
-import type { BlobCounts, Holder, ValueRow } from '../model/rest/views';
+import { bytes, count, plural, short, shortId, some } from '../model/format';
+import type { BlobCounts, Holder, JobView, ValueRow } from '../model/rest/views';
 import { Bar } from '../parts/bar';
 import { Grid, type Column } from '../parts/grid';
 import { Choices, filter, FilterField, Filters, Pages, useListing, useSorting } from '../parts/listing';
@@ -45,8 +45,8 @@ const columns: readonly Column<ValueRow>[] = [
     width: 'minmax(150px, 1.3fr)',
     narrow: 'hide',
     cell: (v) => (
-      <a class="mono" href={jobAddress(v.job)} onClick={follow} tabIndex={-1}>
-        {v.job}
+      <a class="mono" href={jobAddress(v.job)} onClick={follow} tabIndex={-1} title={v.job}>
+        {shortId(v.job)}
       </a>
     ),
   },
@@ -79,12 +79,12 @@ function Holders() {
         {holders.map((h) => (
           <li key={h.job} class="meter" data-testid="holder" data-job={h.job}>
             <a class="mono clip" href={jobAddress(h.job)} onClick={follow} title={h.job}>
-              <bdi>{h.name || h.job}</bdi>
+              <bdi>{h.name || shortId(h.job)}</bdi>
             </a>
             <Bar parts={[{ kind: 'k0', n: h.value_bytes }, { kind: 'k4', n: h.spilled_bytes }, { kind: 'k2', n: h.blob_bytes ?? 0 }]} total={most} />
             <span>
               <b>{bytes(heldBytes(h))}</b>
-              {heldElsewhere(h)} <span class="soft">· {short(h.values)} values{h.streaming ? ' · session' : ''} ·</span>{' '}
+              {heldElsewhere(h)} <span class="soft">· {h.values === 1 ? '1 value' : `${short(h.values)} values`}{h.streaming ? ' · session' : ''} ·</span>{' '}
               <button type="button" class="plain" onClick={() => filter({ job: h.job, sort: 'size', order: 'desc' })} data-testid="holder-values">
                 show
               </button>
@@ -136,16 +136,19 @@ function List() {
   const job = chosen('job').value;
   const sorting = useSorting('age');
   const sorted = sorting.by !== 'age' || sorting.descending;
-  const typing = job !== '' && !/^job_[0-9a-f]{16}$/.test(job);
+  const name = job !== '' && !/^job_[0-9a-f]{16}$/.test(job) ? job : '';
+  const named = useLooked<{ jobs: JobView[] }>(name && api('jobs', { q: name, limit: 10, cluster: clusterQuery.value }), { keep: true, over: () => true }).value?.jobs ?? [];
+  const id = name ? ((named.find((j) => j.name === name) ?? (named.length === 1 ? named[0] : undefined))?.id ?? '') : job;
+  const typing = name !== '' && id === '';
   const filtered = !!(status || place || job);
-  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, status, place, job, ...(sorted && { sort: sorting.by, order: sorting.order }) });
+  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, status, place, job: id, ...(sorted && { sort: sorting.by, order: sorting.order }) });
   const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
   return (
     <Panel id="values" title="Values" span={12}>
       <Filters names={['status', 'place', 'job']} problem={looked.problem}>
         <Choices name="status" label="Status" options={STATUSES} />
         <Choices name="place" label="Place" options={PLACES} />
-        <FilterField name="job" label="Job" />
+        <FilterField name="job" label="Job" list={named.map((j) => j.name || j.id)} />
       </Filters>
       <Grid
         id="values"
@@ -160,7 +163,7 @@ function List() {
         sorting={sorting}
         old={looked.stale}
         least={820}
-        empty={typing ? 'The id of a job is job_ and 16 hexadecimal digits.' : !looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
+        empty={typing ? (named.length > 1 ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`) : !looked.value ? (looked.problem ? '–' : 'Loading…') : filtered ? 'No value fits.' : 'There is no value. One appears when a closure is scheduled.'}
       />
       <Pages looked={looked} what="values" filtered={filtered} />
     </Panel>

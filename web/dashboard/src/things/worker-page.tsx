@@ -2,7 +2,7 @@
 
 import { workerCommands, splitTask } from '../model/rest/commands';
 import { hostOf } from '../model/agents';
-import { age, count, moment, plural } from '../model/format';
+import { age, count, moment, plural, shortId } from '../model/format';
 import { standing, uses } from '../model/rest/worker';
 import type { WorkerView } from '../model/rest/views';
 import { Action } from '../parts/action';
@@ -238,8 +238,8 @@ function Closures({ list, word, none, testid }: { list: readonly Held[]; word: s
             </td>
             <td>
               {c.job && (
-                <a class="mono" href={jobAddress(c.job)} onClick={follow}>
-                  {c.job}
+                <a class="mono" href={jobAddress(c.job)} onClick={follow} title={c.job}>
+                  {shortId(c.job)}
                 </a>
               )}
             </td>

@@ -28,6 +28,17 @@ export function previewText(p: Preview): Shown {
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
 }
 
+// What is shown as a tree: lists, objects and lines that were printed, as far as they are here whole.
+export function treeOf(p: Preview): unknown {
+  if (p.error || p.encoding !== 'json' || p.truncated || !p.text) return undefined;
+  try {
+    const value: unknown = JSON.parse(p.text);
+    return (typeof value === 'object' && value !== null) || (typeof value === 'string' && /[\n\u001b]/.test(value)) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 // The blob that a value names: its content lies under that name, the value says no more than it.
 export function blobIn(p: Preview): string {
   return /^\{"\$blob":"([0-9a-f]{64})"/.exec(p.encoding === 'json' ? (p.text ?? '') : '')?.[1] ?? '';

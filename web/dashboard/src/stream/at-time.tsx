@@ -1,0 +1,25 @@
+// Leads the task stream to a moment by its wall clock: the newest such time that is over.
+
+import { clock, momentAt } from '../model/format';
+import { viewNow } from '../page';
+import { currentView, show } from '../stream-state';
+
+const AROUND = 30_000; // ms to each side
+
+export function AtTime() {
+  return (
+    <label>
+      <span class="soft">at</span>
+      <input
+        type="time"
+        step="1"
+        data-testid="stream-at"
+        defaultValue={clock(currentView().from)}
+        onChange={({ currentTarget }) => {
+          const at = momentAt(currentTarget.value, viewNow());
+          if (at !== null) show({ from: at - AROUND, to: at + AROUND });
+        }}
+      />
+    </label>
+  );
+}
