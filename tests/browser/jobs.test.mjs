@@ -63,6 +63,36 @@ test('a link on the overview leads to the job', async () => {
   assert.deepEqual(seen.faults, []);
 });
 
+test('a job begins with how long its closures ran, and by whom', async () => {
+  const id = await cluster.submitAll('pictured', [{ function: 'muster.sleep', args: [40] }, ...Array.from({ length: 20 }, () => ({ function: 'muster.noop' }))]);
+  const seen = await WatchedPage.open(browser, `${cluster.url}/jobs/${id}`);
+  await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
+  await seen.reads('durations', /the longest \d+ ms/);
+  await seen.at('histogram').waitFor();
+  assert.match(await seen.at('histogram').getAttribute('aria-label'), /32 ms to 64 ms: 1|64 ms to 128 ms: 1/);
+  await seen.at('by-worker').locator('tbody tr', { hasText: 'worker:0' }).waitFor();
+  await seen.at('by-function').locator('button', { hasText: 'muster.sleep' }).click();
+  await seen.page.waitForURL(/function=muster\.sleep/);
+  await seen.reads('count-line', /1 closure fits/);
+  assert.deepEqual(seen.faults, []);
+});
+
+test('a drag looks closer at all charts, and the address says at what', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/`);
+  const over = seen.page.locator('[data-testid="chart-queue"] .u-over');
+  await over.waitFor();
+  await over.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await over.boundingBox();
+  await seen.page.mouse.move(x + 0.2 * width, y + height / 2);
+  await seen.page.mouse.down();
+  await seen.page.mouse.move(x + 0.7 * width, y + height / 2, { steps: 5 });
+  await seen.page.mouse.up();
+  await seen.page.waitForURL(/zoom=\d+-\d+/);
+  await seen.at('unzoom').click();
+  await seen.page.waitForURL((url) => !url.searchParams.has('zoom'));
+  assert.deepEqual(seen.faults, []);
+});
+
 test('an old job is reached page by page, and by its address', async () => {
   const old = await cluster.submit('muster.noop', [], 1, 'long ago');
   for (let n = 0; n < SHOWN; ++n) await cluster.submit('muster.noop', [], 1, `later ${n}`);

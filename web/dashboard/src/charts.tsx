@@ -4,10 +4,10 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { useLooked } from './looked';
-import { age, clock, short } from './model/format';
-import { extremes, fromSamples, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
+import { age, clock, NONE, short } from './model/format';
+import { extremes, fromSamples, LEAST_MS, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
 import { slow, store } from './page';
-import type { ChartProps } from './parts/chart';
+import type { ChartProps, Marker } from './parts/chart';
 import { lazy } from './parts/lazy';
 import { Panel } from './parts/panel';
 import { api } from './rest';
@@ -54,7 +54,7 @@ const CHARTS: readonly Shown[] = [
     id: 'latency',
     title: 'Latency',
     unit: '',
-    text: age,
+    text: (ms) => (ms === 0 ? NONE : ms < 1 ? '< 1 ms' : age(ms)),
     times: true,
     rows: [
       { column: 'wait_p50_ms', token: 'k4', word: 'wait p50', filled: false },
@@ -77,23 +77,69 @@ export function Charts() {
   const samples = useMemo(() => (looked.value ? fromSamples(looked.value) : null), [looked.value]);
   const { version } = store.history;
   const recent = useMemo(() => live(store.history), [version]);
+  const zoom = rangeOf(chosen('zoom').value);
+  const markers = useMarkers();
   return (
-    <Panel id="charts" title="Trends" span={12} aside={<SpanChoice span={span} />}>
+    <Panel id="charts" title="Trends" span={12}
+      note={
+        zoom ? (
+          <button type="button" class="plain" data-testid="unzoom" onClick={() => zoomTo(0, 0)}>
+            {clock(zoom[0] * 1000)} to {clock(zoom[1] * 1000)} ✕
+          </button>
+        ) : (
+          'drag to look closer'
+        )
+      }
+      aside={<SpanChoice span={span} />}
+    >
       <div class="charts">
         {CHARTS.map((chart) => {
           const points = chart.id === 'latency' || span !== '5m' ? samples : recent;
-          return <One key={`${chart.id}${span}`} chart={chart} span={span} points={points} missing={looked.gone || looked.problem !== ''} />;
+          return <One key={`${chart.id}${span}`} chart={chart} span={span} zoom={zoom} markers={markers} points={points} missing={looked.gone || looked.problem !== ''} />;
         })}
       </div>
+      {markers.length > 0 && (
+        <p class="readout marks" data-testid="chart-marks">
+          {MARKS.filter(([token]) => markers.some((m) => m.token === token)).map(([token, word]) => (
+            <span key={token}>
+              <i class={`swatch part-${token}`} /> {word}
+            </span>
+          ))}
+        </p>
+      )}
     </Panel>
   );
+}
+
+// What the dashed lines are.
+const MARKS = [
+  ['restarting', 'start of the server'],
+  ['error', 'a job failed'],
+] as const;
+const MARKS_MOST = 50;
+
+function useMarkers(): readonly Marker[] {
+  const began = store.counters ? Math.round((store.serverNow - store.counters.uptime_ms) / 1000) : 0;
+  const failed = store.jobs().flatMap((job) => (job.state === 'FAILED' && job.finished_ms > 0 ? [Math.round(job.finished_ms / 1000)] : []));
+  const key = [began, ...failed.slice(-MARKS_MOST)].join();
+  return useMemo(() => key.split(',').map(Number).flatMap((at, n) => (at > 0 ? [{ at, token: n === 0 ? 'restarting' : 'error' }] : [])), [key]);
+}
+
+// "1795764980-1795765000": seconds that all charts show, in the address.
+function rangeOf(text: string): [number, number] | null {
+  const [from, to] = text.split('-').map(Number);
+  return from && to && from < to ? [from, to] : null;
+}
+
+function zoomTo(from: number, to: number): void {
+  choose({ zoom: to - from >= 1 ? `${Math.floor(from)}-${Math.ceil(to)}` : '' });
 }
 
 function SpanChoice({ span }: { span: Span }) {
   return (
     <div class="segments" role="group" aria-label="Time span of the charts">
       {SPANS.map((each) => (
-        <button key={each} type="button" aria-pressed={each === span} data-testid={`span-${each}`} onClick={() => choose({ span: each === '5m' ? '' : each })}>
+        <button key={each} type="button" aria-pressed={each === span} data-testid={`span-${each}`} onClick={() => choose({ span: each === '5m' ? '' : each, zoom: '' })}>
           {SPAN_WORDS[each]}
         </button>
       ))}
@@ -101,16 +147,27 @@ function SpanChoice({ span }: { span: Span }) {
   );
 }
 
-function One({ chart, span, points, missing }: { chart: Shown; span: Span; points: Points | null; missing: boolean }) {
+interface OneProps {
+  chart: Shown;
+  span: Span;
+  zoom: [number, number] | null;
+  markers: readonly Marker[];
+  points: Points | null;
+  missing: boolean;
+}
+
+function One({ chart, span, zoom, markers, points, missing }: OneProps) {
   const at = useSignal<number | null>(null);
   const values = chart.rows.map(({ column }) => points?.columns[column] ?? []);
   const complete = points !== null && values.every((column) => column.length === points.seconds.length);
   const data = useMemo(() => {
     if (!points || !complete) return null;
-    const drawn = chart.rows.map(({ column }, n) => (column === 'failed' ? notable(values[n]!, points.columns.finished ?? []) : values[n]!));
+    const drawn = chart.rows.map(({ column }, n) => (column === 'failed' ? notable(values[n]!, points.columns.finished ?? []) : chart.times ? values[n]!.map((v) => (v ? Math.max(LEAST_MS, v) : null)) : // 0: nothing was measured
+           values[n]!));
     return [points.seconds, ...drawn] as ChartProps['data'];
   }, [points]);
-  const end = points?.seconds.at(-1) ?? (store.serverNow || Date.now()) / 1000;
+  const last = points?.seconds.at(-1) ?? (store.serverNow || Date.now()) / 1000;
+  const [from, end] = zoom ?? [last - SPAN_S[span], last];
   return (
     <div id={chart.id}>
       <h3>
@@ -118,7 +175,7 @@ function One({ chart, span, points, missing }: { chart: Shown; span: Span; point
       </h3>
       <Readout chart={chart} points={points} at={at.value} />
       <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
-        {data && <Drawn lines={chart.rows} data={data} end={end} span={SPAN_S[span]} times={chart.times} onCursor={(n) => (at.value = n)} />}
+        {data && <Drawn lines={chart.rows} data={data} from={from} end={end} times={chart.times} markers={markers} onZoom={zoomTo} onCursor={(n) => (at.value = n)} />}
         {missing && !points && <p class="calm">The server keeps no samples of this.</p>}
       </div>
     </div>

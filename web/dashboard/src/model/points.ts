@@ -2,6 +2,8 @@
 
 import type { History } from './history';
 
+export const LEAST_MS = 0.1; // the bottom of a logarithmic axis
+
 export const SPANS = ['5m', '1h', '24h'] as const;
 export type Span = (typeof SPANS)[number];
 export const SPAN_S: Record<Span, number> = { '5m': 300, '1h': 3600, '24h': 86_400 };

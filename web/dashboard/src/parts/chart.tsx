@@ -5,6 +5,7 @@ import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { clock, tick, TIME_STEPS, timeTick } from '../model/format';
+import { LEAST_MS } from '../model/points';
 import { color, repaint } from '../theme';
 
 export const HEIGHT = 196;
@@ -17,12 +18,19 @@ export interface Line {
   dashed?: boolean;
 }
 
+export interface Marker {
+  at: number; // seconds
+  token: string;
+}
+
 export interface ChartProps {
   lines: readonly Line[]; // the same ones for the life of the chart
   data: uPlot.AlignedData;
-  end: number; // seconds
-  span: number;
-  times?: boolean; // the values are ms; for the life of the chart
+  from: number; // seconds
+  end: number;
+  times?: boolean; // the values are ms, from less than one to hours: on a logarithmic axis; for the life of the chart
+  markers: readonly Marker[];
+  onZoom(from: number, to: number): void; // seconds; equal ones: all of it
   onCursor(at: number | null): void;
 }
 
@@ -30,7 +38,14 @@ function translucent(ink: string): string {
   return ink.replace('rgb(', 'rgba(').replace(')', ', 0.13)');
 }
 
-function options(lines: readonly Line[], width: number, window: { current: [number, number] }, times: boolean, onCursor: (at: number | null) => void): uPlot.Options {
+interface Live {
+  window: [number, number];
+  markers: readonly Marker[];
+}
+
+const LEAST_DRAG = 8; // px: less is a click
+
+function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { onCursor, onZoom }: Pick<ChartProps, 'onCursor' | 'onZoom'>): uPlot.Options {
   const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };
   const grid = { stroke: () => color('line'), width: 1 };
   return {
@@ -38,38 +53,90 @@ function options(lines: readonly Line[], width: number, window: { current: [numb
     height: HEIGHT,
     padding: [8, 16, 0, 0],
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+    cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG }, points: { size: 6 }, sync: { key: 'trends', setSeries: false } },
     scales: {
-      x: { time: true, range: () => window.current },
-      y: { range: (_, __, max) => [0, Math.max(1, (max || 0) * 1.12)] },
+      x: { time: true, range: () => live.current.window },
+      y: times
+        ? { distr: 3, range: (_, min, max) => (max === null ? [1, 1000] : decades(min, max)) }
+        : { range: (_, __, max) => [0, Math.max(1, (max || 0) * 1.12)] },
     },
     axes: [
-      { ...axis, grid, space: 70, size: 26, values: (_, splits) => splits.map((s) => clock(s * 1000).slice(0, 5)), incrs: [60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600] },
-      { ...axis, grid, space: 36, size: times ? 50 : 44, values: (_, splits) => splits.map(times ? timeTick : tick), incrs: times ? [...TIME_STEPS] : STEPS },
+      { ...axis, grid, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((s) => clock(s * 1000).slice(0, step < 60 ? 8 : 5)), incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600] },
+      { ...axis, grid, space: 36, size: times ? 50 : 44, values: (_, splits) => splits.map(times ? timeTick : tick), ...(times ? { splits: timeSplits, filter: (_: uPlot, splits: number[]) => splits } : { incrs: STEPS }) },
     ],
     series: [
       {},
       ...lines.map((line): uPlot.Series => ({
         stroke: () => color(line.token),
         width: 1.5,
-        points: { show: false },
+        points: times ? { size: 6, show: true, fill: () => color(line.token), filter: (chart, n) => alone(chart.data[n]!) } : { show: false },
         ...(line.filled ? { fill: () => translucent(color(line.token)) } : {}),
         ...(line.dashed ? { dash: [4, 3] } : {}),
       })),
     ],
-    hooks: { setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)],
+      setSelect: [
+        (chart) => {
+          const { left, width: wide } = chart.select;
+          if (wide < LEAST_DRAG) return;
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onZoom(chart.posToVal(left, 'x'), chart.posToVal(left + wide, 'x'));
+        },
+      ],
+      draw: [(chart) => mark(chart, live.current)],
+    },
   };
 }
 
-export function Chart({ lines, data, end, span, times = false, onCursor }: ChartProps) {
+// Whole decades around what is shown.
+function decades(min: number, max: number): [number, number] {
+  const low = 10 ** Math.floor(Math.log10(Math.max(LEAST_MS, min)));
+  return [low, Math.max(low * 10, 10 ** Math.ceil(Math.log10(Math.max(LEAST_MS, max))))];
+}
+
+// Of all steps that there are as many as there is room for: 10 ms, 1 s, 1 min.
+function timeSplits(chart: uPlot): number[] {
+  const { min = 1, max = 1000 } = chart.scales.y!;
+  const within = [LEAST_MS, ...TIME_STEPS].filter((ms) => ms >= min! && ms <= max!);
+  const every = Math.ceil(within.length / 6);
+  return within.filter((_, n) => n % every === 0);
+}
+
+// What stands alone between gaps is no line: it is drawn as a point.
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const found: number[] = [];
+  for (let n = 0; n < values.length; ++n) if (values[n] != null && values[n - 1] == null && values[n + 1] == null) found.push(n);
+  return found;
+}
+
+// What happened, as lines from top to bottom.
+function mark(chart: uPlot, { markers, window: [from, to] }: Live): void {
+  const { ctx, bbox } = chart;
+  ctx.save();
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { at, token } of markers) {
+    if (at < from || at > to) continue;
+    const x = Math.round(chart.valToPos(at, 'x', true));
+    ctx.strokeStyle = color(token);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+export function Chart({ lines, data, from, end, times = false, markers, onCursor, onZoom }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
-  const window = useRef<[number, number]>([end - span, end]);
-  window.current = [end - span, end];
+  const live = useRef<Live>({ window: [from, end], markers });
+  live.current = { window: [from, end], markers };
 
   useEffect(() => {
     const element = box.current!;
-    const plot = new uPlot(options(lines, element.clientWidth || 300, window, times, onCursor), data, element);
+    const plot = new uPlot(options(lines, element.clientWidth || 300, live, times, { onCursor, onZoom }), data, element);
     chart.current = plot;
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: HEIGHT });
@@ -82,10 +149,10 @@ export function Chart({ lines, data, end, span, times = false, onCursor }: Chart
     };
   }, []);
 
-  useEffect(() => chart.current?.setData(data), [data, end, span]);
+  useEffect(() => chart.current?.setData(data), [data, from, end, markers]);
   useSignalEffect(() => {
     repaint.value;
     chart.current?.redraw();
   });
-  return <div ref={box} />;
+  return <div ref={box} onDblClick={() => onZoom(0, 0)} />;
 }

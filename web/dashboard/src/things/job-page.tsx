@@ -19,6 +19,7 @@ import { Panel } from '../parts/panel';
 import { cancelText, doneOf, pace, rateOf, sampled, type Sample } from '../model/rest/rate';
 import { JobChip } from '../parts/state';
 import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
+import { JobPicture } from '../job/job-picture';
 import { useHeading } from '../heading';
 import { useLooked } from '../looked';
 import { api, send } from '../rest';
@@ -43,6 +44,7 @@ export function JobPage() {
       {job && (
         <>
           <Summary job={job} again={looked.again} />
+          <JobPicture key={`${job.id} picture`} job={job} />
           <ClosureList key={job.id} job={job} />
           <LogPanel key={job.id} id={job.id} note={`all closures of ${job.name || job.id}`} />
         </>

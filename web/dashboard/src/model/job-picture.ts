@@ -1,0 +1,84 @@
+// How long the closures of a job ran, as a histogram and by function and worker: of those that were looked at. Pure.
+
+import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
+import type { ClosureView } from './rest/views';
+
+export interface Ran {
+  ms: number;
+  failed: boolean;
+  function: string; // as it is shown
+  called: string; // as the server filters by it
+  worker: string;
+}
+
+export interface Bin {
+  from: number; // ms
+  to: number;
+  n: number;
+  failed: number; // of them
+}
+
+export interface Group {
+  name: string;
+  filter: string;
+  n: number;
+  failed: number;
+  p50: number;
+  p99: number;
+  sum: number;
+}
+
+export function ranOf(closures: readonly ClosureView[]): Ran[] {
+  return closures.flatMap((c) => {
+    const { from, to } = ran(c);
+    return hasEnded(c) && from > 0 && to > 0 ? [{ ms: Math.max(0, to - from), failed: c.state === 'FAILED', function: nameOf(c), called: c.function, worker: whereOf(c) }] : [];
+  });
+}
+
+// The nearest rank; 0 of nothing.
+export function percentile(sorted: readonly number[], p: number): number {
+  return sorted[Math.max(0, Math.ceil(p * sorted.length) - 1)] ?? 0;
+}
+
+// Each bin is twice as wide as the one before; the first holds what took less than a millisecond.
+export function bins(all: readonly Ran[]): Bin[] {
+  const place = (ms: number) => (ms < 1 ? 0 : Math.floor(Math.log2(ms)) + 1);
+  const found = new Map<number, Bin>();
+  for (const { ms, failed } of all) {
+    const at = place(ms);
+    let bin = found.get(at);
+    if (!bin) found.set(at, (bin = empty(at)));
+    ++bin.n;
+    bin.failed += Number(failed);
+  }
+  if (found.size === 0) return [];
+  const first = Math.min(...found.keys());
+  const last = Math.max(...found.keys());
+  return Array.from({ length: last - first + 1 }, (_, n) => found.get(first + n) ?? empty(first + n));
+}
+
+const empty = (at: number): Bin => ({ from: at === 0 ? 0 : 2 ** (at - 1), to: 2 ** at, n: 0, failed: 0 });
+
+// Who took the most time first.
+export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] {
+  const found = new Map<string, Ran[]>();
+  for (const one of all) {
+    const list = found.get(one[by]);
+    if (list) list.push(one);
+    else found.set(one[by], [one]);
+  }
+  return [...found]
+    .map(([name, list]): Group => {
+      const sorted = list.map(({ ms }) => ms).sort((a, b) => a - b);
+      return {
+        name,
+        filter: by === 'worker' ? name : list[0]!.called,
+        n: list.length,
+        failed: list.filter(({ failed }) => failed).length,
+        p50: percentile(sorted, 0.5),
+        p99: percentile(sorted, 0.99),
+        sum: sorted.reduce((sum, ms) => sum + ms, 0),
+      };
+    })
+    .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
+}
