@@ -57,7 +57,7 @@ test('who is always last is said', async () => {
   await withAgents(3, async (server, agents) => {
     for (let step = 0; step < 5; ++step) {
       const first = [agents[0], agents[1]].map((agent) => agent.barrier(`step/${step}`, 60_000));
-      await arrive(server, `step/${step}`, 2);
+      await server.arrived('train', `step/${step}`, 2);
       await Promise.all([...first, agents[2].barrier(`step/${step}`, 60_000)]);
     }
     const seen = await WatchedPage.open(browser, `${server.url}/stragglers?cluster=train`);
@@ -88,11 +88,3 @@ test('a barrier is cancelled after a question', async () => {
     assert.deepEqual(seen.faults, []);
   });
 });
-
-/** Waits until `arrived` tasks wait at the barrier. */
-async function arrive(server, id, arrived) {
-  for (;;) {
-    const response = await fetch(`${server.url}/api/v1/clusters/train/barriers/${encodeURIComponent(id)}`);
-    if (response.ok && (await response.json()).arrived_count >= arrived) return;
-  }
-}

@@ -117,6 +117,14 @@ export class Cluster {
     return name;
   }
 
+  /** Resolves when so many have come to the barrier. */
+  async arrived(name, id, count) {
+    for (;;) {
+      const response = await fetch(`${this.url}/api/v1/clusters/${name}/barriers/${encodeURIComponent(id)}`);
+      if (response.ok && (await response.json()).arrived_count >= count) return;
+    }
+  }
+
   async put(name, key, value) {
     return this.#send('PUT', `/api/v1/clusters/${name}/kv/${encodeURIComponent(key)}`, value, 'text/plain');
   }

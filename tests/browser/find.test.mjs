@@ -172,25 +172,23 @@ test('who holds the most memory: one click', async () => {
   await seen.reads('value', /xxx/);
 });
 
-test('retry: two clicks lead to the new job', async () => {
+test('retry: one click leads to the new job', async () => {
   const id = await cluster.submitAll('to be retried', [{ function: 'muster.fail', args: ['again'] }, { function: 'muster.noop' }], { on_error: 'continue' });
   const { seen, click, clicks } = await visitor(`/jobs/${id}`);
   await seen.at('job', '[data-state="FAILED"]').waitFor();
   await click(seen.at('retry-job'));
-  await click(seen.at('question-yes'));
   await seen.page.waitForFunction((old) => document.querySelector('[data-testid="job"]') && document.querySelector('[data-testid="job"]').dataset.job !== old, id);
   await seen.page.locator('#job', { hasText: 'to be retried' }).waitFor();
   await seen.page.locator(`.facts-line a[title="${id}"]`).waitFor();
   await seen.reads('job-progress', /1 of 1/);
-  assert.equal(clicks(), 2);
+  assert.equal(clicks(), 1);
 });
 
 test('cordon: the worker says so, and is given back', async () => {
   const { seen, click, clicks } = await visitor('/workers/worker:1');
   await click(seen.at('cordon'));
-  await click(seen.at('question-yes'));
   await seen.reads('standing', /cordoned/);
-  assert.equal(clicks(), 2);
+  assert.equal(clicks(), 1);
   await seen.at('uncordon').click();
   await seen.at('cordon').waitFor();
 });

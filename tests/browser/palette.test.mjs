@@ -122,7 +122,6 @@ test('an alert is acted upon where it stands: retried, and explained', async () 
   await seen.reads('verdict', /2 jobs failed/);
   const item = seen.at('attention-item', '[data-kind="job-failed"]').filter({ hasText: 'again' });
   await item.locator('[data-testid=retry-job]').click();
-  await seen.at('question-yes').click();
   await item.locator('[data-testid=retried]').waitFor();
   const stuck = seen.at('attention-item', '[data-kind="wish-unmet"]');
   await stuck.locator('[data-testid=deed-explain]').click();

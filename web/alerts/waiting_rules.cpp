@@ -58,7 +58,8 @@ void tell(std::vector<View const*> const& all, Item const& as_item, Count const&
 void unmet_demands(pool_facts const& p, alerts& out) {
   if (!has_workers(p)) return;  // that has an item of its own
   std::vector<core::demand_view const*> unmet;
-  for (auto const& w : p.unmet_demand.items) unmet.push_back(&w);
+  for (auto const& w : p.unmet_demand.items)
+    if (!text_of(w.needs).empty()) unmet.push_back(&w);  // else its function is said to be nowhere
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +

@@ -23,12 +23,13 @@ const out = process.env.MUSTER_WEB_OUT || join(here, 'dist');
 const budget = { first: 70_000, all: 176 * 1024 };
 
 if (process.argv.includes('--tests')) {
-  const tests = readdirSync(join(here, 'test')).filter((name) => name.endsWith('.test.ts'));
+  const tests = readdirSync(join(here, 'test'), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
   const outdir = process.env.MUSTER_TESTS_OUT || join(here, '.test');
   rmSync(outdir, { recursive: true, force: true });
   await build({
     entryPoints: tests.map((name) => join(here, 'test', name)),
     outdir,
+    outbase: join(here, 'test'),
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(here, 'test', 'any.ts')).href) }, // they read files beside themselves
     outExtension: { '.js': '.mjs' },
     bundle: true,

@@ -221,6 +221,11 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   ASSERT_EQ(many.size(), 4u);
   EXPECT_EQ(many[3].since, now - 19min);
   EXPECT_EQ(many[3].title, "324 more closures queued for what no worker has");
+
+  // Of what asks for a function alone the item is another one.
+  pool().unmet_demand.items.resize(1);
+  pool().unmet_demand.items[0].needs = {};
+  EXPECT_TRUE(said().empty());
 }
 
 TEST_F(alert_rules, gangs_that_can_never_start) {

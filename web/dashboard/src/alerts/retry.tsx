@@ -24,6 +24,7 @@ export function Retry({ id, counts, retryable, stay }: Props) {
     );
   return (
     <Action
+      atOnce // the new job can be cancelled
       testid="retry-job"
       label="Retry"
       title="Retry what did not succeed?"

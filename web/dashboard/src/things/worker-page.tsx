@@ -110,7 +110,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
           <p>It gets new closures at once.</p>
         </Action>
       ) : (
-        <Action testid="cordon" label="Cordon" title={`Give ${task} no new closures?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
+        <Action atOnce testid="cordon" label="Cordon" title={`Give ${task} no new closures?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
           <p>
             {w.running > 0 ? `${plural(w.running, 'closure')} that it runs go on` : 'It is idle'}; what was prefetched goes to others. It stays connected, and stays cordoned until it is uncordoned.
           </p>

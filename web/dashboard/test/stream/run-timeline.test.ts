@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AttemptView, RankView } from '../src/model/rest/programs';
-import { lookAt, runTimeline, zoomed } from '../src/model/run-timeline';
+import type { AttemptView, RankView } from '../../src/model/rest/programs';
+import { lookAt, runTimeline, zoomed } from '../../src/model/run-timeline';
 
 const attempts: AttemptView[] = [
   { attempt: 1, end: 'FAILED', ranks: 2, hosts: 2, begun_ms: 1000, ended_ms: 2000, cause: { kind: 'EXIT', rank: 1, text: 'rank 1 exited with 3' } },
