@@ -18,6 +18,9 @@ function stateOf(index) {
   return index < 44_000 ? 'SUCCEEDED' : index < 44_016 ? 'RUNNING' : index < 49_000 ? 'QUEUED' : 'BLOCKED';
 }
 
+// Most take about half a second, a few much longer.
+const tookOf = (index) => Math.round(180 * 2 ** (((index * 7919) % 97) / 24 + ((index * 31) % 53 === 0 ? 3 : 0)));
+
 function closure(index, began) {
   const state = stateOf(index);
   const ran = state === 'SUCCEEDED' || state === 'FAILED' || state === 'RUNNING';
@@ -31,10 +34,10 @@ function closure(index, began) {
     ...(state === 'BLOCKED' && { inputs_missing: 2, inputs: [closureId(44_001).replace('cl_', 'rv_'), closureId(44_002).replace('cl_', 'rv_')] }),
     ...(state === 'RUNNING' && { progress: { fraction: 0.31, text: 'step 31 of 100', attempt: 1, time_ms: Date.now() }, dependents: [closureId(49_000).replace('cl_', 'rv_')] }),
     ...(state === 'FAILED' && { error: { kind: 'USER', type: 'KeyError', message: 'no such column: price', traceback: TRACEBACK, worker, attempt: 2 } }),
-    created_ms: began, finished_ms: state === 'SUCCEEDED' || state === 'FAILED' ? started + 850 : 0,
+    created_ms: began, finished_ms: state === 'SUCCEEDED' || state === 'FAILED' ? started + tookOf(index) : 0,
     attempts: ran ? [
       ...(state === 'FAILED' ? [{ attempt: 1, worker: 'worker:3', host: 'rack07-node02', started_ms: started - 9000, ended_ms: started - 4000, outcome: 'worker lost: heartbeat timeout after 15.0 s' }] : []),
-      { attempt: state === 'FAILED' ? 2 : 1, worker, host: `rack0${index % 8}-node01`, started_ms: started, ended_ms: state === 'RUNNING' ? 0 : started + 850, outcome: state === 'RUNNING' ? '' : state.toLowerCase() },
+      { attempt: state === 'FAILED' ? 2 : 1, worker, host: `rack0${index % 8}-node01`, started_ms: started, ended_ms: state === 'RUNNING' ? 0 : started + tookOf(index), outcome: state === 'RUNNING' ? '' : state.toLowerCase() },
     ] : [],
   };
 }
@@ -210,6 +213,8 @@ export class MockRest {
     if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0, blob_bytes: j.streaming ? 12e6 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };
     if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
     if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
+    if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
+    if (path === '/api/v1/machines') return { machines: [] };
     if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
     if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
     if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };

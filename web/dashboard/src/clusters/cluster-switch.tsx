@@ -3,7 +3,7 @@
 
 import { useRef } from 'preact/hooks';
 import { fares, health } from '../model/cluster-health';
-import { count } from '../model/format';
+import { count, short } from '../model/format';
 import type { ClusterRow } from '../model/protocol';
 import { cluster, paletteOpen, slow, store } from '../page';
 import { Mark } from '../parts/shape';
@@ -11,6 +11,7 @@ import { choose, page, picked } from '../route';
 
 const FEW = 4; // are shown without a click
 const SHOWN = 30;
+const MANY = 1000; // tasks: "1,151/1,200" would leave no room for the name
 
 export function ClusterSwitch() {
   slow.value;
@@ -81,7 +82,7 @@ function Choice({ of, chosen, take }: { of: ClusterRow; chosen: boolean; take(na
       <span class="unseen">, {empty}</span>
       {f.total > 0 && (
         <span class="badge" aria-hidden="true">
-          {f.connected === f.total ? count(f.total) : `${count(f.connected)}/${count(f.total)}`}
+          {f.connected === f.total || f.total >= MANY ? short(f.total) : `${count(f.connected)}/${count(f.total)}`}
         </span>
       )}
     </button>
