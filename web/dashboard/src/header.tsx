@@ -62,9 +62,14 @@ function Who() {
   const who = session.value;
   if (!who?.required || !who.id) return null;
   return (
-    <button type="button" data-testid="sign-out" title={`Signed in as ${who.id}, ${who.role}`} onClick={() => void signOut()}>
-      Sign out
-    </button>
+    <>
+      <span class="note who" title={`Signed in as ${who.id}, ${who.role}`}>
+        <bdi>{who.id}</bdi>, {who.role}
+      </span>
+      <button type="button" data-testid="sign-out" onClick={() => void signOut()}>
+        Sign out
+      </button>
+    </>
   );
 }
 
