@@ -21,6 +21,12 @@ constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, lines_read = 100'000;
 
+std::string in_words(core::duration d) {
+  auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
+  if (s < 120) return std::to_string(s) + " s";
+  return s < 7'200 ? std::to_string(s / 60) + " min" : std::to_string(s / 3'600) + " h";
+}
+
 // Whatever is wrong with it, the server is worth more.
 muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const& directory,
                                                                   history_limits const& limits) {
@@ -109,6 +115,13 @@ void history_keeper::read() {
 void history_keeper::begin() {
   if (!store_ || engine_.config.is_read_only()) return;
   keeps_ = true;
+  if (auto const last = store_->newest(); last != core::time_point{})
+    engine_.tell({core::coordination::severity::info,
+                  "server_started",
+                  {},
+                  {},
+                  "the server was started again; the one before wrote last " +
+                      in_words(engine_.clock.now() - last) + " ago"});
   events_kept_ = engine_.events().last();
   machines_kept_ = engine_.clock.now();
   store_->start();

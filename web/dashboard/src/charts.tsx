@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { useLooked } from './looked';
 import { age, clock, NONE, short } from './model/format';
-import { extremes, fromSamples, LEAST_MS, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
+import { extremes, fromSamples, joined, LEAST_MS, live, notable, SPANS, SPAN_S, SPAN_WORDS, spanOf, type ColumnName, type Points, type SamplesBody, type Span } from './model/points';
 import { slow, store } from './page';
 import type { ChartProps, Marker } from './parts/chart';
 import { lazy } from './parts/lazy';
@@ -94,7 +94,7 @@ export function Charts() {
     >
       <div class="charts">
         {CHARTS.map((chart) => {
-          const points = chart.id === 'latency' || span !== '5m' ? samples : recent;
+          const points = chart.id === 'latency' || span !== '5m' ? samples : joined(samples, recent);
           return <One key={`${chart.id}${span}`} chart={chart} span={span} zoom={zoom} markers={markers} points={points} missing={looked.gone || looked.problem !== ''} />;
         })}
       </div>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { History } from '../src/model/history';
-import { extremes, fromSamples, live, notable, spanOf } from '../src/model/points';
+import { extremes, fromSamples, joined, live, notable, spanOf } from '../src/model/points';
 
 test('samples become columns, and a gap breaks the line', () => {
   const points = fromSamples({ step_ms: 1000, t: [1000, 2000, 9000], queued: [1, 2, 3] });
@@ -16,6 +16,16 @@ test('the live minutes are copied: the ring goes on', () => {
   const points = live(history);
   history.clear();
   assert.deepEqual(points.columns.queued, [4]);
+});
+
+test('what was before the live ones stands in front of them, with a gap where there is one', () => {
+  const recent = { seconds: [10, 11], columns: { queued: [1, 2] } };
+  const before = (seconds: number[]) => ({ seconds, columns: { queued: seconds.map((at) => at * 10), wait_p50_ms: seconds } });
+  assert.deepEqual(joined(before([8, 9, 10, 11]), recent), { seconds: [8, 9, 10, 11], columns: { queued: [80, 90, 1, 2] } });
+  assert.deepEqual(joined(before([3, 4]), recent), { seconds: [3, 4, 5, 10, 11], columns: { queued: [30, 40, null, 1, 2] } });
+  assert.deepEqual(joined(null, recent), recent);
+  assert.deepEqual(joined(before([12]), recent), recent);
+  assert.deepEqual(joined(before([3]), { seconds: [], columns: { queued: [] } }), { seconds: [3], columns: { queued: [30] } });
 });
 
 test('failures are drawn from one in a hundred on', () => {

@@ -47,6 +47,19 @@ export function fromSamples(body: SamplesBody): Points {
   return { seconds, columns };
 }
 
+// The live ones, and in front of them what was before the page was opened, or before the server was started again.
+export function joined(before: Points | null, recent: Points): Points {
+  const first = recent.seconds[0] ?? Infinity;
+  const n = before?.seconds.findIndex((at) => at >= first) ?? 0;
+  const past = n < 0 ? before!.seconds.length : n;
+  if (!before || past === 0) return recent;
+  const gap = first !== Infinity && first - before.seconds[past - 1]! > 2.5;
+  const columns: Points['columns'] = {};
+  for (const name of Object.keys(recent.columns) as ColumnName[])
+    columns[name] = [...(before.columns[name] ?? []).slice(0, past), ...(gap ? [null] : []), ...recent.columns[name]!];
+  return { seconds: [...before.seconds.slice(0, past), ...(gap ? [before.seconds[past - 1]! + 1] : []), ...recent.seconds], columns };
+}
+
 export function extremes(values: readonly (number | null)[]): { last: number | null; most: number } {
   let most = 0;
   for (const value of values) if (value !== null && value > most) most = value;

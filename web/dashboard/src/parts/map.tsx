@@ -9,7 +9,7 @@ import { CELL_STATES, countStates, keptCellGroups, type CellState } from '../mod
 import { cellAt, cellBeside, cellPlace, layout, type CellRef, type Layout } from '../model/map-layout';
 import { paint, type MapMode } from './map-paint';
 import { AgentFacts, WorkerFacts } from './map-tip';
-import { cluster, fast, groups, selected, slow, store, viewNow } from '../page';
+import { cluster, fast, groups, selected, slow, stands, store, viewNow } from '../page';
 import { address, go, picked } from '../route';
 import { Panel } from './panel';
 import { Mark, SHAPES, WORDS, type Shape } from './shape';
@@ -59,6 +59,7 @@ function Modes() {
 
 // What to do when nobody is here yet.
 function Join() {
+  if (stands.value) return <p class="calm">Workers are not shown of a server that is gone; what they did is in the task stream.</p>;
   return (
     <div class="join" data-testid="empty">
       <p>
