@@ -172,10 +172,8 @@ class closures_trace final : public trace_stream {
     s.closure = c.id;
     s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
-    if (last && c.error)
-      s.error = c.error->message;
-    else if (!last)
-      s.error = text(a.outcome);
+    auto const outcome = last ? std::string() : text(a.outcome);  // the span only refers to it
+    s.error = last && c.error ? std::string_view(c.error->message) : outcome;
     trace_.add(a.host.empty() ? "workers" : a.host, a.worker, s);
   }
 

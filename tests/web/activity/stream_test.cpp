@@ -211,6 +211,23 @@ TEST_F(stream, a_job_can_be_had_as_a_trace) {
   EXPECT_EQ(get("/api/v1/jobs/x/trace").status, 404u);
 }
 
+TEST_F(stream, a_trace_says_why_an_attempt_was_not_the_last) {
+  auto& w = add_worker(worker::habit::hold, 7, 4);
+  auto const job = post_json("/api/v1/jobs",
+                             R"({"closures":[{"function":"muster.echo","args":[1],"options":)"
+                             R"({"max_retries":1,"retry_delay":"1ms"}}]})",
+                             201);
+  std::string const why = "no column of this name in any of the tables";
+  EXPECT_TRUE(eventually([&] { return w.holds() == 1; }));
+  w.fail_all(why);
+  EXPECT_TRUE(eventually([&] { return w.holds() == 1; }));
+  w.finish_all("1");
+  spans const s(get_json("/api/v1/jobs/" + text_at(job, "/id") + "/trace"));
+  ASSERT_EQ(s.all.size(), 2u);
+  EXPECT_EQ(s.all[0].at("args").at("error"), json::string("failed: " + why));
+  EXPECT_FALSE(s.all[1].at("args").as_object().contains("error"));
+}
+
 TEST_F(stream, a_trace_of_many_closures_comes_in_pieces) {
   add_worker(worker::habit::echo, -1, 64);
   auto const job = submit(3'000);
