@@ -68,6 +68,7 @@ void add_per_worker(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
 void add_trace(CLI::App& app, choice& chosen);
+void add_postmortem(CLI::App& app, choice& chosen);
 void add_resolve(CLI::App& app, choice& chosen);
 void add_data(CLI::App& app, choice& chosen);
 void add_token(CLI::App& app, choice& chosen);

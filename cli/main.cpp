@@ -37,11 +37,15 @@ void name_group(CLI::App& app, char const* name) {
 // In the order of `muster --help`; then what they have in common.
 void add_verbs(CLI::App& app, choice& chosen) {
   for (auto const& group :
-       {verb_group{"Start", {add_serve, add_worker, add_run, add_launch, add_task_launcher, add_stack_reader}},
+       {verb_group{
+            "Start",
+            {add_serve, add_worker, add_run, add_launch, add_task_launcher, add_stack_reader}},
         verb_group{"Work",
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
-        verb_group{"Look", {add_tasks, add_top, add_stacks, add_events, add_trace, add_doctor}},
+        verb_group{
+            "Look",
+            {add_tasks, add_top, add_stacks, add_events, add_trace, add_postmortem, add_doctor}},
         verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_torch, add_resolve}},
         verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
         verb_group{"This program", {add_help, add_version, add_completion, add_man}}}) {

@@ -1,0 +1,37 @@
+// What workers did for a job, from the lines of GET /api/v1/jobs/{id}/trace: as a timeline and as
+// sums by function and worker. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/postmortem/lanes.hpp"
+#include "cli/rest.hpp"
+
+namespace muster::cli::postmortem {
+
+constexpr std::size_t spans_max = 200'000;
+
+class spans {
+ public:
+  /// Lines of the trace, in their order. False: it is full, this one and the rest are left out.
+  bool read(std::string_view line);
+  bool empty() const { return all_.empty(); }
+
+  /// Objects {name, count, failed, total_ms, median_ms, p95_ms, longest_ms}, those that took most
+  /// together first; `by_function`: of functions, else of workers.
+  json::array sums(bool by_function) const;
+  std::string timeline(std::int64_t from_ms, std::int64_t to_ms) const;
+
+ private:
+  struct span {
+    std::string const *function, *task;
+    std::int64_t from_us, took_us;
+    shade of;
+  };
+  std::map<std::string, std::string> names_;  // also of processes and threads by number
+  std::vector<span> all_;
+};
+
+}  // namespace muster::cli::postmortem

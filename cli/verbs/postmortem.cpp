@@ -1,0 +1,145 @@
+// muster postmortem: what happened in a program or a job, as one HTML file.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+#include "base/text.hpp"
+#include "cli/actions.hpp"
+#include "cli/postmortem/gather.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct postmortem_options {
+  rest_options rest;
+  std::string name, file, cluster;
+  bool program = false, job = false;
+};
+
+struct found {
+  std::string path{}, id{};
+  std::size_t others = 0;  // older ones of this name
+};
+
+// By its id, else the newest of that name. `all`: /api/v1/programs, whose key is `programs`.
+std::optional<found> find(rest& server, std::string const& all, std::string const& key,
+                          postmortem_options const& o) {
+  auto const direct = all + "/" + percent_encoded(o.name);
+  if (auto const answer = server.send("GET", direct); answer.ok())
+    return found{direct, o.name};
+  else if (answer.status != 404 && answer.status != 400)
+    throw rest::problem(answer);
+  std::optional<found> newest;
+  for (auto const& one : server.some(
+           all + "?q=" + percent_encoded(o.name) + "&" + of_cluster(o.cluster), key, 10'000)) {
+    if (text_of(one, "name") != o.name) continue;
+    if (newest)
+      ++newest->others;
+    else
+      newest = found{all + "/" + percent_encoded(text_of(one, "id")), text_of(one, "id")};
+  }
+  return newest;
+}
+
+void throw_failed(std::string const& file) {
+  throw command_error(exit_failed, "cannot write " + file + ": " + std::strerror(errno));
+}
+
+// Whole, or not at all: beside its place, then renamed. For its owner alone, as logs may be secret.
+void write(std::string const& file, std::string const& text) {
+  struct stat there {};
+  if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    throw command_error(exit_failed, "cannot write " + file + ": it is no file");
+  auto part = file + ".XXXXXX";
+  int const fd = ::mkostemp(part.data(), O_CLOEXEC);
+  if (fd < 0) throw_failed(file);
+  std::size_t done = 0;
+  ssize_t n = 1;
+  for (; done < text.size() && n > 0; done += n > 0 ? static_cast<std::size_t>(n) : 0)
+    n = ::write(fd, text.data() + done, text.size() - done);
+  bool const whole = done == text.size() && ::fsync(fd) == 0;
+  int const why = errno;
+  ::close(fd);
+  errno = why;
+  if (whole && ::rename(part.c_str(), file.c_str()) == 0) return;
+  int const failed = errno;
+  ::unlink(part.c_str());
+  errno = failed;
+  throw_failed(file);
+}
+
+struct report {
+  std::string on, text, said;
+};
+
+report make(rest& server, postmortem_options const& o) {
+  std::optional<found> program, job;
+  if (!o.job) program = find(server, "/api/v1/programs", "programs", o);
+  if (!o.program) job = find(server, "/api/v1/jobs", "jobs", o);
+  auto const name = "'" + for_terminal(o.name, 60) + "'";
+  if (program && job)
+    throw command_error(exit_usage, name + " is a program (" + program->id + ") and a job (" +
+                                        job->id + "): say which with --program or --job");
+  if (program || job) {
+    auto const& it = program ? *program : *job;
+    auto const said = it.others == 0 ? std::string()
+                                     : "It is the newest of " + std::to_string(it.others + 1) +
+                                           " with this name; the others have ids.";
+    return {it.id,
+            program ? postmortem::report_on_program(server, it.path, said)
+                    : postmortem::report_on_job(server, it.path, said),
+            said};
+  }
+  auto const slash = o.name.rfind('/');
+  auto const run = slash == o.name.npos ? std::nullopt : parse_number(o.name.substr(slash + 1));
+  if (run && !o.program && !o.job)
+    return {o.name, postmortem::report_on_run(server, o.name.substr(0, slash), *run), {}};
+  std::string const what = o.program ? "program" : o.job ? "job" : "program and no job";
+  throw command_error(exit_failed, "there is no " + what + " " + name +
+                                       "; 'muster programs' and 'muster jobs' list them");
+}
+
+int run_postmortem(postmortem_options& o) {
+  if (o.program && o.job) throw command_error(exit_usage, "either --program or --job, not both");
+  rest server(o.rest);
+  auto const [on, text, said] = make(server, o);
+  if (o.file == "-") {
+    std::cout << text << std::flush;
+    if (!std::cout) throw command_error(exit_failed, "cannot write all of it to standard output");
+    return exit_ok;
+  }
+  write(o.file, text);
+  std::cerr << o.file << ": on " << for_terminal(on) << ", " << (text.size() + 1023) / 1024
+            << " KiB, for you alone: it has what was printed. " << said << '\n';
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_postmortem(CLI::App& app, choice& chosen) {
+  auto const [verb, o] = add_verb(app, chosen, "postmortem",
+                                  "Write what happened in a program or a job into one "
+                                  "HTML file",
+                                  run_postmortem);
+  add_value(*verb, "name", o->name, "PROGRAM|JOB", "Its name or its id; or CLUSTER/RUN")
+      ->required();
+  add_value(*verb, "-o,--file", o->file, "FILE", "Where to; - is standard output")->required();
+  verb->add_flag("--program", o->program, "It is a program, though a job has this name, too");
+  verb->add_flag("--job", o->job, "It is a job");
+  add_pool_option(*verb, o->cluster);
+  add_rest_options(*verb, o->rest);
+  verb->footer(
+      "The file begins with what happened, to whom, where and why. It needs no server and runs no\n"
+      "script. It has what ranks or failed closures printed last, and no values of variables,\n"
+      "arguments or results; it is written whole or not at all, for its owner alone (0600).\n"
+      "Examples:\n  muster postmortem train -o train.html\n  muster postmortem "
+      "job_0000000000000001 -o - > job.html");
+}
+
+}  // namespace muster::cli
