@@ -51,11 +51,12 @@ std::string strips(json::value const& machine, std::int64_t from, std::int64_t t
       if (values[i].is_number())
         c.peak = std::max(c.peak, *(point.second = values[i].to_number<double>()));
     }
-    c.most = std::max(f.most, c.peak);  // of one that is gone only samples are there
+    c.most = std::max({f.most, c.peak, 1e-9});  // of one that is gone there are samples alone
     auto const peak = std::string_view(f.key).ends_with("bytes")
                           ? in_bytes(c.peak) + (f.most > 0 ? " of " + in_bytes(f.most) : "")
-                      : f.most > 0 ? std::to_string(static_cast<int>(c.peak / f.most * 100)) + "%"
-                                   : std::to_string(c.peak) + " cores";
+                      : f.most > 0
+                          ? std::to_string(static_cast<int>(c.peak / f.most * 100)) + "%"
+                          : "about " + plural(static_cast<std::uint64_t>(c.peak + 0.5), "core");
     out += c.text(std::string(f.name) + " <small>at most " + peak + "</small>", from, to);
   }
   return out;

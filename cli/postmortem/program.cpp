@@ -43,7 +43,7 @@ std::string verdict(json::value const& p, json::value const& last) {
   bool const well = text_of(p, "state") == "SUCCEEDED";
   auto const& cause = field_of(p, "cause");
   if (auto const hang = shown(field_of(p, "hang"), "text"); !hang.empty())
-    return text + ", and hangs: " + hang + ".";
+    return text + ": " + hang + ".";
   if (number_of(p, "attempt") == 0) text += " before a rank had started";
   if (well) text += " in attempt " + shown(p, "attempt");
   if (!cause.is_null()) text += (well ? "; before, " : ": ") + went_wrong(cause);

@@ -42,7 +42,7 @@ details{border-top:1px solid var(--l);padding:.4rem 0}summary{cursor:pointer}
 .lane>span{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .lane svg{display:block;width:100%;height:1.1rem;background:var(--track);border-radius:2px;
 print-color-adjust:exact;-webkit-print-color-adjust:exact}.lane svg.c{height:2.2rem}
-.lane+.lane{margin-top:3px}.axis{display:flex;justify-content:space-between;color:var(--t2)}
+.lane small{font-size:1em}.lane+.lane{margin-top:3px}.axis{display:flex;justify-content:space-between;color:var(--t2)}
 .o{fill:var(--ok)}.f{fill:var(--bad)}.x{fill:var(--off)}.r{fill:var(--run)}.l{fill:var(--late)}
 .key{font-size:.82rem;color:var(--t2)}.key svg{width:.8em;height:.8em;margin:0 .35em 0 1em}
 .key svg:first-child{margin-left:0}
