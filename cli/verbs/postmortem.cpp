@@ -139,7 +139,7 @@ void add_postmortem(CLI::App& app, choice& chosen) {
       "script. It has what ranks or failed closures printed last, and no values of variables,\n"
       "arguments or results; it is written whole or not at all, for its owner alone (0600).\n"
       "Examples:\n  muster postmortem train -o train.html\n  muster postmortem "
-      "job_0000000000000001 -o - > job.html");
+      "job_0000000000000001 -o - > job.html\n  muster postmortem jax/3 -o run.html");
 }
 
 }  // namespace muster::cli
