@@ -67,7 +67,7 @@ class app {
                  }};
   history_keeper history_{engine_, store_};
   wire_assembly wire_{engine_, perimeter_, store_, access_};
-  torch_assembly torch_{engine_, perimeter_, store_.coordination()};
+  torch_assembly torch_{engine_, perimeter_, store_, wire_.tunnels()};
   cluster_following following_{engine_, store_.coordination()};
   std::unique_ptr<webhook_sender> webhooks_ = make_webhooks();
   web_assembly web_{engine_, perimeter_, store_, access_, wire_, torch_, history_, webhooks_.get()};

@@ -25,6 +25,7 @@ class wire_assembly {
   wire_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry);
 
   cluster_endpoints& endpoints() { return ports_; }
+  tunnel_service& tunnels() { return *tunnels_; }
   /// Any thread.
   connection_counts connections() { return grpc_.listener().counts(); }
 

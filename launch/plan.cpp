@@ -188,10 +188,7 @@ class planner {
     v["JAX_NUM_PROCESSES"] = v["WORLD_SIZE"] = size;
     v["JAX_PROCESS_ID"] = v["RANK"] = rank;
     if (at == ranked_.begin()) v["JAX_COORDINATOR_BIND_ADDRESS"] = bind_address();
-    auto const meeting = request_.meeting_point.empty()
-                             ? host_port::parse(request_.cluster.task_address(
-                                   ranked_.front().first, ranked_.front().second))
-                             : host_port::parse(request_.meeting_point);
+    auto const meeting = host_port::parse(meeting_point());
     v["MASTER_ADDR"] = meeting.host;
     if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;
     tell_local_rank(t, v);
@@ -234,7 +231,21 @@ class planner {
     if (size > 1) v.try_emplace("OMP_NUM_THREADS", "1");
   }
 
-  // What else torchrun tells. There is one role, and process 0 keeps the store itself.
+  // Who says one of these by himself has all of it in hand: half of ours would mislead his program.
+  bool has_store() const {
+    auto const said = [this](char const* name) { return request_.added.contains(name); };
+    return !request_.store.empty() && !said("MASTER_ADDR") && !said("MASTER_PORT") &&
+           !said("TORCHELASTIC_USE_AGENT_STORE");
+  }
+
+  std::string meeting_point() const {
+    if (has_store()) return request_.store;
+    if (!request_.meeting_point.empty()) return request_.meeting_point;
+    return request_.cluster.task_address(ranked_.front().first, ranked_.front().second);
+  }
+
+  // What else torchrun tells. There is one role. An agent's store is one that outlives process 0,
+  // which has its own otherwise: torch takes exactly this word.
   void tell_torch(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];
     v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];
@@ -242,7 +253,7 @@ class planner {
     v["TORCHELASTIC_RESTART_COUNT"] = std::to_string(request_.restart);
     v["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(request_.max_restarts);
     v["TORCHELASTIC_RUN_ID"] = request_.run_id;
-    v["TORCHELASTIC_USE_AGENT_STORE"] = "False";
+    v["TORCHELASTIC_USE_AGENT_STORE"] = has_store() ? "True" : "False";
   }
 
   plan_request const& request_;

@@ -38,6 +38,9 @@ struct plan_request {
   std::string server{};
   /// Where process 0 serves JAX, and where PyTorch meets; empty: at its own address of the cluster.
   std::string own_service{}, meeting_point{};
+  /// "host:port" of a store of torch that somebody else has; empty: process 0 has it, where PyTorch
+  /// meets. Also where `added` says something of that.
+  std::string store{};
   std::vector<std::string> command;
   std::string muster_program = "muster";  // runs the workers of in_graph
   int restart = 0;                        // how many came before

@@ -28,8 +28,30 @@ log_event event_of(torch::told_incident const& told) {
 
 }  // namespace
 
-torch_assembly::torch_assembly(engine_assembly& engine, perimeter& p, coordination_hub& hub)
-    : engine_(engine), hub_(hub), stores_(options(p)) {}
+torch_assembly::torch_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
+                               tunnel_service& tunnels)
+    : engine_(engine), hub_(store.coordination()), pools_(store.pools()), stores_(options(p)) {
+  using coordination::cluster_id;
+  auto const number = [](cluster_id c) { return static_cast<std::uint64_t>(c); };
+  store.of_programs().keep_stores(
+      {[this, number](cluster_id c, core::program_id program, std::uint32_t ranks) {
+         stores_.begin(number(c), store_of(program, ranks));
+       },
+       [this, number](cluster_id c) { stores_.close(number(c)); }});
+  tunnels.dial_stores_by(
+      [this, number](cluster_id c, core::program_id program, std::string peer, std::uint32_t rank) {
+        return stores_.dial(number(c), store_of(program, 0), std::move(peer), rank);
+      });
+}
+
+// Clients of torch 2.1 are known by what the cluster says in which the program runs.
+torch::carried_store torch_assembly::store_of(core::program_id program, std::uint32_t ranks) {
+  auto pool = pools_.of(program).cluster();
+  auto const cluster = hub_.state().find(pool.empty() ? main_cluster_of(engine_.config) : pool);
+  auto const early =
+      cluster ? torch::store_at(hub_.state().spec(*cluster), 0).early : torch::numbering::a;
+  return {core::text(program), ranks, early};
+}
 
 torch::torch_server_options torch_assembly::options(perimeter& p) {
   torch::torch_server_options o;

@@ -5,7 +5,8 @@
 
 #include "app/engine_assembly.hpp"
 #include "app/perimeter.hpp"
-#include "server/hub/coordination_hub.hpp"
+#include "app/store_assembly.hpp"
+#include "server/rpc/workers/rank_tunnels.hpp"
 #include "server/torch/sockets/torch_server.hpp"
 
 namespace muster::server {
@@ -13,7 +14,8 @@ namespace muster::server {
 class torch_assembly {
  public:
   /// REQUIRES: all outlive it.
-  torch_assembly(engine_assembly& engine, perimeter& p, coordination_hub& hub);
+  torch_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
+                 tunnel_service& tunnels);
 
   /// Engine thread.
   torch::torch_stores& stores() { return stores_; }
@@ -26,9 +28,11 @@ class torch_assembly {
 
  private:
   torch::torch_server_options options(perimeter& p);
+  torch::carried_store store_of(core::program_id program, std::uint32_t ranks);
 
   engine_assembly& engine_;
   coordination_hub& hub_;
+  server::pools& pools_;
   torch::torch_server stores_;
 };
 

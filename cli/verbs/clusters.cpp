@@ -73,7 +73,8 @@ void print(json::value const& c, output_format output) {
   auto const& g = field_of(c, "generation");
   auto const& parked = field_of(g, "parked_calls");
   auto const address = text_of(c, "address");
-  auto const torch = text_of(c, "torch_address");
+  auto torch = text_of(c, "torch_address");
+  if (torch.empty() && is_true(c, "torch_store")) torch = "reached by the program's ranks";
   auto const& next = field_of(c, "next_jobs");
   std::cout << "name          " << text_of(c, "name") << '\n'
             << "address       " << (address.empty() ? "none" : address) << '\n'

@@ -26,6 +26,7 @@ struct launch_verb_options {
   std::uint32_t weight = 1;
   std::string name, cluster, working_dir, upload, key;
   std::vector<std::string> env, ends_with, metadata, preload;
+  std::string store;
   launch_times times;
   bool detach = false;
   CLI::App const* verb = nullptr;
@@ -72,6 +73,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   text("working_dir", o.working_dir);
   text("upload", upload);
   text("idempotency_key", o.key);
+  text("store", o.store);
   text("on_hang", o.times.on_hang);
   text("step_pattern", o.times.step_pattern);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
@@ -157,6 +159,9 @@ void add_launch(CLI::App& app, choice& chosen) {
       ->excludes("--working-dir");
   add_list(*verb, "--preload", o->preload, "MODULE",
            "Python modules that a worker imports once for all its ranks and attempts");
+  add_value(*verb, "--store", o->store, "server|rank0",
+            "Who has the store of torch.distributed (server where the cluster has one, as with "
+            "'muster serve --torch', else rank0)");
   add_value(*verb, "--step-pattern", o->times.step_pattern, "REGEX",
             "Finds the step in what ranks print, in its first group ('step (\\d+)'), for programs "
             "that do not call muster.step");

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <optional>
 
+#include "base/host_port.hpp"
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
@@ -26,7 +27,7 @@ struct run_options {
   std::string mode;
   bool between_graph = false, in_graph = false;
   launch::launch_options launch;
-  std::string server, declare;
+  std::string server, declare, store;
   duration grace = 10s;
   bool no_prefix = false;
   std::vector<std::string> env;
@@ -40,15 +41,22 @@ struct run_options {
 /// A cluster that a running server has for as long as the run takes.
 class declaration {
  public:
-  /// With the tasks that train: so many agents will come. Errors: command_error.
-  declaration(rest_options run_options, std::string name, cluster_spec const& spec)
+  /// With the tasks that train: so many agents will come. `store`: "server", with a store of torch;
+  /// empty: where the server has one of its own. Errors: command_error.
+  declaration(rest_options run_options, std::string name, cluster_spec const& spec,
+              std::string const& store)
       : server_(std::move(run_options)), name_(std::move(name)) {
     json::object jobs;
     for (auto const* job : {"chief", "worker"})
       if (spec.has_job(job) && spec.num_tasks(job) > 0) jobs[job] = spec.num_tasks(job);
-    auto const declared = server_.post(
-        "/api/v1/clusters", json::serialize(json::object{{"name", name_}, {"jobs", jobs}}));
+    json::object body{{"name", name_}, {"jobs", jobs}};
+    auto const usual = [this] {
+      return server_.send("GET", "/api/v1/clusters/default/torch").status == 200;
+    };
+    if (store == "server" || (store.empty() && usual())) body["torch"] = 0;
+    auto const declared = server_.post("/api/v1/clusters", json::serialize(body));
     address_ = server_.reachable(text_of(declared, "address"));
+    if (body.contains("torch")) store_ = server_.reachable(text_of(declared, "torch_address"));
   }
   /// The server forgets it; if that fails, says so on stderr.
   ~declaration() {
@@ -62,10 +70,22 @@ class declaration {
 
   /// Of its coordination service, as reached by whoever reaches the server's URL.
   std::string const& address() const { return address_; }
+  /// The same of its store of torch; empty: it has none.
+  std::string const& store() const { return store_; }
+  /// Processes that start from now on find no keys there.
+  void renew_store() {
+    if (store_.empty()) return;
+    try {
+      server_.post("/api/v1/clusters/" + percent_encoded(name_) + "/torch/attempts", {});
+    } catch (std::exception const& e) {
+      std::cerr << "muster run: the store of torch may have keys of the last start: " << e.what()
+                << '\n';
+    }
+  }
 
  private:
   rest server_;
-  std::string name_, address_;
+  std::string name_, address_, store_;
 };
 
 // Inside of another run it is what that one told its tasks, and serves them.
@@ -110,6 +130,15 @@ void check_server(run_options const& o, launch::plan_request const& p) {
     throw command_error(exit_usage,
                         "--declare is for runs on one machine; for several: 'muster "
                         "clusters create', then --server everywhere");
+  bool const is_elsewhere = !o.store.empty() && o.store != "server" && o.store != "rank0";
+  if (is_elsewhere && host_port::parse(o.store).port.empty())
+    throw command_error(exit_usage, "--store " + o.store + ": write server, rank0 or HOST:PORT");
+  if (o.store == "server" && o.declare.empty())
+    throw command_error(exit_usage,
+                        "--store server needs --declare; for a cluster that is declared say where "
+                        "its store is: --store HOST:PORT");
+  if (o.torchrun.master_port && !o.store.empty() && o.store != "rank0")
+    throw command_error(exit_usage, "--store and --master-port exclude each other");
   if (p.in_graph && o.server.empty())
     throw command_error(exit_usage,
                         "--in-graph makes all but the chief workers of a Muster server: name it "
@@ -198,15 +227,20 @@ int run_everything(run_options& o) {
   choose_ports(o, request, cluster);
   std::optional<declaration> declared;
   if (!o.declare.empty()) {
-    declared.emplace(o.rest, o.declare, request.cluster);
+    declared.emplace(o.rest, o.declare, request.cluster,
+                     o.torchrun.master_port ? "rank0" : o.store);
     request.server = declared->address();
+    request.store = declared->store();
+  } else if (o.store != "rank0") {
+    request.store = o.store;
   }
   auto l = std::move(o.launch);
   l.guardian_line = std::move(here.line);
   l.begun = std::move(here.begun);
-  l.roles = [&o, request, cluster](int restart) mutable {
+  l.roles = [&o, &declared, request, cluster](int restart) mutable {
     request.restart = restart;
     if (restart > 0) look_again(o, request, cluster);
+    if (restart > 0 && declared) declared->renew_store();
     return launch::plan(request);
   };
   l.output.prefix = !o.no_prefix;
@@ -266,6 +300,10 @@ void add_run(CLI::App& app, choice& chosen) {
             "process 0 serves the others");
   add_value(*verb, "--declare", o->declare, "NAME",
             "Declare the cluster under this name at --url, and use the address it gets");
+  add_value(
+      *verb, "--store", o->store, "server|rank0|HOST:PORT",
+      "Who has the store of torch.distributed: the cluster that is declared (where the server "
+      "has one, this), process 0 (else), or this address");
   add_duration(*verb, "--grace", o->grace, "From SIGTERM to SIGKILL");
   add_value(*verb, "--output-dir", o->launch.output.directory, "DIR",
             "Also store what each task prints, a file each");

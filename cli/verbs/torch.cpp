@@ -27,6 +27,7 @@ std::string why(std::string const& cause) {
   if (cause == "asked") return "it was asked for";
   if (cause == "all_left") return "all had left";
   if (cause == "rank_anew") return "a rank had come again";
+  if (cause == "launched") return "its program began one";
   return "the first";
 }
 
@@ -47,7 +48,9 @@ void show_waits(json::value const& store) {
 
 void show(json::value const& store, output_format output) {
   if (printed_as_json(output, store)) return;
-  std::cout << "store        " << text_of(store, "address") << '\n'
+  auto const address = text_of(store, "address");
+  std::cout << "store        " << (address.empty() ? "reached by the program's ranks" : address)
+            << '\n'
             << "connections  " << text_of(store, "connections_total") << '\n';
   auto title = "attempt      ";
   for (auto const& a : list_of(store, "attempts")) {

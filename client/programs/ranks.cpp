@@ -43,6 +43,18 @@ std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
+// RANK of a rank, which those that train have; nothing: it does not.
+std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRank const& rank) {
+  if (rank.type() == "ps" || rank.type() == "evaluator") return {};
+  std::uint32_t before = 0;
+  for (auto const& type : order.task()) {
+    if (type.type() == rank.type()) break;
+    if (type.type() != "ps" && type.type() != "evaluator")
+      before += static_cast<std::uint32_t>(type.address_size());
+  }
+  return before + rank.index();
+}
+
 v1::RankEnded late() {
   auto e = not_started("the server was not heard for longer than the lease of this worker");
   e.set_lease_ran_out(true);
@@ -55,8 +67,7 @@ ranks::ranks(program_options o)
     : options_(std::move(o)),
       owner_(owner_of_files(options_.user)),
       spool_(options_.directory),
-      stack_files_(spool_.stacks(), owner_, options_.stack_signal,
-                   {options_.stack_reader, owner_}),
+      stack_files_(spool_.stacks(), owner_, options_.stack_signal, {options_.stack_reader, owner_}),
       step_watch_({spool_.steps(), owner_},
                   [this](step_watch::all_seen all) {
                     engine_->post([this, all = std::move(all)] { on_steps(all); });
@@ -91,6 +102,7 @@ void ranks::offer(v1::ProgramsOffer& to) {
   to.set_address(options_.address);
   to.set_unpacks(true);
   to.set_preloads(true);
+  to.set_torch(true);
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
@@ -237,6 +249,10 @@ void ranks::set_coordinator(v1::StartRanks& order) {
     order.set_coordinator(tunnels_.open(order.program(), order.attempt()));
   else if (!order.coordinator().empty())
     order.set_coordinator(reached_at(order.coordinator(), server_host_));
+  if (!order.torch_store()) return;
+  for (auto& rank : *order.mutable_rank())
+    if (auto const number = torch_rank(order, rank))
+      rank.set_store(tunnels_.open(order.program(), order.attempt(), number));
 }
 
 void ranks::refuse(v1::StartRanks const& order, v1::RankEnded const& why) {

@@ -23,8 +23,9 @@ using call_type = coro::client_bidi<v1::TunnelBytes, v1::TunnelBytes>;
 
 constexpr std::size_t key_bytes = 32;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-// One for each attempt that has a rank here, of which there are as many at most.
-constexpr std::size_t listeners_max = 1'024;
+// One for each attempt that has a rank here and one for each rank, of which there are 1,024 at
+// most.
+constexpr std::size_t listeners_max = 2'048;
 // After a connection that could not be accepted: no descriptor is left.
 constexpr std::chrono::milliseconds accept_pause{100};
 
@@ -45,10 +46,8 @@ std::string random_key() {
 }  // namespace
 
 struct tunnels::listener {
-  listener(coro::socket_poller& poller, std::uint64_t p, std::uint32_t a)
-      : program(p),
-        attempt(a),
-        acceptor(poller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {}
+  listener(coro::socket_poller& poller, name const& n)
+      : of(n), acceptor(poller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0)) {}
 
   void close() {
     boost::system::error_code ignored;
@@ -56,8 +55,7 @@ struct tunnels::listener {
     for (auto* call : calls) call->cancel();
   }
 
-  std::uint64_t const program;
-  std::uint32_t const attempt;
+  name const of;
   tcp::acceptor acceptor;
   std::set<call_type*> calls;  // under way
 };
@@ -87,21 +85,26 @@ void tunnels::begin() {
   engine_ = std::move(engine);
 }
 
-std::string tunnels::open(std::uint64_t program, std::uint32_t attempt) {
+std::string tunnels::open(std::uint64_t program, std::uint32_t attempt,
+                          std::optional<std::uint32_t> torch_rank) {
   begin();
-  auto it = listeners_.find({program, attempt});
+  name const of{program, attempt, torch_rank};
+  auto it = listeners_.find(of);
   if (it == listeners_.end()) {
-    auto made = std::make_shared<listener>(*poller_, program, attempt);
+    auto made = std::make_shared<listener>(*poller_, of);
     if (listeners_.size() >= listeners_max || !tasks_->spawn("listener of a program", accept(made)))
       throw std::runtime_error(std::to_string(listeners_max) +
-                               " attempts have one here, the limit");
-    it = listeners_.emplace(std::pair(program, attempt), std::move(made)).first;
+                               " attempts and ranks have one here, the limit");
+    it = listeners_.emplace(of, std::move(made)).first;
   }
   return "127.0.0.1:" + std::to_string(it->second->acceptor.local_endpoint().port());
 }
 
 void tunnels::close(std::uint64_t program, std::uint32_t attempt) {
-  if (auto const node = listeners_.extract({program, attempt})) node.mapped()->close();
+  auto const first = listeners_.lower_bound({program, attempt, std::nullopt});
+  auto const last = listeners_.lower_bound({program, attempt + 1, std::nullopt});
+  for (auto it = first; it != last; ++it) it->second->close();
+  listeners_.erase(first, last);
 }
 
 void tunnels::end() {
@@ -146,6 +149,8 @@ std::shared_ptr<grpc::Channel> tunnels::channel() {
 coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket) {
   using namespace asio::experimental::awaitable_operators;
   co_await asio::this_coro::throw_if_cancelled(false);
+  boost::system::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);  // stores are asked in small pieces
   call_type call(engine_->context());
   add_token(call.context(), options_.token);
   call.context().set_wait_for_ready(true);
@@ -160,8 +165,10 @@ coro::task<void> tunnels::carry(std::shared_ptr<listener> at, tcp::socket socket
   ++tunnels_;
   v1::TunnelBytes message;
   auto& open = *message.mutable_open();
-  open.set_program(at->program);
-  open.set_attempt(at->attempt);
+  auto const& [program, attempt, torch_rank] = at->of;
+  open.set_program(program);
+  open.set_attempt(attempt);
+  if (torch_rank) open.set_torch_rank(*torch_rank);
   open.set_key(key_);
   bool answered = co_await call.start(prepare);
   if (answered) {

@@ -1,7 +1,8 @@
-// Where ranks of this host reach the coordination cluster of their program: a port of 127.0.0.1 for
-// each attempt, and a tunnel to the server for each connection to it. Ports stay while servers come
-// and go; a connection that comes while no server is there waits for one a while, and is closed.
-// Owned by `ranks`. Engine thread, unless it says otherwise.
+// Where ranks of this host reach the coordination cluster of their program, a port of 127.0.0.1 for
+// each attempt, and its store of torch, a port for each rank, by which the server knows which it
+// is; and a tunnel to the server for each connection to it. Ports stay while servers come and go; a
+// connection that comes while no server is there waits for one a while, and is closed. Owned by
+// `ranks`. Engine thread, unless it says otherwise.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -10,8 +11,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "client/link/client_engine.hpp"
 #include "coro/socket_poller.hpp"
@@ -40,10 +42,12 @@ class tunnels {
   /// Where the worker is attached: "host:port".
   void follow(std::string const& server);
 
-  /// Gives the attempt's "127.0.0.1:port", which is opened if need be. Errors:
-  /// boost::system::system_error, the system refuses; std::runtime_error, too many.
-  std::string open(std::uint64_t program, std::uint32_t attempt);
-  /// The port and what came over it. Harmless when it is not open.
+  /// Gives the attempt's "127.0.0.1:port", or that of a rank of torch to its store, which is opened
+  /// if need be. Errors: boost::system::system_error, the system refuses; std::runtime_error, too
+  /// many.
+  std::string open(std::uint64_t program, std::uint32_t attempt,
+                   std::optional<std::uint32_t> torch_rank = {});
+  /// All ports of the attempt and what came over them. Harmless when none is open.
   void close(std::uint64_t program, std::uint32_t attempt);
   /// All; returns when nothing is left. Any other thread than the engine's; idempotent.
   void end();
@@ -61,7 +65,9 @@ class tunnels {
   std::string const key_;
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;  // null: it is made when it is needed
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::shared_ptr<listener>> listeners_;
+  // Nothing, of the ranks, comes first.
+  using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
+  std::map<name, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;  // under way
   // The following from the first listener on.
   std::shared_ptr<client_engine> engine_;

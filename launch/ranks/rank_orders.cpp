@@ -101,6 +101,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
   auto const name = std::to_string(r.rank);
   p.own = {text(rank, "type"), static_cast<int>(number(rank, "index"))};
   p.command = texts(rank, "command");
+  p.store = text(rank, "store");
   if (auto const* devices = object(line, "devices").if_contains(name))
     p.added["CUDA_VISIBLE_DEVICES"] = std::string(devices->as_string());
   r.program = plan(p).front();

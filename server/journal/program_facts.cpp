@@ -104,6 +104,7 @@ struct program_encoder {
     w.set_upload(s.upload);
     w.set_weight(s.weight);
     add(s.preload, *w.mutable_preload());
+    w.set_store(static_cast<std::uint32_t>(s.store));
     w.set_on_hang(static_cast<std::uint32_t>(s.on_hang));
     w.set_hang_after(s.hang_after.count());
     w.set_step_pattern(s.step_pattern);
@@ -168,6 +169,7 @@ struct program_encoder {
     w.set_own_service(f.own_service);
     w.set_meeting_point(f.meeting_point);
     w.set_tunnels(f.tunnels);
+    w.set_store(f.store);
     for (auto const& [address, port] : f.ports) {
       auto& to = *w.add_ports();
       to.set_name(address);

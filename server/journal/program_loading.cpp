@@ -71,6 +71,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.upload = w.upload();
   s.weight = std::max(w.weight(), 1u);
   s.preload = words(w.preload());
+  s.store = within(w.store(), core::store_place::server, ok);
   s.step_pattern = w.step_pattern();
   // Of an older server: nobody has said what is wanted.
   if (w.hang_after() > 0) {
@@ -171,6 +172,7 @@ of_core::placement_fact decoded(core::program_id id, wire::Placement const& w,
   f.own_service = w.own_service();
   f.meeting_point = w.meeting_point();
   f.tunnels = w.tunnels();
+  f.store = w.store();
   for (auto const& p : w.ports()) {
     auto const port = std::strtoull(p.value().c_str(), nullptr, 10);
     ok = ok && is_port(port);

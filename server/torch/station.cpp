@@ -19,7 +19,7 @@ std::string_view host_of(std::string_view peer) {
 }  // namespace
 
 std::string_view name(attempt_cause c) {
-  constexpr std::string_view names[] = {"first", "asked", "all_left", "rank_anew"};
+  constexpr std::string_view names[] = {"first", "asked", "all_left", "rank_anew", "launched"};
   return names[static_cast<unsigned>(c)];
 }
 
@@ -30,13 +30,17 @@ station::~station() {
   for (auto& [id, c] : connections_) c->space->keys.withdraw(*c);
 }
 
-connection_id station::open(std::string peer, core::time_point now) {
+connection_id station::open(std::string peer, core::time_point now,
+                            std::optional<std::uint32_t> rank) {
   bool const all_left = current_ && current_->connections == 0 && current_->keys.entries() > 0;
   if (!current_ || all_left)
     begin_attempt(current_ ? attempt_cause::all_left : attempt_cause::first, now);
   auto c = std::make_unique<connection>(++last_id_, std::move(peer), now, limits_, early_);
   c->space = current_;
+  c->rank = rank;
+  c->is_known = rank.has_value();
   ++current_->connections;
+  note_rank(*c);
   connections_.emplace(last_id_, std::move(c));
   return last_id_;
 }
@@ -176,7 +180,7 @@ std::uint64_t station::begin_attempt(attempt_cause cause, core::time_point now) 
   if (old)
     for (auto& [id, c] : connections_)
       if (c->space == old && c->is_fresh) move(*c, current_);
-  if (cause != attempt_cause::first)
+  if (cause != attempt_cause::first && cause != attempt_cause::launched)
     hooks_.tell({incident::kind::attempt_began, "",
                  "attempt " + std::to_string(last_attempt_) + " begins with no keys"});
   return last_attempt_;
@@ -186,6 +190,16 @@ void station::move(connection& c, space_ptr const& to) {
   --c.space->connections;
   c.space = to;
   ++to->connections;
+  note_rank(c);
+}
+
+// Its first connection that is open stands for a rank, until one of it writes the address.
+void station::note_rank(connection& c) {
+  if (!c.is_known) return;
+  auto const it = c.space->ranks.find(*c.rank);
+  if (it == c.space->ranks.end() ||
+      (!it->second.wrote && !connections_.contains(it->second.connection)))
+    c.space->ranks[*c.rank] = {c.id, c.peer, c.pid};
 }
 
 // A process writes the address of its rank once. Whoever finds another's there is a rank that was
@@ -194,18 +208,18 @@ void station::move(connection& c, space_ptr const& to) {
 void station::write_address(connection& c, std::uint32_t rank, core::time_point now) {
   auto const is_anothers = [&](space const& s) {
     auto const it = s.ranks.find(rank);
-    if (it == s.ranks.end() || it->second.connection == c.id) return false;
-    bool const own = c.pid && it->second.pid == c.pid &&
-                     host_of(it->second.peer) == host_of(c.peer) &&
-                     connections_.contains(it->second.connection);
-    return !own;
+    if (it == s.ranks.end() || it->second.connection == c.id || !it->second.wrote) return false;
+    bool const same = c.is_known ? c.rank == rank
+                                 : c.pid && it->second.pid == c.pid &&
+                                       host_of(it->second.peer) == host_of(c.peer);
+    return !same || !connections_.contains(it->second.connection);
   };
   if (is_anothers(*c.space)) {
     if (is_anothers(*current_)) begin_attempt(attempt_cause::rank_anew, now);
     if (c.space != current_) move(c, current_);
   }
   c.rank = rank;
-  c.space->ranks[rank] = {c.id, c.peer, c.pid};
+  c.space->ranks[rank] = {c.id, c.peer, c.pid, true};
 }
 
 }  // namespace muster::torch

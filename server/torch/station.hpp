@@ -49,8 +49,9 @@ class station {
   station(station const&) = delete;
 
   bool has_room() const { return connections_.size() < limits_.connections; }
-  /// `peer`: "10.0.0.3:4711". REQUIRES: there is room.
-  connection_id open(std::string peer, core::time_point now);
+  /// `peer`: "10.0.0.3:4711". `rank`: whose it is, as its launcher says. REQUIRES: there is room.
+  connection_id open(std::string peer, core::time_point now,
+                     std::optional<std::uint32_t> rank = {});
   /// Bytes that its client has sent. True: `go_on` is to be called when its client has read what it
   /// is sent, and nothing received before. REQUIRES: it is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
@@ -67,6 +68,9 @@ class station {
 
   /// Who connects from now on finds an empty key space. Gives the attempt's number.
   std::uint64_t begin_attempt(attempt_cause cause, core::time_point now);
+
+  /// So many ranks are to come in each attempt; 0: nobody knows.
+  void expect(std::uint32_t ranks) { expected_ = ranks; }
 
   std::size_t connections() const { return connections_.size(); }
   /// Of answers that clients have not read.
@@ -103,6 +107,7 @@ class station {
   bool make_room(connection& c, std::size_t keys, std::size_t bytes);
   bool may_answer(connection& c, std::size_t bytes);
   void move(connection& c, space_ptr const& to);
+  void note_rank(connection& c);
   void write_address(connection& c, std::uint32_t rank, core::time_point now);
   static bool is_full(connection const& c);
   void touch(connection& c);
@@ -120,6 +125,7 @@ class station {
   connection_id last_id_ = 0;
   space_ptr current_, before_;
   std::uint64_t last_attempt_ = 0;
+  std::uint32_t expected_ = 0;  // ranks
   std::size_t unfinished_ = 0;  // bytes of commands that have come in part
   std::size_t unread_ = 0;      // bytes of answers
   command command_;             // that is carried out

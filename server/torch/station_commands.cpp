@@ -29,6 +29,9 @@ void station::carry_out(connection& c, core::time_point now) {
       return;
     case op::ping:
       c.pid = static_cast<std::uint32_t>(command_.number);
+      if (auto const it = c.is_known ? c.space->ranks.find(*c.rank) : c.space->ranks.end();
+          it != c.space->ranks.end() && it->second.connection == c.id)
+        it->second.pid = c.pid;
       put(c.out, *c.pid);
       break;
     case op::set:

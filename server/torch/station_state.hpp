@@ -11,11 +11,12 @@
 
 namespace muster::torch {
 
-/// Who has written a rank's address.
+/// Who has written a rank's address, or is known to be of it.
 struct rank_owner {
   connection_id connection = 0;
   std::string peer;
   std::optional<std::uint32_t> pid;
+  bool wrote = false;
 };
 
 struct station::space {
@@ -47,6 +48,7 @@ struct station::connection : waiter {
   std::string refusal;
   std::optional<std::uint32_t> pid;
   std::optional<std::uint32_t> rank;
+  bool is_known = false;  // its rank: its launcher has said it
   bool is_touched = false;
   bool is_fresh = true;  // has said nothing that belongs to an attempt
 };

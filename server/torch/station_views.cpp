@@ -65,7 +65,10 @@ station_view station::view(std::size_t limit) const {
       v.waits.push_back(std::move(w));
     });
   }
+  v.expected = expected_;
   if (!current_) return v;
+  for (std::uint32_t rank = 0; rank < expected_ && current_->connections > 0; ++rank)
+    if (!current_->ranks.contains(rank)) missing.insert(rank);
   for (auto const& [rank, owner] : current_->ranks) {
     if (!has_room(v.ranks)) break;
     v.ranks.push_back(

@@ -26,9 +26,10 @@ class torch_stores {
   /// FAILED_PRECONDITION: the system's reason. REQUIRES: it has none.
   virtual muster::result<std::string> open(std::uint64_t cluster, std::string const& name,
                                            store_spec const& where) = 0;
+  virtual bool has(std::uint64_t cluster) const = 0;
   /// Closes its connections, soon. Harmless when there is none.
   virtual void close(std::uint64_t cluster) = 0;
-  /// Empty: it has none.
+  /// Empty: it has none, or it is a program's, which no port serves.
   virtual std::string address(std::uint64_t cluster) const = 0;
   /// Runs `f` on the thread of the stores, with null if it has none any more; dropped unrun when
   /// the server stops before.

@@ -16,8 +16,9 @@ enum class attempt_cause : std::uint8_t {
   asked,      ///< by POST …/torch/attempts
   all_left,   ///< the last connection had closed, and somebody came
   rank_anew,  ///< a rank that was there already has come again
+  launched,   ///< its program has begun an attempt
 };
-std::string_view name(attempt_cause c);  ///< "first", "asked", "all_left", "rank_anew"
+std::string_view name(attempt_cause c);  ///< "first", "asked", "all_left", "rank_anew", "launched"
 
 struct attempt_view {
   std::uint64_t number = 0;
@@ -71,7 +72,8 @@ struct station_view {
   std::vector<connection_view> shown;
   std::vector<wait_view> waits;
   std::vector<rank_view> ranks;        ///< of the newest attempt
-  std::vector<std::uint32_t> missing;  ///< ranks that others wait for
+  std::vector<std::uint32_t> missing;  ///< that others wait for, or that were expected
+  std::uint32_t expected = 0;          ///< ranks; 0: nobody knows
   bool more = false;                   ///< something was left out
 };
 

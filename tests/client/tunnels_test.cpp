@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <set>
 
 #include "muster/v1/programs.grpc.pb.h"
 #include "tests/support/raw_socket.hpp"
@@ -35,7 +36,10 @@ class echo_of_tunnels final : public v1::TunnelService::Service {
       return {grpc::StatusCode::UNAUTHENTICATED, "no token"};
     if (m.open().key().size() != 32 || m.open().attempt() != 2)
       return {grpc::StatusCode::PERMISSION_DENIED, "not that one"};
+    v1::TunnelBytes rank;  // "store 3" first, where it is for a store
+    if (m.open().has_torch_rank()) rank.set_data("store " + std::to_string(m.open().torch_rank()));
     s->Write({});
+    if (!rank.data().empty()) s->Write(rank);
     while (s->Read(&m)) s->Write(m);
     return grpc::Status::OK;
   }
@@ -86,6 +90,24 @@ TEST_F(tunnels_of_a_worker, carry_what_ranks_say_and_hear) {
     heard += some.size();
   }
   EXPECT_TRUE(sending.get());
+}
+
+TEST_F(tunnels_of_a_worker, to_a_store_of_torch_have_a_port_for_each_rank) {
+  echo_of_tunnels server;
+  auto const port = open(server.address());
+  auto const of_rank = [&](std::uint32_t rank) {
+    return port_of(on_engine([&] { return all.open(7, 2, rank); }));
+  };
+  auto const zero = of_rank(0), three = of_rank(3);
+  EXPECT_EQ((std::set{port, zero, three}).size(), 3u);
+  EXPECT_EQ(of_rank(3), three);
+  raw_socket one(three);
+  EXPECT_EQ(one.receive(7), "store 3");
+  ASSERT_TRUE(one.send("x"));
+  EXPECT_EQ(one.receive(1), "x");
+  close();
+  EXPECT_TRUE(one.closed());
+  for (auto const p : {port, zero, three}) EXPECT_FALSE(raw_socket().reaches(p));
 }
 
 TEST_F(tunnels_of_a_worker, end_with_their_attempt) {

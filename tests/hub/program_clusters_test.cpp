@@ -99,6 +99,40 @@ TEST_F(clusters_of_programs, have_the_tasks_that_train_and_a_generation_an_attem
   EXPECT_FALSE(programs.serves(program_id{1}, 1));
 }
 
+TEST_F(clusters_of_programs, have_a_store_of_torch_that_each_attempt_begins_and_the_end_closes) {
+  std::vector<std::string> seen;
+  programs.keep_stores({[&](auto c, program_id p, std::uint32_t ranks) {
+                          seen.push_back("begin " + all.state().spec(c).name + " " +
+                                         std::to_string(ranks));
+                          EXPECT_EQ(all.state().spec(c).name, core::text(p));
+                        },
+                        [&](auto c) { seen.push_back("end " + all.state().spec(c).name); }});
+  auto with_store = [](std::uint32_t attempt) {
+    auto s = sheet(1, attempt);
+    s.store = true;
+    return s;
+  };
+  auto const name = core::text(program_id{1});
+  programs.begin(with_store(1));
+  programs.begin(with_store(1));
+  programs.begin(with_store(2));
+  EXPECT_EQ(seen, (std::vector{"begin " + name + " 3", "begin " + name + " 3"}));
+  seen.clear();
+  say(1, program_state::succeeded);
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.front(), "end " + name);
+  seen.clear();
+  auto wanted = *sheet(2).spec;
+  wanted.store = core::store_place::server;
+  auto older = sheet(2);
+  older.spec = std::make_shared<core::program_spec const>(wanted);
+  programs.begin(older);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, "program_without_store");
+  EXPECT_EQ(told[0].text,
+            "attempt 1 of 'train': rank 0 has the store of torch, a worker is older than 'store'");
+}
+
 TEST_F(clusters_of_programs, are_not_for_attempts_without_tunnels) {
   auto old = sheet(1);
   old.tunnels = false;

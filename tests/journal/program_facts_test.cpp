@@ -61,6 +61,7 @@ submitted_fact some_program() {
   s.upload = "0123";
   s.weight = 7;
   s.preload = {"numpy", "os.path"};
+  s.store = store_place::server;
   s.on_hang = hang_policy::abort;
   s.hang_after = 90s;
   return {id, std::make_shared<program_spec const>(s), at};
@@ -86,6 +87,7 @@ placement_fact some_placement() {
   f.own_service = "[fd00::1]:21001";
   f.meeting_point = "[fd00::1]:21002";
   f.tunnels = true;
+  f.store = true;
   f.ports = {{"fd00::1", 21'001}, {"fd00::1", 21'002}};
   return f;
 }

@@ -58,6 +58,28 @@ TEST(rank_orders, tell_each_rank_who_it_is) {
   EXPECT_EQ(order.start->ranks[1].program.environment.count("CUDA_VISIBLE_DEVICES"), 0u);
 }
 
+TEST(rank_orders, tell_where_the_store_of_torch_is_unless_the_user_says_so) {
+  std::string line = two_hosts;
+  line.replace(line.find("\"index\": 1, "), 0, R"("store": "127.0.0.1:4711", )");
+  auto const order = parse_order(line, {});
+  auto v = order.start->ranks[0].program.environment;
+  EXPECT_EQ(v["MASTER_ADDR"] + ":" + v["MASTER_PORT"], "127.0.0.1:4711");
+  EXPECT_EQ(v["TORCHELASTIC_USE_AGENT_STORE"], "True") << "exactly so";
+  EXPECT_EQ(v["TORCHELASTIC_RESTART_COUNT"], "2");
+  EXPECT_EQ(v["RANK"] + " of " + v["WORLD_SIZE"], "1 of 3");
+  v = order.start->ranks[1].program.environment;
+  EXPECT_EQ(v["MASTER_ADDR"] + ":" + v["MASTER_PORT"], "h1:9");
+  EXPECT_EQ(v["TORCHELASTIC_USE_AGENT_STORE"], "False") << "process 0 has it";
+  for (auto const* said : {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE"}) {
+    auto own = line;
+    own.replace(own.find("\"MINE\""), 6, "\"" + std::string(said) + "\"");
+    v = parse_order(own, {}).start->ranks[0].program.environment;
+    EXPECT_EQ(v[said], "mine");
+    EXPECT_NE(v["MASTER_PORT"], "4711") << said << ": half of ours would mislead the program";
+    EXPECT_NE(v["TORCHELASTIC_USE_AGENT_STORE"], "True") << said;
+  }
+}
+
 TEST(rank_orders, have_steps_said_by_the_rank_or_by_its_launcher) {
   auto line = std::string(two_hosts);
   line.replace(line.find("\"logs\""), 0, R"("steps": "/s/7.3.", )");

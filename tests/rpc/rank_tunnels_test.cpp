@@ -22,6 +22,7 @@ v1::Hello hello_with(std::string const& key, std::uint64_t incarnation = 7) {
   offer.set_lease_ms(60'000);
   offer.set_address("127.0.0.1");
   offer.set_tunnel_key(key);
+  offer.set_torch(true);
   return h;
 }
 
@@ -31,12 +32,14 @@ class hand_tunnel : public hand_stream<v1::TunnelBytes, v1::TunnelBytes> {
       : stub_(v1::TunnelService::NewStub(channel_to(address))) {
     stream_ = stub_->Open(&context_);
   }
-  hand_tunnel(std::string const& address, v1::StartRanks const& order, std::string const& key)
+  hand_tunnel(std::string const& address, v1::StartRanks const& order, std::string const& key,
+              std::optional<std::uint32_t> torch_rank = {})
       : hand_tunnel(address) {
     v1::TunnelBytes m;
     m.mutable_open()->set_program(order.program());
     m.mutable_open()->set_attempt(order.attempt());
     m.mutable_open()->set_key(key);
+    if (torch_rank) m.mutable_open()->set_torch_rank(*torch_rank);
     write(m);
   }
   /// It is open: the server says so.
@@ -51,10 +54,12 @@ class hand_tunnel : public hand_stream<v1::TunnelBytes, v1::TunnelBytes> {
   std::unique_ptr<v1::TunnelService::Stub> stub_;
 };
 
-std::uint64_t begin_program(test_server& server, std::uint32_t ranks = 1) {
-  return server.on_engine([ranks](server::hub& h) {
+std::uint64_t begin_program(test_server& server, std::uint32_t ranks = 1,
+                            core::store_place store = core::store_place::rank0) {
+  return server.on_engine([ranks, store](server::hub& h) {
     core::submit_program e;
     e.spec.command = {"true"};
+    e.spec.store = store;
     e.spec.tasks.push_back({"worker", ranks, ranks});
     auto const answer = h.ask_now(std::move(e));
     return core::raw(std::get<core::program_reply>(answer.body).program);
@@ -96,6 +101,25 @@ TEST_F(rank_tunnels, reach_the_coordination_cluster_of_the_attempt) {
   EXPECT_EQ(first->data()[3], 4) << "SETTINGS come first";
   tunnel.half_close();
   EXPECT_TRUE(tunnel.finish().ok());
+}
+
+TEST_F(rank_tunnels, reach_the_store_of_torch_as_the_rank_that_they_are_of) {
+  hand_worker worker(server.address(), hello_with(key_of_first));
+  begin_program(server, 1, core::store_place::server);
+  auto const order = ordered(worker);
+  EXPECT_TRUE(order.torch_store());
+  hand_tunnel tunnel(server.address(), order, key_of_first, 0);
+  ASSERT_TRUE(tunnel.is_open());
+  auto const heard = tunnel.read();
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->data(), "store of rank 0");
+  tunnel.half_close();
+  EXPECT_TRUE(tunnel.finish().ok());
+  auto const beyond = hand_tunnel(server.address(), order, key_of_first, 4'096).finish();
+  EXPECT_EQ(beyond.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(beyond.error_message(), "open.torch_rank: 4096, it is below 4096");
+  EXPECT_EQ(hand_tunnel(server.address(), order, key_of_second, 0).finish().error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_F(rank_tunnels, are_refused_to_others) {

@@ -1,7 +1,11 @@
 #include "tests/support/test_server.hpp"
 
+#include <sys/socket.h>
+
 #include <limits>
 #include <random>
+
+#include "net/loopback_pair.hpp"
 
 namespace muster::test {
 
@@ -69,6 +73,14 @@ test_server::test_server(test_server_options o)
   connections_ = std::make_unique<server::agent_connections>(engine_, *agents_);
   coordination_ = server::serve_coordination(*agents_, *ports_, *connections_, server_, o.agents);
   tunnels_ = server::serve_tunnels(*pools_, *agents_, *ports_, server_, o.tunnels);
+  // Says whose store it would be, instead of one.
+  tunnels_->dial_stores_by([](auto, auto, auto const&, std::uint32_t rank) {
+    auto pair = net::loopback_pair();
+    auto const said = "store of rank " + std::to_string(rank);
+    if (!pair || ::send(pair->served.get(), said.data(), said.size(), 0) < 0)
+      throw std::runtime_error("no socket");
+    return muster::result<file_descriptor>(std::move(pair->dialled));
+  });
   programs_->on_change([this](core::program_id id) { tunnels_->judge(id); });
   for (auto& spec : o.clusters) {
     auto const id = agents_->create(std::move(spec));

@@ -140,8 +140,11 @@ class torch_training : public ::testing::Test {
       ASSERT_FALSE(ci && ci == std::string_view("true")) << "python3-torch is not installed";
       GTEST_SKIP() << "SKIPPED, NOT RUN: python3-torch is not installed (scripts/deps --only)";
     }
-    c.serve({"--torch", "127.0.0.1:0"});
+    serve();
     port = std::to_string(port_of_store(c));
+  }
+  void serve() {
+    server = &c.serve({"--torch", "127.0.0.1:0", "--data-dir", c.file("data").string()});
   }
   process& rank(int r, std::string const& program) {
     return c.program({"/usr/bin/python3", program}, {{"RANK", std::to_string(r)},
@@ -168,6 +171,7 @@ class torch_training : public ::testing::Test {
   }
 
   cluster c;
+  process* server = nullptr;
   std::string port;
   std::string const example = MUSTER_SOURCE_DIR "/examples/python/data_parallel_torch.py";
 };
@@ -217,45 +221,172 @@ time.sleep(600)
   EXPECT_EQ(store(c).at("attempts").at(0).at("cause").as_string(), "rank_anew");
 }
 
-// Rank 2 fails once, when all have met: the next attempt meets in a store without keys.
-TEST_F(torch_training, ranks_of_a_program_meet_in_it_in_each_attempt) {
-  auto const program = c.write("fails_once.py", R"(import os, runpy, sys
+// Programs whose store the server has: nobody says where it is.
+class torch_programs : public torch_training {
+ protected:
+  /// Its first words: of attempt N, `hold(name)` waits for the file of that name.
+  std::string write(std::string const& name, std::string const& body) {
+    return c
+        .write(name, R"(import os, runpy, sys, time
+import torch, torch.distributed as dist
+rank, attempt = int(os.environ["RANK"]), int(os.environ["MUSTER_ATTEMPT"])
+def hold(name):
+    while not os.path.exists(os.path.join(")" +
+                         c.file("").string() + R"(", name)): time.sleep(0.02)
+def train(): runpy.run_path(")" +
+                         example + R"(", run_name="__main__")
+)" + body)
+        .string();
+  }
+  void launch(std::string const& program, words const& flags = {}) {
+    words all{"launch", "--detach", "--tasks", "4", "--env", "OMP_NUM_THREADS=1"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    all.insert(all.end(), {"--", "/usr/bin/python3", program});
+    auto const launched = c.run(all);
+    ASSERT_EQ(launched.status, 0) << launched.err;
+    id = launched.out.substr(0, launched.out.find('\n'));
+  }
+  boost::json::value look() { return c.get("/api/v1/programs/" + id); }
+  int attempt() { return look().at("attempt").to_number<int>(); }
+  void expect_trained_in(int attempt, int restarts) {
+    EXPECT_TRUE(await([&] { return look().as_object().contains("finished_ms"); }, 200s));
+    auto const p = look();
+    EXPECT_EQ(p.at("state").as_string(), "SUCCEEDED") << boost::json::serialize(p);
+    EXPECT_EQ(p.at("attempt").to_number<int>(), attempt);
+    EXPECT_EQ(p.at("restarts").to_number<int>(), restarts);
+  }
+  bool is_missing(std::string const& ranks) {
+    return await(
+        [&] {
+          return c.status_of("/api/v1/clusters/" + id + "/torch") == 200 &&
+                 boost::json::serialize(store(c, id).at("missing")) == ranks;
+        },
+        200s);
+  }
+
+  std::string id;
+};
+
+// Rank 2 comes late, then rank 0 is killed, which takes nothing with it: the next attempt meets in
+// a store without keys.
+TEST_F(torch_programs, are_told_where_their_store_is_and_find_no_keys_in_each_attempt) {
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  launch(write("killed.py", R"(if attempt == 1:
+    if rank == 2: hold("come")
+    dist.init_process_group("gloo")
+    dist.barrier()
+    if rank == 0: os.kill(os.getpid(), 9)
+    time.sleep(600)
+hold("go")
+train()
+)"),
+         {"--max-restarts", "1"});
+  ASSERT_TRUE(is_missing("[2]")) << boost::json::serialize(look());
+  auto const waits = store(c, id);
+  EXPECT_EQ(waits.at("ranks_expected").as_int64(), 4);
+  EXPECT_EQ(waits.at("ranks").as_array().size(), 3u);
+  EXPECT_CONTAINS(c.run({"torch", "--cluster", id}).out, "missing      rank 2");
+  c.write("come", "");
+  ASSERT_TRUE(await([&] { return attempt() == 2; }, 200s));
+  auto const fresh = store(c, id);
+  EXPECT_EQ(fresh.at("attempts").at(0).at("cause").as_string(), "launched");
+  EXPECT_EQ(fresh.at("attempts").at(0).at("keys").as_int64(), 0);
+  c.write("go", "");
+  expect_trained_in(2, 1);
+  EXPECT_EQ(store(c).at("connections_total").as_int64(), 0) << "the main cluster's is another";
+  EXPECT_EQ(c.status_of("/api/v1/clusters/" + id + "/torch"), 404u) << "it went with its program";
+}
+
+TEST_F(torch_programs, lose_the_host_of_rank_0_and_nothing_else) {
+  auto& first = c.worker({"--index", "0", "--allow-programs", "--program-lease", "2s"});
+  c.worker({"--index", "1", "--allow-programs", "--program-lease", "2s"});
+  ASSERT_TRUE(c.await_tasks(2));
+  launch(write("lost.py", R"(if attempt == 1:
+    dist.init_process_group("gloo")
+    hold("never")
+train()
+)"));
+  ASSERT_TRUE(await([&] { return store(c, id).at("ranks").as_array().size() == 4; }, 200s));
+  first.kill_at_once();
+  expect_trained_in(2, 0);
+}
+
+// Clients of torch never connect again, so what a rank asks of the store after that is an error;
+// who has met already goes on. The attempt after it meets as ever.
+TEST_F(torch_programs, go_on_without_a_server_until_they_ask_their_store) {
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  launch(write("alone.py", R"(if attempt == 1:
+    dist.init_process_group("gloo")
+    kept = dist.distributed_c10d._get_default_store()
+    kept.set("met%d" % rank, "yes")
+    hold("go")
+    dist.barrier()
+    try: kept.get("met%d" % rank)
+    except RuntimeError: sys.exit(3)
+    sys.exit(4)
+train()
+)"),
+         {"--max-restarts", "1"});
+  ASSERT_TRUE(await(
+      [&] {
+        auto const keys = "/api/v1/clusters/" + id + "/torch/keys?limit=1000";
+        return c.status_of(keys) == 200 && c.text(keys).find("met3") != std::string::npos &&
+               c.text(keys).find("met2") != std::string::npos &&
+               c.text(keys).find("met1") != std::string::npos &&
+               c.text(keys).find("met0") != std::string::npos;
+      },
+      200s));
+  server->kill_at_once();
+  serve();
+  ASSERT_TRUE(c.await_tasks(1));
+  c.write("go", "");
+  expect_trained_in(2, 1);
+  auto const first = c.get("/api/v1/programs/" + id + "/attempts/1");
+  EXPECT_EQ(first.at("cause").at("exit_status").as_int64(), 3) << boost::json::serialize(first);
+}
+
+TEST_F(torch_programs, have_it_at_rank_0_where_that_is_wanted_or_the_environment_says_so) {
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const plain = write("plain.py", "train()\n");
+  launch(plain, {"--store", "rank0"});
+  expect_trained_in(1, 0);
+  EXPECT_EQ(look().at("store").as_string(), "rank0");
+  launch(plain, {"--env", "MASTER_ADDR=127.0.0.1", "--env", "MASTER_PORT=" + port, "--env",
+                 "TORCHELASTIC_USE_AGENT_STORE=True"});
+  expect_trained_in(1, 0);
+  EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 1) << "the main cluster's";
+}
+
+// muster run has the cluster that it declares keep the store.
+TEST_F(torch_programs, of_a_run_meet_in_the_cluster_that_it_declares) {
+  auto const program = c.write("run.py", R"(import os, runpy, sys
 import torch.distributed as dist
-if os.environ["MUSTER_ATTEMPT"] == "1":
+print("store", os.environ["MASTER_ADDR"], os.environ["TORCHELASTIC_USE_AGENT_STORE"])
+if os.environ["MUSTER_RESTART_COUNT"] == "0":
     dist.init_process_group("gloo")
     dist.barrier()
     sys.exit(3 if dist.get_rank() == 2 else 0)
 runpy.run_path(sys.argv[1], run_name="__main__")
 )")
                            .string();
-  c.worker({"--allow-programs"});
-  ASSERT_TRUE(c.await_tasks(1));
-  auto const launched = c.run({"launch",
-                               "--detach",
-                               "--tasks",
-                               "4",
-                               "--max-restarts",
-                               "1",
-                               "--env",
-                               "MASTER_ADDR=127.0.0.1",
-                               "--env",
-                               "MASTER_PORT=" + port,
-                               "--env",
-                               "TORCHELASTIC_USE_AGENT_STORE=True",
-                               "--env",
-                               "TORCHELASTIC_RESTART_COUNT=0",
-                               "--env",
-                               "OMP_NUM_THREADS=1",
-                               "--",
-                               "/usr/bin/python3",
-                               program,
-                               example});
-  ASSERT_EQ(launched.status, 0) << launched.err;
-  auto const path = "/api/v1/programs/" + launched.out.substr(0, launched.out.find('\n'));
-  EXPECT_TRUE(await([&] { return c.text(path).find("\"SUCCEEDED\"") != std::string::npos; }, 200s))
-      << c.text(path);
-  EXPECT_EQ(c.get(path).at("restarts").as_int64(), 1);
-  EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 2);
+  auto const r = c.run({"run", "--nproc", "4", "--declare", "train", "--url", c.url(), "--grace",
+                        "1s", "--max-restarts", "1", "--", "/usr/bin/python3", program, example});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_CONTAINS(r.out, "worker:3 | store 127.0.0.1 True");
+  EXPECT_CONTAINS(r.out, "worker:0 | rank 0 of 4: loss 0.0000");
+  EXPECT_CONTAINS(c.text("/api/v1/events"), "attempt 2 begins with no keys");
+  auto const wrong = c.run({"run", "--store", "server", "--", "true"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_CONTAINS(wrong.err, "--store server needs --declare");
+  EXPECT_CONTAINS(c.run({"run", "--store", "there", "--", "true"}).err,
+                  "--store there: write server, rank0 or HOST:PORT");
+  EXPECT_EQ(c.run({"run", "--no-prefix", "--store", "[::1]:77", "--", "sh", "-c",
+                   "echo $MASTER_ADDR $MASTER_PORT $TORCHELASTIC_USE_AGENT_STORE"})
+                .out,
+            "::1 77 True\n");
 }
 
 }  // namespace

@@ -125,6 +125,52 @@ TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_fol
   EXPECT_EQ(s.station.invalid(), "");
 }
 
+// As with NCCL, where all but rank 0 only read.
+TEST(torch_station, ranks_that_their_launcher_names_are_known_and_those_that_have_not_come_missed) {
+  clients s;
+  s.station.begin_attempt(attempt_cause::launched, s.now);
+  s.station.expect(4);
+  EXPECT_TRUE(s.station.view(10).missing.empty()) << "nobody has come, nobody needs to";
+  auto const one = s.open("10.0.0.1:1", 1);
+  s.open("10.0.0.1:2", 1);
+  auto const three = s.open("10.0.0.2:3", 3);
+  s.send(one, say::validate() + say::ping(71) + say::wait({"/nccl"}));
+  auto const v = s.station.view(10);
+  EXPECT_EQ(v.attempts[0].cause, attempt_cause::launched);
+  EXPECT_EQ(v.expected, 4u);
+  EXPECT_EQ(v.missing, (std::vector<std::uint32_t>{0, 2}));
+  ASSERT_EQ(v.ranks.size(), 2u);
+  EXPECT_EQ(v.ranks[0].rank, 1u);
+  EXPECT_EQ(v.ranks[0].pid, 71u);
+  EXPECT_EQ(v.shown[1].rank, 1u) << "its second one";
+  EXPECT_EQ(v.ranks[1].peer, "10.0.0.2:3");
+  s.close(three);
+  EXPECT_FALSE(s.station.view(10).ranks[1].connected);
+  EXPECT_EQ(s.station.view(10).missing, (std::vector<std::uint32_t>{0, 2})) << "it was there";
+  ASSERT_EQ(s.told.size(), 1u) << "its program tells of attempts, and of this one nothing else";
+  EXPECT_EQ(s.told[0].text, "rank 3 (10.0.0.2:3) has closed its connection");
+  s.station.begin_attempt(attempt_cause::launched, s.now);
+  auto const next = s.open("10.0.0.1:4", 1);
+  s.send(next, say::validate() + say::get("/nccl"));
+  EXPECT_EQ(s.read(next), u64(0));
+  EXPECT_EQ(s.station.view(10).missing, (std::vector<std::uint32_t>{0, 2, 3}));
+  EXPECT_EQ(s.station.invalid(), "");
+}
+
+TEST(torch_station, a_known_rank_that_comes_twice_is_no_restart_while_its_first_connection_lives) {
+  clients s;
+  auto const first = s.open("10.0.0.1:1", 0), second = s.open("10.0.0.1:2", 0);
+  s.send(first, say::validate() + say::set(address_of(0), "a"));
+  s.send(second, say::validate() + say::set(address_of(0), "b"));
+  EXPECT_EQ(s.station.view(10).attempts[0].number, 1u);
+  s.close(first);
+  s.close(second);
+  s.open("10.0.0.1:3", 1);  // else all had left
+  auto const again = s.open("10.0.0.1:4", 0);
+  s.send(again, say::validate() + say::set(address_of(0), "c"));
+  EXPECT_EQ(s.station.view(10).attempts[0].cause, attempt_cause::all_left);
+}
+
 // Nothing tells a process of the new start from one of the old whose rank had not written yet:
 // docs/pytorch.md says what to do instead.
 TEST(torch_station, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {

@@ -18,7 +18,10 @@ class clients {
                 {[this](connection_id c) { touched.push_back(c); },
                  [this](incident const& i) { told.push_back(i); }}) {}
 
-  connection_id open(std::string const& peer = "10.0.0.1:1000") { return station.open(peer, now); }
+  connection_id open(std::string const& peer = "10.0.0.1:1000",
+                     std::optional<std::uint32_t> rank = {}) {
+    return station.open(peer, now, rank);
+  }
   void send(connection_id c, std::string_view bytes) {
     bool more = station.receive(c, bytes, now);
     take();

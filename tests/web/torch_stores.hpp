@@ -20,6 +20,7 @@ class torch_stores final : public torch::torch_stores {
     stores_[cluster] = std::make_unique<torch::clients>(where.early);
     return address(cluster);
   }
+  bool has(std::uint64_t cluster) const override { return stores_.contains(cluster); }
   void close(std::uint64_t cluster) override { stores_.erase(cluster); }
   std::string address(std::uint64_t cluster) const override {
     return stores_.contains(cluster) ? "127.0.0.1:29500" : "";

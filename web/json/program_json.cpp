@@ -62,6 +62,19 @@ json_kind<core::hang_policy> a_hang_policy() {
   return {schema::one_of({"off", "tell", "restart", "abort"}), read};
 }
 
+constexpr std::string_view store_words[] = {"rank0", "server"};
+
+json_kind<std::optional<core::store_place>> a_store_place() {
+  auto read = [](json_check& check, json_ref const& at) -> std::optional<core::store_place> {
+    auto const word = check.text(at, program_name_bytes_max);
+    for (auto const p : {core::store_place::rank0, core::store_place::server})
+      if (word == store_words[static_cast<unsigned>(p)]) return p;
+    if (!check.failed()) check.fail(invalid(at.path(), "rank0 or server"));
+    return {};
+  };
+  return {schema::one_of({"rank0", "server"}), read};
+}
+
 struct group_members {
   core::program_tasks tasks;
   std::uint32_t count = 0;
@@ -137,6 +150,7 @@ json_object<program_request> const& program_table() {
        of(field("working_dir", &s::working_dir, a_text(4'096))),
        of(field("upload", &s::upload, a_text(64))),
        of(field("preload", &s::preload, texts())),
+       field("store", &r::store, a_store_place()),
        of(field("max_restarts", &s::max_restarts, an_integer(0, 1'000'000))),
        of(field("grace", &s::grace, a_duration(std::chrono::hours(1)))),
        of(field("restart_grace", &s::restart_grace, a_duration(std::chrono::hours(1)))),
@@ -238,6 +252,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   m.some("working_dir", s.working_dir);
   m.some("upload", s.upload, "the SHA-256 of a blob");
   m.some("preload", s.preload, "Python modules");
+  m.word("store", store_words[static_cast<unsigned>(s.store)], {"rank0", "server"});
   m("max_restarts", s.max_restarts);
   m("grace_ms", s.grace);
   m("restart_grace_ms", s.restart_grace);

@@ -16,6 +16,8 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
+  /// Unset: the server, where the program's cluster has a store of torch; else rank 0.
+  std::optional<core::store_place> store{};
 };
 
 program_request read_program(json_check& check, json_ref const& body);

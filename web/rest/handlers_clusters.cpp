@@ -16,7 +16,8 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::string torch_address;  // of its store of torch.distributed; empty: it has none
+  std::string torch_address;  // of its store of torch.distributed; empty: it has none, or no port
+  bool torch_store = false;
   bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // once there were any, or jobs
   core::duration worker_timeout{};
@@ -26,7 +27,10 @@ cluster_facts facts_of(engine_services& services, coordination::cluster_id id) {
   cluster_facts f;
   f.view = services.coordination.state().view(id, services.coordination.now());
   f.view.address = services.endpoints.address(id);
-  if (services.torch) f.torch_address = services.torch->address(static_cast<std::uint64_t>(id));
+  if (auto const store = static_cast<std::uint64_t>(id); services.torch) {
+    f.torch_address = services.torch->address(store);
+    f.torch_store = services.torch->has(store);
+  }
   f.main = id == services.endpoints.main();
   f.ends = ends(services.pools, f.view);
   auto* const h = services.pools.existing(id);
@@ -58,6 +62,7 @@ void members(member_list const& m, cluster_facts const& c, bool with_past = fals
   m.some("ends", c.ends, "it is of a program that ends, or has ended, and goes on for now");
   m("address", c.view.address);
   m.some("torch_address", c.torch_address, "where its store of torch.distributed is served");
+  m("torch_store", c.torch_store, "it has one, a program's without an address among them");
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
   m("generation", c.view.generation);

@@ -4,6 +4,7 @@
 #include "server/hub/access/use.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/id_text.hpp"
+#include "server/torch/torch_stores.hpp"
 #include "web/json/attempt_json.hpp"
 #include "web/json/program_json.hpp"
 #include "web/rest/access.hpp"
@@ -78,6 +79,15 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
   co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
 }
 
+// Who has a store at the cluster wants it for programs, too: those of rank 0 go with it.
+core::store_place usual_store(engine_services& services, server::hub& h) {
+  auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
+  auto const cluster = find_cluster(services, name);
+  bool const has =
+      services.torch && cluster && services.torch->has(static_cast<std::uint64_t>(*cluster));
+  return has ? core::store_place::server : core::store_place::rank0;
+}
+
 coro::task<response> submit_program(web_context& context, exchange& ex) {
   json_check check;
   json_ref const body(ex.req.body);
@@ -92,9 +102,13 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     co_return problem_response(*p);
   }
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
-  auto known = in_pool(request->cluster, [request](server::hub& h) {
-    return h.state().programs().has_key(request->spec.submitted_by, request->spec.idempotency_key);
-  });
+  auto known = [request](engine_services& services) -> muster::result<bool> {
+    auto const pool = services.pools.named(request->cluster);
+    if (!pool) return pool.error();
+    request->spec.store = request->store.value_or(usual_store(services, **pool));
+    return (*pool)->state().programs().has_key(request->spec.submitted_by,
+                                               request->spec.idempotency_key);
+  };
   auto const again = co_await context.engine.on_engine(std::move(known));
   if (!again) co_return problem_response(to_problem(again.error()));
   if (!*again)

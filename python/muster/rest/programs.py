@@ -48,6 +48,7 @@ class ProgramWords(TypedDict, total=False):
     spares: int
     upload: Union[str, os.PathLike[str]]
     preload: Sequence[str]
+    store: Literal["server", "rank0"]
     step_pattern: str
     priority: int
     weight: int
@@ -285,7 +286,8 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: Optional[str] = Non
     each rank. `upload`: a directory of code that each rank begins in, packed as `muster launch --upload`
     packs it, or the hash of a blob that the server has. `on_hang`: what to do when nothing moves for
     `hang_after` (60 s). `step_pattern`: RE2 whose first group is the step in a line that a rank prints,
-    where it does not call `muster.step`. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
+    where it does not call `muster.step`. `store`: who has that of torch.distributed, ``"server"`` or
+    ``"rank0"``; unless told the server where its cluster has one. `url`, `token`, `ca`, `cert` and `key`: those of :class:`muster.Client`. Raises
     ServerError, whose ``field`` names what cannot be; NoServer.
     """
     return submit(Http(url, ca, cert, key, token), command, tasks, words)

@@ -96,6 +96,7 @@ struct placement_fact {
   std::vector<seat> ranks{};  // by number
   std::string own_service{}, meeting_point{};
   bool tunnels = false;                                        // all its workers open tunnels
+  bool store = false;                                          // as attempt_sheet has it
   std::vector<std::pair<std::string, std::uint16_t>> ports{};  // those two's: address, port
 
   bool operator==(placement_fact const&) const = default;

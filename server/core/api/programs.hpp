@@ -105,6 +105,9 @@ struct program_tasks {
   bool operator==(program_tasks const&) const = default;
 };
 
+/// Who has its store of torch.distributed.
+enum class store_place : std::uint8_t { rank0, server };
+
 struct program_spec : watch_wish {
   std::string name{};
   std::vector<std::string> command{};
@@ -114,6 +117,7 @@ struct program_spec : watch_wish {
   std::string working_dir{};
   std::string upload{};  // SHA-256 of a blob, 64 hexadecimal digits: what working directories have
   std::vector<std::string> preload{};  // Python modules that are imported before ranks are forked
+  store_place store = store_place::rank0;
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);

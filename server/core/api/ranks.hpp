@@ -52,6 +52,7 @@ struct programs_offer {
   bool unpacks = false;      // program_spec::upload
   std::string tunnel_key{};  // it opens tunnels with it; empty: none
   bool preloads = false;     // program_spec::preload
+  bool torch = false;        // it opens tunnels to stores of torch, too
 };
 
 /// Event: what a worker says of its ranks.
@@ -81,6 +82,7 @@ struct attempt_sheet {
   std::vector<task> tasks{};  // by rank; those of one type are next to each other
   std::string own_service{}, meeting_point{};
   bool tunnels = false;  // all of its workers open tunnels to a coordination cluster
+  bool store = false;    // and to its store of torch, which the server has
 };
 
 /// Effect: what one worker is ordered. To be done in this order: stops, forgets, starts, prepares.

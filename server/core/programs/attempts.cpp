@@ -67,6 +67,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   sheet->restart = p.attempts;
   sheet->attempt = ++p.attempts;
   sheet->tunnels = true;
+  sheet->store = p.spec->store == store_place::server;
   std::map<host_number, std::vector<std::uint32_t>> ranks_of;
   for (auto const& r : where.ranks) {
     auto const number = static_cast<std::uint32_t>(a.ranks.size());
@@ -92,6 +93,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
     hosts_.give(n, {p.id, p.attempts, number});
     ranks_of[n].push_back(number);
     sheet->tunnels = sheet->tunnels && !h.tunnel_key.empty();
+    sheet->store = sheet->store && sheet->tunnels && h.torch;
   }
   auto const& first = hosts_.at(a.ranks.front().on);
   sheet->own_service = address(a, first, nullptr, now);

@@ -29,6 +29,7 @@ placement_fact placement_of(program const& p, host_table const& hosts) {
   f.own_service = p.now.sheet->own_service;
   f.meeting_point = p.now.sheet->meeting_point;
   f.tunnels = p.now.sheet->tunnels;
+  f.store = p.now.sheet->store;
   f.ports = p.now.ports;
   std::map<host_number, std::uint32_t> positions;
   for (auto const& r : p.now.ranks) {

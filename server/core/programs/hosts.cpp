@@ -45,6 +45,7 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   h.last_port = static_cast<std::uint16_t>(offer.last_port);
   h.unpacks = offer.unpacks;
   h.preloads = offer.preloads;
+  h.torch = offer.torch;
   h.lease = offer.lease;
   renew(h, now);
   by_stream_[who.stream] = n;

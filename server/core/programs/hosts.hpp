@@ -38,6 +38,7 @@ struct host {
   std::uint16_t first_port = 0, last_port = 0;
   bool unpacks = false;   // uploads
   bool preloads = false;  // modules
+  bool torch = false;     // tunnels to stores
   duration lease{};
   time_point lease_until{};
   std::set<rank_name> alive;  // ranks that are not known to be dead

@@ -21,6 +21,7 @@ void attempts::restore(program& p, placement_fact const& where, std::vector<rank
   sheet->own_service = where.own_service;
   sheet->meeting_point = where.meeting_point;
   sheet->tunnels = where.tunnels;
+  sheet->store = where.store;
   for (auto const& seat : where.ranks) {
     auto const& at = where.places[seat.place];
     auto const& group = p.spec->tasks[seat.group];

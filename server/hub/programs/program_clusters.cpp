@@ -77,8 +77,9 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
   if (!sheet.tunnels) return;
   auto const done = declare(sheet);
   p.has_cluster = done.ok();
-  if (done.ok()) return;
+  if (done.ok()) return begin_store(sheet);
   // That of the attempt before: who starts anew must not take it for this one's.
+  end_store(sheet.program);
   if (!of(sheet.program).empty()) dependencies_.remove(of(sheet.program));
   dependencies_.tell(
       {core::coordination::severity::warning,
@@ -87,6 +88,24 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
        {},
        "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
            "' has no coordination cluster, process 0 serves the others: " + done.message});
+}
+
+void program_clusters::begin_store(core::attempt_sheet const& sheet) {
+  if (sheet.store)
+    return torch_.begin(*all_.state().find(core::text(sheet.program)), sheet.program,
+                        static_cast<std::uint32_t>(spec_for(sheet).size()));
+  end_store(sheet.program);
+  if (sheet.spec->store == core::store_place::rank0) return;
+  dependencies_.tell({core::coordination::severity::warning,
+                      "program_without_store",
+                      core::text(sheet.program),
+                      {},
+                      "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
+                          "': rank 0 has the store of torch, a worker is older than 'store'"});
+}
+
+void program_clusters::end_store(core::program_id program) {
+  if (auto const id = all_.state().find(core::text(program))) torch_.end(*id);
 }
 
 muster::status program_clusters::declare(core::attempt_sheet const& sheet) {
@@ -188,6 +207,7 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
 }
 
 void program_clusters::ended(core::program_id program) {
+  end_store(program);
   if (!programs_.contains(program) || of(program).empty()) return;  // none to keep
   if (!was_used(program)) return forget(program);
   ended_.push_back(program);
@@ -203,6 +223,7 @@ bool program_clusters::was_used(core::program_id program) const {
 
 void program_clusters::forget(core::program_id program) {
   std::erase(ended_, program);
+  end_store(program);
   if (programs_.erase(program) > 0 && !of(program).empty())
     dependencies_.remove(core::text(program));
 }

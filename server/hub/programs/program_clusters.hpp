@@ -41,11 +41,22 @@ class program_clusters {
         noted = [](auto, auto, auto const&) {};
   };
 
+  /// Stores of torch.distributed of those programs whose store the server has.
+  struct torch_side {
+    /// An attempt whose cluster this is begins with no keys; so many ranks will come.
+    std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
+        begin = [](auto, auto, auto) {};
+    /// Its program is over. Harmless when it has none.
+    std::function<void(core::coordination::cluster_id)> end = [](auto) {};
+  };
+
   /// REQUIRES: the hub outlives it.
   program_clusters(coordination_hub& all, dependencies d, program_clusters_limits limits = {});
   program_clusters(program_clusters const&) = delete;
   ~program_clusters();
 
+  /// Before all else.
+  void keep_stores(torch_side s) { torch_ = std::move(s); }
   /// Before the ranks of the attempt are ordered; harmless when it has been told.
   void begin(core::attempt_sheet const& sheet);
   void changed(core::program_changed const& c);
@@ -96,11 +107,14 @@ class program_clusters {
   void ended(core::program_id program);
   /// An agent has registered with it, of whichever attempt. REQUIRES: there is one.
   bool was_used(core::program_id program) const;
+  void begin_store(core::attempt_sheet const& sheet);
+  void end_store(core::program_id program);
   void forget(core::program_id program);
 
   coordination_hub& all_;
   dependencies const dependencies_;
   program_clusters_limits const limits_;
+  torch_side torch_;
   std::map<core::program_id, served> programs_;  // those known to the hubs
   std::deque<core::program_id> ended_;           // the oldest first
   std::function<void(core::program_id)> listener_ = [](auto) {};

@@ -102,6 +102,7 @@ void to_wire(core::rank_orders::start const& s, v1::StartRanks& to) {
   to.set_upload(spec.upload);
   to.mutable_preload()->Add(spec.preload.begin(), spec.preload.end());
   to.set_step_pattern(spec.step_pattern);
+  to.set_torch_store(sheet.store);
   to.set_grace_ms(ms(spec.grace));
 }
 
@@ -126,6 +127,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
   offer.unpacks = p.unpacks();
   offer.preloads = p.preloads();
+  offer.torch = p.torch();
   auto const& key = p.tunnel_key();
   if (!key.empty() && (key.size() < tunnel_key_bytes_min || key.size() > tunnel_key_bytes_max))
     return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, it is 16 to 64");

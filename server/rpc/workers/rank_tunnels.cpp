@@ -26,6 +26,7 @@ struct tunnel_home {
   tunnel_options const options;
   std::map<std::string, std::size_t> of_worker{};    // by key; those with a tunnel
   std::unique_ptr<coro::socket_poller> poller = {};  // from the first tunnel on
+  store_dial to_store = {};
 };
 
 class rank_tunnel {
@@ -88,13 +89,24 @@ class rank_tunnel {
               "the worker has " + std::to_string(of_worker) + " tunnels, which is the limit"};
     ++of_worker;
     counted_ = true;
-    auto socket = home_.ports.dial(*id, call_.context());
+    auto socket = dial(*id);
     if (!socket) return socket.error();
     if (!home_.poller) home_.poller = std::make_unique<coro::socket_poller>();
     boost::asio::ip::tcp::socket ours(home_.poller->context());
     ours.assign(boost::asio::ip::tcp::v4(), socket->release());
     carried_.emplace(call_, std::move(ours));
     return {};
+  }
+
+  muster::result<file_descriptor> dial(core::coordination::cluster_id id) {
+    if (!asked_.has_torch_rank()) return home_.ports.dial(id, call_.context());
+    constexpr auto ranks_max = core::program_limits{}.ranks_max;
+    if (asked_.torch_rank() >= ranks_max)
+      return invalid("open.torch_rank: " + std::to_string(asked_.torch_rank()) + ", it is below " +
+                     std::to_string(ranks_max));
+    if (!home_.to_store) return muster::status{code::not_found, "there are no stores of torch"};
+    return home_.to_store(id, core::program_id{asked_.program()},
+                          home_.ports.peer_of(call_.context()), asked_.torch_rank());
   }
 
   coro::task<void> to_call() {
@@ -127,6 +139,7 @@ class rank_tunnels final : public tunnel_service {
                     {"rank tunnel", 16, needs(core::permission::work)}, home_);
   }
 
+  void dial_stores_by(store_dial dial) override { home_.to_store = std::move(dial); }
   void judge(core::program_id program) override {
     streams_.for_each([program](rank_tunnel& t) { t.judge(program); });
   }

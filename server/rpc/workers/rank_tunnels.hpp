@@ -22,8 +22,15 @@ struct tunnel_options {
   std::size_t tunnels_max = 20'000, worker_tunnels_max = 2'048;
 };
 
+/// A connection to the store of torch.distributed of a program's cluster, of this client
+/// ("host:port") and rank. Errors are the caller's.
+using store_dial = std::function<muster::result<file_descriptor>(
+    core::coordination::cluster_id, core::program_id, std::string peer, std::uint32_t rank)>;
+
 class tunnel_service : public stream_service {
  public:
+  /// Without it there are no stores. Before the server starts.
+  virtual void dial_stores_by(store_dial dial) = 0;
   /// Something has happened to the program: tunnels that nobody may have any more end.
   virtual void judge(core::program_id program) = 0;
 };

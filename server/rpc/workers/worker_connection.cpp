@@ -296,8 +296,10 @@ void worker_connection::on_rank_orders(core::rank_orders const& o) {
   if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();
   auto& orders = *out_.tail().mutable_ranks();
   to_wire(o, orders);
-  for (auto& s : *orders.mutable_start())
+  for (auto& s : *orders.mutable_start()) {
     s.set_coordinated(hub_->coordinates(core::program_id{s.program()}, s.attempt()));
+    s.set_torch_store(s.torch_store() && s.coordinated());
+  }
   wake();
 }
 

@@ -128,9 +128,27 @@ void served_store::take(tcp::socket socket, tcp::endpoint const& peer) {
   if (!muster::server::any_contains(all_.options.from, host_of(from)))
     return tell({incident::kind::refused, from,
                  "a client (" + from + ") is in no network of --torch-from"});
+  begin(std::move(socket), from, {});
+}
+
+void served_store::adopt(file_descriptor socket, std::string peer, std::uint32_t rank) {
+  tcp::socket served(all_.context);
+  error_code ec;
+  served.assign(tcp::v4(), socket.get(), ec);
+  if (ec) return;
+  socket.release();
+  if (!station_.has_room())
+    return tell({incident::kind::refused, peer,
+                 "rank " + std::to_string(rank) + " (" + peer + "): there are " +
+                     std::to_string(station_.connections()) + " connections, which is the limit"});
+  begin(std::move(served), peer, rank);
+}
+
+void served_store::begin(tcp::socket socket, std::string const& from,
+                         std::optional<std::uint32_t> rank) {
   prepare(socket);
   auto c = std::make_shared<client>(std::move(socket), from);
-  c->id = station_.open(from, all_.options.now());
+  c->id = station_.open(from, all_.options.now(), rank);
   clients_.emplace(c->id, c);
   all_.group.spawn("torch client", serve(std::move(c)));
 }

@@ -11,6 +11,7 @@
 
 #include "coro/task.hpp"
 #include "coro/task_group.hpp"
+#include "net/loopback_pair.hpp"
 #include "server/history/log/pace.hpp"
 #include "server/torch/sockets/torch_server.hpp"
 
@@ -34,6 +35,8 @@ class served_store : public std::enable_shared_from_this<served_store> {
 
   /// Accepts until it is closed.
   void start();
+  /// A connection of a client that was let in elsewhere, whose rank is known.
+  void adopt(file_descriptor socket, std::string peer, std::uint32_t rank);
   /// Accepts nobody any more and closes all connections, whose tasks end soon.
   void close();
   torch::station& station() { return station_; }
@@ -56,6 +59,8 @@ class served_store : public std::enable_shared_from_this<served_store> {
   coro::task<void> accept();
   coro::task<void> wait_for_place();
   void take(boost::asio::ip::tcp::socket socket, boost::asio::ip::tcp::endpoint const& peer);
+  void begin(boost::asio::ip::tcp::socket socket, std::string const& peer,
+             std::optional<std::uint32_t> rank);
   coro::task<void> serve(client_ptr c);
   coro::task<void> go_on(client_ptr c);
   coro::task<void> write(client_ptr c);

@@ -6,6 +6,7 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "net/incoming.hpp"
@@ -25,6 +26,7 @@ struct torch_server::state {
   serving all;
   std::map<std::uint64_t, std::shared_ptr<served_store>> stores;  // the thread of the stores
   std::map<std::uint64_t, std::string> addresses;                 // engine thread
+  std::set<std::uint64_t> carried;                                // engine thread
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   bool stopped = false;  // engine thread
@@ -64,9 +66,44 @@ muster::result<std::string> torch_server::open(std::uint64_t cluster, std::strin
   return address;
 }
 
+void torch_server::begin(std::uint64_t cluster, carried_store const& what) {
+  auto& s = *state_;
+  if (s.stopped) return;
+  s.carried.insert(cluster);
+  asio::post(s.context, [&s, cluster, what] {
+    if (s.all.stopping) return;
+    auto& store = s.stores[cluster];
+    if (!store)
+      store =
+          std::make_shared<served_store>(s.all, what.name, what.early, tcp::acceptor(s.context));
+    store->station().begin_attempt(attempt_cause::launched, s.options.now());
+    store->station().expect(what.ranks);
+  });
+}
+
+muster::result<file_descriptor> torch_server::dial(std::uint64_t cluster, carried_store const& what,
+                                                   std::string peer, std::uint32_t rank) {
+  auto& s = *state_;
+  if (!has(cluster)) begin(cluster, what);
+  auto pair = net::loopback_pair();
+  if (!pair)
+    return muster::status{muster::code::resource_exhausted,
+                          "no connection can be made: " + pair.error().message};
+  asio::post(s.context, [&s, cluster, peer = std::move(peer), rank,
+                         served = std::move(pair->served)]() mutable {
+    auto const it = s.stores.find(cluster);
+    if (it != s.stores.end()) it->second->adopt(std::move(served), std::move(peer), rank);
+  });
+  return std::move(pair->dialled);
+}
+
+bool torch_server::has(std::uint64_t cluster) const {
+  return state_->carried.contains(cluster) || state_->addresses.contains(cluster);
+}
+
 void torch_server::close(std::uint64_t cluster) {
   auto& s = *state_;
-  if (s.addresses.erase(cluster) == 0) return;
+  if (s.addresses.erase(cluster) + s.carried.erase(cluster) == 0) return;
   asio::post(s.context, [&s, cluster] {
     if (auto const node = s.stores.extract(cluster)) node.mapped()->close();
   });

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/loopback_pair.hpp"
 #include "server/hub/access/networks.hpp"
 #include "server/torch/torch_stores.hpp"
 
@@ -38,6 +39,13 @@ struct torch_server_options {
   std::function<void(std::string const& what)> failed = [](std::string const&) {};
 };
 
+/// Of a program: no port serves it, workers carry their ranks' connections to it.
+struct carried_store {
+  std::string name;         // of its cluster
+  std::uint32_t ranks = 0;  // that are expected; 0: nobody knows
+  numbering early = numbering::a;
+};
+
 class torch_server final : public torch_stores {
  public:
   explicit torch_server(torch_server_options options);
@@ -47,9 +55,17 @@ class torch_server final : public torch_stores {
 
   muster::result<std::string> open(std::uint64_t cluster, std::string const& name,
                                    store_spec const& where) override;
+  bool has(std::uint64_t cluster) const override;
   void close(std::uint64_t cluster) override;
   std::string address(std::uint64_t cluster) const override;
   void visit(std::uint64_t cluster, std::function<void(station*)> f) override;
+
+  /// An attempt of a program begins, with no keys.
+  void begin(std::uint64_t cluster, carried_store const& what);
+  /// A connection to that store, which speaks for this client, "10.0.0.3:4711", and is of this
+  /// rank. Begins one where there is none. RESOURCE_EXHAUSTED: no descriptors or ports are left.
+  muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
+                                       std::string peer, std::uint32_t rank);
 
   /// Begins to accept. Once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);

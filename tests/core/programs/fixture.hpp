@@ -59,6 +59,7 @@ struct process {
   bool unpacks = true;
   std::string tunnel_key{};
   bool preloads = true;
+  bool torch = true;
 };
 
 class bench {
@@ -106,7 +107,7 @@ class bench {
     auto const s = stream_id{++last_stream_};
     resources.workers[s] = {p.resources, p.resources, {}};
     programs_offer offer{p.first_port,    p.last_port, lease,        p.address,
-                         std::move(held), p.unpacks,   p.tunnel_key, p.preloads};
+                         std::move(held), p.unpacks,   p.tunnel_key, p.preloads, p.torch};
     kept = step([&] {
       return core->attached(now, {s, "worker", p.index, incarnation{p.incarnation}, p.host}, offer);
     });

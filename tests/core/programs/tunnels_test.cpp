@@ -22,6 +22,24 @@ TEST(program_tunnels, are_for_attempts_whose_workers_all_open_them) {
   EXPECT_TRUE(b.orders(a).starts.at(0).sheet->tunnels);
 }
 
+TEST(program_tunnels, lead_to_a_store_of_torch_where_that_is_wanted_and_all_workers_can) {
+  bench b;
+  auto const a = b.attach(with_key(0, "key of 0"));
+  auto of_one = with_key(1, "key of 1");
+  of_one.torch = false;
+  auto const old = b.attach(of_one);
+  auto spec = of_workers(2);
+  spec.store = store_place::server;
+  b.submit(spec);
+  EXPECT_TRUE(b.orders(a).starts.at(0).sheet->tunnels);
+  EXPECT_FALSE(b.orders(a).starts.at(0).sheet->store) << "one is older";
+  b.cut(old);
+  b.submit(spec);
+  EXPECT_TRUE(b.orders(a).starts.at(0).sheet->store);
+  b.submit(of_workers(2));
+  EXPECT_FALSE(b.orders(a).starts.at(0).sheet->store) << "rank 0 has it";
+}
+
 TEST(program_tunnels, belong_to_workers_with_a_living_rank_of_the_attempt) {
   bench b;
   auto const a = b.attach(with_key(0, "key of 0"));

@@ -22,7 +22,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
       "tasks":{"worker":{"min":2,"max":3,"command":["c"],"resources":{"gpu":1},"labels":{"zone":"x"}},
                "ps":{"count":1}},
       "env":{"SECRET":"hidden"},"working_dir":"/w","max_restarts":3,"grace":"2s","restart_grace":"1s",
-      "deadline":"1h","notice":"1m","on_hang":"restart","hang_after":"5m","step_pattern":"(\\d+) steps","spares":3,"preload":["numpy","torch"],"priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
+      "deadline":"1h","notice":"1m","on_hang":"restart","hang_after":"5m","step_pattern":"(\\d+) steps","spares":3,"preload":["numpy","torch"],"store":"server","priority":2,"weight":5,"ends_with":["worker:0"],"metadata":{"who":"me"}})");
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/name"), "train");
   EXPECT_EQ(text_at(p, "/state"), "PENDING");
@@ -35,6 +35,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   EXPECT_EQ(p.at("spares"), 3);
   EXPECT_EQ(p.at("weight"), 5);
   EXPECT_EQ(p.at("preload"), (json::array{"numpy", "torch"}));
+  EXPECT_EQ(text_at(p, "/store"), "server");
   EXPECT_EQ(p.at("spares_free"), 0);
   EXPECT_EQ(p.at("tasks").at("worker").at("max"), 3);
   EXPECT_EQ(json::serialize(p).find("hidden"), std::string::npos) << "values are shown to nobody";
@@ -43,6 +44,22 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   EXPECT_EQ(text_at(get_json(programs), "/programs/0/name"), "train");
   EXPECT_EQ(get_json(std::string(programs) + "?state=running").at("programs").as_array().size(),
             0u);
+}
+
+TEST_F(program_requests, have_their_store_of_torch_at_the_server_where_their_cluster_has_one) {
+  start();
+  post_json("/api/v1/clusters", R"({"name":"train","torch":0})", 201);
+  auto const store = [this](std::string const& more) {
+    return text_at(get_json(submitted(R"({"command":["true"],"tasks":{"worker":2})" + more + "}")),
+                   "/store");
+  };
+  EXPECT_EQ(store(""), "rank0");
+  EXPECT_EQ(store(R"(,"store":"server")"), "server");
+  EXPECT_EQ(store(R"(,"cluster":"train")"), "server");
+  EXPECT_EQ(store(R"(,"cluster":"train","store":"rank0")"), "rank0");
+  auto const wrong =
+      post_json(programs, R"({"command":["true"],"tasks":{"worker":2},"store":"mine"})", 400);
+  EXPECT_EQ(text_at(wrong, "/field"), "store");
 }
 
 TEST_F(program_requests, whose_step_pattern_finds_no_number_are_refused) {

@@ -35,6 +35,7 @@ TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
   auto const seen = get_json(path);
   EXPECT_EQ(text_at(seen, "/address"), "127.0.0.1:29500");
   EXPECT_EQ(text_at(get_json("/api/v1/clusters/train"), "/torch_address"), "127.0.0.1:29500");
+  EXPECT_TRUE(get_json("/api/v1/clusters/train").at("torch_store").as_bool());
   EXPECT_EQ(number_at(seen, "/connections_total"), 2);
   EXPECT_EQ(text_at(seen, "/attempts/0/cause"), "first");
   EXPECT_EQ(number_at(seen, "/attempts/0/keys"), 2);
@@ -46,6 +47,19 @@ TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
   EXPECT_EQ(number_at(seen, "/waits/0/rank"), 1);
   EXPECT_EQ(text_at(seen, "/waits/1/key_base64"), "L/8=") << "it is no UTF-8";
   EXPECT_TRUE(get_json(path + "?limit=1").at("more").as_bool());
+}
+
+TEST_F(rest_torch, names_ranks_of_a_program_that_have_not_come) {
+  at_store([](torch::clients& all) {
+    all.station.begin_attempt(torch::attempt_cause::launched, all.now);
+    all.station.expect(3);
+    all.open("10.0.0.1:1", 1);
+  });
+  auto const seen = get_json(path);
+  EXPECT_EQ(text_at(seen, "/attempts/0/cause"), "launched");
+  EXPECT_EQ(number_at(seen, "/ranks_expected"), 3);
+  EXPECT_EQ(json::serialize(seen.at("missing")), "[0,2]");
+  EXPECT_EQ(number_at(seen, "/connections/0/rank"), 1);
 }
 
 TEST_F(rest_torch, lists_keys_and_begins_an_attempt) {

@@ -29,7 +29,7 @@ std::int64_t ms_since(core::time_point since, core::time_point now) {
 
 void attempt_members(member_list const& m, torch::attempt_view const& a) {
   m("number", a.number);
-  m.word("cause", torch::name(a.cause), {"first", "asked", "all_left", "rank_anew"});
+  m.word("cause", torch::name(a.cause), {"first", "asked", "all_left", "rank_anew", "launched"});
   m("began_ms", a.began);
   m("connections", a.connections);
   m("keys", a.keys, "entries of queues among them");
@@ -37,13 +37,14 @@ void attempt_members(member_list const& m, torch::attempt_view const& a) {
 }
 
 void torch_members(member_list const& m, torch_look const& t) {
-  m("address", t.address);
+  m.some("address", t.address, "a program's is reached by its ranks alone");
   m.list("attempts", t.view.attempts, attempt_members,
          "key spaces, the newest first; the one before it stays to be looked at");
   m("connections_total", t.view.connections);
   m.list(
       "missing", t.view.missing, [](std::uint32_t rank) { return rank; },
-      "ranks whose keys others wait for");
+      "ranks whose keys others wait for, and of a program those that have not come");
+  m.some("ranks_expected", t.view.expected, "of a program");
   m.list(
       "ranks", t.view.ranks,
       [](member_list const& of, torch::rank_view const& r) {
@@ -52,7 +53,8 @@ void torch_members(member_list const& m, torch_look const& t) {
         of.some("pid", r.pid);
         of("connected", r.connected);
       },
-      "of the newest attempt, by the keys in which they have written their addresses");
+      "of the newest attempt, by the keys in which they have written their addresses, and of a "
+      "program by their connections");
   m.list("waits", t.view.waits, [&t](member_list const& of, torch::wait_view const& w) {
     key_members(of, w.key);
     of("attempt", w.attempt);
@@ -78,10 +80,11 @@ void torch_members(member_list const& m, torch_look const& t) {
 }
 
 muster::status no_store(engine_services& services, cluster_id c) {
-  return {muster::code::not_found,
-          "cluster '" + services.coordination.state().spec(c).name +
-              "' has no store of torch.distributed: declare it with torch=PORT, or start the "
-              "server with --torch"};
+  return {
+      muster::code::not_found,
+      "cluster '" + services.coordination.state().spec(c).name +
+          "' has no store of torch.distributed: declare it with torch=PORT, or start the "
+          "server with --torch; a program has one with \"store\": \"server\", while it goes on"};
 }
 
 // `then(station)` gives what the slot is sent, on the thread of the stores.
@@ -91,8 +94,8 @@ auto at_station(exchange const& ex, Then then) {
       ex, [then = std::move(then)](engine_services& services, cluster_id c, auto const& slot) {
         auto const id = static_cast<std::uint64_t>(c);
         auto none = no_store(services, c);
-        auto address = services.torch ? services.torch->address(id) : std::string();
-        if (address.empty()) return slot->send(std::move(none));
+        if (!services.torch || !services.torch->has(id)) return slot->send(std::move(none));
+        auto address = services.torch->address(id);
         services.torch->visit(id, [slot, then, none, address,
                                    now = services.coordination.now()](torch::station* station) {
           station ? slot->send(then(*station, address, now)) : slot->send(none);

@@ -21,6 +21,7 @@ import { address, choose, follow, go, subject } from '../route';
 import { Attempts, Spec } from './program-past';
 import { Ranks } from './program-ranks';
 import { RankStacksPanel } from './stacks-panel';
+import { TorchStore } from './torch-panel';
 
 // All of it comes over the WebSocket, the log of the rank in view alone is asked for.
 export function ProgramPage() {
@@ -35,6 +36,7 @@ export function ProgramPage() {
         <Summary p={p} ranks={seen.ranks()} />
         <RunTimelinePanel key={p.id} attempts={seen.attempts} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
+        {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
         {!over(p) && <RankStacksPanel key={`${p.id} stacks`} path={`programs/${encodeURIComponent(p.id)}`} />}
         <Attempts program={p.id} all={seen.attempts} />
         <Spec p={p} />

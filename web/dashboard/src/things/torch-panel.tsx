@@ -13,7 +13,7 @@ interface Attempt {
   bytes: number;
 }
 interface Store {
-  address: string;
+  address?: string;
   attempts: Attempt[];
   connections_total: number;
   missing?: number[];
@@ -26,8 +26,8 @@ const path = (cluster: string) => `clusters/${encodeURIComponent(cluster)}`;
 
 // Clusters without one show nothing; whether there is one is asked for seldom.
 export function TorchStore({ cluster }: { cluster: string }) {
-  const of = useLooked<{ torch_address?: string }>(api(path(cluster)), { every: 30_000 }).value;
-  return of?.torch_address ? <Shown cluster={cluster} /> : null;
+  const of = useLooked<{ torch_store?: boolean }>(api(path(cluster)), { every: 30_000 }).value;
+  return of?.torch_store ? <Shown cluster={cluster} /> : null;
 }
 
 function Shown({ cluster }: { cluster: string }) {
@@ -39,7 +39,7 @@ function Shown({ cluster }: { cluster: string }) {
   const ranks = s.ranks ?? [];
   const waits = s.waits ?? [];
   return (
-    <Panel id="torch-store" title="PyTorch store" note={`${s.address}; ${plural(s.connections_total, 'connection')}`} span={12}>
+    <Panel id="torch-store" title="PyTorch store" note={`${s.address ?? "of the program"}; ${plural(s.connections_total, 'connection')}`} span={12}>
       {now ? (
         <p class="foot">
           Attempt {now.number}: {plural(now.keys, 'key')}, {bytes(now.bytes)}

@@ -62,6 +62,7 @@ export interface ProgramView {
   metadata?: Record<string, unknown>;
   submitted_by?: string;
   coordination_cluster?: string; // in which its ranks meet
+  store?: 'rank0' | 'server'; // who has that of torch
   steps?: ProgramSteps;
   hang?: Hang; // while nothing moves
 }
