@@ -4,6 +4,7 @@
 #include "base/utf8.hpp"
 #include "web/json/json_fields.hpp"
 #include "web/json/step_pattern.hpp"
+#include "web/json/store_place.hpp"
 
 namespace muster::web {
 
@@ -60,19 +61,6 @@ json_kind<core::hang_policy> a_hang_policy() {
     return core::hang_policy{};
   };
   return {schema::one_of({"off", "tell", "restart", "abort"}), read};
-}
-
-constexpr std::string_view store_words[] = {"rank0", "server"};
-
-json_kind<std::optional<core::store_place>> a_store_place() {
-  auto read = [](json_check& check, json_ref const& at) -> std::optional<core::store_place> {
-    auto const word = check.text(at, program_name_bytes_max);
-    for (auto const p : {core::store_place::rank0, core::store_place::server})
-      if (word == store_words[static_cast<unsigned>(p)]) return p;
-    if (!check.failed()) check.fail(invalid(at.path(), "rank0 or server"));
-    return {};
-  };
-  return {schema::one_of({"rank0", "server"}), read};
 }
 
 struct group_members {
