@@ -18,6 +18,11 @@ struct launch_times {
   std::string on_hang, step_pattern;
 };
 
+struct launch_python {
+  std::vector<std::string> preload;
+  std::string store;
+};
+
 struct launch_verb_options {
   rest_options rest;
   launch_tasks tasks;
@@ -25,8 +30,8 @@ struct launch_verb_options {
   std::int64_t priority = 0;
   std::uint32_t weight = 1;
   std::string name, cluster, working_dir, upload, key;
-  std::vector<std::string> env, ends_with, metadata, preload;
-  std::string store;
+  std::vector<std::string> env, ends_with, metadata;
+  launch_python python;
   launch_times times;
   bool detach = false;
   CLI::App const* verb = nullptr;
@@ -73,7 +78,7 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   text("working_dir", o.working_dir);
   text("upload", upload);
   text("idempotency_key", o.key);
-  text("store", o.store);
+  text("store", o.python.store);
   text("on_hang", o.times.on_hang);
   text("step_pattern", o.times.step_pattern);
   if (o.max_restarts > 0) body["max_restarts"] = o.max_restarts;
@@ -86,7 +91,8 @@ std::string body_of(launch_verb_options const& o, std::string const& upload) {
   span("notice", o.times.notice);
   span("hang_after", o.times.hang_after);
   if (o.spares > 0) body["spares"] = o.spares;
-  if (!o.preload.empty()) body["preload"] = json::array(o.preload.begin(), o.preload.end());
+  if (auto const& modules = o.python.preload; !modules.empty())
+    body["preload"] = json::array(modules.begin(), modules.end());
   object("env", named_texts("--env", "NAME=VALUE", o.env));
   object("metadata", named_texts("--metadata", "KEY=VALUE", o.metadata));
   if (!o.ends_with.empty()) body["ends_with"] = json::array(o.ends_with.begin(), o.ends_with.end());
@@ -157,9 +163,9 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_value(*verb, "--upload", o->upload, "DIR",
             "Of this machine: the code that each rank's new directory has")
       ->excludes("--working-dir");
-  add_list(*verb, "--preload", o->preload, "MODULE",
+  add_list(*verb, "--preload", o->python.preload, "MODULE",
            "Python modules that a worker imports once for all its ranks and attempts");
-  add_value(*verb, "--store", o->store, "server|rank0",
+  add_value(*verb, "--store", o->python.store, "server|rank0",
             "Who has the store of torch.distributed (server where the cluster has one, as with "
             "'muster serve --torch', else rank0)");
   add_value(*verb, "--step-pattern", o->times.step_pattern, "REGEX",
