@@ -108,7 +108,13 @@ struct program_tasks {
 /// Who has its store of torch.distributed.
 enum class store_place : std::uint8_t { rank0, server };
 
-struct program_spec : watch_wish {
+struct store_wish {
+  store_place store = store_place::rank0;
+
+  bool operator==(store_wish const&) const = default;
+};
+
+struct program_spec : watch_wish, store_wish {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
@@ -117,7 +123,6 @@ struct program_spec : watch_wish {
   std::string working_dir{};
   std::string upload{};  // SHA-256 of a blob, 64 hexadecimal digits: what working directories have
   std::vector<std::string> preload{};  // Python modules that are imported before ranks are forked
-  store_place store = store_place::rank0;
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
