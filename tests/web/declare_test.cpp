@@ -17,12 +17,13 @@ TEST_F(declare, a_declared_cluster_has_an_address_and_waits) {
   auto const c = post_json("/api/v1/clusters", R"({
     "name":"train","jobs":{"worker":8,"ps":2},"heartbeat_timeout":"10s","register_timeout":"1m",
     "shutdown_timeout":"0","recoverable":true,"recoverable_jobs":["ps"],"allow_reconnect":true,
-    "register_barrier":false,"renew":false,"stuck_after":"5s","type":"standalone"})",
+    "register_barrier":false,"renew":false,"stuck_after":"5s","type":"standalone","stateful":["ps"]})",
                            201);
   EXPECT_EQ(text_at(c, "/name"), "train");
   EXPECT_EQ(text_at(c, "/address"), "127.0.0.1:9002");
   EXPECT_EQ(json::serialize(c.at("jobs")), R"({"worker":8,"ps":2})");
   EXPECT_EQ(json::serialize(c.at("recoverable_jobs")), R"(["ps"])");
+  EXPECT_EQ(json::serialize(c.at("stateful")), R"(["ps"])");
   EXPECT_EQ(number_at(c, "/heartbeat_timeout_ms"), 10'000);
   EXPECT_EQ(number_at(c, "/register_timeout_ms"), 60'000);
   EXPECT_EQ(number_at(c, "/shutdown_timeout_ms"), 0);

@@ -38,6 +38,8 @@ constexpr exception exceptions[] = {
     {"putBlob 507", "blob_store.AFullDiskSaysSo"},
     {"Overview.durable.leader", "standby.*, with a real etcd"},
     {"Overview.durable.lease_left_ms", "standby.*"},
+    {"Overview.durable.history_*", "history_on_disk.*, over a real disk"},
+    {"Session.read_only", "history_on_disk.*, of a server that is gone"},
     {"JobView.not_kept", "view_jobs.a_session_says_how_many_closures_a_restart_has_not_kept"},
     {"AgentView.unheard", "restart.of_whom_nothing_was_heard_since_is_told_apart"},
     {"ProgramView.coordination_cluster",
