@@ -118,12 +118,14 @@ void history_store::read(history_kind kind, core::time_point since, std::size_t 
                          std::function<void(std::string_view)> const& v) const {
   std::unique_ptr<rocksdb::Iterator> const it(
       db_->NewIterator({}, families_[static_cast<std::size_t>(kind)]));
-  std::vector<std::string> found;  // newest first
-  for (it->SeekToLast(); it->Valid() && found.size() < records_max; it->Prev()) {
-    if (time_of(it->key()) < since) break;
-    found.push_back(it->value().ToString());
-  }
-  for (auto r = found.rbegin(); r != found.rend(); ++r) v(*r);
+  std::size_t n = 0;
+  it->SeekToLast();
+  for (; it->Valid() && n < records_max && time_of(it->key()) >= since; it->Prev()) ++n;
+  if (it->Valid())
+    it->Next();
+  else
+    it->SeekToFirst();
+  for (; it->Valid() && n > 0; it->Next(), --n) v(it->value().ToStringView());
 }
 
 core::time_point history_store::newest() const {
