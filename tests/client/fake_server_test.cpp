@@ -121,6 +121,9 @@ TEST(fake_server, hello_is_the_same_after_coming_back) {
   ASSERT_EQ(hellos.size(), 3u);
   EXPECT_EQ(hellos[2].hello().last_index(), 0u);
   hellos[2].mutable_hello()->clear_last_index();
+  EXPECT_EQ(hellos[0].hello().stream(), 1u);
+  EXPECT_EQ(hellos[2].hello().stream(), 3u) << "streams are counted";
+  hellos[2].mutable_hello()->set_stream(1);
   EXPECT_EQ(hellos[0].SerializeAsString(), hellos[2].SerializeAsString());
   EXPECT_EQ(hellos[0].hello().function(0), "muster.noop");
 }
