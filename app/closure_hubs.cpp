@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "server/core/queries/closure_queries.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -106,6 +108,9 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.tell = [this](log_event const& n) { engine_.feed(n); };
   e.log = [this](log_event const& n) { engine_.tell(n); };
   e.move_values = [this](std::vector<core::value_move> moves) { spilled_.ask(std::move(moves)); };
+  e.made_again = [this](core::closure_id id) {
+    engine_.context().post([this, id] { keep_blob(id); });
+  };
   if (engine_.config.is_durable()) {
     e.commits = &clusters_.commits();
     e.journal_refusal = [this] { return durable_.data().refusal(); };
@@ -217,6 +222,13 @@ void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
   engine_.context().post([this, program, attempt, what = std::move(what)] {
     pools_.of(program).note({program, attempt}, what);
   });
+}
+
+// The worker has told of the closure that made it again, which nobody remembers.
+void closure_hubs::keep_blob(core::closure_id id) {
+  auto const view = pools_.of(id).state().closures().look(id);
+  if (!view || view->state != core::closure_state::succeeded) return;
+  if (auto const name = blob_named_by(view->data.view()); !name.empty()) blobs_.name(id, name);
 }
 
 void closure_hubs::keep_blobs(core::restored_job const& job) {

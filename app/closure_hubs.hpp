@@ -45,6 +45,7 @@ class closure_hubs {
   void pass_on_soon(core::coordination_failed e);
   void note_soon(core::program_id program, std::uint32_t attempt, core::attempt_record::event what);
   void keep_blobs(core::restored_job const& job);
+  void keep_blob(core::closure_id id);
 
   engine_assembly& engine_;
   durable_coordination& durable_;

@@ -7,12 +7,15 @@
 namespace muster::server {
 namespace {
 
-constexpr auto blobs_looked_at_every = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds blobs_looked_at_every{1'000};
+constexpr std::chrono::milliseconds outputs_looked_at_every{20};
 
 blob_store_options blob_options_from(configuration const& c) {
   blob_store_options o;
   o.limits = c.blobs;
   o.files.durable = !c.data_dir.empty();
+  o.outputs_stay = !c.is_durable();
+  o.tls = c.tls.on();
   if (auto const& in = o.files.durable ? c.data_dir : c.spill_dir; !in.empty())
     o.files.directory = in / blob_folder;
   return o;
@@ -60,13 +63,29 @@ void store_assembly::keep_uploads() {
 }
 
 void store_assembly::watch_blobs() {
-  keep_uploads();
-  blobs_.sweep([this](core::closure_id id) {
+  auto const now = engine_.clock.now();
+  if (now >= uploads_looked_at_ + blobs_looked_at_every) {
+    uploads_looked_at_ = now;
+    keep_uploads();
+  }
+  auto const has_value = [this](core::closure_id id) {
     auto const view = pools().of(id).state().closures().look(id);
     return view && !view->history && view->state == core::closure_state::succeeded &&
            view->released.empty();
-  });
-  next_look_.call_at(coro::timer::clock::now() + blobs_looked_at_every, [this] { watch_blobs(); });
+  };
+  auto const lost = [this](std::vector<core::closure_id> closures) {
+    core::values_moved m;
+    for (auto const id : closures)
+      m.moves.push_back(
+          {core::move_kind::lost, id, false, {}, "its worker, which had it, is gone"});
+    pools().moved(std::move(m));
+  };
+  blobs_.sweep(has_value, lost);
+  // What workers hold is memory of theirs.
+  auto const outputs = blobs_.holders().counts().outputs;
+  next_look_.call_at(
+      coro::timer::clock::now() + (outputs > 0 ? outputs_looked_at_every : blobs_looked_at_every),
+      [this] { watch_blobs(); });
 }
 
 void store_assembly::stop_files() {

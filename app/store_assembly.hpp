@@ -27,7 +27,8 @@ class store_assembly {
 
   /// Behind the data directory, before the engine runs. start_error.
   void open_files();
-  /// Looks every second which blobs are named no more. REQUIRES: the files are open.
+  /// Looks every second which blobs are named no more, more often while workers hold some.
+  /// REQUIRES: the files are open.
   void watch_blobs();
   /// Restores jobs. REQUIRES: data directory and files are open.
   void restore_jobs();
@@ -42,6 +43,7 @@ class store_assembly {
   spill_store spill_;  // has a thread of its own
   blob_store blobs_;   // has a thread of its own
   coro::timer next_look_;
+  core::time_point uploads_looked_at_{};
   durable_coordination durable_;
   closure_hubs hubs_;
 };

@@ -89,25 +89,29 @@ muster::status blob_files::write(std::uint64_t number, upload& u, std::string_vi
   return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 
-muster::status blob_files::finish(std::uint64_t number, std::string_view hash) {
+muster::status blob_files::finish(std::uint64_t number, std::string_view hash,
+                                  std::string_view name) {
   auto& u = uploads_[number];
-  auto said = keep(number, u, hash);
+  auto const is = u.hash.digest();
+  muster::status said;
+  if (is == hash)
+    said = keep(number, u, name);
+  else
+    said = {muster::code::invalid_argument,
+            "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
   uploads_.erase(number);
   return said;
 }
 
-muster::status blob_files::keep(std::uint64_t number, upload& u, std::string_view hash) {
-  if (auto const is = u.hash.digest(); is != hash)
-    return {muster::code::invalid_argument,
-            "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
+muster::status blob_files::keep(std::uint64_t number, upload& u, std::string_view name) {
   if (!u.out.file && !options_.durable && small_bytes_ + u.small.size() <= options_.memory_max) {
-    auto const [at, added] = small_.try_emplace(std::string(hash), std::move(u.small));
+    auto const [at, added] = small_.try_emplace(std::string(name), std::move(u.small));
     if (added) small_bytes_ += at->second.size();
     return {};
   }
   if (!u.out.file)
     if (auto written = write(number, u, u.small); !written.ok()) return written;
-  int const error = files_.keep(u.out, blob_hex_of(hash));
+  int const error = files_.keep(u.out, blob_hex_of(name));
   return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 

@@ -44,8 +44,9 @@ class blob_files {
 
   /// Errors of all: no_room, INTERNAL; with the path and the system's reason.
   muster::status append(std::uint64_t upload, std::string_view piece);
-  /// INVALID_ARGUMENT: it has another hash. The upload is over, in any case.
-  muster::status finish(std::uint64_t upload, std::string_view hash);
+  /// It is kept under `name`. INVALID_ARGUMENT: it has another hash. The upload is over, in any
+  /// case.
+  muster::status finish(std::uint64_t upload, std::string_view hash, std::string_view name);
   void abandon(std::uint64_t number) { uploads_.erase(number); }
   /// As many bytes as are asked for. NOT_FOUND, too; INTERNAL: its file has fewer.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
@@ -63,7 +64,7 @@ class blob_files {
 
   muster::status open_directory();
   muster::status write(std::uint64_t number, upload& u, std::string_view bytes);
-  muster::status keep(std::uint64_t number, upload& u, std::string_view hash);
+  muster::status keep(std::uint64_t number, upload& u, std::string_view name);
 
   blob_files_options const options_;
   own_files files_;

@@ -61,7 +61,8 @@ void blob_store::remove_gone() {
 }
 
 muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
-                                                        std::optional<std::uint64_t> size) {
+                                                        std::optional<std::uint64_t> size,
+                                                        std::string_view name) {
   if (uploads_.size() >= options_.uploads_max)
     return muster::status{muster::code::resource_exhausted,
                           std::to_string(uploads_.size()) +
@@ -70,7 +71,8 @@ muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
   remove_gone();
   if (!room.ok()) return room;
   auto const id = ++last_upload_;
-  uploads_[id] = {std::string(hash), size, size.value_or(0), 0};
+  uploads_[id] = {std::string(hash), std::string(name.empty() ? hash : name), size,
+                  size.value_or(0)};
   return id;
 }
 
@@ -105,20 +107,24 @@ void blob_store::finish(upload_id id, done on_done) {
     return on_done(std::move(wrong));
   }
   // Should it go meanwhile, its file would go behind that of this upload.
-  table_.pin(u.hash);
+  table_.pin(u.name);
   u.finishing = true;
   auto finished = [this, id, on_done](muster::status const& said) {
     auto const node = uploads_.extract(id);
     auto const& put = node.mapped();
     auto const now = dependencies_.now();
     if (said.ok())
-      table_.put(put.hash, put.reserved, now);
+      table_.put(put.name, put.reserved, now);
     else
       table_.give_back(put.reserved);
-    table_.unpin(put.hash, now);
+    table_.unpin(put.name, now);
+    end_fetches();
     on_done(said);
   };
-  ask([id, hash = u.hash](blob_files& files) { return files.finish(id, hash); }, finished);
+  auto work = [id, hash = u.hash, name = u.name](blob_files& files) {
+    return files.finish(id, hash, name);
+  };
+  ask(std::move(work), finished);
 }
 
 void blob_store::abandon(upload_id id) {
@@ -155,8 +161,29 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   if (it == named_by_.end() && named_by_.size() >= options_.names_max) return;
   table_.hold(hash);
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
-  if (!named.empty()) table_.release(named, dependencies_.now());
+  if (!named.empty()) release(named);
   named = hash;
+}
+
+void blob_store::fetch(std::string_view name, core::duration patience, std::function<void()> then) {
+  if (table_.size_of(name) || fetches_.size() >= fetches_max || !holders_.want(name))
+    return dependencies_.post(std::move(then));
+  fetches_.push_back({std::string(name), dependencies_.now() + patience, std::move(then)});
+}
+
+void blob_store::end_fetches() {
+  auto const now = dependencies_.now();
+  std::erase_if(fetches_, [&](fetching& f) {
+    if (!table_.size_of(f.name) && now < f.until) return false;
+    dependencies_.post(std::move(f.then));
+    return true;
+  });
+}
+
+// It may be where it was made, as well or alone.
+void blob_store::release(std::string_view name) {
+  table_.release(name, dependencies_.now());
+  if (!table_.is_held(name)) holders_.not_named(name);
 }
 
 // What finds no room in the table is tried again by the next call.
@@ -171,7 +198,8 @@ void blob_store::keep(std::set<std::string> hashes) {
   kept_ = std::move(hashes);
 }
 
-void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value) {
+void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
+                       std::function<void(std::vector<core::closure_id>)> const& lost) {
   auto const now = dependencies_.now();
   auto it = named_by_.upper_bound(looked_at_);
   for (std::size_t i = 0; i < looks && it != named_by_.end(); ++i) {
@@ -179,13 +207,28 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value) {
     if (has_value(it->first)) {
       ++it;
     } else {
-      table_.release(it->second, now);
+      release(it->second);
       it = named_by_.erase(it);
     }
   }
   if (it == named_by_.end()) looked_at_ = {};
   table_.sweep(now);
+  auto const gone = holders_.sweep(
+      now, {.is_named = [this](std::string const& name) { return table_.is_held(name); },
+            .is_at_server = [this](std::string const& name) { return !!table_.size_of(name); }});
+  if (!gone.empty() && lost) lost(named_by_any_of(gone));
+  end_fetches();
   remove_gone();
+}
+
+// Seldom: a worker has died.
+std::vector<core::closure_id> blob_store::named_by_any_of(
+    std::vector<std::string> const& names) const {
+  std::set<std::string> const wanted(names.begin(), names.end());
+  std::vector<core::closure_id> found;
+  for (auto const& [closure, name] : named_by_)
+    if (wanted.contains(name)) found.push_back(closure);
+  return found;
 }
 
 std::string blob_named_by(std::string_view value) {

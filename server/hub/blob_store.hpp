@@ -26,6 +26,7 @@
 #include "server/core/blobs/blob_table.hpp"
 #include "server/disk/store_thread.hpp"
 #include "server/hub/blob_files.hpp"
+#include "server/hub/blob_holders.hpp"
 
 namespace muster::server {
 
@@ -36,6 +37,18 @@ struct blob_store_options {
   std::size_t uploads_max = 64;
   /// Closures whose values name blobs. Beyond, values do not keep theirs.
   std::size_t names_max = 500'000;
+  /// Outputs of closures may be in the memory of their worker alone. False where a server that
+  /// starts anew has to have them.
+  bool outputs_stay = true;
+  /// The server speaks TLS, so processes that take values from each other do.
+  bool tls = false;
+};
+
+/// Numbers for people.
+struct blob_figures {
+  core::blob_counts there;
+  core::holder_counts elsewhere;  ///< in the memory of workers and clients
+  value_traffic taken;
 };
 
 struct blob_dependencies {
@@ -47,6 +60,8 @@ struct blob_dependencies {
 class blob_store {
  public:
   static constexpr std::size_t hash_bytes = 32;
+  /// Values that somebody waits for to be put.
+  static constexpr std::size_t fetches_max = 1'000;
   /// Looked at by one sweep.
   static constexpr std::size_t looks = 256;
   /// Of one piece that is appended or read.
@@ -69,8 +84,10 @@ class blob_store {
   void stop();
 
   /// Begins to put a blob. `size`: where it is known, room for it is taken at once. Errors: see
-  /// core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
-  muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size);
+  /// core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE. `name`: what it is kept under, where that
+  /// is not its hash.
+  muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
+                                  std::string_view name = {});
   /// REQUIRES: the last one was answered; not after an error. Errors: those of begin; no_room, when
   /// the disk is full; INTERNAL.
   void append(upload_id id, std::string piece, done on_done);
@@ -92,15 +109,29 @@ class blob_store {
   /// Programs that go on name these, and keep them until they are not among those of a later call.
   void keep(std::set<std::string> hashes);
 
+  /// Calls `then` once, later: when it is there, or after `patience`. Who holds it is asked to put
+  /// it. More than `fetches_max` that wait: at once.
+  void fetch(std::string_view name, core::duration patience, std::function<void()> then);
+
+  /// Values that are where they were made; see blob_holders.
+  blob_holders& holders() { return holders_; }
+  bool outputs_stay() const { return options_.outputs_stay; }
+  bool tls() const { return options_.tls; }
+  core::time_point now() const { return dependencies_.now(); }
+
   /// Forgets what is due, and looks at some of the closures whose values name blobs: whether
   /// `has_value`. About every second; takes a millisecond at most.
-  void sweep(std::function<bool(core::closure_id)> const& has_value);
+  /// `lost`: of each closure whose value is nowhere any more.
+  void sweep(std::function<bool(core::closure_id)> const& has_value,
+             std::function<void(std::vector<core::closure_id>)> const& lost = {});
   core::blob_counts counts() const { return table_.counts(); }
+  blob_figures figures() { return {table_.counts(), holders_.counts(), holders_.traffic()}; }
   core::blob_limits const& limits() const { return table_.limits(); }
 
  private:
   struct upload {
     std::string hash;
+    std::string name;  // what it is kept under
     std::optional<std::uint64_t> size;
     std::uint64_t reserved = 0, got = 0;
     bool finishing = false;
@@ -115,7 +146,18 @@ class blob_store {
 
   blob_store_options const options_;
   blob_dependencies const dependencies_;
+  void release(std::string_view name);
+  void end_fetches();
+  std::vector<core::closure_id> named_by_any_of(std::vector<std::string> const& names) const;
+
   core::blob_table table_;
+  blob_holders holders_;
+  struct fetching {
+    std::string name;
+    core::time_point until;
+    std::function<void()> then;
+  };
+  std::vector<fetching> fetches_;
   std::map<upload_id, upload> uploads_;
   upload_id last_upload_ = 0;
   std::map<core::closure_id, std::string> named_by_;

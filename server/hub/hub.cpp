@@ -250,6 +250,9 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& e : past_.log().said()) pass_on(e);
   if (!fx.value_moves.empty() && dependencies_.move_values)
     dependencies_.move_values(fx.value_moves);
+  if (dependencies_.made_again)
+    for (auto const& v : fx.changes.values)
+      if (v.made_again) dependencies_.made_again(v.closure);
   for (auto const& d : fx.disconnects)
     if (auto node = workers_.extract(d.stream)) {
       node.mapped()->on_disconnect(d.status, d.final);

@@ -35,6 +35,9 @@ struct hub_dependencies {
   /// Move these values to the disk or back, and answer each with a core::values_moved, later. Empty
   /// where the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
+  /// The value of this closure was lost and is there again, another one perhaps. Must not call the
+  /// hub back.
+  std::function<void(core::closure_id)> made_again = {};
   std::string cluster = {};  // its name in log events; empty: the main one
   /// Gives what a step changed of durable jobs to the journal, which says in `commits` how far it
   /// is. Empty where the core was configured without `durable`.

@@ -5,6 +5,7 @@
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "muster/v1/worker.grpc.pb.h"
 #include "server/rpc/blobs/blob_calls.hpp"
+#include "server/rpc/blobs/hold_stream.hpp"
 #include "server/rpc/call_access.hpp"
 #include "server/rpc/sessions/coordinator_calls.hpp"
 #include "server/rpc/sessions/session_stream.hpp"
@@ -63,13 +64,22 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 };
 
 constexpr int asked_at_once_max = 1'000;
+// Whoever holds a value tells of it on another stream than the closure that names it comes by.
+constexpr auto told_within = std::chrono::seconds(1);
+constexpr auto located_every = std::chrono::milliseconds(2);
+
+grpc::Status too_many(std::string const& field, int asked) {
+  return to_grpc(invalid(field + ": " + std::to_string(asked) + " of them, the limit is " +
+                         std::to_string(asked_at_once_max)));
+}
 
 class blob_service final : public stream_service {
  public:
   blob_service(blob_store& store, coro::grpc_server& server)
       : store_(store),
         puts_("blob put", server.engine(), options_.calls_max),
-        gets_("blob get", server.engine(), options_.calls_max) {
+        gets_("blob get", server.engine(), options_.calls_max),
+        holds_("blob hold", server.engine(), holds_max) {
     server.add_service(service_);
     auto const shared = needs(core::permission::share);
     puts_.accept(server, service_, &service_type::RequestPut, {"blob put", 16, shared}, store_,
@@ -79,23 +89,31 @@ class blob_service final : public stream_service {
     auto on_has = [this](std::unique_ptr<has_call> call) { return has(std::move(call)); };
     coro::accept_unary(server, service_, &service_type::RequestHas, {"blob has", 4, shared},
                        gets_.tasks(), on_has);
+    auto on_locate = [this](std::unique_ptr<locate_call> call) { return locate(std::move(call)); };
+    coro::accept_unary(server, service_, &service_type::RequestLocate, {"blob locate", 16, shared},
+                       gets_.tasks(), on_locate);
+    holds_.accept(server, service_, &service_type::RequestHold, {"blob hold", 16, shared}, store_);
   }
 
   coro::task<void> stop() override {
     co_await puts_.stop();
+    stopping_ = true;
     co_await gets_.stop();
+    co_await holds_.stop();
   }
 
  private:
-  using service_type = v1::BlobService::AsyncService;
+  /// Processes that hold values. More: RESOURCE_EXHAUSTED, and they put what they have.
+  static constexpr std::size_t holds_max = 20'000;
+  using service_type = v1::BlobService::WithRawMethod_Hold<v1::BlobService::AsyncService>;
+  using locate_call = coro::server_unary<v1::LocateRequest, v1::LocateResponse>;
   using has_call = coro::server_unary<v1::HasBlobs, v1::BlobsThere>;
 
   coro::task<void> has(std::unique_ptr<has_call> call) {
     v1::BlobsThere answer;
     auto const& asked = call->request();
     if (asked.sha256_size() > asked_at_once_max) {
-      auto const many = to_grpc(invalid("sha256: " + std::to_string(asked.sha256_size()) +
-                                        " of them, the limit is 1000"));
+      auto const many = too_many("sha256", asked.sha256_size());
       co_await call->finish(many);
       co_return;
     }
@@ -104,11 +122,57 @@ class blob_service final : public stream_service {
     co_await call->finish(answer);
   }
 
+  coro::task<void> locate(std::unique_ptr<locate_call> call) {
+    auto const& asked = call->request();
+    if (asked.name_size() > asked_at_once_max) {
+      auto const many = too_many("name", asked.name_size());
+      co_await call->finish(many);
+      co_return;
+    }
+    auto const end = coro::timer::clock::now() + told_within;
+    coro::timer pause(call->engine());
+    while (!all_known(asked) && !stopping_ && coro::timer::clock::now() < end)
+      co_await pause.wait_for(located_every);
+    v1::LocateResponse answer;
+    for (auto const& name : asked.name()) {
+      auto& told = *answer.add_place();
+      tell_place(name, told);
+      if (asked.peers()) tell_peer(name, told);
+    }
+    co_await call->finish(answer);
+  }
+
+  bool all_known(v1::LocateRequest const& asked) const {
+    return std::all_of(asked.name().begin(), asked.name().end(), [this](auto const& name) {
+      return store_.size_of(name) || store_.holders().find(name);
+    });
+  }
+
+  void tell_place(std::string const& name, v1::BlobPlace& told) const {
+    auto const size = store_.size_of(name);
+    told.set_at_server(size.has_value());
+    if (size) told.set_size(*size);
+    auto const found = store_.holders().find(name);
+    if (!found) return;
+    told.set_unix_socket(found->socket);
+    told.set_size(found->size);
+  }
+
+  void tell_peer(std::string const& name, v1::BlobPlace& told) {
+    auto const ticket = store_.holders().give_ticket(name);
+    if (!ticket) return;
+    told.set_peer(ticket->at.address);
+    told.set_certificate(ticket->at.certificate);
+    told.set_ticket(ticket->bytes);
+  }
+
   blob_store& store_;
   blob_call_options const options_;
+  bool stopping_ = false;
   service_type service_;
   stream_list<blob_put> puts_;
   stream_list<blob_get> gets_;
+  stream_list<hold_stream> holds_;
 };
 
 }  // namespace

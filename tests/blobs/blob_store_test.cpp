@@ -1,7 +1,6 @@
 #include "server/hub/blob_store.hpp"
 
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -9,6 +8,7 @@
 #include <fstream>
 
 #include "base/no_room.hpp"
+#include "tests/blobs/hash.hpp"
 #include "tests/blobs/loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -17,13 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-
-std::string hash_of(std::string_view bytes) {
-  std::string made(32, '\0');
-  EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(made.data()), nullptr,
-             EVP_sha256(), nullptr);
-  return made;
-}
 
 class BlobStore : public testing::Test {
  protected:

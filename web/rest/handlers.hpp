@@ -5,8 +5,8 @@
 #include "web/json/schema.hpp"
 #include "web/rest/context.hpp"
 
-namespace muster::core {
-struct blob_counts;
+namespace muster::server {
+struct blob_figures;
 }
 
 namespace muster::web {
@@ -55,7 +55,7 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
 /// Blobs, for /metrics.
-std::string blob_metrics(core::blob_counts const& c);
+std::string blob_metrics(server::blob_figures const& f);
 /// Tokens and refusals, for /metrics.
 std::string token_metrics(web_options const& options);
 /// What each route needs of who asks, whether it is told who did it, and the like.

@@ -14,6 +14,8 @@ using server::blob_store;
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 // For the disk: a gibibyte is made durable in one piece.
 constexpr std::chrono::minutes disk_limit{5};
+// For a process that holds it to put it.
+constexpr std::chrono::seconds held_limit{30};
 
 problem malformed(std::string_view text) {
   return invalid("sha256",
@@ -176,14 +178,26 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   co_return co_await end_stream(ex, alive && at >= size);
 }
 
+// What is in the memory of a worker or client alone is waited for.
+coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
+                                                                   std::string const& hash) {
+  auto fetch = [&hash](engine_services& services, answer_handle<muster::status> const& slot) {
+    services.blobs.fetch(hash, held_limit, [slot] { slot->send(muster::status()); });
+  };
+  auto const fetched = co_await context.engine.call<muster::status>(
+      std::move(fetch), held_limit + std::chrono::seconds(5), nullptr);
+  if (!fetched.ok()) co_return fetched;
+  auto work = [&hash](engine_services& services) { return services.blobs.size_of(hash); };
+  co_return co_await context.engine.on_engine(std::move(work));
+}
+
 coro::task<response> get_blob(web_context& context, exchange& ex) {
   auto const text = ex.req.capture("sha256");
   auto const hash = server::blob_hash_of(text);
   if (hash.empty()) co_return problem_response(malformed(text));
   query_check query(ex.req);
   auto const offset = query.number("offset", 0);
-  auto work = [&hash](engine_services& services) { return services.blobs.size_of(hash); };
-  auto const found = co_await context.engine.on_engine(std::move(work));
+  auto const found = co_await find_blob(context, hash);
   if (!found) co_return problem_response(found.error());
   if (!*found) co_return problem_response(to_problem(server::no_such_blob(hash)));
   auto const size = **found;
@@ -194,27 +208,55 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
   co_return co_await stream_blob(context, ex, hash, offset, size);
 }
 
-void count_members(member_list const& m, core::blob_counts const& c) {
+void held_members(member_list const& m, core::holder_counts const& c) {
+  m("processes", c.holders, "that hold some, or may");
+  m("values", c.names);
+  m("outputs", c.outputs, "of these, in workers; others are arguments, in clients");
+  m("bytes", c.bytes);
+}
+
+void taken_members(member_list const& m, server::value_traffic const& t) {
+  m("shared", t.shared, "as memory that both processes have, on one host");
+  m("peer", t.peer, "from another host");
+  m("server", t.server, "from the server");
+}
+
+void count_members(member_list const& m, server::blob_figures const& f) {
+  auto const& c = f.there;
   m("blobs", c.blobs, "that are there");
   m("bytes", c.bytes, "of these, and of those that are being put");
   m("held", c.held, "that values name, or programs that go on: they stay as long as these do");
   m("held_bytes", c.held_bytes);
   m("bytes_max", c.bytes_max, "--blob-bytes-max");
+  m.object(
+      "elsewhere", [&f](member_list const& of) { held_members(of, f.elsewhere); },
+      "large values in the memory of workers and clients");
+  m.object(
+      "taken_bytes", [&f](member_list const& of) { taken_members(of, f.taken); },
+      "of large values since the server began, by the way they took");
 }
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
-  auto work = [](engine_services& services) { return services.blobs.counts(); };
+  auto work = [](engine_services& services) { return services.blobs.figures(); };
   return look(context, std::move(work), as_told_by<count_members>);
 }
 
 }  // namespace
 
-std::string blob_metrics(core::blob_counts const& c) {
+std::string blob_metrics(server::blob_figures const& f) {
+  auto const& c = f.there;
   metric_text m;
   m.gauge("muster_blobs", "Blobs that the server has.", c.blobs);
   m.gauge("muster_blob_bytes", "Bytes of these, and of those that are being put.", c.bytes);
   m.gauge("muster_blobs_held", "Blobs that values name, or programs that go on.", c.held);
   m.gauge("muster_blob_budget_bytes", "What --blob-bytes-max says.", c.bytes_max);
+  m.gauge("muster_values_elsewhere", "Large values in the memory of workers and clients.",
+          f.elsewhere.names);
+  m.gauge("muster_values_elsewhere_bytes", "Bytes of these.", f.elsewhere.bytes);
+  m.family("muster_value_bytes_total", "counter", "Bytes of large values, by the way they took.")
+      .sample("way", "shared", f.taken.shared)
+      .sample("way", "peer", f.taken.peer)
+      .sample("way", "server", f.taken.server);
   return m.take();
 }
 

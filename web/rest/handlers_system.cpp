@@ -86,7 +86,7 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
   if (!closures) co_return problem_response(closures.error());
   response r;
   r.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  auto count = [](engine_services& services) { return services.blobs.counts(); };
+  auto count = [](engine_services& services) { return services.blobs.figures(); };
   auto const blobs = co_await context.engine.on_engine(std::move(count));
   if (!blobs) co_return problem_response(blobs.error());
   r.body = prometheus_text(*c, *closures, *coordination, context.metrics, read_process_facts()) +

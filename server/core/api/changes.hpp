@@ -205,6 +205,7 @@ struct value_moved_to {
   value_place where{};
   release_reason why{};  ///< gone: why
   bool restored = false;
+  bool made_again = false;  ///< it was gone
 
   bool operator==(value_moved_to const&) const = default;
 };

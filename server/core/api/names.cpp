@@ -84,9 +84,9 @@ std::string_view name(closure_reason r) {
 
 std::string_view name(release_reason r) {
   static constexpr std::string_view names[] = {
-      "client", "session_end",    "job_deleted",   "jobs",        "bytes",
-      "age",    "session_values", "session_bytes", "spill_bytes", "unreadable"};
-  return named<release_reason::unreadable>(names, r);
+      "client",         "session_end",   "job_deleted", "jobs",       "bytes",      "age",
+      "session_values", "session_bytes", "spill_bytes", "unreadable", "holder_lost"};
+  return named<release_reason::holder_lost>(names, r);
 }
 
 std::string_view name(value_whereabouts w) {

@@ -41,8 +41,9 @@ enum class release_reason : std::uint8_t {
   session_bytes,   ///< its session's took too many bytes
   spill_bytes,     ///< values took too much of the disk
   unreadable,      ///< the disk did not give it back
+  holder_lost,     ///< it was in the memory of a worker alone, which is gone
 };
-inline constexpr std::size_t release_reasons = 10;
+inline constexpr std::size_t release_reasons = 11;
 
 enum class failure_kind : std::uint8_t {
   user,             ///< the function raised

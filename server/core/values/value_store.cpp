@@ -271,13 +271,13 @@ void value_store::forget_oldest_arguments() {
 }
 
 bool value_store::may_be_lost(closure_record const& r) const {
-  return r.state() == closure_state::succeeded && !r.released && may_go(r);
+  return r.state() == closure_state::succeeded && !r.released && (may_go(r) || is_name(r));
 }
 
 // What was released by age or number, or by its client, is not made again: that was the wish.
 bool value_store::lost(release_reason why) {
   return why == release_reason::bytes || why == release_reason::spill_bytes ||
-         why == release_reason::unreadable;
+         why == release_reason::unreadable || why == release_reason::holder_lost;
 }
 
 value_store::rebuilding* value_store::find_rebuilding(closure_id id) {
@@ -307,7 +307,7 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
   slot const c = records_.find(id);
   if (value && c != no_slot && records_[c].where == value_place::gone) {
     records_[c].where = value_place::memory;
-    changes_.values.push_back({id, value_place::memory, {}});
+    changes_.values.push_back({.closure = id, .where = value_place::memory, .made_again = true});
     records_[c].value = *value;
     gone_.erase(id);
     put_in_memory(c);

@@ -167,8 +167,11 @@ class value_store {
   /// It may be written to the disk, and is dropped when there is no room. Names of blobs stay: they
   /// are short, and the blob lies elsewhere.
   bool may_go(closure_record const& r) const {
-    return config_.spill && r.value.size() >= config_.spill_value_bytes_min &&
-           !(r.value.size() <= blob_name_bytes_max && names_blob(r.value.view()));
+    return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r);
+  }
+  /// What it names may be in the memory of a worker alone.
+  static bool is_name(closure_record const& r) {
+    return r.value.size() <= blob_name_bytes_max && names_blob(r.value.view());
   }
   bool is_at(closure_id id, value_place where) const;
   void forget_oldest_arguments();

@@ -42,6 +42,8 @@ std::string reason(release_reason why, config const& c) {
              ")";
     case release_reason::unreadable:
       return "it could not be read back from --spill-dir; the log says why";
+    case release_reason::holder_lost:
+      return "it was in the memory of a worker alone, and that is gone";
   }
   return "?";
 }

@@ -24,9 +24,9 @@ muster::status client_gone() {
   return {muster::code::cancelled, "the client is gone"};
 }
 
-muster::status check_hash(std::string const& hash) {
+muster::status check_hash(std::string const& hash, char const* field = "sha256") {
   if (hash.size() == blob_store::hash_bytes) return {};
-  return invalid("sha256: has " + std::to_string(hash.size()) + " bytes, not 32");
+  return invalid(std::string(field) + ": has " + std::to_string(hash.size()) + " bytes, not 32");
 }
 
 }  // namespace
@@ -41,19 +41,29 @@ coro::task<void> blob_put::run() {
   deadline_.cancel();
 }
 
+// Under a name of its own only from who holds it: others would give it other contents.
+muster::status blob_put::check_first() const {
+  if (auto wrong = check_hash(asked_.sha256()); !wrong.ok() || asked_.name().empty()) return wrong;
+  if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;
+  if (store_.holders().table().holds(asked_.holder(), asked_.name())) return {};
+  return {muster::code::permission_denied,
+          "holder: does not hold " + blob_hex_of(asked_.name()) + ", so it may not put it"};
+}
+
 coro::task<muster::status> blob_put::take() {
   expect_client();
   bool const came = co_await call_.read(asked_);
   if (stopping_) co_return shutting_down();
   if (!came) co_return invalid("sha256: the call ended without it");
-  if (auto wrong = check_hash(asked_.sha256()); !wrong.ok()) co_return wrong;
+  if (auto wrong = check_first(); !wrong.ok()) co_return wrong;
   auto const hash = asked_.sha256();
-  if (store_.lease(hash)) {
+  auto const name = asked_.name();
+  if (store_.lease(name.empty() ? hash : name)) {
     told_.set_had(true);
     co_await call_.write(told_);
     co_return muster::status();
   }
-  auto const id = store_.begin(hash, asked_.size());
+  auto const id = store_.begin(hash, asked_.size(), name);
   if (!id) co_return id.error();
   auto taking = take_pieces(*id, asked_.size());
   auto taken = co_await std::move(taking);
@@ -124,14 +134,17 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// It is being put, or its client is about to notice that it is gone. Seldom, so it looks instead of
-// being told.
+// It is being put, who holds it was asked to, or its client is about to notice that it is gone.
+// Seldom, so it looks instead of being told.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const end = coro::timer::clock::now() + options_.patience;
   auto const& hash = asked_.sha256();
-  while (!gone_ && !stopping_ && coro::timer::clock::now() < end && !store_.size_of(hash))
+  bool wanted = false;
+  while (!gone_ && !stopping_ && coro::timer::clock::now() < end && !store_.size_of(hash)) {
+    if (!wanted) wanted = store_.holders().want(hash);  // it may be told of, or be back, later
     co_await pause_.wait_for(options_.looked_every);
+  }
 }
 
 coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
@@ -148,6 +161,7 @@ coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
     co_await await_answer();
     if (!said_.ok()) co_return said_;
     at += told_.data().size();
+    store_.holders().traffic().server += told_.data().size();
     expect_client();
     bool const sent = co_await call_.write(told_);
     if (!sent) co_return client_gone();

@@ -82,6 +82,7 @@ class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
 
  private:
   [[nodiscard]] coro::task<muster::status> take();
+  muster::status check_first() const;
   [[nodiscard]] coro::task<muster::status> take_pieces(blob_store::upload_id id,
                                                        std::uint64_t size);
 };

@@ -73,6 +73,25 @@ TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
   EXPECT_EQ(c.core.closures().explain(a, c.now())->lost.how, attempt_end::value_lost);
 }
 
+TEST_F(lineage, a_value_that_was_in_the_memory_of_a_lost_worker_is_made_again) {
+  auto const name = R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":5000000})";
+  auto const a = scheduled("[1]");
+  c.succeed(w, a, name);
+  auto const ready = scheduled("[2]");
+  c.succeed(w, ready, value('r'));
+  c.step(values_moved{{{move_kind::lost, a, false, {}, "its worker is gone"},
+                       {move_kind::lost, ready, false, {}, "it names nothing"},
+                       {move_kind::lost, closure_id{1}, false, {}, "nobody knows it"}}});
+  EXPECT_NE(c.core.closures().look(a)->released.find("in the memory of a worker alone"),
+            std::string::npos);
+  EXPECT_EQ(c.core.closures().look(ready)->data.view(), value('r'));
+  auto const call = c.park(await_value{{}, a, never});
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
+  c.succeed(w, only_held(), name);
+  EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data.view(), name);
+  EXPECT_EQ(c.core.closures().look(a)->data.view(), name);
+}
+
 TEST_F(lineage, it_is_told_as_many_workers_as_before) {
   session_spec declared;
   declared.num_workers = 7;

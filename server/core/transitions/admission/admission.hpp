@@ -38,6 +38,7 @@ class admission {
   value_store::rebuilding* run_again(slot c);
   void tidy_rebuilders();
   void moved(values_moved& e);
+  void lost(value_moved const& m);
   status valid(session_spec const& spec) const;
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
   /// Whether the session's demand for functions that some worker has is met. Of closures that come

@@ -87,7 +87,21 @@ void admission::tidy_rebuilders() {
 }
 
 void admission::moved(values_moved& e) {
-  for (auto& m : e.moves) m.kind == move_kind::write ? keeping_.written(m) : read_back(m);
+  for (auto& m : e.moves) {
+    if (m.kind == move_kind::lost)
+      lost(m);
+    else
+      m.kind == move_kind::write ? keeping_.written(m) : read_back(m);
+  }
+}
+
+void admission::lost(value_moved const& m) {
+  slot const c = core_.closures.find(m.closure);
+  if (c == no_slot || core_.closures[c].state() != closure_state::succeeded ||
+      core_.closures[c].where != value_place::memory || !names_blob(core_.closures[c].value.view()))
+    return;
+  core_.step.tell(incidents::value_unreadable{m.closure, m.error});
+  keeping_.drop_value(c, release_reason::holder_lost);
 }
 
 void admission::read_back(value_moved& m) {

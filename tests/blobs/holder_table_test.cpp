@@ -1,0 +1,107 @@
+#include "server/core/blobs/holder_table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+class HolderTable : public testing::Test {
+ protected:
+  HolderTable() : table({.names_max = 3, .told = 30s}) {
+    table.open(1, "client", "");
+    table.open(2, "worker", "worker:0");
+  }
+  ~HolderTable() override { EXPECT_EQ(table.invalid(), ""); }
+
+  holder_table table;
+  time_point now{1'000s};
+};
+
+TEST_F(HolderTable, KnowsWhoHoldsWhat) {
+  EXPECT_TRUE(table.hold(1, "a", 10, now));
+  EXPECT_TRUE(table.hold(2, "b", 20, now));
+  EXPECT_TRUE(table.hold(2, "b", 20, now)) << "once more";
+  ASSERT_TRUE(table.find("b"));
+  EXPECT_EQ(table.find("b")->by, 2u);
+  EXPECT_EQ(table.find("b")->size, 20u);
+  EXPECT_TRUE(table.holds(1, "a"));
+  EXPECT_FALSE(table.holds(2, "a"));
+  EXPECT_EQ(table.counts().names, 2u);
+  EXPECT_EQ(table.counts().bytes, 30u);
+  EXPECT_EQ(table.counts().outputs, 1u);
+  table.drop(2, "a");
+  EXPECT_TRUE(table.find("a")) << "it is another's";
+  table.drop(1, "a");
+  EXPECT_FALSE(table.find("a"));
+}
+
+TEST_F(HolderTable, ForgetsWhatOneHeldThatHasGone) {
+  ASSERT_TRUE(table.hold(2, "b", 20, now));
+  table.close(2, now);
+  table.close(2, now);
+  EXPECT_FALSE(table.find("b"));
+  EXPECT_EQ(table.counts().bytes, 0u);
+  EXPECT_EQ(table.counts().outputs, 0u);
+}
+
+TEST_F(HolderTable, RefusesTheNameOfAnotherProcess) {
+  ASSERT_TRUE(table.hold(1, "a", 10, now));
+  EXPECT_FALSE(table.hold(2, "a", 10, now));
+  EXPECT_TRUE(table.holds(1, "a"));
+}
+
+TEST_F(HolderTable, GivesANameToTheNewerStreamOfAProcess) {
+  ASSERT_TRUE(table.hold(1, "a", 10, now));
+  table.open(3, "client", "");
+  EXPECT_TRUE(table.hold(3, "a", 10, now));
+  table.close(1, now);
+  EXPECT_TRUE(table.holds(3, "a"));
+}
+
+TEST_F(HolderTable, RefusesWhatIsTooMany) {
+  for (auto const* name : {"a", "b", "c"}) EXPECT_TRUE(table.hold(1, name, 1, now));
+  EXPECT_FALSE(table.hold(1, "d", 1, now));
+  EXPECT_TRUE(table.hold(1, "a", 1, now)) << "it is known";
+  table.drop(1, "b");
+  EXPECT_TRUE(table.hold(1, "d", 1, now));
+}
+
+TEST_F(HolderTable, TellsWorkersAloneOfWhatNoValueNames) {
+  ASSERT_TRUE(table.hold(1, "a", 10, now));
+  ASSERT_TRUE(table.hold(2, "b", 20, now));
+  EXPECT_EQ(table.not_named("a"), std::nullopt) << "a client drops its arguments by itself";
+  EXPECT_EQ(table.not_named("b"), std::optional<holder_id>(2));
+  EXPECT_EQ(table.not_named("c"), std::nullopt);
+}
+
+TEST_F(HolderTable, GivesOutputsTheirTimeToBeNamed) {
+  ASSERT_TRUE(table.hold(1, "a", 10, now));
+  ASSERT_TRUE(table.hold(2, "b", 20, now));
+  ASSERT_TRUE(table.hold(2, "c", 20, now + 1s));
+  EXPECT_TRUE(table.take_copied(now + 9s, 10).empty());
+  EXPECT_EQ(table.take_copied(now + 11s, 1), std::vector<std::string>{"b"});
+  EXPECT_EQ(table.take_copied(now + 11s, 10), std::vector<std::string>{"c"});
+  EXPECT_TRUE(table.take_copied(now + 99s, 10).empty());
+  EXPECT_TRUE(table.take_told(now + 29s, 10).empty());
+  EXPECT_EQ(table.take_told(now + 31s, 1), std::vector<std::string>{"b"});
+  EXPECT_EQ(table.take_told(now + 31s, 10), std::vector<std::string>{"c"});
+  EXPECT_TRUE(table.take_told(now + 99s, 10).empty());
+}
+
+TEST_F(HolderTable, OutputsAreLostUnlessTheirWorkerComesBack) {
+  ASSERT_TRUE(table.hold(1, "a", 10, now));
+  ASSERT_TRUE(table.hold(2, "b", 20, now));
+  ASSERT_TRUE(table.hold(2, "c", 20, now));
+  table.close(1, now);
+  table.close(2, now);
+  EXPECT_TRUE(table.take_lost(now + 2s, 10).empty());
+  table.open(3, "worker", "worker:0");
+  ASSERT_TRUE(table.hold(3, "c", 20, now + 2s));
+  EXPECT_EQ(table.take_lost(now + 3s, 10), std::vector<std::string>{"b"});
+  EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
+}
+
+}  // namespace
+}  // namespace muster::core

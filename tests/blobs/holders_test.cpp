@@ -1,0 +1,185 @@
+// Values that lie in the memory of the process that made them, as the store tells of them.
+#include <gtest/gtest.h>
+
+#include "server/hub/blob_store.hpp"
+#include "tests/blobs/hash.hpp"
+#include "tests/blobs/loop.hpp"
+
+namespace muster::server {
+namespace {
+
+struct told final : holder_sink {
+  void on_wanted(std::string_view name) override { wanted.emplace_back(name); }
+  bool on_ticket(std::string_view ticket, std::string_view name) override {
+    tickets.emplace_back(std::string(ticket), name);
+    return room;
+  }
+  void on_unneeded(std::string_view name) override { unneeded.emplace_back(name); }
+  std::vector<std::string> wanted, unneeded;
+  std::vector<std::pair<std::string, std::string>> tickets;
+  bool room = true;
+};
+
+class Holders : public testing::Test {
+ protected:
+  Holders() { EXPECT_TRUE(store.start().ok()); }
+  ~Holders() override { EXPECT_EQ(store.holders().table().invalid(), ""); }
+
+  void hold(core::holder_id by, std::string const& held) {
+    ASSERT_TRUE(store.holders().table().hold(by, held, 5, now));
+  }
+  void sweep(bool has_value) {
+    store.sweep([has_value](core::closure_id) { return has_value; });
+  }
+  void put(std::string const& bytes, std::string const& under) {
+    auto const id = store.begin(hash_of(bytes), bytes.size(), under);
+    ASSERT_TRUE(id);
+    bool done = false;
+    store.append(*id, bytes, [&](muster::status const& s) {
+      ASSERT_TRUE(s.ok());
+      store.finish(*id, [&](muster::status const& said) { done = said.ok(); });
+    });
+    engine.run_until([&] { return done; });
+  }
+
+  core::time_point now{1'000s};
+  loop engine;
+  blob_store store{{},
+                   {[this] { return now; },
+                    [this](std::function<void()> work) { engine.post(std::move(work)); }}};
+  told worker, client;
+  core::holder_id const by_worker = store.holders().open(worker, "w", "worker:0");
+  core::holder_id const by_client = store.holders().open(client, "c", "");
+  std::string const name = std::string(32, 'n');
+};
+
+TEST_F(Holders, AnOutputIsUnneededWhenItsValueHasGone) {
+  hold(by_worker, name);
+  store.name(core::closure_id{1}, name);
+  now += 1min;
+  sweep(true);
+  EXPECT_TRUE(worker.unneeded.empty());
+  sweep(false);
+  EXPECT_EQ(worker.unneeded, std::vector{name});
+}
+
+TEST_F(Holders, AnOutputThatNoValueNamesIsUnneededAfterAWhile) {
+  hold(by_worker, name);
+  hold(by_client, std::string(32, 'a'));
+  now += 29s;
+  sweep(true);
+  EXPECT_TRUE(worker.unneeded.empty());
+  now += 1s;
+  sweep(true);
+  EXPECT_EQ(worker.unneeded, std::vector{name});
+  EXPECT_TRUE(client.unneeded.empty()) << "arguments are their client's";
+}
+
+TEST_F(Holders, AnOutputThatIsNamedForAWhileIsPutToo) {
+  hold(by_worker, name);
+  store.name(core::closure_id{1}, name);
+  now += 9s;
+  sweep(true);
+  EXPECT_TRUE(worker.wanted.empty());
+  now += 1s;
+  sweep(true);
+  EXPECT_EQ(worker.wanted, std::vector{name});
+}
+
+TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
+  auto const copied = std::string(32, 'c');
+  hold(by_worker, name);
+  hold(by_worker, copied);
+  store.name(core::closure_id{1}, name);
+  store.name(core::closure_id{2}, copied);
+  put("bytes", copied);
+  store.holders().close(by_worker, now);
+  std::vector<core::closure_id> lost;
+  auto const look = [&] {
+    store.sweep([](core::closure_id) { return true; }, [&](auto found) { lost = found; });
+  };
+  now += 2s;
+  look();
+  EXPECT_TRUE(lost.empty()) << "it may come back";
+  now += 1s;
+  look();
+  EXPECT_EQ(lost, std::vector{core::closure_id{1}});
+}
+
+TEST_F(Holders, AValueIsPutUnderItsNameAndNotUnderItsHash) {
+  hold(by_worker, name);
+  put("bytes", name);
+  EXPECT_EQ(store.size_of(name), 5u);
+  EXPECT_FALSE(store.size_of(hash_of("bytes")));
+  std::string got;
+  store.read(name, 0, 10, [&](muster::result<std::string> r) { got = r.value(); });
+  engine.run_until([&] { return !got.empty(); });
+  EXPECT_EQ(got, "bytes");
+}
+
+TEST_F(Holders, WhoFetchesWaitsUntilItIsPut) {
+  hold(by_worker, name);
+  int came = 0;
+  store.fetch(name, 10s, [&] { ++came; });
+  EXPECT_EQ(worker.wanted, std::vector{name});
+  sweep(true);
+  EXPECT_EQ(came, 0);
+  put("bytes", name);
+  engine.run_until([&] { return came == 1; });
+  store.fetch(name, 10s, [&] { ++came; });
+  EXPECT_EQ(worker.wanted.size(), 1u) << "it is there";
+  engine.run_until([&] { return came == 2; });
+}
+
+TEST_F(Holders, WhoFetchesWaitsNoLongerThanItsPatience) {
+  hold(by_worker, name);
+  int came = 0;
+  store.fetch(name, 10s, [&] { ++came; });
+  now += 10s;
+  sweep(true);
+  engine.run_until([&] { return came == 1; });
+  store.fetch(std::string(32, 'u'), 10s, [&] { ++came; });
+  engine.run_until([&] { return came == 2; });
+}
+
+TEST_F(Holders, FetchesHaveALimit) {
+  hold(by_worker, name);
+  std::size_t came = 0;
+  for (std::size_t i = 0; i < blob_store::fetches_max + 1; ++i)
+    store.fetch(name, 10s, [&] { ++came; });
+  engine.run_until([&] { return came == 1; });
+}
+
+TEST_F(Holders, TicketsAreKnownToBothEndsAndToNoThird) {
+  told far;
+  auto const by_far = store.holders().open(far, "f", "worker:1", {"10.0.0.1:7", "the certificate"});
+  auto const there = std::string(32, 'f');
+  hold(by_worker, name);
+  hold(by_far, there);
+  EXPECT_FALSE(store.holders().give_ticket(name)) << "its process takes no connections";
+  EXPECT_FALSE(store.holders().give_ticket(std::string(32, 'u')));
+  auto const first = store.holders().give_ticket(there);
+  auto const second = store.holders().give_ticket(there);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->at.address, "10.0.0.1:7");
+  EXPECT_EQ(first->at.certificate, "the certificate");
+  EXPECT_NE(first->bytes, second->bytes);
+  ASSERT_EQ(far.tickets.size(), 2u);
+  EXPECT_EQ(far.tickets[0], (std::pair{first->bytes, there}));
+  far.room = false;
+  EXPECT_FALSE(store.holders().give_ticket(there)) << "it does not read";
+  store.holders().close(by_far, now);
+}
+
+TEST_F(Holders, ThoseThatHaveGoneAreAskedForNothing) {
+  hold(by_worker, name);
+  store.name(core::closure_id{1}, name);
+  store.holders().close(by_worker, now);
+  EXPECT_FALSE(store.holders().find(name));
+  EXPECT_FALSE(store.holders().want(name));
+  sweep(false);
+  EXPECT_TRUE(worker.wanted.empty() && worker.unneeded.empty());
+}
+
+}  // namespace
+}  // namespace muster::server

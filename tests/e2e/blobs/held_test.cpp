@@ -1,0 +1,202 @@
+// Values that stay with a process, over the wire: a test that holds some, beside a real server.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "muster/v1/blobs.grpc.pb.h"
+#include "tests/blobs/hash.hpp"
+#include "tests/e2e/cluster.hpp"
+#include "tests/support/hand_worker.hpp"
+
+namespace muster::e2e {
+namespace {
+
+using server::hash_of;
+
+struct holding : test::hand_stream<v1::HoldRequest, v1::HoldResponse> {
+  explicit holding(v1::BlobService::Stub& stub, std::string const& socket = "test-1") {
+    stream_ = stub.Hold(&context_);
+    v1::HoldRequest first;
+    first.set_peer("127.0.0.1:9");
+    first.set_unix_socket(socket);
+    first.set_task("worker:0");
+    write(first);
+  }
+  void hold(std::string const& name, std::uint64_t size) {
+    v1::HoldRequest more;
+    more.add_held(name);
+    more.add_size(size);
+    write(more);
+  }
+};
+
+class held_values : public testing::Test {
+ protected:
+  void SetUp() override {
+    c.serve();
+    stub =
+        v1::BlobService::NewStub(grpc::CreateChannel(c.grpc(), grpc::InsecureChannelCredentials()));
+  }
+  v1::BlobPlace locate(std::string const& of, bool peers = false) {
+    grpc::ClientContext context;
+    v1::LocateRequest asked;
+    asked.add_name(of);
+    asked.set_peers(peers);
+    v1::LocateResponse told;
+    EXPECT_TRUE(stub->Locate(&context, asked, &told).ok());
+    return told.place_size() == 1 ? told.place(0) : v1::BlobPlace();
+  }
+  grpc::Status put(std::string const& bytes, std::uint64_t holder) {
+    grpc::ClientContext context;
+    auto const stream = stub->Put(&context);
+    v1::PutBlob m;
+    m.set_sha256(hash_of(bytes));
+    m.set_size(bytes.size());
+    m.set_name(name);
+    m.set_holder(holder);
+    stream->Write(m);
+    v1::PutBlob data;
+    data.set_data(bytes);
+    stream->Write(data);
+    stream->WritesDone();
+    v1::BlobThere there;
+    while (stream->Read(&there)) {
+    }
+    return stream->Finish();
+  }
+  std::string get() {
+    grpc::ClientContext context;
+    auto const stream = stub->Get(&context);
+    v1::GetBlob asked;
+    asked.set_sha256(name);
+    stream->Write(asked);
+    stream->WritesDone();
+    std::string got;
+    for (v1::BlobPiece piece; stream->Read(&piece);) got += piece.data();
+    EXPECT_TRUE(stream->Finish().ok());
+    return got;
+  }
+
+  cluster c;
+  std::unique_ptr<v1::BlobService::Stub> stub;
+  std::string const name = std::string(31, 'n') + '\0';
+};
+
+TEST_F(held_values, are_found_while_their_process_is_there) {
+  auto h = std::make_optional<holding>(*stub);
+  auto const first = h->read();
+  ASSERT_TRUE(first);
+  EXPECT_NE(first->holder(), 0u);
+  EXPECT_TRUE(first->outputs_stay());
+  h->hold(name, 5'000'000);
+  auto const place = locate(name);
+  EXPECT_EQ(place.unix_socket(), "test-1");
+  EXPECT_EQ(place.size(), 5'000'000u);
+  EXPECT_FALSE(place.at_server());
+  auto const told = c.get("/api/v1/blobs").at("elsewhere");
+  EXPECT_EQ(told.at("outputs").to_number<int>(), 1);
+  EXPECT_EQ(told.at("bytes").to_number<int>(), 5'000'000);
+  h.reset();
+  EXPECT_TRUE(await([&] { return locate(name).unix_socket().empty(); }));
+}
+
+TEST_F(held_values, are_waited_for_when_the_closure_comes_before_the_word_of_them) {
+  holding h(*stub);
+  v1::BlobPlace place;
+  std::thread asks([&] { place = locate(name); });
+  ASSERT_TRUE(h.read());
+  h.hold(name, 5);
+  asks.join();
+  EXPECT_EQ(place.unix_socket(), "test-1");
+}
+
+TEST_F(held_values, are_put_when_somebody_cannot_take_them) {
+  holding h(*stub);
+  auto const first = h.read();
+  ASSERT_TRUE(first);
+  h.hold(name, 5);
+  ASSERT_EQ(locate(name).unix_socket(), "test-1");
+  std::string got;
+  std::thread gets([&] { got = get(); });
+  auto const wanted = h.read();
+  ASSERT_TRUE(wanted && wanted->wanted_size() == 1);
+  EXPECT_EQ(wanted->wanted(0), name);
+  EXPECT_EQ(put("bytes", first->holder() + 1).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_TRUE(put("bytes", first->holder()).ok());
+  gets.join();
+  EXPECT_EQ(got, "bytes");
+  EXPECT_TRUE(locate(name).at_server());
+}
+
+TEST_F(held_values, are_taken_by_tickets_from_other_hosts) {
+  holding h(*stub);
+  auto const first = h.read();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->certificate(), "") << "the server speaks plaintext";
+  h.hold(name, 5);
+  ASSERT_EQ(locate(name).ticket(), "") << "nobody asked for one";
+  auto const place = locate(name, true);
+  EXPECT_EQ(place.peer(), "127.0.0.1:9");
+  ASSERT_EQ(place.ticket().size(), 32u);
+  auto const told = h.read();
+  ASSERT_TRUE(told && told->ticket_size() == 1);
+  EXPECT_EQ(told->ticket(0).ticket(), place.ticket());
+  EXPECT_EQ(told->ticket(0).name(), name);
+}
+
+TEST_F(held_values, are_read_over_rest) {
+  holding h(*stub);
+  auto const first = h.read();
+  ASSERT_TRUE(first);
+  h.hold(name, 5);
+  ASSERT_EQ(locate(name).unix_socket(), "test-1");
+  std::thread puts([&] {
+    auto const wanted = h.read();
+    EXPECT_TRUE(wanted && wanted->wanted_size() == 1);
+    EXPECT_TRUE(put("bytes", first->holder()).ok());
+  });
+  std::string hex;
+  for (int i = 0; i < 31; ++i) hex += "6e";
+  auto const got = c.text("/api/v1/blobs/" + hex + "00");
+  puts.join();
+  EXPECT_EQ(got, "bytes");
+}
+
+TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
+  {
+    holding h(*stub, "no/such name");
+    EXPECT_FALSE(h.read());
+    EXPECT_EQ(h.finish().error_message(),
+              "unix_socket: expected 1 to 100 letters, digits, '-', '_' or '.'");
+  }
+  {
+    holding h(*stub);
+    ASSERT_TRUE(h.read());
+    h.hold("short", 5);
+    EXPECT_FALSE(h.read());
+    EXPECT_EQ(h.finish().error_message(), "held[0]: has 5 bytes, not 32");
+  }
+  holding one(*stub), other(*stub, "test-2");
+  ASSERT_TRUE(one.read() && other.read());
+  one.hold(name, 5);
+  ASSERT_EQ(locate(name).unix_socket(), "test-1");
+  other.hold(name, 5);
+  auto const refused = other.read();
+  ASSERT_TRUE(refused && refused->refused_size() == 1);
+  EXPECT_EQ(locate(name).unix_socket(), "test-1");
+}
+
+TEST(held_outputs, do_not_stay_with_workers_of_a_server_that_must_have_them) {
+  cluster c;
+  c.serve({"--data-dir", c.file("data").string()});
+  auto const stub =
+      v1::BlobService::NewStub(grpc::CreateChannel(c.grpc(), grpc::InsecureChannelCredentials()));
+  holding h(*stub);
+  auto const first = h.read();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->outputs_stay());
+}
+
+}  // namespace
+}  // namespace muster::e2e
