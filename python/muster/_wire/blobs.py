@@ -27,12 +27,12 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
     return list(answer.there), answer.blob_bytes_max
 
 
-def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data]) -> None:
-    """Returns when it is there. Raises grpc.RpcError."""
+def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: bytes = b"", holder: int = 0) -> None:
+    """Returns when it is there, under its hash, or as what `holder` has by `name`. Raises grpc.RpcError."""
     done = False
 
     def requests() -> Iterator[bytes]:
-        yield messages.PutBlob(sha256=digest, size=size).SerializeToString()
+        yield messages.PutBlob(sha256=digest, size=size, name=name, holder=holder).SerializeToString()
         for piece in pieces:
             if done:
                 return
@@ -73,3 +73,16 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
         call.cancel()
     if left != 0:
         raise EOFError(f"blob {digest.hex()} was cut off")
+
+
+def hold(channel: Any, requests: Iterator[Any]) -> Any:
+    """The stream of a process that holds values: its answers."""
+    return channel.stream_stream(METHOD + "Hold", messages.HoldRequest.SerializeToString,
+                                 messages.HoldResponse.FromString)(requests)
+
+
+def locate(channel: Any, names: Sequence[bytes], timeout: float) -> Sequence[Any]:
+    """Where each is. Raises grpc.RpcError."""
+    ask = channel.unary_unary(METHOD + "Locate", messages.LocateRequest.SerializeToString,
+                              messages.LocateResponse.FromString)
+    return ask(messages.LocateRequest(name=names), timeout=timeout).place  # type: ignore[no-any-return]

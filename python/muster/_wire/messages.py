@@ -66,6 +66,10 @@ GetBlob = _class("GetBlob")
 BlobPiece = _class("BlobPiece")
 HasBlobs = _class("HasBlobs")
 BlobsThere = _class("BlobsThere")
+HoldRequest = _class("HoldRequest")
+HoldResponse = _class("HoldResponse")
+LocateRequest = _class("LocateRequest")
+LocateResponse = _class("LocateResponse")
 
 # muster.v1.Encoding
 JSON = 0

@@ -2,7 +2,8 @@
 
 Arguments are put before they are scheduled and kept here until the closures that name them have ended.
 Meanwhile the server is asked for them every LEASE_EVERY seconds, which keeps them there; one that is
-gone, as after a restart of the server, is put again.
+gone, as after a restart of the server, is put again. What processes of this host take from here (`shared`) is at the
+server only where it has asked for it.
 """
 from __future__ import annotations
 
@@ -10,20 +11,25 @@ import hashlib
 import threading
 import time
 import weakref
-from typing import Any, Iterable, Optional, Sequence
+from typing import Any, Iterable, Optional, Sequence, Union
 
 import grpc
 
 from muster._pickled.buffers import Data
+from muster._pickled.calls import BLOB_MIN
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
+from muster.coordinator.shared import Shared, SharedContent
 from muster.errors import FailureKind, UnavailableError
 
 LEASE_EVERY = 5.0
 ROOM_WAIT = 60.0
 """Seconds that a blob waits for room at the server, as scheduling waits for room in the queue."""
 CALL_TIMEOUT = 10.0
+TICK = 1.0
+SHARED_WAIT = 1.0
+"""Seconds for the server to say, once, that it knows of shared memory."""
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
              grpc.StatusCode.INTERNAL}
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
@@ -39,15 +45,24 @@ class Content:
         self.data = data
 
 
+AnyContent = Union[Content, SharedContent]
+
+
 class Naming:
     """Collects what one request names."""
 
     def __init__(self, of: Blobs) -> None:
         self._of = of
-        self.contents: list[Content] = []
+        self.contents: list[AnyContent] = []
 
     def take(self, data: Data) -> bytes:
-        content = self._of.put(data)
+        return self._named(self._of.put(data))
+
+    def take_callable(self, data: Data) -> bytes:
+        """By its hash, by which workers know it again."""
+        return self._named(self._of.put_hashed(data))
+
+    def _named(self, content: AnyContent) -> bytes:
         self.contents.append(content)
         return content.digest
 
@@ -56,7 +71,8 @@ class Blobs:
     """Of one session; any thread."""
 
     def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
-                 token: str = "") -> None:
+                 token: str = "", shm_bytes_max: int = 0) -> None:
+        self._shared = Shared(self, shm_bytes_max)
         self._servers = list(servers)
         self._tls = tls
         self._token = token
@@ -83,11 +99,21 @@ class Blobs:
     def naming(self) -> Naming:
         return Naming(self)
 
-    def put(self, data: Data) -> Content:
-        """The server has it when this returns. Raises ValueError (too large), UnavailableError."""
+    def put(self, data: Data) -> AnyContent:
+        """Workers can have it when this returns. Raises ValueError (too large), UnavailableError."""
+        size = self._checked(data)
+        shared = self._shared.content(data, SHARED_WAIT) if size > BLOB_MIN else None
+        return shared or self.put_hashed(data)
+
+    def _checked(self, data: Data) -> int:
         size = memoryview(data).nbytes
         if size > self.limit(0):
             raise ValueError(f"{size} bytes in one argument, the limit is {self._max}")
+        return size
+
+    def put_hashed(self, data: Data) -> Content:
+        """The server has it when this returns. Raises ValueError (too large), UnavailableError."""
+        self._checked(data)
         digest = hashlib.sha256(data).digest()
         with self._lock:
             content = self._contents.get(digest)
@@ -106,6 +132,9 @@ class Blobs:
 
     def get(self, digest: bytes) -> memoryview:
         """Its bytes, which may be written to. Raises UnavailableError: it is gone, or the server is."""
+        taken = self._shared.get(digest, SHARED_WAIT)
+        if taken is not None:
+            return taken
         end = time.monotonic() + self._patience
         while True:
             made = bytearray()
@@ -121,7 +150,7 @@ class Blobs:
                 at += len(piece)
 
             try:
-                blobs.get(self._channel(), digest, begin, take)
+                blobs.get(self.channel(), digest, begin, take)
                 return memoryview(made)
             except (grpc.RpcError, EOFError) as error:
                 self._next_try(error, end, "a value that is a blob cannot be fetched")
@@ -129,6 +158,7 @@ class Blobs:
     def close(self) -> None:
         self._over.set()
         self._look.set()
+        self._shared.close()
         with self._lock:
             channels, self._channels = self._channels, {}
         for channel in channels.values():
@@ -137,6 +167,12 @@ class Blobs:
     def look(self) -> None:
         """The connection is another: what is named may be gone."""
         self._look.set()
+        self._shared.look()
+
+    def failed(self) -> None:
+        """The current server does not answer."""
+        with self._lock:
+            self._current += 1
 
     def _put(self, content: Content) -> None:
         end = time.monotonic() + self._patience
@@ -144,7 +180,7 @@ class Blobs:
         pause = 0.05
         while True:
             try:
-                blobs.put(self._channel(), content.digest, len(content.data),
+                blobs.put(self.channel(), content.digest, len(content.data),
                           blobs.pieces_of([content.data]))
                 return
             except grpc.RpcError as error:
@@ -163,11 +199,10 @@ class Blobs:
             said = error.details() if isinstance(error, grpc.RpcError) else str(error)
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
                                    f"{what}: {said}") from error
-        with self._lock:
-            self._current += 1
+        self.failed()
         self._over.wait(0.1)
 
-    def _channel(self) -> Any:
+    def channel(self) -> Any:
         with self._lock:
             server = self._servers[self._current % len(self._servers)]
             if server not in self._channels:
@@ -181,23 +216,36 @@ class Blobs:
         while not self._over.is_set():
             try:
                 self._renew()
-                self._look.wait(LEASE_EVERY)
+                self._wait()
             except (grpc.RpcError, UnavailableError, ValueError):  # ValueError: the channel is closed
-                with self._lock:
-                    self._current += 1
+                self.failed()
                 self._over.wait(0.2)
             self._look.clear()
+
+    def _wait(self) -> None:
+        """Until the next look."""
+        end = time.monotonic() + LEASE_EVERY
+        while not self._look.wait(min(TICK, max(0.0, end - time.monotonic()))):
+            now = time.monotonic()
+            self._shared.tick(now)
+            if now >= end:
+                return
 
     def _renew(self) -> None:
         with self._lock:
             contents = list(self._contents.values())
         for some in _in_parts(contents) or [[]]:
-            there, limit = blobs.has(self._channel(), [c.digest for c in some], CALL_TIMEOUT)
+            there, limit = blobs.has(self.channel(), [c.digest for c in some], CALL_TIMEOUT)
             self._max = limit
             self._known.set()
             for content, is_there in zip(some, there):
                 if not is_there and limit:
                     self._put(content)
+        names = self._shared.put_names()
+        for at in range(0, len(names), blobs.ASKED_AT_ONCE):
+            asked = names[at:at + blobs.ASKED_AT_ONCE]
+            there, _ = blobs.has(self.channel(), asked, CALL_TIMEOUT)
+            self._shared.gone([name for name, is_there in zip(asked, there) if not is_there])
 
 
 def _in_parts(all: list[Content]) -> Iterable[list[Content]]:

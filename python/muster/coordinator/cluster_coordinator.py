@@ -25,6 +25,7 @@ from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, O
 
 from muster._pickled import calls, names
 from muster._pickled.uploads import Upload, Uploadable, collect
+from muster._shared import memory
 from muster._wire import addresses
 from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
@@ -283,7 +284,7 @@ class ClusterCoordinator(Scheduling, State):
         callables = Callables()
 
         session.blobs = Blobs(servers, session.options.connect_timeout, session.options.tls,
-                              session.options.token)
+                              session.options.token, memory.bytes_max(session.options.shm_bytes_max))
 
         def install(upload: Upload) -> PerWorkerValues:
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,

@@ -54,8 +54,13 @@ class CoordinatorOptions:
     pending_max: int = 65_536
     """Closures that may wait here to be sent. Full: schedule waits."""
     pending_bytes_max: int = 64 << 20
+    shm_bytes_max: Optional[int] = None
+    """Of memory with large arguments, which workers of this host take. What does not fit goes by the server. 0: all
+    does. None: 4 GiB, or half of the memory that there is, if that is less."""
 
     def __post_init__(self) -> None:
+        if (self.shm_bytes_max or 0) < 0:
+            raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
 
     @property
@@ -142,6 +147,7 @@ class CoordinatorWords(TypedDict, total=False):
     connect_timeout: float
     pending_max: int
     pending_bytes_max: int
+    shm_bytes_max: Optional[int]
 
 
 class ClosureWords(TypedDict, total=False):

@@ -15,7 +15,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 from muster._pickled import calls, names
 from muster._pickled.names import Called, Pickled
 from muster._wire.messages import BYTES, JSON
-from muster.coordinator.blobs import Blobs, Content
+from muster.coordinator.blobs import AnyContent, Blobs
 from muster.coordinator.records import Record
 from muster.coordinator.remote_value import PerWorkerValues, RemoteValue
 from muster.objects import named
@@ -42,7 +42,7 @@ class Request:
     def __init__(self, function: str, args: bytes, encoding: int,
                  inputs: Sequence[Input] = (),
                  per_worker: Sequence[PerWorkerValues] = (),
-                 contents: Sequence[Content] = (), called: Optional[Called] = None) -> None:
+                 contents: Sequence[AnyContent] = (), called: Optional[Called] = None) -> None:
         if len(args) > ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{ARGUMENT_BYTES_MAX}")
@@ -144,7 +144,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
         called = called._replace(name=along.name)
     naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(SERVER_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
-        function = calls.CALLABLE + naming.take(function)
+        function = calls.CALLABLE + naming.take_callable(function)
     data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {},
                                        None if naming is None else naming.take)
     # No argument names uploads: that they are there makes the worker use them.
@@ -162,7 +162,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
 
 
 def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
-             per_worker: Sequence[PerWorkerValues], contents: Sequence[Content],
+             per_worker: Sequence[PerWorkerValues], contents: Sequence[AnyContent],
              called: Called) -> Request:
     text = b'["' + base64.b64encode(packed) + b'"'
     inputs: list[Input] = []

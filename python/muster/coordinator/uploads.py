@@ -7,7 +7,7 @@ from typing import Callable, Optional, Sequence
 from muster._pickled import calls
 from muster._pickled.buffers import Data
 from muster._pickled.uploads import Upload
-from muster.coordinator.blobs import Blobs, Content
+from muster.coordinator.blobs import AnyContent, Blobs
 from muster.coordinator.remote_value import PerWorkerValues
 from muster.coordinator.requests import SERVER_WAIT
 from muster.coordinator.work import Large
@@ -20,7 +20,7 @@ class Uploads:
         self._build = build
         self._lock = threading.Lock()  # protects _values; held while the server is asked
         self._values: dict[str, PerWorkerValues] = {}
-        self._named: dict[bytes, Content] = {}
+        self._named: dict[bytes, AnyContent] = {}
         """Blobs of uploads that objects are made with, whenever their task is there."""
 
     def value(self, upload: Upload) -> PerWorkerValues:

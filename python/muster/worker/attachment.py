@@ -51,7 +51,7 @@ class Attachment:
     """One task. `final` says why it must not come back; empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
-                 deaths: Deaths, on_attached: Callable[[str], None] = lambda server: None) -> None:
+                 deaths: Deaths, on_attached: Callable[[str, str], None] = lambda server, task: None) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
@@ -211,7 +211,7 @@ class Attachment:
         if stop:
             self._deliver(ServerMessage(stop_closure=[c for c, _ in stop],
                                         stop_attempt=[a for _, a in stop]))
-        self._on_attached(server)
+        self._on_attached(server, self._name())
         log.info("attached to %s as %s:%d", server, w.job, w.index)
 
     def _take(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:

@@ -1,4 +1,4 @@
-"""The worker's side of blobs: the folder that its processes share, filled from the server."""
+"""The worker's side of blobs: the folder that its processes share, filled from processes of this host or the server."""
 from __future__ import annotations
 
 import os
@@ -12,6 +12,7 @@ from muster._pickled.buffers import Data
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
+from muster.worker.shared import Shared
 
 NEW = "new-"
 """What files that are being written begin with."""
@@ -24,8 +25,10 @@ class BlobCache:
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  channel_options: Sequence[tuple[str, int]], tls: Tls = Tls(),
-                 token: str = "") -> None:
+                 token: str = "", shm_bytes_max: int = 0) -> None:
+        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken."""
         self.folder = folder
+        self.shm_bytes_max = shm_bytes_max
         self._token = token
         self._bytes_max = bytes_max
         self._options = list(channel_options)
@@ -34,20 +37,36 @@ class BlobCache:
         self._server = servers[0]
         self._channels: dict[str, Any] = {}
         self._loading: dict[bytes, threading.Lock] = {}
+        self._shared: Optional[Shared] = None
 
-    def use_server(self, server: str) -> None:
-        """The one that an attachment is attached to."""
+    def use_server(self, server: str, task: str) -> None:
+        """The one that an attachment is attached to, as this task."""
         with self._lock:
             self._server = server
+            if self._shared is None and self.shm_bytes_max:
+                self._shared = Shared(self.folder, self, self.shm_bytes_max, task)
+        if self._shared is not None:
+            self._shared.look()
+
+    def leave(self) -> None:
+        """The server gets what others may still need of this worker."""
+        if self._shared is not None:
+            self._shared.leave()
 
     def close(self) -> None:
+        if self._shared is not None:
+            self._shared.close()
         with self._lock:
             channels, self._channels = self._channels, {}
         for channel in channels.values():
             channel.close()
 
-    def ask(self, what: str, digest: bytes) -> None:
-        """Raises OSError with the reason."""
+    def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
+        """See `Ask`. Raises OSError with the reason."""
+        if what == "hold":
+            if self._shared is None:
+                raise OSError("this worker holds nothing")
+            return self._shared.offer(digest, beside)
         for attempt in range(CALLS_TRIED):
             try:
                 if what == "get":
@@ -65,7 +84,10 @@ class BlobCache:
                     raise OSError(str(error)) from error
             threading.Event().wait(0.2 * (attempt + 1))
 
-    def _channel(self) -> Any:
+    def failed(self) -> None:
+        """It is attached to another soon."""
+
+    def channel(self) -> Any:
         with self._lock:
             if self._server not in self._channels:
                 self._channels[self._server] = with_token(
@@ -79,6 +101,10 @@ class BlobCache:
         with one:
             path = os.path.join(self.folder, digest.hex())
             if os.path.exists(path):
+                return
+            if self._shared is not None and self._shared.take(digest):
+                with self._lock:
+                    self._loading.pop(digest, None)
                 return
             file: Optional[Any] = None
 
@@ -95,7 +121,7 @@ class BlobCache:
                     view = view[file.write(view):]
 
             try:
-                blobs.get(self._channel(), digest, begin, take)
+                blobs.get(self.channel(), digest, begin, take)
                 assert file
                 os.rename(file.name, path)
             except BaseException:
@@ -112,12 +138,14 @@ class BlobCache:
         path = os.path.join(self.folder, digest.hex())
         with open(path, "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            blobs.put(self._channel(), digest, size, iter(lambda: file.read(blobs.PIECE), b""))
+            blobs.put(self.channel(), digest, size, iter(lambda: file.read(blobs.PIECE), b""))
         self._make_room(0)
 
     def _make_room(self, wanted: int) -> None:
         files = []
         for entry in os.scandir(self.folder):
+            if entry.is_symlink():  # memory, which is no file
+                continue
             try:
                 files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))
             except FileNotFoundError:

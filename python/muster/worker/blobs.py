@@ -2,27 +2,34 @@
 grpc: what is not in the folder is asked of the worker's own process, which has the connection.
 
 A blob is mapped, privately: nothing is copied until a function writes to its argument, and those
-that only read share the memory.
+that only read share the memory. What processes of this host share lies there as a link to memory, see `shared`.
 """
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
+import secrets
+import struct
 import tempfile
 import threading
+import time
 from typing import Callable, Optional
 
 from muster._pickled.buffers import Data
+from muster._shared import memory
 
-Ask = Callable[[str, bytes], None]
-"""Of the worker, "get" or "put" a blob: it is then in the folder, or at the server. Raises OSError
-with the reason."""
-ASKS = {"get": b"\0get", "put": b"\0put"}
+Ask = Callable[[str, bytes, bytes], None]
+"""Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; or "hold" the memory that OFFER
+describes. Raises OSError with the reason."""
+ASKS = {"get": b"\0get", "put": b"\0put", "hold": b"\0hld"}
 """How frames between a child and its worker begin that are about blobs; no message does."""
 ANSWER = b"\0end"
 DIGEST = 32
+OFFER = struct.Struct("<iiQ")
+"""Process, descriptor there, bytes."""
 TRIES = 3
+REFUSED_FOR = 1.0
+"""Seconds in which nothing is offered after something was refused."""
 
 
 class BlobError(Exception):
@@ -32,25 +39,48 @@ class BlobError(Exception):
 class Blobs:
     """Any thread."""
 
-    def __init__(self, folder: str, ask: Ask) -> None:
+    def __init__(self, folder: str, ask: Ask, shared: bool = False) -> None:
+        """`shared`: values may stay in memory, which the worker holds."""
         self._folder = folder
         self._ask = ask
+        self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes) -> memoryview:
         """Its bytes; writing to them is seen by nobody else. Raises BlobError."""
         path = os.path.join(self._folder, digest.hex())
+        why = "the worker has no room for it"
         for _ in range(TRIES):  # it may go again before it is opened
             try:
-                return _mapped(path)
-            except FileNotFoundError:
+                return _mapped(path, digest)
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError):
+                    why = str(error)
                 try:
-                    self._ask("get", digest)
-                except OSError as error:
-                    raise BlobError(f"blob {digest.hex()} cannot be had: {error}") from error
-        raise BlobError(f"blob {digest.hex()} does not stay: the worker has no room for it")
+                    self._ask("get", digest, b"")
+                except OSError as reason:
+                    raise BlobError(f"blob {digest.hex()} cannot be had: {reason}") from reason
+        raise BlobError(f"blob {digest.hex()} does not stay: {why}")
 
     def keep(self, parts: list[Data]) -> bytes:
-        """Makes a blob of the parts of a value, at the server. Raises BlobError."""
+        """Makes a blob of the parts of a value, in memory or at the server. Raises BlobError."""
+        if time.monotonic() >= self._offers_from:
+            try:
+                return self._offer(parts)
+            except OSError:
+                self._offers_from = time.monotonic() + REFUSED_FOR
+        return self._put(parts)
+
+    def _offer(self, parts: list[Data]) -> bytes:
+        """Raises OSError: it is to be put."""
+        name = secrets.token_bytes(DIGEST)
+        fd = memory.make(name, parts)
+        try:
+            self._ask("hold", name, OFFER.pack(os.getpid(), fd, os.fstat(fd).st_size))
+            return name
+        finally:
+            os.close(fd)
+
+    def _put(self, parts: list[Data]) -> bytes:
         sha = hashlib.sha256()
         path = ""
         try:
@@ -63,7 +93,7 @@ class Blobs:
                         view = view[file.write(view):]
             digest = sha.digest()
             os.rename(path, os.path.join(self._folder, digest.hex()))
-            self._ask("put", digest)
+            self._ask("put", digest, b"")
             return digest
         except OSError as error:
             try:
@@ -73,11 +103,15 @@ class Blobs:
             raise BlobError(f"the value cannot be kept as a blob: {error}") from error
 
 
-def _mapped(path: str) -> memoryview:
-    with open(path, "rb") as file:
-        os.utime(file.fileno())  # used just now
-        return memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE,
-                                    mmap.PROT_READ | mmap.PROT_WRITE))
+def _mapped(path: str, digest: bytes) -> memoryview:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if not memory.is_named(fd, digest):  # a link to a number that was closed, and is another's
+            raise FileNotFoundError(path)
+        os.utime(fd)  # used just now
+        return memory.mapped(fd)
+    finally:
+        os.close(fd)
 
 
 class Asking:
@@ -88,12 +122,12 @@ class Asking:
         self._lock = threading.Lock()  # protects _answers
         self._answers: dict[bytes, tuple[threading.Event, list[str]]] = {}
 
-    def ask(self, what: str, digest: bytes) -> None:
+    def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
         with self._lock:
             asked = digest in self._answers
             event, said = self._answers.setdefault(digest, (threading.Event(), []))
         if not asked:
-            self._send(ASKS[what] + digest)
+            self._send(ASKS[what] + digest + beside)
         event.wait()  # no deadline: the worker answers, or is gone and this process with it
         if said[0]:
             raise OSError(said[0])
@@ -107,11 +141,12 @@ class Asking:
             found[0].set()
 
 
-def question(frame: bytes) -> Optional[tuple[str, bytes]]:
-    """What a child asks for, if that is what it says."""
+def question(frame: bytes) -> Optional[tuple[str, bytes, bytes]]:
+    """What a child asks for, if that is what it says; see `Ask`."""
     for what, begins in ASKS.items():
         if frame[:len(begins)] == begins:
-            return what, bytes(frame[len(begins):])
+            named = len(begins) + DIGEST
+            return what, bytes(frame[len(begins):named]), bytes(frame[named:])
     return None
 
 

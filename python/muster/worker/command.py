@@ -18,6 +18,13 @@ def _seconds(text: str) -> float:
     return float(found[1]) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB|)", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, as 4GiB or 512MiB")
+    return int(found[1]) << {"KiB": 10, "MiB": 20, "GiB": 30}.get(found[2], 0)
+
+
 def _pairs(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         if "=" not in word:
@@ -64,6 +71,9 @@ def parser() -> argparse.ArgumentParser:
                    help="for what runs when it is asked to leave (30s)")
     p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
                    help="a cancelled closure's process is killed after this (10s)")
+    p.add_argument("--shm-bytes-max", type=_bytes, metavar="BYTES",
+                   help="of memory in which large values stay here, for processes of this host to take; 0: none "
+                        "(4GiB, or half of the memory)")
     return p
 
 
@@ -96,7 +106,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
             ca=given.ca, cert=given.cert, key=given.key, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
             nested_max=given.nested_max, drain_timeout=given.drain_timeout,
-            stop_grace=given.stop_grace)
+            stop_grace=given.stop_grace, shm_bytes_max=given.shm_bytes_max)
     except (ValueError, OSError) as error:
         p.error(str(error))
     worker.stop_on_signals()

@@ -68,11 +68,11 @@ class ProcessLink:
                 self._on_message(data)
         self._on_gone(self, self._child.how(2.0))
 
-    def _answer(self, what: str, digest: bytes) -> None:
+    def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
         """On a thread of its own: the child's messages go on meanwhile."""
         error = ""
         try:
-            self._ask(what, digest)
+            self._ask(what, digest, beside)
         except Exception as found:
             error = str(found) or type(found).__name__
         try:

@@ -61,6 +61,10 @@ class WorkerOptions:
     """Of files with large arguments and values, which its processes share; the ones that were not
     used for longest go."""
 
+    shm_bytes_max: Optional[int] = None
+    """Of memory in which large values stay here, for other processes of this host to take. What does not fit goes by
+    the server. 0: all does. None: 4 GiB, or half of the memory that there is, if that is less."""
+
     def __post_init__(self) -> None:
         self.servers = addresses.checked(self.servers)
         if self.slots < 1:
@@ -70,6 +74,8 @@ class WorkerOptions:
             raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
         if self.nested_max < 0:
             raise ValueError(f"nested_max: {self.nested_max}, must not be negative")
+        if (self.shm_bytes_max or 0) < 0:
+            raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
 
     @property
@@ -108,6 +114,7 @@ class WorkerWords(TypedDict, total=False):
     stop_grace: float
     stack_signal: int
     blob_bytes_max: int
+    shm_bytes_max: Optional[int]
 
 
 class LocalWords(WorkerWords, total=False):

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
 from muster._pickled import picklers
+from muster._shared import memory
 from muster.worker import functions, machine
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
@@ -92,7 +93,7 @@ class Worker:
         os.mkdir(blobs)
         o = self._options
         self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.tls,
-                                o.token)
+                                o.token, memory.bytes_max(o.shm_bytes_max))
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
         self._attachments = [Attachment(i, self._options_of(i), make, deaths,
@@ -116,6 +117,8 @@ class Worker:
                 seen = watch.take()
                 for a in self._attachments:
                     a.beat(now, seen)
+            if self._stops < 2:
+                self._blobs.leave()
         finally:
             watch.close()
             self._children.close()
@@ -155,6 +158,7 @@ class Worker:
                  "pickled": self._pickled, "nested_max": self._options.nested_max,
                  "stack_signal": self._options.stack_signal,
                  "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
+                 "shared": self._blobs.shm_bytes_max > 0,
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,
                            self._blobs.ask)
@@ -167,7 +171,7 @@ class Worker:
         served = {**functions.registered(), **self._functions}
         table = functions.FunctionTable(served, self._pickled)
         assert self._blobs
-        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask))
+        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask, self._blobs.shm_bytes_max > 0))
         capture()
 
         def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:

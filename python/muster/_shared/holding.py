@@ -1,0 +1,237 @@
+"""Tells the server what this process holds, over one stream (`Hold`), and puts what the server wants.
+
+When the stream breaks it is opened again, with all that is held. A server that has no such call is asked again once in a
+while; until then nothing is held. Any thread; threads of its own are the one that reads the stream and, once somebody has wanted
+something, one that puts. What was not said yet is at most what is held.
+"""
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import queue
+import threading
+import time
+from typing import Any, Callable, Iterator, Optional, Protocol
+
+import grpc
+
+from muster._shared import memory
+from muster._shared.giving import Giver
+from muster._wire import blobs, messages
+
+log = logging.getLogger("muster.shared")
+
+PAUSE_MIN, PAUSE_MAX = 0.05, 2.0
+ASK_AGAIN = 30.0
+"""Seconds until a server of before is asked again: another may be there by then."""
+SAID_EVERY = 1.0
+"""Seconds between messages on what was taken, and between tries of what was refused."""
+PUT_TRIES = 8
+
+
+class Channels(Protocol):
+    def channel(self) -> Any:
+        """To the server that is to be asked."""
+
+    def failed(self) -> None:
+        """It does not answer: the next one may."""
+
+
+class Holding:
+    def __init__(self, giver: Giver, channels: Channels, task: str = "",
+                 on_unneeded: Callable[[bytes], None] = lambda name: None) -> None:
+        self._giver = giver
+        self._channels = channels
+        self._task = task
+        self._on_unneeded = on_unneeded
+        self._settled = threading.Event()
+        self._over = threading.Event()
+        self._wanted: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # protects all below
+        self._news: Optional[queue.SimpleQueue[tuple[bytes, int]]] = None
+        """Of the stream: names that it has not said yet, and their sizes; -1: dropped. None: there is no stream."""
+        self._call: Any = None
+        self._channel: Any = None
+        self._holder = 0
+        self._outputs_stay = False
+        self._refused: set[bytes] = set()
+        self._taken = 0
+        self._putting: Optional[threading.Thread] = None
+        self._put_names: set[bytes] = set()
+        """What the server has, too."""
+        threading.Thread(target=self._run, name="muster-hold", daemon=True).start()
+
+    def ready(self, timeout: float = 0.0) -> bool:
+        """Whether more may be held: a server has been told of all, and knows it."""
+        self._settled.wait(timeout)
+        return self._news is not None and self._holder != 0 and not self._refused
+
+    def outputs_stay(self) -> bool:
+        return self._outputs_stay and self.ready()
+
+    def announce(self, name: bytes, size: int) -> None:
+        """It is given from now on."""
+        with self._lock:
+            if self._news is not None:
+                self._news.put((name, size))
+
+    def dropped(self, name: bytes) -> None:
+        with self._lock:
+            self._put_names.discard(name)
+            self._refused.discard(name)
+            if self._news is not None:
+                self._news.put((name, -1))
+
+    def all_put(self) -> list[bytes]:
+        """Of what is held, what the server has, too."""
+        with self._lock:
+            return list(self._put_names)
+
+    def gone(self, names: list[bytes]) -> None:
+        """The server has these no more."""
+        with self._lock:
+            self._put_names.difference_update(names)
+
+    def taken(self, size: int) -> None:
+        with self._lock:
+            self._taken += size
+
+    def look(self) -> None:
+        """The server that is to be asked may be another."""
+        if self._call is not None and self._channels.channel() is not self._channel:
+            self._call.cancel()
+
+    def put_all(self, timeout: float) -> None:
+        """What is held is at the server when this returns, or could not be put there."""
+        end = time.monotonic() + timeout
+        for name in self._giver.held():
+            if not self.ready() or time.monotonic() > end or (name not in self._put_names and not self._put(name)):
+                return
+
+    def close(self) -> None:
+        self._over.set()
+        self._wanted.put(None)
+        with self._lock:
+            call, self._news = self._call, None
+        if call is not None:
+            call.cancel()
+
+    # The thread that reads.
+
+    def _run(self) -> None:
+        pause = PAUSE_MIN
+        while not self._over.is_set():
+            code = self._serve()
+            if self._holder:
+                pause = PAUSE_MIN
+            with self._lock:
+                self._news, self._holder, self._outputs_stay = None, 0, False
+            self._settled.set()
+            if code == grpc.StatusCode.UNIMPLEMENTED:
+                self._over.wait(ASK_AGAIN)
+                continue
+            if not self._over.is_set():
+                self._channels.failed()
+            self._over.wait(pause)
+            pause = min(2 * pause, PAUSE_MAX)
+
+    def _serve(self) -> Any:
+        """One stream; how it ended."""
+        news: queue.SimpleQueue[tuple[bytes, int]] = queue.SimpleQueue()
+        ended = threading.Event()
+        try:
+            with self._lock:
+                for name, size in self._giver.held().items():
+                    news.put((name, size))
+                self._news, self._refused = news, set()
+            channel = self._channels.channel()
+            call = blobs.hold(channel, self._say(news, ended))
+            with self._lock:
+                self._channel, self._call = channel, call
+            if self._over.is_set():
+                call.cancel()
+            for message in call:
+                self._hear(message)
+            return grpc.StatusCode.OK
+        except grpc.RpcError as error:
+            return error.code()
+        except ValueError:  # the channel is closed
+            return grpc.StatusCode.UNAVAILABLE
+        finally:
+            ended.set()
+
+    def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
+        """On a thread of gRPC."""
+        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task)
+        while not ended.is_set():
+            said = messages.HoldRequest()
+            try:
+                self._add(said, *news.get(timeout=SAID_EVERY))
+                while len(said.held) + len(said.dropped) < blobs.ASKED_AT_ONCE:
+                    self._add(said, *news.get_nowait())
+            except queue.Empty:
+                pass
+            with self._lock:
+                said.shared_bytes, self._taken = self._taken, 0
+                if self._refused and not said.held:
+                    held = self._giver.held()
+                    for name in self._refused & set(held):
+                        self._add(said, name, held[name])
+                    self._refused = set()
+            if said.held or said.dropped or said.shared_bytes:
+                yield said
+
+    def _add(self, said: Any, name: bytes, size: int) -> None:
+        if size < 0:
+            said.dropped.append(name)
+        else:
+            said.held.append(name)
+            said.size.append(size)
+
+    def _hear(self, message: Any) -> None:
+        if message.holder:
+            self._outputs_stay = message.outputs_stay
+            self._holder = message.holder
+            self._settled.set()
+        with self._lock:
+            self._refused.update(message.refused)
+        for name in message.unneeded:
+            self._on_unneeded(name)
+        if message.wanted and self._putting is None:
+            self._putting = threading.Thread(target=self._put_wanted, name="muster-put", daemon=True)
+            self._putting.start()
+        for name in message.wanted:
+            self._wanted.put(name)
+
+    # The thread that puts.
+
+    def _put_wanted(self) -> None:
+        while True:
+            name = self._wanted.get()
+            if name is None or self._over.is_set():
+                return
+            self._put(name)
+
+    def _put(self, name: bytes) -> bool:
+        for attempt in range(PUT_TRIES):
+            try:
+                fd = self._giver.opened(name)
+                try:
+                    data = memory.mapped(fd)
+                finally:
+                    os.close(fd)
+                blobs.put(self._channels.channel(), hashlib.sha256(data).digest(), len(data), blobs.pieces_of([data]),
+                          name, self._holder)
+                if name in self._giver.held():
+                    with self._lock:
+                        self._put_names.add(name)
+                return True
+            except KeyError:
+                return False  # it was dropped: nobody wants it any more
+            except (grpc.RpcError, OSError, ValueError) as error:
+                last = error
+                if self._over.wait(0.1 * (attempt + 1)):
+                    return False
+        log.warning("%s cannot be put: %s", name.hex(), last)
+        return False

@@ -1,0 +1,159 @@
+"""Large arguments of a coordinator in memory that workers of its host take, and values taken from there.
+
+A buffer that is passed again while its content is still there is the same content, if it has not changed. The last
+few stay a little longer than the closures that name them, for calls that follow each other. Any thread.
+"""
+from __future__ import annotations
+
+import collections
+import os
+import secrets
+import threading
+import time
+import weakref
+from typing import Optional
+
+from muster._pickled.buffers import Data
+from muster._shared import memory
+from muster._shared.giving import Full
+from muster._shared.holding import Channels
+from muster._shared.process import Process
+
+STAYS = 5.0
+"""Seconds after its last use."""
+STAYING_MAX = 8
+
+
+class SharedContent:
+    """What closures which have not ended name. Goes with the last reference."""
+
+    __slots__ = ("digest", "view", "__weakref__")
+
+    def __init__(self, digest: bytes, view: memoryview) -> None:
+        self.digest = digest
+        self.view = view
+
+
+class Shared:
+    """Starts with the first large argument or value."""
+
+    def __init__(self, channels: Channels, bytes_max: int) -> None:
+        self._channels = channels
+        self._bytes_max = bytes_max
+        self._lock = threading.Lock()  # protects all below
+        self._process: Optional[Process] = None
+        self._closed = False
+        self._by_place: weakref.WeakValueDictionary[tuple[int, int], SharedContent] = weakref.WeakValueDictionary()
+        self._staying: collections.OrderedDict[bytes, tuple[float, SharedContent]] = collections.OrderedDict()
+
+    def content(self, data: Data, timeout: float) -> Optional[SharedContent]:
+        """None: it is to be put. `timeout`: for the server to say that it knows of this, the first time."""
+        process = self._started(timeout)
+        if process is None:
+            return None
+        place = memory.address(data)
+        with self._lock:
+            found = self._by_place.get(place)
+        if found is None or not memory.same(found.view, data):
+            found = self._made(process, data)
+            if found is None:
+                return None
+            with self._lock:
+                self._by_place[place] = found
+        self._stays(found)
+        return found
+
+    def get(self, name: bytes, timeout: float) -> Optional[memoryview]:
+        """None: it is to be had from the server."""
+        process = self._started(timeout)
+        if process is None:
+            return None
+        views: list[memoryview] = []
+
+        def got(fd: int) -> None:
+            try:
+                views.append(memory.mapped(fd))
+            finally:
+                os.close(fd)
+
+        try:
+            got(process.giver.opened(name))
+        except KeyError:
+            process.take(name, got, keep=False)
+        return views[0] if views else None
+
+    def put_names(self) -> list[bytes]:
+        """What is held here and was put at the server as well."""
+        process = self._process
+        return [] if process is None else process.holding.all_put()
+
+    def gone(self, names: list[bytes]) -> None:
+        """The server has these no more; it asks for them again."""
+        if self._process is not None:
+            self._process.holding.gone(names)
+
+    def look(self) -> None:
+        """The connection is another."""
+        if self._process is not None:
+            self._process.holding.look()
+
+    def tick(self, now: float) -> bool:
+        """Lets go of what nobody has used for a while. Whether some is left."""
+        with self._lock:
+            gone = [self._staying.pop(name) for name, (by, _) in list(self._staying.items()) if by <= now]
+        del gone  # without the lock
+        return bool(self._staying)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+            staying = list(self._staying.values())
+            self._staying.clear()
+        del staying
+        if process is not None:
+            process.close()
+
+    def _started(self, timeout: float) -> Optional[Process]:
+        if not self._bytes_max or self._closed:
+            return None
+        with self._lock:
+            if self._process is None and not self._closed:
+                self._process = Process(self._channels, self._bytes_max)
+            process = self._process
+        return process if process is not None and process.holding.ready(timeout) else None
+
+    def _made(self, process: Process, data: Data) -> Optional[SharedContent]:
+        size = memoryview(data).nbytes
+        try:
+            process.giver.reserve(size)
+        except Full:
+            self.tick(float("inf"))
+            process.drop_now()
+            try:
+                process.giver.reserve(size)
+            except Full:
+                return None
+        name = secrets.token_bytes(32)
+        try:
+            fd = memory.make(name, [data])
+            try:
+                view = memory.mapped(fd)
+            except OSError:
+                os.close(fd)
+                raise
+        except OSError:
+            process.giver.unreserve(size)
+            return None
+        made = SharedContent(name, view)
+        process.hold(name, fd, size)
+        weakref.finalize(made, process.drop_soon, name).atexit = False
+        return made
+
+    def _stays(self, content: SharedContent) -> None:
+        by = time.monotonic() + STAYS
+        with self._lock:
+            self._staying.pop(content.digest, None)
+            self._staying[content.digest] = (by, content)
+            gone = self._staying.popitem(last=False) if len(self._staying) > STAYING_MAX else None
+        del gone

@@ -1,0 +1,109 @@
+"""Memory that a worker shares: its own process takes and holds it, and its children open it in their folder.
+
+There a link by the content's name leads to a descriptor of the worker's own process, so children map it as they map
+files. What was taken goes with its holder; outputs are held until the server says that nobody needs them, also when their child is
+gone. Any thread.
+"""
+from __future__ import annotations
+
+import os
+import threading
+
+from muster._shared import memory
+from muster._shared.holding import Channels
+from muster._shared.process import Process
+from muster.worker.blobs import OFFER
+
+TAKEN_MAX = 256
+"""Contents of others whose descriptors are kept; the one that was taken first goes, and may be taken again."""
+LEAVE_WITHIN = 10.0
+"""Seconds for outputs to be put at the server when the worker leaves."""
+
+
+class Shared:
+    def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()  # protects _taken
+        self._taken: dict[bytes, int] = {}
+        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped)
+
+    def take(self, name: bytes) -> bool:
+        """False: it is to be had from the server."""
+        return self._process.take(name, lambda fd: self._took(name, fd), keep=True)
+
+    def offer(self, name: bytes, beside: bytes) -> None:
+        """Holds what a child has. Raises OSError: the child is to put it."""
+        pid, number, size = OFFER.unpack(beside)
+        if not self._process.holding.outputs_stay():
+            raise OSError("outputs do not stay with their worker")
+        self._process.giver.reserve(size)
+        try:
+            fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                memory.check(fd, name, size)
+                self._link(name, fd)
+            except OSError:
+                os.close(fd)
+                raise
+        except OSError:
+            self._process.giver.unreserve(size)
+            raise
+        self._process.hold(name, fd, size)
+
+    def look(self) -> None:
+        """The server may be another."""
+        self._process.holding.look()
+
+    def leave(self) -> None:
+        """The server has what is needed of this worker when this returns."""
+        self._process.holding.put_all(LEAVE_WITHIN)
+
+    def close(self) -> None:
+        self._process.close()
+        with self._lock:
+            for fd in self._taken.values():
+                os.close(fd)
+            self._taken.clear()
+
+    def _path(self, name: bytes) -> str:
+        return os.path.join(self._folder, name.hex())
+
+    def _link(self, name: bytes, fd: int) -> None:
+        os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
+
+    def _unlink(self, name: bytes) -> None:
+        try:
+            if os.path.islink(self._path(name)):
+                os.unlink(self._path(name))
+        except FileNotFoundError:
+            pass
+
+    def _took(self, name: bytes, fd: int) -> None:
+        """The loop's thread."""
+        with self._lock:
+            try:
+                self._link(name, fd)
+            except FileExistsError:  # from the server, meanwhile
+                os.close(fd)
+                return
+            except OSError:
+                os.close(fd)
+                raise
+            self._taken[name] = fd
+            if len(self._taken) > TAKEN_MAX:
+                self._let_go(next(iter(self._taken)))
+
+    def _dropped(self, name: bytes) -> None:
+        """The loop's thread."""
+        with self._lock:
+            if name in self._taken:
+                self._let_go(name)
+
+    def _let_go(self, name: bytes) -> None:
+        """Under _lock."""
+        self._unlink(name)
+        os.close(self._taken.pop(name))
+
+    def _unneeded(self, name: bytes) -> None:
+        self._unlink(name)
+        self._process.drop(name)
