@@ -108,7 +108,7 @@ def test_the_same_argument_of_many_closures_reaches_a_worker_once(
         return int(x[i]), {f: os.stat(os.path.join(folder, f)).st_ino for f in files}
 
     big = array(8)
-    with made.coordinator() as c:
+    with made.coordinator(shm_bytes_max=0) as c:
         found = c.fetch([c.schedule(look, args=(big, i)) for i in range(100)])
         assert [x for x, _ in found] == [int(x) for x in big[:100]]
         assert all(files == found[0][1] for _, files in found) and len(found[0][1]) == 1
@@ -142,7 +142,7 @@ def test_a_large_callable_is_sent_once(cluster: Cluster) -> None:
 
 def test_a_value_keeps_its_blob_until_it_is_released(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster()
-    made.add()
+    made.add("--shm-bytes-max", "0")
     with made.coordinator() as c:
         value = c.schedule(array, args=(3,))
         value.add_done_callback(lambda: None)
@@ -160,7 +160,7 @@ def test_a_blob_that_is_gone_is_put_again(make_cluster: Callable[..., Cluster],
     monkeypatch.setattr(blobs, "LEASE_EVERY", 0.3)
     made = make_cluster("--data-dir", str(tmp_path / "data"))
     big = array(8)
-    with made.coordinator() as c:
+    with made.coordinator(shm_bytes_max=0) as c:
         waiting = c.schedule(total, args=(big,))  # no worker is there
         until(lambda: counts(made.server)["blobs"] == 1)
         grpc, http = made.server.grpc, made.server.http[len("http://"):]
@@ -200,8 +200,8 @@ def test_kill_9_of_the_server_with_a_data_directory(make_cluster: Callable[..., 
 
 def test_a_value_that_the_server_has_no_room_for(make_cluster: Callable[..., Cluster]) -> None:
     made = make_cluster("--blob-bytes-max", "4MiB")
-    made.add()
-    with made.coordinator(continue_on_error=True) as c:
+    made.add("--shm-bytes-max", "0")
+    with made.coordinator(shm_bytes_max=0, continue_on_error=True) as c:
         with pytest.raises(muster.ClosureError, match="blob-bytes-max"):
             c.schedule(array, args=(5,)).fetch()
         assert c.schedule(total, args=(array(2),)).fetch() == total(array(2))

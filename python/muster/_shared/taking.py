@@ -127,8 +127,8 @@ class Taker:
                 self._on_dropped(name)
             return
         with by.lock:
-            waiting = by.asked.get(name) or [None]
-            asked = waiting.pop(0)
+            waiting = by.asked.get(name, [])
+            asked = waiting.pop(0) if waiting else None
             if not waiting:
                 by.asked.pop(name, None)
         if asked is None:

@@ -1,0 +1,55 @@
+"""Which memory is held where, as /proc has it."""
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from typing import Iterator, Optional
+
+_NAME = re.compile(r"/memfd:muster-([0-9a-f]{64})")
+
+
+def _parents() -> dict[int, int]:
+    found = {}
+    for at in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(at.parent.name)] = int(at.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            pass
+    return found
+
+
+def below(root: Optional[int] = None) -> set[int]:
+    """The process and all that it has started."""
+    parents = _parents()
+    root = root or os.getpid()
+    found: set[int] = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def _of(pid: int) -> Iterator[tuple[str, int]]:
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            if name := _NAME.match(os.readlink(f"/proc/{pid}/fd/{fd}")):
+                yield name[1], os.stat(f"/proc/{pid}/fd/{fd}").st_size
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            if name := _NAME.search(line):
+                yield name[1], 0
+    except OSError:  # it has ended, or has just closed it
+        pass
+
+
+def memories(root: Optional[int] = None) -> dict[str, int]:
+    """Contents that these processes hold or have mapped, and their bytes (0: only mapped)."""
+    found: dict[str, int] = {}
+    for pid in below(root):
+        for name, size in _of(pid):
+            found[name] = max(size, found.get(name, 0))
+    return found
+
+
+def nowhere(names: set[str]) -> bool:
+    """No process of this machine has any of them."""
+    return not any(name in names for pid in _parents() for name, _ in _of(pid))
