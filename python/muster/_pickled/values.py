@@ -118,6 +118,11 @@ def unpickled(found: Any, blob: Optional[buffers.Open] = None) -> Any:
     return found
 
 
+def may_be_name(text: Data) -> bool:
+    """Whether JSON text may stand for a value that is a blob."""
+    return text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX
+
+
 def blob_of(found: dict[str, Any]) -> Optional[bytes]:
     """The SHA-256 in what stands for a value that is a blob."""
     if len(found) == 2 and BLOB in found and "bytes" in found:

@@ -18,6 +18,7 @@ import grpc
 
 from muster._shared import memory
 from muster._shared.giving import Giver
+from muster._shared.peers import PeerGiver
 from muster._wire import blobs, messages
 
 log = logging.getLogger("muster.shared")
@@ -40,8 +41,11 @@ class Channels(Protocol):
 
 class Holding:
     def __init__(self, giver: Giver, channels: Channels, task: str = "",
-                 on_unneeded: Callable[[bytes], None] = lambda name: None) -> None:
+                 on_unneeded: Callable[[bytes], None] = lambda name: None,
+                 peers: Optional[PeerGiver] = None) -> None:
+        """`peers`: gives to other hosts, too."""
         self._giver = giver
+        self._peers = peers
         self._channels = channels
         self._task = task
         self._on_unneeded = on_unneeded
@@ -57,6 +61,7 @@ class Holding:
         self._outputs_stay = False
         self._refused: set[bytes] = set()
         self._taken = 0
+        self._copied = 0
         self._putting: Optional[threading.Thread] = None
         self._put_names: set[bytes] = set()
         """What the server has, too."""
@@ -96,6 +101,11 @@ class Holding:
     def taken(self, size: int) -> None:
         with self._lock:
             self._taken += size
+
+    def copied(self, size: int) -> None:
+        """From another host."""
+        with self._lock:
+            self._copied += size
 
     def look(self) -> None:
         """The server that is to be asked may be another."""
@@ -163,7 +173,8 @@ class Holding:
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
         """On a thread of gRPC."""
-        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task)
+        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task,
+                                   peer=self._peers.address if self._peers is not None else "")
         while not ended.is_set():
             said = messages.HoldRequest()
             try:
@@ -174,12 +185,13 @@ class Holding:
                 pass
             with self._lock:
                 said.shared_bytes, self._taken = self._taken, 0
+                said.peer_bytes, self._copied = self._copied, 0
                 if self._refused and not said.held:
                     held = self._giver.held()
                     for name in self._refused & set(held):
                         self._add(said, name, held[name])
                     self._refused = set()
-            if said.held or said.dropped or said.shared_bytes:
+            if said.held or said.dropped or said.shared_bytes or said.peer_bytes:
                 yield said
 
     def _add(self, said: Any, name: bytes, size: int) -> None:
@@ -190,6 +202,11 @@ class Holding:
             said.size.append(size)
 
     def _hear(self, message: Any) -> None:
+        if self._peers is not None:
+            if message.holder:
+                self._peers.use_certificate(message.certificate, message.key)
+            for ticket in message.ticket:
+                self._peers.expect(ticket.ticket, ticket.name)
         if message.holder:
             self._outputs_stay = message.outputs_stay
             self._holder = message.holder

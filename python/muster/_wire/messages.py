@@ -48,6 +48,8 @@ GetPerWorkerValueRequest = _class("GetPerWorkerValueRequest")
 PerWorkerValue = _class("PerWorkerValue")
 GetLogsRequest = _class("GetLogsRequest")
 GetLogsResponse = _class("GetLogsResponse")
+FetchRequest = _class("FetchRequest")
+FetchResponse = _class("FetchResponse")
 ExplainRequest = _class("ExplainRequest")
 ExplainResponse = _class("ExplainResponse")
 

@@ -35,6 +35,10 @@ _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.Status
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
+class LostValue(UnavailableError):
+    """Its closure can run again."""
+
+
 class Content:
     """A blob that closures which have not ended name."""
 
@@ -135,6 +139,9 @@ class Blobs:
         taken = self._shared.get(digest, SHARED_WAIT)
         if taken is not None:
             return taken
+        if self._shared.is_lost(digest):
+            raise LostValue(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
+                            "the value was in the memory of a worker alone, which is gone")
         end = time.monotonic() + self._patience
         while True:
             made = bytearray()

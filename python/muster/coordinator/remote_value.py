@@ -11,7 +11,7 @@ from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
 from muster._wire.messages import JSON
-from muster.coordinator import log_lines
+from muster.coordinator import log_lines, made_again
 from muster.coordinator.futures import Future
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
 from muster.errors import FailureKind
@@ -60,8 +60,7 @@ class RemoteValue(Generic[T]):
             self._owner.session.fetched(record.error)
             raise record.error.again()
         if record.encoding >= 0:
-            self._owner.session.keep_decoded(record, _decoded(record.encoding, record.raw,
-                                                        self._owner.session.blobs))
+            self._owner.session.keep_decoded(record, made_again.decoded(self._owner.session, record, _decoded))
         return record.value  # type: ignore[no-any-return]
 
     get = fetch

@@ -114,6 +114,7 @@ class Session(SessionWaits):
         with self._lock:
             if record.encoding >= 0:
                 record.value, record.raw, record.encoding = value, b"", -1
+                record.contents = ()
 
     def cancel(self) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster._pickled.buffers import Data
 from muster._pickled.calls import FUNCTION
+from muster._pickled.values import may_be_name
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
@@ -207,7 +208,8 @@ class SessionStreams(SessionState):
             ready += r.waiters
             r.waiters = None
         r.args = b""
-        r.contents = ()
+        if not may_be_name(r.raw):  # else its closure may have to run again
+            r.contents = ()
         r.options = None
         inputs, r.inputs = r.inputs, ()
         per_worker, r.per_worker = r.per_worker, ()

@@ -79,8 +79,13 @@ class Shared:
         try:
             got(process.giver.opened(name))
         except KeyError:
-            process.take(name, got, keep=False)
+            process.take(name, got, keep=False) or process.copy(name, lambda size: None, got)
         return views[0] if views else None
+
+    def is_lost(self, name: bytes) -> bool:
+        """It is nowhere any more."""
+        process = self._process
+        return process is not None and process.is_lost(name)
 
     def put_names(self) -> list[bytes]:
         """What is held here and was put at the server as well."""

@@ -12,7 +12,7 @@ from muster._pickled.buffers import Data
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
-from muster.worker.shared import Shared
+from muster.worker.shared import Shared, peer_giver
 
 NEW = "new-"
 """What files that are being written begin with."""
@@ -25,8 +25,10 @@ class BlobCache:
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  channel_options: Sequence[tuple[str, int]], tls: Tls = Tls(),
-                 token: str = "", shm_bytes_max: int = 0) -> None:
-        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken."""
+                 token: str = "", shm_bytes_max: int = 0, transfer: tuple[str, str] = ("", "")) -> None:
+        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken. `transfer`: where other hosts take
+        it, and what they are told; see `WorkerOptions`."""
+        self._transfer = transfer
         self.folder = folder
         self.shm_bytes_max = shm_bytes_max
         self._token = token
@@ -44,9 +46,15 @@ class BlobCache:
         with self._lock:
             self._server = server
             if self._shared is None and self.shm_bytes_max:
-                self._shared = Shared(self.folder, self, self.shm_bytes_max, task)
+                self._shared = Shared(self.folder, self, self.shm_bytes_max, task,
+                                      peer_giver(*self._transfer, server))
         if self._shared is not None:
             self._shared.look()
+
+    def tick(self, now: float) -> None:
+        """Now and then."""
+        if self._shared is not None:
+            self._shared.tick(now)
 
     def leave(self) -> None:
         """The server gets what others may still need of this worker."""

@@ -71,6 +71,11 @@ def parser() -> argparse.ArgumentParser:
                    help="for what runs when it is asked to leave (30s)")
     p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
                    help="a cancelled closure's process is killed after this (10s)")
+    p.add_argument("--transfer-listen", default="", metavar="HOST[:PORT]",
+                   help="where workers of other hosts take large values of this one; off: they have them from the "
+                        "server (the interface by which that is reached, and a free port)")
+    p.add_argument("--transfer-advertise", default="", metavar="HOST[:PORT]",
+                   help="what they are told instead of that")
     p.add_argument("--shm-bytes-max", type=_bytes, metavar="BYTES",
                    help="of memory in which large values stay here, for processes of this host to take; 0: none "
                         "(4GiB, or half of the memory)")
@@ -106,7 +111,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
             ca=given.ca, cert=given.cert, key=given.key, labels=_pairs(given.label),
             resources={k: int(v) for k, v in _pairs(given.resource).items()},
             nested_max=given.nested_max, drain_timeout=given.drain_timeout,
-            stop_grace=given.stop_grace, shm_bytes_max=given.shm_bytes_max)
+            stop_grace=given.stop_grace, shm_bytes_max=given.shm_bytes_max,
+            transfer_listen=given.transfer_listen, transfer_advertise=given.transfer_advertise)
     except (ValueError, OSError) as error:
         p.error(str(error))
     worker.stop_on_signals()

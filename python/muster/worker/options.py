@@ -6,6 +6,7 @@ import platform
 from typing import Optional, Sequence, TypedDict, Union
 
 from muster import __version__
+from muster._shared import peers
 from muster._tls import Tls
 from muster._wire import addresses
 from muster.worker import stacks
@@ -61,6 +62,11 @@ class WorkerOptions:
     """Of files with large arguments and values, which its processes share; the ones that were not
     used for longest go."""
 
+    transfer_listen: str = ""
+    """Where workers of other hosts take large values of this one, HOST or HOST:PORT; empty: the interface by which
+    the server is reached, and a free port; "off": they have them from the server."""
+    transfer_advertise: str = ""
+    """HOST or HOST:PORT that they are told instead, where the way there leads through something."""
     shm_bytes_max: Optional[int] = None
     """Of memory in which large values stay here, for other processes of this host to take. What does not fit goes by
     the server. 0: all does. None: 4 GiB, or half of the memory that there is, if that is less."""
@@ -74,6 +80,12 @@ class WorkerOptions:
             raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
         if self.nested_max < 0:
             raise ValueError(f"nested_max: {self.nested_max}, must not be negative")
+        for name in ("transfer_listen", "transfer_advertise"):
+            if getattr(self, name) not in ("", "off"):
+                try:
+                    peers.split(getattr(self, name))
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from error
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
@@ -114,6 +126,8 @@ class WorkerWords(TypedDict, total=False):
     stop_grace: float
     stack_signal: int
     blob_bytes_max: int
+    transfer_listen: str
+    transfer_advertise: str
     shm_bytes_max: Optional[int]
 
 

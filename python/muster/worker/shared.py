@@ -6,30 +6,93 @@ gone. Any thread.
 """
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
+from typing import Callable, Optional
 
 from muster._shared import memory
 from muster._shared.holding import Channels
+from muster._shared.peers import PeerGiver, listen_address
 from muster._shared.process import Process
 from muster.worker.blobs import OFFER
 
 TAKEN_MAX = 256
 """Contents of others whose descriptors are kept; the one that was taken first goes, and may be taken again."""
+COPY_STAYS = 10.0
+"""Seconds for which what came from another host is kept for other closures. Copies count as what is held."""
 LEAVE_WITHIN = 10.0
 """Seconds for outputs to be put at the server when the worker leaves."""
 
 
+log = logging.getLogger("muster.worker")
+
+
+def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[bytes], int]], Optional[PeerGiver]]:
+    """See `WorkerOptions`. What cannot be listened at is said in the log."""
+
+    def make(opened: Callable[[bytes], int]) -> Optional[PeerGiver]:
+        if listen == "off":
+            return None
+        try:
+            return PeerGiver(opened, listen_address(listen, server), advertise)
+        except (OSError, ValueError) as error:
+            log.error("transfer_listen: %s: workers of other hosts take values of this one from the server: %s",
+                      listen or "where the server is reached", error)
+            return None
+
+    return make
+
+
 class Shared:
-    def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str) -> None:
+    def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
+                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]]) -> None:
         self._folder = folder
         self._lock = threading.Lock()  # protects _taken
         self._taken: dict[bytes, int] = {}
-        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped)
+        self._copies: dict[bytes, tuple[int, int, float]] = {}
+        """Descriptor, size, until when; the first to go first."""
+        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, peers)
 
     def take(self, name: bytes) -> bool:
         """False: it is to be had from the server."""
-        return self._process.take(name, lambda fd: self._took(name, fd), keep=True)
+        return self._process.take(name, lambda fd: self._took(name, fd), keep=True) or self._copy(name)
+
+    def _copy(self, name: bytes) -> bool:
+        reserved = 0
+
+        def room(size: int) -> None:
+            nonlocal reserved
+            self.tick(time.monotonic())
+            self._process.giver.reserve(size)
+            reserved = size
+
+        def got(fd: int) -> None:
+            nonlocal reserved
+            try:
+                self._link(name, fd)
+            except OSError:
+                os.close(fd)
+                raise
+            with self._lock:
+                self._copies[name] = (fd, reserved, time.monotonic() + COPY_STAYS)
+            reserved = 0
+
+        made = self._process.copy(name, room, got)
+        if reserved:
+            self._process.giver.unreserve(reserved)
+        return made
+
+    def tick(self, now: float) -> None:
+        """Lets go of copies that have stayed for long enough."""
+        with self._lock:
+            gone = [name for name, (_, _, until) in self._copies.items() if until <= now]
+            for name in gone:
+                fd, size, _ = self._copies.pop(name)
+                self._unlink(name)
+                os.close(fd)
+                self._process.giver.unreserve(size)
 
     def offer(self, name: bytes, beside: bytes) -> None:
         """Holds what a child has. Raises OSError: the child is to put it."""
@@ -64,6 +127,7 @@ class Shared:
             for fd in self._taken.values():
                 os.close(fd)
             self._taken.clear()
+        self.tick(float("inf"))
 
     def _path(self, name: bytes) -> str:
         return os.path.join(self._folder, name.hex())

@@ -93,7 +93,8 @@ class Worker:
         os.mkdir(blobs)
         o = self._options
         self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.tls,
-                                o.token, memory.bytes_max(o.shm_bytes_max))
+                                o.token, memory.bytes_max(o.shm_bytes_max),
+                                (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
         self._attachments = [Attachment(i, self._options_of(i), make, deaths,
@@ -114,6 +115,7 @@ class Worker:
                     for a in self._attachments:
                         a.leave(at_once=told > 1)
                 now = time.monotonic()
+                self._blobs.tick(now)
                 seen = watch.take()
                 for a in self._attachments:
                     a.beat(now, seen)

@@ -1,0 +1,69 @@
+"""Values whose only holder is gone are made again for who wants them."""
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Callable
+
+import numpy
+import pytest
+
+import muster
+from conftest import Cluster, until
+from shared_closures import array, noted, total
+
+
+def lost_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, big: Any) -> Any:
+    """Of a worker that is killed before anybody has fetched it; another worker is there."""
+    made.add("--index", "0")
+    value = c.schedule(noted, args=(str(path), big, 3))
+    until(value.done)
+    made.add("--index", "1")
+    made.workers[0].kill()
+    return value
+
+
+def test_a_value_of_a_killed_worker_is_made_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    with made.coordinator() as c:
+        value = lost_value(made, c, path, big)
+        assert numpy.array_equal(value.fetch(), array(4, 3) + big[0])
+        assert path.read_text() == "made\nmade\n"
+        assert numpy.array_equal(value.fetch(), array(4, 3) + big[0])
+        assert path.read_text() == "made\nmade\n"
+
+
+def test_a_value_that_was_fetched_is_the_programs_own(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    made.add("--index", "0")
+    with made.coordinator() as c:
+        value = c.schedule(noted, args=(str(path), big, 3))
+        found = value.fetch()
+        made.workers[0].kill()
+        made.add("--index", "1")
+        assert value.fetch() is found
+        assert path.read_text() == "made\n"
+
+
+def test_a_closure_that_needs_a_lost_value_waits_until_it_is_made_again(
+        make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    with made.coordinator() as c:
+        value = lost_value(made, c, path, big)
+        until(lambda: len(made.server.get("/api/v1/remote_values?place=released")["remote_values"]) == 1)
+        assert c.schedule(total, args=(value,)).fetch() == total(array(4, 3) + big[0])
+        assert path.read_text() == "made\nmade\n"
+
+
+def test_who_asks_is_told_when_it_cannot_be_made_again(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                       monkeypatch: pytest.MonkeyPatch) -> None:
+    from muster.coordinator import made_again
+
+    monkeypatch.setattr(made_again, "RUN_AGAIN_WITHIN", 1.0)
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    made.add("--index", "0")
+    with made.coordinator() as c:
+        value = c.schedule(noted, args=(str(path), big, 3))
+        until(value.done)
+        made.workers[0].kill()  # and no other is there
+        with pytest.raises(muster.UnavailableError, match="in the memory of a worker alone"):
+            value.fetch()

@@ -1,0 +1,202 @@
+"""Values that go from host to host, by tickets."""
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import ssl
+import subprocess
+import pathlib
+import threading
+import time
+from typing import Any, Callable, Iterator
+
+import numpy
+import pytest
+
+from conftest import Cluster, until
+from muster._shared import memory, peers, taking
+from shared_closures import array, total
+
+NAME = b"n" * 32
+CONTENT = bytes(range(256)) * 20_000
+
+
+@pytest.fixture
+def giver() -> Iterator[peers.PeerGiver]:
+    fd = memory.make(NAME, [CONTENT])
+
+    def opened(name: bytes) -> int:
+        if name != NAME:
+            raise KeyError(name)
+        return os.dup(fd)
+
+    made = peers.PeerGiver(opened, ("127.0.0.1", 0))
+    yield made
+    made.close()
+    os.close(fd)
+
+
+def take(giver: peers.PeerGiver, ticket: bytes, name: bytes = NAME, size: int = len(CONTENT), certificate: str = "") -> bytes:
+    fd = peers.PeerTaker().take(giver.address, ticket, name, size, certificate)
+    try:
+        memory.check(fd, name, size)
+        return bytes(memory.mapped(fd))
+    finally:
+        os.close(fd)
+
+
+def certificate(tmp_path: pathlib.Path) -> tuple[str, str]:
+    key, cert = tmp_path / f"{secrets.token_hex(4)}.key", tmp_path / f"{secrets.token_hex(4)}.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                    key, "-out", cert, "-days", "2", "-subj", "/CN=muster", "-addext", "subjectAltName=DNS:muster"],
+                   check=True, capture_output=True)
+    return cert.read_text(), key.read_text()
+
+
+def test_who_brings_a_ticket_is_given_the_value_once(giver: peers.PeerGiver) -> None:
+    giver.expect(b"t" * 32, NAME)
+    assert take(giver, b"t" * 32) == CONTENT
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32)
+
+
+def test_a_ticket_that_comes_before_the_word_of_it_is_good(giver: peers.PeerGiver) -> None:
+    threading.Timer(0.2, giver.expect, (b"t" * 32, NAME)).start()
+    assert take(giver, b"t" * 32) == CONTENT
+
+
+def test_nothing_is_given_without_its_ticket(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "TICKET_COMES_WITHIN", 0.05)
+    with pytest.raises(peers.NotServed):
+        take(giver, secrets.token_bytes(32))
+    giver.expect(b"t" * 32, b"m" * 32)
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32)  # it is for another value
+    giver.expect(b"t" * 32, b"m" * 32)
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32, b"m" * 32)  # which is not here
+    monkeypatch.setattr(peers, "TICKET_AGE", -1.0)
+    giver.expect(b"t" * 32, NAME)
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32)  # it is too old
+
+
+def test_the_oldest_of_too_many_tickets_go(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "TICKETS_MAX", 3)
+    monkeypatch.setattr(peers, "TICKET_COMES_WITHIN", 0.05)
+    for i in range(4):
+        giver.expect(bytes([i]) * 32, NAME)
+    with pytest.raises(peers.NotServed):
+        take(giver, bytes([0]) * 32)
+    assert take(giver, bytes([1]) * 32) == CONTENT
+
+
+def test_those_beyond_the_limit_are_hung_up_on(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "SERVED_AT_ONCE", 2)
+    idle = [socket.create_connection(peers.split(giver.address)) for _ in range(2)]
+    giver.expect(b"t" * 32, NAME)
+    until(lambda: len(giver._serving) == 2)
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32)
+    for sock in idle:
+        sock.close()
+    until(lambda: not giver._serving)
+    assert take(giver, b"t" * 32) == CONTENT
+
+
+def test_who_says_nothing_is_hung_up_on(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "STALL", 0.1)
+    with socket.create_connection(peers.split(giver.address)) as idle:
+        idle.settimeout(10)
+        assert idle.recv(1) == b""
+
+
+def test_who_cannot_be_reached_or_stands_still_is_not_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "STALL", 0.2)
+    taker = peers.PeerTaker()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = peers.joined(*silent.getsockname()[:2])
+        began = time.monotonic()
+        with pytest.raises(peers.NotServed, match="timed out"):
+            taker.take(address, b"t" * 32, NAME, 5, "")
+        assert time.monotonic() - began < 2
+    with pytest.raises(peers.NotServed, match="a moment ago"):
+        taker.take(address, b"t" * 32, NAME, 5, "")
+    with pytest.raises(peers.NotServed, match="not reached"):
+        peers.PeerTaker().take(address, b"t" * 32, NAME, 5, "")  # nobody listens there any more
+
+
+def test_a_value_of_another_size_is_not_taken(giver: peers.PeerGiver) -> None:
+    giver.expect(b"t" * 32, NAME)
+    with pytest.raises(peers.NotServed, match="has 5120000 bytes, not 7"):
+        take(giver, b"t" * 32, size=7)
+
+
+def test_over_tls_one_certificate_is_trusted(giver: peers.PeerGiver, tmp_path: pathlib.Path) -> None:
+    shown, key = certificate(tmp_path)
+    other, _ = certificate(tmp_path)
+    giver.use_certificate(shown, key)
+    giver.expect(b"t" * 32, NAME)
+    with pytest.raises(peers.NotServed, match="CERTIFICATE_VERIFY_FAILED"):
+        take(giver, b"t" * 32, certificate=other)
+    with pytest.raises(peers.NotServed):
+        take(giver, b"t" * 32)  # plaintext
+    assert take(giver, b"t" * 32, certificate=shown) == CONTENT
+    with socket.create_connection(peers.split(giver.address)) as sock:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with context.wrap_socket(sock) as over:
+            assert over.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("text, expected", [("host", ("host", 0)), ("host:70", ("host", 70)), ("[::1]:70", ("::1", 70)),
+                                            ("[::1]", ("::1", 0)), ("::1", ("::1", 0))])
+def test_addresses(text: str, expected: tuple[str, int]) -> None:
+    assert peers.split(text) == expected
+
+
+@pytest.mark.parametrize("text", [":70", "host:x", "host:70000", ""])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match="HOST or HOST:PORT"):
+        peers.split(text)
+
+
+def test_it_listens_where_the_server_is_reached() -> None:
+    assert peers.listen_address("", "127.0.0.1:8476") == ("127.0.0.1", 0)
+    assert peers.listen_address("0.0.0.0:7000", "10.1.1.1:8476") == ("0.0.0.0", 7000)
+
+
+@pytest.fixture
+def far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is on another host than the workers: it does not reach their sockets."""
+    def take(self: Any, holder: str, *rest: Any, **more: Any) -> None:
+        raise taking.NotReached("another host")
+
+    monkeypatch.setattr(taking.Taker, "take", take)
+
+
+def taken(made: Cluster) -> dict[str, int]:
+    return made.server.get("/api/v1/blobs")["taken_bytes"]  # type: ignore[no-any-return]
+
+
+def test_a_value_comes_from_the_worker_of_another_host(make_cluster: Callable[..., Cluster], far: None) -> None:
+    made = make_cluster()
+    made.add()
+    with made.coordinator() as c:
+        value = c.schedule(array, args=(8, 3))
+        found = value.fetch()
+        assert numpy.array_equal(found, array(8, 3))
+        found[0] = 1  # it is the program's own
+        until(lambda: taken(made)["peer"] > 8 << 20)
+        assert taken(made)["server"] == 0
+        assert c.schedule(total, args=(value,)).fetch() == total(array(8, 3))
+
+
+def test_without_a_port_it_comes_from_the_server(make_cluster: Callable[..., Cluster], far: None) -> None:
+    made = make_cluster()
+    made.add("--transfer-listen", "off")
+    with made.coordinator() as c:
+        assert numpy.array_equal(c.schedule(array, args=(8, 3)).fetch(), array(8, 3))
+        until(lambda: taken(made)["server"] > 8 << 20)
+        assert taken(made)["peer"] == 0
