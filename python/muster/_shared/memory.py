@@ -47,39 +47,27 @@ def there() -> bool:
     return hasattr(os, "memfd_create")
 
 
-def make(name: bytes, parts: Sequence[Data]) -> int:
-    """A descriptor of the parts, one behind the other. Raises OSError, as when memory is full."""
+def filled(name: bytes, fill: Callable[[int], None]) -> int:
+    """A descriptor of what `fill` writes to it. Raises OSError, as when memory is full, and what `fill` raises."""
     fd = os.memfd_create(PREFIX + name.hex(), os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
+        fill(fd)
+        fcntl.fcntl(fd, _ADD_SEALS, _SEALS)
+        return fd
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def make(name: bytes, parts: Sequence[Data]) -> int:
+    """A descriptor of the parts, one behind the other. Raises OSError, as when memory is full."""
+    def fill(fd: int) -> None:
         for part in parts:
             view = memoryview(part).cast("B")
             while len(view):  # not by a mapping, where a full memory is SIGBUS
                 view = view[os.write(fd, view[:_WRITTEN_AT_ONCE]):]
-        fcntl.fcntl(fd, _ADD_SEALS, _SEALS)
-        return fd
-    except BaseException:
-        os.close(fd)
-        raise
 
-
-def filled(name: bytes, size: int, fill: Callable[[memoryview], None]) -> int:
-    """A descriptor of what `fill` writes. Raises OSError, as when memory is full, and what `fill` raises."""
-    fd = os.memfd_create(PREFIX + name.hex(), os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        os.posix_fallocate(fd, 0, size)  # so that a full memory is an error here, and no SIGBUS below
-        made = mmap.mmap(fd, size)
-        try:
-            fill(memoryview(made))
-        finally:
-            try:
-                made.close()
-            except BufferError:  # the traceback of what `fill` raises has parts of it
-                pass
-        fcntl.fcntl(fd, _ADD_SEALS, _SEALS)
-        return fd
-    except BaseException:
-        os.close(fd)
-        raise
+    return filled(name, fill)
 
 
 def check(fd: int, name: bytes, size: int) -> None:
