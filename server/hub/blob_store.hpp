@@ -49,6 +49,7 @@ struct blob_figures {
   core::blob_counts there;
   core::holder_counts elsewhere;  ///< in the memory of workers and clients
   value_traffic taken;
+  std::vector<core::worker_holding> workers;  ///< that hold the most
 };
 
 struct blob_dependencies {
@@ -60,6 +61,7 @@ struct blob_dependencies {
 class blob_store {
  public:
   static constexpr std::size_t hash_bytes = 32;
+  static constexpr std::size_t workers_shown = 20;
   /// Values that somebody waits for to be put.
   static constexpr std::size_t fetches_max = 1'000;
   /// Looked at by one sweep.
@@ -125,7 +127,10 @@ class blob_store {
   void sweep(std::function<bool(core::closure_id)> const& has_value,
              std::function<void(std::vector<core::closure_id>)> const& lost = {});
   core::blob_counts counts() const { return table_.counts(); }
-  blob_figures figures() { return {table_.counts(), holders_.counts(), holders_.traffic()}; }
+  blob_figures figures() {
+    return {table_.counts(), holders_.counts(), holders_.traffic(),
+            holders_.table().workers(workers_shown)};
+  }
   core::blob_limits const& limits() const { return table_.limits(); }
 
  private:

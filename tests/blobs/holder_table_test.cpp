@@ -31,6 +31,10 @@ TEST_F(HolderTable, KnowsWhoHoldsWhat) {
   EXPECT_EQ(table.counts().names, 2u);
   EXPECT_EQ(table.counts().bytes, 30u);
   EXPECT_EQ(table.counts().outputs, 1u);
+  ASSERT_EQ(table.workers(5).size(), 1u) << "clients are not listed";
+  EXPECT_EQ(table.workers(5)[0].task, "worker:0");
+  EXPECT_EQ(table.workers(5)[0].bytes, 20u);
+  EXPECT_TRUE(table.workers(0).empty());
   table.drop(2, "a");
   EXPECT_TRUE(table.find("a")) << "it is another's";
   table.drop(1, "a");

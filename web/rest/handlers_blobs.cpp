@@ -215,6 +215,12 @@ void held_members(member_list const& m, core::holder_counts const& c) {
   m("bytes", c.bytes);
 }
 
+void worker_members(member_list const& m, core::worker_holding const& w) {
+  m("task", w.task);
+  m("values", w.names);
+  m("bytes", w.bytes);
+}
+
 void taken_members(member_list const& m, server::value_traffic const& t) {
   m("shared", t.shared, "as memory that both processes have, on one host");
   m("peer", t.peer, "from another host");
@@ -229,7 +235,11 @@ void count_members(member_list const& m, server::blob_figures const& f) {
   m("held_bytes", c.held_bytes);
   m("bytes_max", c.bytes_max, "--blob-bytes-max");
   m.object(
-      "elsewhere", [&f](member_list const& of) { held_members(of, f.elsewhere); },
+      "elsewhere",
+      [&f](member_list const& of) {
+        held_members(of, f.elsewhere);
+        of.list("workers", f.workers, worker_members, "that hold the most, 20 at most");
+      },
       "large values in the memory of workers and clients");
   m.object(
       "taken_bytes", [&f](member_list const& of) { taken_members(of, f.taken); },

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/closure_listing.hpp"
@@ -124,7 +125,15 @@ std::string_view beginning(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
-void preview_members(member_list const& m, core::closure_view const& c, std::size_t most) {
+/// A value, and where the bytes are, should it be the name of a blob.
+struct placed_value {
+  core::closure_view view;
+  std::string holder;  // task
+  bool is_blob = false, at_server = false;
+};
+
+void preview_members(member_list const& m, placed_value const& v, std::size_t most) {
+  auto const& c = v.view;
   bool const json = c.data.encoding() == core::encoding::json;
   auto const shown = json ? beginning(c.data.view(), most) : c.data.view().substr(0, most);
   m("id", value_id{c.id});
@@ -136,18 +145,36 @@ void preview_members(member_list const& m, core::closure_view const& c, std::siz
   here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),
        "of bytes as hex digits");
   here("truncated", shown.size() < c.data.size());
+  auto const blob = m.when(v.is_blob);
+  blob("at_server", v.at_server, "the bytes of the blob");
+  m.some("holder", v.holder, "the worker in whose memory the bytes of the blob are");
   m.some("released", c.released, "why");
   m.some("error", c.error);
+}
+
+coro::task<response> tell_preview(web_context& context, core::closure_id id, std::size_t most) {
+  auto look_at = [id](server::hub& h) { return h.state().closures().look(id); };
+  auto view = co_await context.engine.on_engine(in_pool_of(id, std::move(look_at)));
+  if (!view) co_return problem_response(view.error());
+  placed_value found{std::move(*view), {}};
+  if (auto const name = server::blob_named_by(found.view.data.view()); !name.empty()) {
+    found.is_blob = true;
+    auto find = [&name, &found](engine_services& services) {
+      found.at_server = services.blobs.size_of(name).has_value();
+      if (auto const place = services.blobs.holders().find(name)) found.holder = place->task;
+      return true;
+    };
+    auto const looked = co_await context.engine.on_engine(std::move(find));
+    if (!looked) co_return problem_response(looked.error());
+  }
+  co_return object_response(preview_members, found, most);
 }
 
 coro::task<response> preview_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const most = static_cast<std::size_t>(query.number("bytes", preview_default));
-    auto work = [id](server::hub& h) { return h.state().closures().look(id); };
-    return look(context, in_pool_of(id, std::move(work)), [most](core::closure_view const& c) {
-      return object_response(preview_members, c, most);
-    });
+    return tell_preview(context, id, most);
   });
 }
 

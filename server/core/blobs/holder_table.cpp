@@ -5,7 +5,7 @@
 namespace muster::core {
 
 void holder_table::open(holder_id id, std::string socket, std::string task) {
-  holders_[id] = {std::move(socket), std::move(task), {}};
+  holders_[id] = {std::move(socket), std::move(task), {}, 0};
 }
 
 void holder_table::close(holder_id id, time_point now) {
@@ -24,6 +24,7 @@ void holder_table::close(holder_id id, time_point now) {
 void holder_table::forget(std::unordered_map<std::string, place>::iterator it) {
   auto& by = holders_.at(it->second.by);
   by.names.erase(it->first);
+  by.bytes -= it->second.size;
   bytes_ -= it->second.size;
   outputs_ -= !by.task.empty();
   places_.erase(it);
@@ -39,6 +40,7 @@ bool holder_table::hold(holder_id id, std::string_view name, std::uint64_t size,
   if (places_.size() >= limits_.names_max) return false;
   places_.emplace(name, place{id, size});
   by.names.emplace(name);
+  by.bytes += size;
   bytes_ += size;
   if (by.task.empty()) return true;
   ++outputs_;
@@ -95,6 +97,17 @@ std::vector<std::string> holder_table::take_lost(time_point now, std::size_t mos
 
 holder_counts holder_table::counts() const {
   return {holders_.size(), places_.size(), bytes_, outputs_};
+}
+
+std::vector<worker_holding> holder_table::workers(std::size_t most) const {
+  std::vector<worker_holding> all;
+  for (auto const& [id, h] : holders_)
+    if (!h.task.empty() && !h.names.empty()) all.push_back({h.task, h.names.size(), h.bytes});
+  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.task < b.task;
+  });
+  all.resize(std::min(all.size(), most));
+  return all;
 }
 
 std::string holder_table::invalid() const {

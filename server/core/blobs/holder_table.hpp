@@ -34,6 +34,11 @@ struct holder_limits {
   duration away = std::chrono::seconds(3);
 };
 
+struct worker_holding {
+  std::string task;
+  std::uint64_t names = 0, bytes = 0;
+};
+
 struct holder_counts {
   std::uint64_t holders = 0;
   std::uint64_t names = 0;
@@ -75,6 +80,8 @@ class holder_table {
   std::vector<std::string> take_lost(time_point now, std::size_t most);
 
   holder_counts counts() const;
+  /// Workers, those that hold the most bytes first; at most `most`.
+  std::vector<worker_holding> workers(std::size_t most) const;
   holder_limits const& limits() const { return limits_; }
   /// Empty, or what does not fit together; for tests.
   std::string invalid() const;
@@ -83,6 +90,7 @@ class holder_table {
   struct holder {
     std::string socket, task;
     std::unordered_set<std::string> names;
+    std::uint64_t bytes = 0;
   };
 
   using line = std::deque<std::pair<time_point, std::string>>;

@@ -97,6 +97,7 @@ TEST_F(held_values, are_found_while_their_process_is_there) {
   auto const told = c.get("/api/v1/blobs").at("elsewhere");
   EXPECT_EQ(told.at("outputs").to_number<int>(), 1);
   EXPECT_EQ(told.at("bytes").to_number<int>(), 5'000'000);
+  EXPECT_EQ(told.at("workers").at(0).at("task"), "worker:0");
   h.reset();
   EXPECT_TRUE(await([&] { return locate(name).unix_socket().empty(); }));
 }

@@ -216,6 +216,42 @@ TEST_F(listings, a_value_that_is_a_blob_is_as_large_as_the_blob) {
   EXPECT_GT(number_at(get_json("/api/v1/jobs/" + text_at(job, "/id")), "/value_bytes"), 12'000'009);
 }
 
+struct silent_holder final : server::holder_sink {
+  void on_wanted(std::string_view) override {}
+  bool on_ticket(std::string_view, std::string_view) override { return true; }
+  void on_unneeded(std::string_view) override {}
+};
+
+TEST_F(listings, a_large_value_is_where_its_worker_holds_it) {
+  auto& w = add_worker(worker::habit::hold, 0, 1);
+  auto const job = post_json("/api/v1/jobs", R"({"closures":[{"function":"muster.echo"}]})", 201);
+  w.finish_all(R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":12000009})");
+  auto const at = "/api/v1/remote_values/" + text_at(job, "/closures/0/remote_value") + "/preview";
+  auto const before = get_json(at);
+  EXPECT_FALSE(before.at("at_server").as_bool());
+  EXPECT_FALSE(before.as_object().contains("holder"));
+  silent_holder sink;
+  auto const name = std::string(32, '\xaa');
+  auto const id = core_engine().run([&](engine_services& services) {
+    auto& holders = services.blobs.holders();
+    auto const made = holders.open(sink, "socket", "worker:0");
+    holders.table().hold(made, name, 12'000'009, services.blobs.now());
+    return made;
+  });
+  EXPECT_EQ(text_at(get_json(at), "/holder"), "worker:0");
+  auto const blobs = get_json("/api/v1/blobs");
+  EXPECT_EQ(number_at(blobs, "/elsewhere/outputs"), 1);
+  EXPECT_EQ(text_at(blobs, "/elsewhere/workers/0/task"), "worker:0");
+  EXPECT_EQ(number_at(blobs, "/elsewhere/workers/0/bytes"), 12'000'009);
+  EXPECT_EQ(number_at(blobs, "/taken_bytes/shared"), 0);
+  EXPECT_NE(get("/metrics").body.find("\nmuster_values_elsewhere_bytes 12000009\n"),
+            std::string::npos);
+  core_engine().run([&](engine_services& services) {
+    services.blobs.holders().close(id, services.blobs.now());
+    return true;
+  });
+}
+
 TEST_F(listings, a_preview_is_the_beginning_of_a_value) {
   auto& w = add_worker(worker::habit::hold, 0, 1);
   auto const next = [&] { return text_at(submit(1), "/closures/0/remote_value"); };
