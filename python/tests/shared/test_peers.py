@@ -14,7 +14,9 @@ from typing import Any, Callable, Iterator
 import numpy
 import pytest
 
-from conftest import Cluster, until
+import muster
+
+from conftest import Cluster, WorkerProcess, until
 from muster._shared import memory, peers, taking
 from shared_closures import array, total
 
@@ -200,3 +202,24 @@ def test_without_a_port_it_comes_from_the_server(make_cluster: Callable[..., Clu
         assert numpy.array_equal(c.schedule(array, args=(8, 3)).fetch(), array(8, 3))
         until(lambda: taken(made)["server"] > 8 << 20)
         assert taken(made)["peer"] == 0
+
+
+def test_over_a_server_with_tls_values_are_taken_over_tls(tmp_path: pathlib.Path, far: None,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    from test_tls import SecureServer
+
+    spoken: list[Any] = []
+    trusting = peers._trusting
+    monkeypatch.setattr(peers, "_trusting", lambda certificate: spoken.append(certificate) or trusting(certificate))
+    server = SecureServer(tmp_path)
+    try:
+        client = muster.Client(server.http, **server.who("client"))
+        words = [word for flag, path in server.who("worker").items() for word in (f"--{flag}", path)]
+        worker = WorkerProcess(tmp_path, 0, server.grpc, ("--processes", "1", *words))
+        until(lambda: [t for t in client.tasks() if t["state"] == "CONNECTED"], worker.text())
+        with muster.ClusterCoordinator(server.grpc, **server.who("client")) as c:
+            assert numpy.array_equal(c.schedule(array, args=(8, 3)).fetch(), array(8, 3))
+        assert len(spoken) == 1 and spoken[0].startswith("-----BEGIN CERTIFICATE-----")
+        assert worker.stop() == 0
+    finally:
+        server.stop()
