@@ -1,0 +1,90 @@
+"""A server of `Hold`, `Locate` and `Put` in this process, which says what it is told to say."""
+from __future__ import annotations
+
+import concurrent.futures
+import queue
+import threading
+from typing import Any, Iterator, Optional
+
+import grpc
+
+from muster._wire import messages
+
+OPTIONS = [("grpc.max_receive_message_length", -1)]
+
+
+class HolderServer:
+    def __init__(self, knows: bool = True) -> None:
+        self.knows = knows
+        self.outputs_stay = True
+        self.refuses: set[bytes] = set()
+        self.streams: list[queue.SimpleQueue[Optional[Any]]] = []
+        self.lock = threading.Lock()  # protects all below
+        self.held: dict[bytes, int] = {}
+        self.announced: list[bytes] = []
+        self.first: list[Any] = []
+        self.shared_bytes = 0
+        self.puts: list[tuple[Any, bytes]] = []
+        self.asked = 0
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(8))
+        self._server.add_generic_rpc_handlers((self,))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def service(self, details: Any) -> Any:
+        name = details.method.rpartition("/")[2]
+        if name == "Hold":
+            self.asked += 1
+            if not self.knows:
+                return None
+            return grpc.stream_stream_rpc_method_handler(
+                self._hold, messages.HoldRequest.FromString, messages.HoldResponse.SerializeToString)
+        if name == "Put":
+            return grpc.stream_stream_rpc_method_handler(
+                self._put, messages.PutBlob.FromString, messages.BlobThere.SerializeToString)
+        return None
+
+    def say(self, **words: Any) -> None:
+        """To the newest stream."""
+        self.streams[-1].put(messages.HoldResponse(**words))
+
+    def hang_up(self) -> None:
+        self.streams[-1].put(None)
+
+    def close(self) -> None:
+        self._server.stop(0).wait()
+
+    def _hold(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
+        said: queue.SimpleQueue[Optional[Any]] = queue.SimpleQueue()
+        with self.lock:
+            self.held.clear()
+            self.first.append(next(requests))
+        said.put(messages.HoldResponse(holder=len(self.first), outputs_stay=self.outputs_stay))
+        self.streams.append(said)
+        threading.Thread(target=self._read, args=(requests, said), daemon=True).start()
+        while (message := said.get()) is not None:
+            yield message
+
+    def _read(self, requests: Iterator[Any], said: queue.SimpleQueue[Optional[Any]]) -> None:
+        try:
+            for message in requests:
+                with self.lock:
+                    self.shared_bytes += message.shared_bytes
+                    self.announced += message.held
+                    for name, size in zip(message.held, message.size):
+                        if name in self.refuses:
+                            said.put(messages.HoldResponse(refused=[name]))
+                        else:
+                            self.held[name] = size
+                    for name in message.dropped:
+                        self.held.pop(name, None)
+        except grpc.RpcError:
+            pass
+        said.put(None)
+
+    def _put(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
+        first = next(requests)
+        data = b"".join(message.data for message in requests)
+        with self.lock:
+            self.puts.append((first, data))
+        yield messages.BlobThere()

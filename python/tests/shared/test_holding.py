@@ -1,0 +1,153 @@
+"""What a process tells a server of the memory that it holds."""
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any, Callable, Iterator
+
+import grpc
+import pytest
+
+from conftest import until
+from holder_server import OPTIONS, HolderServer
+from muster._shared import holding, memory
+from muster._shared.process import Process
+
+MB = 1 << 20
+
+
+class To:
+    """The channels of a process."""
+
+    def __init__(self, server: HolderServer) -> None:
+        self.made = grpc.insecure_channel(server.address, OPTIONS)
+        self.failures = 0
+
+    def channel(self) -> Any:
+        return self.made
+
+    def failed(self) -> None:
+        self.failures += 1
+
+
+Make = Callable[..., Process]
+
+
+@pytest.fixture
+def server() -> Iterator[HolderServer]:
+    made = HolderServer()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def make(server: HolderServer) -> Iterator[Make]:
+    made: list[Process] = []
+
+    def one(**words: Any) -> Process:
+        made.append(Process(To(server), 64 * MB, **words))
+        return made[-1]
+
+    yield one
+    for each in made:
+        each.close()
+
+
+def hold(process: Process, data: bytes) -> bytes:
+    name = secrets.token_bytes(32)
+    process.giver.reserve(len(data))
+    process.hold(name, memory.make(name, [data]), len(data))
+    return name
+
+
+def test_a_server_knows_what_is_held_also_on_the_next_stream(server: HolderServer, make: Make) -> None:
+    process = make(task="worker:3")
+    early = hold(process, b"x" * MB)
+    assert process.holding.ready(5) and process.holding.outputs_stay()
+    late = hold(process, b"y" * 2 * MB)
+    until(lambda: server.held == {early: MB, late: 2 * MB})
+    assert server.first[0].unix_socket == process.giver.socket_name and server.first[0].task == "worker:3"
+    process.drop(early)
+    until(lambda: server.held == {late: 2 * MB})
+    server.hang_up()
+    until(lambda: len(server.first) == 2 and server.held == {late: 2 * MB}, "it is told again")
+    until(process.holding.ready)
+    assert server.first[1].unix_socket == process.giver.socket_name
+
+
+def test_what_is_wanted_is_put_under_its_name(server: HolderServer, make: Make) -> None:
+    process = make()
+    assert process.holding.ready(5)
+    data = bytes(range(256)) * 4096 * 5
+    name, dropped = hold(process, data), hold(process, b"z" * MB)
+    process.drop(dropped)
+    server.say(wanted=[dropped, name])
+    until(lambda: server.puts)
+    (first, put), = server.puts
+    assert put == data and (first.name, first.holder, first.size) == (name, 1, len(data))
+    assert first.sha256 == hashlib.sha256(data).digest()
+    until(lambda: process.holding.all_put() == [name])
+    process.holding.gone([name])
+    assert process.holding.all_put() == []
+
+
+def test_what_is_refused_is_told_again_and_nothing_more_is_held_meanwhile(
+        server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "SAID_EVERY", 0.05)
+    process = make()
+    assert process.holding.ready(5)
+    secret = secrets.token_bytes
+    name = b"refused-" + secret(24)
+    server.refuses.add(name)
+    process.giver.reserve(MB)
+    process.hold(name, memory.make(name, [bytes(MB)]), MB)
+    until(lambda: not process.holding.ready(), "nothing more is held")
+    until(lambda: server.announced.count(name) > 2, "it is told again")
+    server.refuses.clear()
+    until(lambda: name in server.held)
+    until(process.holding.ready)
+
+
+def test_outputs_that_nobody_needs(server: HolderServer, make: Make) -> None:
+    unneeded: list[bytes] = []
+    process = make(on_unneeded=unneeded.append)
+    assert process.holding.ready(5)
+    name = hold(process, b"x" * MB)
+    server.say(unneeded=[name])
+    until(lambda: unneeded == [name])
+
+
+def test_a_server_that_keeps_outputs_itself(server: HolderServer, make: Make) -> None:
+    server.outputs_stay = False
+    process = make()
+    assert process.holding.ready(5) and not process.holding.outputs_stay()
+
+
+def test_a_server_of_before(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "ASK_AGAIN", 0.2)
+    server.knows = False
+    process = make()
+    assert not process.holding.ready(5)
+    assert server.asked == 1  # it did not take those five seconds
+    assert not process.take(bytes(32), lambda fd: None, keep=True)
+    server.knows = True
+    until(process.holding.ready, "it is asked again once in a while")
+
+
+def test_a_server_that_is_away(server: HolderServer) -> None:
+    to = To(server)
+    server.close()
+    process = Process(to, MB)
+    try:
+        assert not process.holding.ready(5)
+        until(lambda: to.failures > 2, "the next one is tried")
+    finally:
+        process.close()
+
+
+def test_what_was_taken_is_told(server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "SAID_EVERY", 0.05)
+    process = make()
+    process.holding.taken(5 * MB)
+    process.holding.taken(MB)
+    until(lambda: server.shared_bytes == 6 * MB)
