@@ -66,7 +66,8 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def submit(self, func: Callable[[], Any], callback: Optional[Callable[[Any], None]] = None
                ) -> Any:
-        future = self._pool()._submit(func, (), {}, batch_name(func))
+        # As an argument, whose arrays workers of this host share: a callable is sent by itself.
+        future = self._pool()._submit(run, (func,), {}, batch_name(func) or display_name(func))
         future.get = future.result  # as joblib before 1.4 has it
         if callback is not None:
             future.add_done_callback(callback)
@@ -85,6 +86,10 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=not cancel, cancel_futures=cancel)
+
+
+def run(batch: Callable[[], Any]) -> Any:
+    return batch()
 
 
 def batch_name(batch: Any) -> str:
