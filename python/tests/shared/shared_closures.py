@@ -30,3 +30,10 @@ def where() -> tuple[int, int]:
     folder = os.path.join(uploads._folder or "", "blobs")
     links = [os.readlink(os.path.join(folder, f)) for f in os.listdir(folder)]
     return os.getpid(), int(links[0].split("/")[2]) if links else 0
+
+
+def noted(path: str, x: Any, seed: int) -> Any:
+    """An array of its own, and a line in a file for each time that it is made."""
+    with open(path, "a") as file:
+        file.write("made\n")
+    return array(4, seed) + x[0]
