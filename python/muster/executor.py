@@ -83,6 +83,10 @@ class Executor(concurrent.futures.Executor):
         value.add_done_callback(lambda: self._ended(future, value))
         return future
 
+    def _unchanged(self, yes: bool) -> None:
+        """Whether large arguments that are passed again are as they were."""
+        self._coordinator._session.blobs.unchanged(yes)
+
     def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
         self._futures.discard(future)
         if not future.set_running_or_notify_cancel():

@@ -21,7 +21,8 @@ from muster.worker.context import waiting
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """`n_jobs=-1` is as many as the job of the workers has, whoever is connected: the number that is declared
     (``num_workers=``, or of the cluster), else the highest index and one. -2 is one less. Short calls go several
-    to a closure."""
+    to a closure. As with joblib's own processes, an array that several calls have is not to be changed while they are
+    handed out."""
 
     supports_retrieve_callback = True
     supports_return_generator = True
@@ -41,11 +42,14 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         entered = waiting()
         entered.__enter__()
         self._waiting = entered
+        self._pool()._unchanged(True)
 
     def stop_call(self) -> None:
         left, self._waiting = self._waiting, None
         if left is not None:
             left.__exit__()
+        if self._executor is not None:
+            self._executor._unchanged(False)
 
     def _pool(self) -> Executor:
         if self._executor is None:

@@ -176,6 +176,10 @@ class Blobs:
         self._look.set()
         self._shared.look()
 
+    def unchanged(self, yes: bool) -> None:
+        """Whether the program leaves arguments as they are from now on, so that they are compared no more."""
+        self._shared.unchanged(yes)
+
     def failed(self) -> None:
         """The current server does not answer."""
         with self._lock:

@@ -44,7 +44,10 @@ class Shared:
         self._process: Optional[Process] = None
         self._closed = False
         self._by_place: weakref.WeakValueDictionary[tuple[int, int], SharedContent] = weakref.WeakValueDictionary()
-        self._staying: collections.OrderedDict[bytes, tuple[float, SharedContent]] = collections.OrderedDict()
+        self._staying: collections.OrderedDict[bytes, tuple[float, SharedContent, Optional[Data]]] = (
+            collections.OrderedDict())
+        """Until when, what, and the buffer that it is of, where that is not to be compared again."""
+        self._unchanged = False
 
     def content(self, data: Data, timeout: float) -> Optional[SharedContent]:
         """None: it is to be put. `timeout`: for the server to say that it knows of this, the first time."""
@@ -54,14 +57,25 @@ class Shared:
         place = memory.address(data)
         with self._lock:
             found = self._by_place.get(place)
-        if found is None or not memory.same(found.view, data):
+            known = None if found is None else self._staying.get(found.digest)
+        is_same = known is not None and known[2] is not None  # which is there, so nothing else is in its place
+        if found is None or not (is_same or memory.same(found.view, data)):
             found = self._made(process, data)
             if found is None:
                 return None
             with self._lock:
                 self._by_place[place] = found
-        self._stays(found)
+        self._stays(found, data if self._unchanged else None)
         return found
+
+    def unchanged(self, yes: bool) -> None:
+        """The program does not change arguments meanwhile."""
+        with self._lock:
+            self._unchanged = yes
+            before = list(self._staying.items())
+            if not yes:
+                self._staying.update({name: (by, content, None) for name, (by, content, _) in before})
+        del before  # without the lock
 
     def get(self, name: bytes, timeout: float) -> Optional[memoryview]:
         """None: it is to be had from the server."""
@@ -105,7 +119,7 @@ class Shared:
     def tick(self, now: float) -> bool:
         """Lets go of what nobody has used for a while. Whether some is left."""
         with self._lock:
-            gone = [self._staying.pop(name) for name, (by, _) in list(self._staying.items()) if by <= now]
+            gone = [self._staying.pop(name) for name, (by, *_) in list(self._staying.items()) if by <= now]
         del gone  # without the lock
         return bool(self._staying)
 
@@ -155,10 +169,10 @@ class Shared:
         weakref.finalize(made, process.drop_soon, name).atexit = False
         return made
 
-    def _stays(self, content: SharedContent) -> None:
+    def _stays(self, content: SharedContent, source: Optional[Data]) -> None:
         by = time.monotonic() + STAYS
         with self._lock:
-            self._staying.pop(content.digest, None)
-            self._staying[content.digest] = (by, content)
+            before = self._staying.pop(content.digest, None)
+            self._staying[content.digest] = (by, content, source)
             gone = self._staying.popitem(last=False) if len(self._staying) > STAYING_MAX else None
-        del gone
+        del before, gone  # without the lock

@@ -20,6 +20,7 @@ class HolderServer:
         self.refuses: set[bytes] = set()
         self.streams: list[queue.SimpleQueue[Optional[Any]]] = []
         self.lock = threading.Lock()  # protects all below
+        self.places: dict[bytes, tuple[str, int]] = {}
         self.held: dict[bytes, int] = {}
         self.announced: list[bytes] = []
         self.first: list[Any] = []
@@ -39,6 +40,9 @@ class HolderServer:
                 return None
             return grpc.stream_stream_rpc_method_handler(
                 self._hold, messages.HoldRequest.FromString, messages.HoldResponse.SerializeToString)
+        if name == "Locate":
+            return grpc.unary_unary_rpc_method_handler(
+                self._locate, messages.LocateRequest.FromString, messages.LocateResponse.SerializeToString)
         if name == "Put":
             return grpc.stream_stream_rpc_method_handler(
                 self._put, messages.PutBlob.FromString, messages.BlobThere.SerializeToString)
@@ -81,6 +85,13 @@ class HolderServer:
         except grpc.RpcError:
             pass
         said.put(None)
+
+    def _locate(self, request: Any, context: Any) -> Any:
+        answer = messages.LocateResponse()
+        for name in request.name:
+            socket, size = self.places.get(name, ("", 0))
+            answer.place.add(unix_socket=socket, size=size)
+        return answer
 
     def _put(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
         first = next(requests)

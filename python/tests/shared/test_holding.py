@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import pathlib
 import secrets
 from typing import Any, Callable, Iterator
 
@@ -12,6 +14,8 @@ from conftest import until
 from holder_server import OPTIONS, HolderServer
 from muster._shared import holding, memory
 from muster._shared.process import Process
+from muster.worker import shared
+from muster.worker.blobs import OFFER
 
 MB = 1 << 20
 
@@ -151,3 +155,58 @@ def test_what_was_taken_is_told(server: HolderServer, make: Make, monkeypatch: p
     process.holding.taken(5 * MB)
     process.holding.taken(MB)
     until(lambda: server.shared_bytes == 6 * MB)
+
+
+@pytest.fixture
+def worker(server: HolderServer, tmp_path: pathlib.Path) -> Iterator[shared.Shared]:
+    made = shared.Shared(str(tmp_path), To(server), 8 * MB, "worker:0")
+    assert made._process.holding.ready(5)
+    yield made
+    made.close()
+
+
+def test_a_worker_keeps_so_many_contents_of_others(server: HolderServer, make: Make, worker: shared.Shared,
+                                                   tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "TAKEN_MAX", 2)
+    process = make()
+    names = [hold(process, bytes([i]) * MB) for i in range(4)]
+    for i, name in enumerate(names):
+        assert not worker.take(name)  # the server knows of none
+        server.places[name] = (process.giver.socket_name, MB)
+        assert worker.take(name)
+        assert (tmp_path / name.hex()).read_bytes() == bytes([i]) * MB
+    assert {path.name for path in tmp_path.iterdir()} == {name.hex() for name in names[2:]}
+    process.drop(names[3])
+    until(lambda: len(list(tmp_path.iterdir())) == 1, "the link goes with the content")
+    process.close()
+    until(lambda: not list(tmp_path.iterdir()), "and all with their holder")
+
+
+def test_what_a_child_offers(server: HolderServer, worker: shared.Shared, tmp_path: pathlib.Path) -> None:
+    def offer(size: int, said: int = 0, name: bytes = b"") -> bytes:
+        name = name or secrets.token_bytes(32)
+        fd = memory.make(name, [bytes(size)])
+        try:
+            worker.offer(name, OFFER.pack(os.getpid(), fd, said or size))
+        finally:
+            os.close(fd)
+        return name
+
+    before = len(os.listdir("/proc/self/fd"))
+    name = offer(4 * MB)
+    until(lambda: server.held == {name: 4 * MB})
+    assert (tmp_path / name.hex()).stat().st_size == 4 * MB
+    for wrong in (lambda: offer(5 * MB), lambda: offer(MB, MB + 1), lambda: offer(MB, name=name)):
+        with pytest.raises(OSError):
+            wrong()
+    with pytest.raises(OSError):
+        worker.offer(secrets.token_bytes(32), OFFER.pack(os.getpid(), 9999, MB))
+    other = offer(4 * MB)  # what was refused has given its room back
+    server.say(unneeded=[name, other])
+    until(lambda: not list(tmp_path.iterdir()))
+    until(lambda: len(os.listdir("/proc/self/fd")) == before)
+    server.outputs_stay = False
+    server.hang_up()
+    until(lambda: len(server.first) == 2 and worker._process.holding.ready())
+    with pytest.raises(OSError, match="do not stay"):
+        offer(MB)

@@ -276,3 +276,18 @@ def test_no_descriptor_stays(made: Cluster) -> None:
         for worker in made.workers:
             assert not [f for f in os.listdir(f"/proc/{worker.process.pid}/fd")
                         if "memfd" in os.readlink(f"/proc/{worker.process.pid}/fd/{f}")]
+
+
+def test_calls_of_joblib_share_one_array(made: Cluster) -> None:
+    joblib = pytest.importorskip("joblib")
+    import muster.joblib  # noqa: F401
+
+    big = array(8)
+    with joblib.parallel_config(backend="muster", server=made.server.grpc, n_jobs=2), joblib.Parallel() as parallel:
+        for _ in range(2):
+            assert parallel(joblib.delayed(total)(big) for _ in range(40)) == [total(big)] * 40
+            assert at_server(made) == 0
+            big[0] += 1  # between two calls it may be changed
+        assert [size // MB for size in memories().values()] == [8, 8]
+        temporary = [int(numpy.full(MB, i).sum()) for i in range(12)]  # each has the place of the one before
+        assert parallel(joblib.delayed(total)(numpy.full(MB, i)) for i in range(12)) == temporary
