@@ -1,3 +1,4 @@
+// What tests of blobs name them by.
 #pragma once
 
 #include <openssl/evp.h>
