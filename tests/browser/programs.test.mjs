@@ -122,18 +122,24 @@ test('the timeline of a run shows the attempt that failed, the restart and its c
   await seen.at('attempt', '[data-end="FAILED"]').waitFor();
   await inState(seen, 'RUNNING');
   await seen.at('run-timeline', '[data-gaps="1"][data-marks="1"]').waitFor();
+  await seen.at('run-happened').locator('summary').click();
+  await seen.at('run-happened').locator('tr', { hasText: 'rank 1' }).first().waitFor();
+  await seen.at('run-timeline', '[data-strips="1"]').waitFor(); // of the machine, above its ranks
   const length = () => seen.at('run-timeline').evaluate((e) => Number(e.dataset.to) - Number(e.dataset.from));
   const whole = await length();
   const canvas = seen.at('run-canvas');
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
-  await seen.page.mouse.move(box.x + 1, box.y + 3);
-  await seen.reads('run-at', /rank 0.*attempt 1 failed/);
+  const lane = box.y + 22 + 3; // that of rank 0, below the strip
+  await seen.page.mouse.move(box.x + 1, lane);
+  await seen.reads('run-at', /rank 0.*attempt 1, stopped on/);
   await seen.page.mouse.down();
-  await seen.page.mouse.move(box.x + box.width / 4, box.y + 3);
+  await seen.page.mouse.move(box.x + box.width / 4, lane);
   await seen.page.mouse.up();
   await seen.page.waitForFunction(() => !document.querySelector('[data-testid="run-reset"]').disabled);
   assert.ok((await length()) < whole / 2);
+  const { searchParams } = new URL(seen.page.url()); // a link shows the same
+  assert.equal((await length()), searchParams.get('zoom').split('-').reduce((from, to) => to - from));
   await seen.at('run-timeline').focus();
   await seen.page.keyboard.press('0');
   await seen.page.waitForFunction(() => document.querySelector('[data-testid="run-reset"]').disabled);

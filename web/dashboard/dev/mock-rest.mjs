@@ -109,11 +109,21 @@ function seenOf(a) {
   const ended = a.end === 'NONE' ? [] : [{ rank: 3, task: 'worker:3', host: 'rack00-node00', ended_ms: a.ended_ms - 1200, exit_status: 1, stderr: ['RuntimeError: loss is NaN'], stdout: ['step 4031 loss nan'] }];
   const stacks = a.end === 'NONE' ? [] : [{ state: 'TAKEN', stack: 'Current thread (most recent call first):\n  File "train.py", line 41 in all_reduce\n', ranks: [0, 1, 2].map((rank) => ({ rank, task: `worker:${rank}`, host: 'rack00-node00', process: 'S in futex_wait_queue' })) }];
   const events = a.end === 'LOST' ? [{ at_ms: a.begun_ms + 20_000, kind: 'WORKER_LOST', about: 'worker:1', text: 'connection lost' }] : [];
-  const barriers = [{ id: 'step_4031', counter: 0, ended_ms: a.begun_ms + 19_000, participants: a.ranks, last: 'worker:3', host: 'rack00-node00', late_ms: 812, spread_ms: 901 }];
+  const span = (a.ended_ms ?? Date.now()) - a.begun_ms;
+  const barriers = Array.from({ length: 40 }, (_, n) => ({ id: `step_${4031 - n}`, counter: 0, ended_ms: Math.round(a.begun_ms + span * (1 - (n + 1) / 42)), participants: a.ranks, last: `worker:${n % 7 === 3 ? 3 : n % a.ranks}`, host: 'rack00-node00', late_ms: n % 7 === 3 ? 24_000 : 80 + n, spread_ms: 901 }));
   return { ...a, events, barriers, latecomers: [{ task: 'worker:3', host: 'rack00-node00', last: 7, barriers: 9, late_mean_ms: 640, late_max_ms: 812 }], stacks, ended };
 }
 
 const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
+
+// An hour of a machine, one sample in 5 s.
+function machine(task) {
+  const n = Number(task.split(':')[1]) + 1;
+  const now = Math.floor(Date.now() / 1000);
+  const column = (f) => Array.from({ length: 720 }, (_, k) => f(k));
+  const samples = { seconds: column((k) => now - 5 * (719 - k)), cpu: column((k) => Number((4 + 3 * Math.sin(k / (9 + n))).toFixed(2))), memory_bytes: column((k) => Math.round(2e10 + 5e7 * k + 1e9 * n)), gpu_busy: column(() => null) };
+  return { kind: 'worker', cluster: 'llm-70b', task, host: `rack00-node${n}`, seen_ms: Date.now(), fresh: true, machine: { cpu: samples.cpu.at(-1), cpus: 8, memory_bytes: samples.memory_bytes.at(-1), memory_total_bytes: 6.8e10, received_per_s: 1e6, sent_per_s: 2e6, read_per_s: 0, written_per_s: 0, gpus: [] }, samples };
+}
 
 export class MockRest {
   began = Date.now() - 5_400_000;
@@ -214,7 +224,7 @@ export class MockRest {
     if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
     if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
     if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
-    if (path === '/api/v1/machines') return { machines: [] };
+    if (path === '/api/v1/machines') return { machines: query.get('task') ? [machine(query.get('task'))] : [] };
     if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
     if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
     if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };

@@ -66,6 +66,8 @@ const SCENES = [
   { name: 'narrow-programs', mock: { scenario: 'full', tasks: 200 }, path: '/programs', width: 390 },
   { name: 'program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3' },
   { name: 'narrow-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3', width: 390 },
+  { name: 'few-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000002' },
+  { name: 'narrow-few-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000002', width: 390 },
   { name: 'mid-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000005?rank=11' },
   { name: 'narrow-mid-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000005', width: 390 },
   { name: 'listed-program', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000003?ranks=list' },

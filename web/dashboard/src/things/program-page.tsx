@@ -12,7 +12,7 @@ import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
-import { RunTimelinePanel } from './run-timeline';
+import { RunTimelinePanel } from '../run/run-timeline';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
 import { slow, store } from '../page';
@@ -34,7 +34,7 @@ export function ProgramPage() {
     return (
       <div class="panels">
         <Summary p={p} ranks={seen.ranks()} />
-        <RunTimelinePanel key={p.id} attempts={seen.attempts} ranks={seen.ranks()} />
+        <RunTimelinePanel key={p.id} p={p} attempts={seen.attempts} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
         {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
         {!over(p) && <RankStacksPanel key={`${p.id} stacks`} path={`programs/${encodeURIComponent(p.id)}`} />}

@@ -9,11 +9,14 @@ import { Panel } from '../parts/panel';
 import { Ago, Span } from '../parts/when';
 import { useLooked } from '../looked';
 import { api } from '../rest';
+import { lookedAt } from '../run/range';
 
 const ENDS: Record<AttemptView['end'], string> = { NONE: 'goes on', SUCCEEDED: 'succeeded', FAILED: 'a rank failed', LOST: 'a worker was lost', CANCELLED: 'was stopped', PREEMPTED: 'a worker left, after a step', HUNG: 'came to a stand' };
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
   const looked = useSignal(0); // an attempt; 0: none
+  const range = lookedAt(); // of the timeline above
+  const shown = range ? all.filter((a) => a.begun_ms <= range.to && (a.ended_ms ?? Infinity) >= range.from) : all;
   return (
     <Panel id="attempts" title="Attempts" note="the newest first" span={8}>
       {all.length === 0 ? (
@@ -34,7 +37,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
               </tr>
             </thead>
             <tbody>
-              {[...all].reverse().map((a) => (
+              {[...shown].reverse().map((a) => (
                 <tr key={a.attempt} data-testid="attempt" data-end={a.end}>
                   <td>{a.attempt}</td>
                   <td class={a.end === 'FAILED' || a.end === 'LOST' || a.end === 'HUNG' ? 'text-error' : ''}>{ENDS[a.end] ?? a.end}</td>
@@ -62,6 +65,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
           </table>
         </div>
       )}
+      {shown.length < all.length && <p class="foot">{plural(all.length - shown.length, 'attempt lies', 'attempts lie')} outside the range that the timeline shows.</p>}
       {looked.value > 0 && <Seen program={program} attempt={looked.value} />}
     </Panel>
   );

@@ -1,0 +1,74 @@
+// Where lanes stand: those of a host below one strip that says how busy its machine was. Pure.
+
+import { cpuText, memoryText, type MachineView } from '../machines';
+import type { RunTimeline } from './timeline';
+
+export interface Strip {
+  host: string;
+  top: number;
+  machine: MachineView;
+}
+export interface Layout {
+  height: number;
+  each: number; // pixels of a lane
+  tops: readonly number[]; // of lanes
+  names: readonly { top: number; text: string }[]; // beside the lanes: hosts, or ranks where they are of no host; as far as there is room
+  strips: readonly Strip[];
+}
+
+export const LANES_MAX = 384; // pixels that all lanes share
+export const STRIP = 22;
+export const AXIS = 18;
+const LINE = 13; // a name
+export const STRIPS_MAX = 12; // hosts; of more there are none, since lanes are what is looked at
+
+export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[]): Layout {
+  const each = Math.max(1, Math.min(14, Math.floor(LANES_MAX / Math.max(1, lanes.length))));
+  const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
+  const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
+  for (const m of machines) {
+    const lane = m.samples && seen(m.samples.seconds) && lanes.find((l) => l.worker === m.task);
+    if (lane) byHost.set(lane.host, m);
+  }
+  const tops: number[] = [];
+  const strips: Strip[] = [];
+  const names: { top: number; text: string }[] = [];
+  let y = 0;
+  const name = (top: number, text: string) => (names.length === 0 || top >= names.at(-1)!.top + LINE) && names.push({ top, text });
+  lanes.forEach(({ host, rank }, n) => {
+    const machine = byHost.get(host);
+    if (machine && byHost.size <= STRIPS_MAX && (n === 0 || lanes[n - 1]!.host !== host)) {
+      if (n > 0) y += 4;
+      name(y, host);
+      strips.push({ host, top: y, machine });
+      y += STRIP;
+    }
+    if (host && !machine && (n === 0 || lanes[n - 1]!.host !== host)) name(y, host);
+    else if (!host || machine) name(y, `rank ${rank}`);
+    tops.push(y);
+    y += each;
+  });
+  return { height: Math.max(24, y) + AXIS, each, tops, strips, names };
+}
+
+// The lane at a height; that of a strip is the first below it.
+export function laneAt({ tops, each }: Layout, y: number): number {
+  const n = tops.findIndex((top) => y < top + each);
+  return n < 0 ? tops.length - 1 : n;
+}
+
+const NEAR_S = 15;
+
+// What a machine did at a moment: "3.1 of 8 cores, memory 41.0% of 64 GB". Empty where nobody knows.
+export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
+  const one = strips.find((s) => s.host === host)?.machine;
+  const s = one?.samples;
+  if (!one?.machine || !s) return '';
+  let best = -1;
+  s.seconds.forEach((second, n) => {
+    if (best < 0 || Math.abs(second * 1000 - at) < Math.abs(s.seconds[best]! * 1000 - at)) best = n;
+  });
+  if (best < 0 || Math.abs(s.seconds[best]! * 1000 - at) > NEAR_S * 1000) return '';
+  const m = { ...one.machine, cpu: s.cpu[best] ?? undefined, memory_bytes: s.memory_bytes[best] ?? undefined };
+  return [m.cpu !== undefined && `${cpuText(m)} cores`, m.memory_bytes !== undefined && `memory ${memoryText(m)}`].filter(Boolean).join(', ');
+}

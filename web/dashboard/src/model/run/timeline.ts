@@ -1,0 +1,150 @@
+// A run as lanes over time: which attempt each rank was in, what lay between, what went wrong, where all met. Pure.
+
+import { age, plural } from '../format';
+import type { AttentionRow } from '../protocol';
+import type { AttemptDetail } from '../rest/attempt';
+import { lateFor, stepOf, type AttemptView, type RankView } from '../rest/programs';
+
+export interface Range {
+  from: number;
+  to: number;
+}
+export interface RunSpan extends Range {
+  lane: number;
+  attempt: number;
+  colour: string; // a token of tokens.css
+  text: string;
+}
+export interface RunGap extends Range {
+  text: string;
+}
+export type MarkKind = 'failed' | 'alert' | 'stop' | 'late' | 'event';
+export interface RunMark {
+  lane: number; // -1: all
+  at: number;
+  kind: MarkKind;
+  text: string;
+}
+// A barrier that is over: from when half of them were there until the last one came.
+export interface RunBarrier extends Range {
+  lane: number; // of who came last; -1: not known
+  late: boolean;
+  text: string;
+}
+export interface RunTimeline extends Range {
+  lanes: readonly { rank: number; host: string; worker: string; text: string }[];
+  spans: readonly RunSpan[];
+  gaps: readonly RunGap[];
+  marks: readonly RunMark[]; // in the order of time
+  barriers: readonly RunBarrier[];
+}
+export interface Seen {
+  details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were asked for
+  alerts?: readonly AttentionRow[]; // about this program
+}
+
+export const LATE_MS = 500; // after half of the others: then a barrier's line is red
+
+const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
+  NONE: ['running', 'goes on'],
+  SUCCEEDED: ['connected', 'succeeded'],
+  FAILED: ['error', 'failed'],
+  LOST: ['error', 'lost a worker'],
+  CANCELLED: ['waiting', 'was stopped'],
+  PREEMPTED: ['restarting', 'ended after a step, as a worker left'],
+  HUNG: ['late', 'came to a stand'],
+};
+const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
+const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back' };
+export const MARKS: Record<MarkKind, readonly [token: string, word: string]> = {
+  failed: ['error', 'failure'],
+  alert: ['late', 'alert'],
+  stop: ['disconnected', 'stop'],
+  late: ['late', 'late'],
+  event: ['restarting', 'event'],
+};
+
+// "/job:worker/task:3" as programs name it.
+const taskOf = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+
+type Ended = AttemptDetail['ended'][number];
+const endOf = (r: Ended): readonly [colour: string, word: string] =>
+  r.not_started ? ['error', 'not started'] : r.lease_ran_out ? ['error', 'its lease ran out'] : r.stopped ? ['waiting', 'stopped'] : r.signal ? ['error', `signal ${r.signal}`] : r.exit_status ? ['error', `exit ${r.exit_status}`] : ['connected', 'exit 0'];
+
+// The ranks of the newest attempt have times of their own. Of those before it, their ends are in its record.
+export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [] }: Seen = {}): RunTimeline {
+  const newest = attempts[attempts.length - 1];
+  const most = attempts.reduce((n, a) => Math.max(n, a.ranks), 0);
+  const known = new Map(ranks.map((r) => [r.rank, r]));
+  const order = Array.from({ length: most }, (_, rank) => rank);
+  const host = (rank: number) => known.get(rank)?.host ?? '';
+  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1)); // those of a host stand together
+  const laneOf = new Map(order.map((rank, lane) => [rank, lane]));
+  const lanes = order.map((rank) => ({ rank, host: host(rank), worker: known.get(rank)?.worker ?? '', text: host(rank) ? `rank ${rank} on ${host(rank)}` : `rank ${rank}` }));
+  const byTask = new Map(ranks.map((r) => [r.task, laneOf.get(r.rank) ?? -1]));
+  const byWorker = new Map(ranks.map((r) => [r.worker, laneOf.get(r.rank) ?? -1]));
+  const spans: RunSpan[] = [];
+  const gaps: RunGap[] = [];
+  const marks: RunMark[] = [];
+  const barriers: RunBarrier[] = [];
+  attempts.forEach((a, i) => {
+    const [colour, word] = ENDS[a.end] ?? ['waiting', a.end];
+    const to = a.ended_ms || now;
+    const detail = details.get(a.attempt);
+    const ends = new Map(detail?.ended.map((r) => [r.rank, r]));
+    // Who failed stands out; the others were stopped for it.
+    const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
+    for (let rank = 0; rank < a.ranks; ++rank) {
+      const r = a === newest ? known.get(rank) : undefined;
+      const lane = laneOf.get(rank)!;
+      const end = ends.get(rank);
+      if (r) {
+        if (r.started_ms) spans.push({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`attempt ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
+        if (lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, kind: 'late', text: `late for ${lateFor(r)}` });
+      } else if (end) {
+        const [ink, how] = endOf(end);
+        spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `attempt ${a.attempt}, ${how} on ${end.host}` });
+      } else spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `attempt ${a.attempt} ${word}` });
+    }
+    if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
+      marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `attempt ${a.attempt} ${word}` });
+    for (const e of detail?.events ?? [])
+      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: e.kind.endsWith('FAILED') ? 'failed' : 'event', text: [e.about && taskOf(e.about), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
+    for (const b of detail?.barriers ?? [])
+      barriers.push({ lane: byTask.get(taskOf(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskOf(b.last)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
+    const next = attempts[i + 1];
+    if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
+  });
+  for (const row of alerts) marks.push({ lane: -1, at: row.since_ms, kind: 'alert', text: row.title });
+  marks.sort((a, b) => a.at - b.at);
+  barriers.sort((a, b) => a.to - b.to);
+  const from = attempts[0]?.begun_ms ?? now;
+  const to = Math.max(newest?.ended_ms || now, ...marks.map((m) => m.at).filter((at) => at <= now));
+  return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers };
+}
+
+// Part of a range, by fractions of it; no shorter than 10 ms, and within the whole.
+export function zoomed(r: Range, begin: number, end: number, whole: Range): Range {
+  const length = Math.min(Math.max(10, (r.to - r.from) * (end - begin)), whole.to - whole.from);
+  const from = Math.min(Math.max(r.from + (r.to - r.from) * begin, whole.from), whole.to - length);
+  return { from, to: from + length };
+}
+
+// Two fingers that were at fractions a and b of the width are at c and d: what was under them stays there.
+export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
+  if (Math.abs(d - c) < 0.02) return r;
+  const scale = (b - a) / (d - c); // of the length
+  return zoomed(r, a - c * scale, a - c * scale + Math.abs(scale), whole);
+}
+
+// What is at a moment in a lane, as text.
+export function lookAt(t: RunTimeline, lane: number, at: number, near: number): string {
+  const span = t.spans.find((s) => s.lane === lane && s.from <= at && at <= s.to);
+  const gap = t.gaps.find((g) => g.from <= at && at <= g.to);
+  const marks = t.marks.filter((m) => (m.lane === lane || m.lane < 0) && Math.abs(m.at - at) <= near);
+  const met = t.barriers.filter((b) => b.from - near <= at && at <= b.to + near && (b.lane === lane || Math.abs(b.to - at) <= near));
+  return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
+}
+
+export const summary = (t: RunTimeline, attempts: number): string =>
+  [plural(t.lanes.length, 'rank'), plural(attempts, 'attempt'), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');

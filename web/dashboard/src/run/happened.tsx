@@ -1,0 +1,54 @@
+// What happened within the range of the timeline, as a list: what a canvas cannot say to everybody.
+
+import { clock, count, moment, plural } from '../model/format';
+import { MARKS, type Range, type RunTimeline } from '../model/run/timeline';
+
+const SHOWN = 100;
+
+export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(at: number): void }) {
+  const within = ({ at }: { at: number }) => at >= view.from && at <= view.to;
+  const all = [
+    ...t.marks.map(({ at, lane, kind, text }) => ({ at, lane, what: MARKS[kind][1], text })),
+    ...t.barriers.filter((b) => b.late).map(({ to, lane, text }) => ({ at: to, lane, what: 'late', text })),
+    ...t.gaps.map(({ from, text }) => ({ at: from, lane: -1, what: 'restart', text })),
+  ]
+    .filter(within)
+    .sort((a, b) => b.at - a.at);
+  if (all.length === 0) return null;
+  return (
+    <details data-testid="run-happened">
+      <summary>{plural(all.length, 'thing')} happened in this range</summary>
+      <div class="scrolls" tabIndex={0} role="region" aria-label="What happened in this range">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>When</th>
+              <th>What</th>
+              <th>Who</th>
+              <th>More</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.slice(0, SHOWN).map((row, n) => (
+              <tr key={n}>
+                <td>
+                  <button type="button" class="plain" title={`${moment(row.at)}: look closer`} onClick={() => look(row.at)}>
+                    {clock(row.at)}
+                  </button>
+                </td>
+                <td>{row.what}</td>
+                <td>
+                  <bdi>{row.lane < 0 ? 'all' : t.lanes[row.lane]?.text}</bdi>
+                </td>
+                <td class="wrap">
+                  <bdi>{row.text}</bdi>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {all.length > SHOWN && <p class="foot">The newest {SHOWN} of {count(all.length)} are shown.</p>}
+    </details>
+  );
+}

@@ -1,0 +1,243 @@
+// The timeline of a run: a lane for each rank below a strip of its machine, drawn on one canvas; what is under the
+// crosshair, and what happened within the range, stand beneath as text. The range is in the address.
+
+import { useSignal, useSignalEffect, type Signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { age, moment } from '../model/format';
+import { laneAt, layoutOf, machineAt, type Layout } from '../model/run/layout';
+import { lookAt, MARKS, pinched, runTimeline, summary, zoomed, type MarkKind, type Range, type RunTimeline } from '../model/run/timeline';
+import type { AttemptView, ProgramView, RankView } from '../model/rest/programs';
+import { slow, store, viewNow } from '../page';
+import { color, repaint } from '../theme';
+import { Panel } from '../parts/panel';
+import { Happened } from './happened';
+import { fresh, paintCross, paintRun } from './paint';
+import { lookAtRange, lookedAt } from './range';
+import { useDetails, useMachines } from './seen';
+
+interface Cross {
+  x: number; // a fraction of the width
+  lane: number;
+}
+
+export function RunTimelinePanel({ p, attempts, ranks }: { p: ProgramView; attempts: readonly AttemptView[]; ranks: readonly RankView[] }) {
+  slow.value;
+  const base = useRef<HTMLCanvasElement>(null);
+  const cross = useSignal<Cross | null>(null);
+  const drag = useSignal<number | null>(null); // where it began
+  const wide = useSignal(0);
+  const details = useDetails(p, attempts);
+  const machines = useMachines(p, ranks);
+  const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
+  const t = runTimeline(attempts, ranks, viewNow(), { details, alerts });
+  const layout = useMemo(() => layoutOf(t, machines), [machines, t.lanes.length, t.from, ranks]);
+  const view = lookedAt() ?? t;
+  const shown = repaint.value;
+  const width = wide.value;
+  const key = `${view.from} ${view.to} ${t.to} ${t.spans.length} ${t.marks.length} ${t.barriers.length} ${width} ${shown}`;
+
+  useEffect(() => {
+    const began = performance.now();
+    const got = fresh(base.current, layout.height);
+    if (got) paintRun(...got, t, layout, view);
+    if (base.current) base.current.dataset.ms = (performance.now() - began).toFixed(1);
+  }, [key, layout, ranks, attempts]);
+  useEffect(() => {
+    if (!base.current) return;
+    const observer = new ResizeObserver(() => (wide.value = base.current?.clientWidth ?? 0));
+    observer.observe(base.current);
+    return () => observer.disconnect();
+  }, [t.lanes.length > 0]);
+
+  if (t.lanes.length === 0) return null;
+  return (
+    <Panel
+      id="run"
+      title="Timeline"
+      note={summary(t, attempts.length)}
+      span={12}
+      aside={
+        <button type="button" data-testid="run-reset" disabled={view === t} onClick={() => lookAtRange(null)}>
+          Whole run
+        </button>
+      }
+    >
+      <div class="run">
+        <div class="run-names" aria-hidden="true">
+          {layout.names.map(({ top, text }) => (
+            <span key={top} class="clip" title={text} style={{ top: `${top}px` }}>
+              {text}
+            </span>
+          ))}
+        </div>
+        <Lanes t={t} layout={layout} view={view} cross={cross} drag={drag} canvas={base} />
+      </div>
+      <p class="readout" data-testid="run-legend">
+        {legend(t, layout).map(([token, word]) => (
+          <span key={word}>
+            {token && <i class="swatch" style={{ background: color(token) }} />} {word}
+          </span>
+        ))}
+      </p>
+      <At t={t} view={view} cross={cross} layout={layout} attempts={attempts} known={details.size} />
+      <Happened t={t} view={view} look={(at) => lookAtRange(zoomed({ from: at - 15_000, to: at + 15_000 }, 0, 1, t))} />
+    </Panel>
+  );
+}
+
+// What there is to see of this run alone.
+function legend(t: RunTimeline, layout: Layout): (readonly [token: string, word: string])[] {
+  const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
+  const late = t.barriers.filter((b) => b.late).length;
+  return [
+    ...kinds,
+    ...(late > 0 ? [['error', 'line: a barrier that one was late at'] as const] : []),
+    ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
+    ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
+    ...(layout.strips.length > 0 ? [['heat0', 'cores of the machine'] as const, ['k2', 'its memory'] as const] : []),
+  ];
+}
+
+interface LanesProps {
+  t: RunTimeline;
+  layout: Layout;
+  view: Range;
+  cross: Signal<Cross | null>;
+  drag: Signal<number | null>;
+  canvas: { current: HTMLCanvasElement | null };
+}
+
+function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+  const fingers = useRef(new Map<number, number>()); // by pointer: where it is, a fraction
+  const now = useRef({ t, view });
+  now.current = { t, view };
+  useSignalEffect(() => {
+    const { value } = cross;
+    const began = drag.value;
+    repaint.value;
+    const got = fresh(over.current, layout.height);
+    if (got) paintCross(...got, layout.height, value?.x ?? -1, began);
+  });
+  useEffect(() => {
+    // A trackpad's pinch comes as a wheel with ctrl; one that scrolls the page is left alone.
+    const wheel = (e: WheelEvent) => {
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      const r = box.current!.getBoundingClientRect();
+      const at = (e.clientX - r.left) / r.width;
+      const factor = Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 100);
+      const { t: whole, view: of } = now.current;
+      lookAtRange(zoomed(of, at - at * factor, at + (1 - at) * factor, whole), 'replace');
+    };
+    box.current?.addEventListener('wheel', wheel, { passive: false });
+    return () => box.current?.removeEventListener('wheel', wheel);
+  }, []);
+
+  const last = t.lanes.length - 1;
+  const fraction = (e: PointerEvent) => {
+    const r = box.current!.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (e.clientX - r.left) / r.width));
+  };
+  const where = (e: PointerEvent) => {
+    const x = fraction(e);
+    cross.value = { x, lane: laneAt(layout, e.clientY - box.current!.getBoundingClientRect().top) };
+    return x;
+  };
+  const down = (e: PointerEvent) => {
+    const x = where(e);
+    fingers.current.set(e.pointerId, x);
+    drag.value = fingers.current.size === 1 ? x : null;
+    (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
+  };
+  const move = (e: PointerEvent) => {
+    const held = fingers.current;
+    const before = [...held.values()];
+    const x = where(e);
+    if (!held.has(e.pointerId)) return;
+    held.set(e.pointerId, x);
+    const after = [...held.values()];
+    if (held.size === 2) lookAtRange(pinched(view, [before[0]!, before[1]!], [after[0]!, after[1]!], t), 'replace');
+  };
+  const up = (e: PointerEvent) => {
+    const x = where(e);
+    const began = drag.value;
+    if (began !== null && Math.abs(x - began) > 0.01) lookAtRange(zoomed(view, Math.min(began, x), Math.max(began, x), t));
+    gone(e);
+  };
+  const gone = (e: PointerEvent) => {
+    fingers.current.delete(e.pointerId);
+    drag.value = null;
+  };
+  const keyed = (e: KeyboardEvent) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const { x, lane } = cross.value ?? { x: 0.5, lane: 0 };
+    const zoom = (begin: number, end: number) => lookAtRange(zoomed(view, begin, end, t), 'replace');
+    const step = (dx: number, dy: number) => {
+      if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // beyond the edge the range moves along
+      cross.value = { x: Math.min(1, Math.max(0, x + dx)), lane: Math.min(last, Math.max(0, lane + dy)) };
+    };
+    if (e.key === 'ArrowLeft') step(-0.02, 0);
+    else if (e.key === 'ArrowRight') step(0.02, 0);
+    else if (e.key === 'ArrowUp') step(0, -1);
+    else if (e.key === 'ArrowDown') step(0, 1);
+    else if (e.key === '+') zoom(x - 0.25, x + 0.25);
+    else if (e.key === '-') zoom(x - 1, x + 1);
+    else if (e.key === '0') lookAtRange(null);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  const sheet = { display: 'block', width: '100%', height: `${layout.height}px` };
+  return (
+    <div
+      ref={box}
+      data-testid="run-timeline"
+      data-gaps={t.gaps.length}
+      data-marks={t.marks.length}
+      data-barriers={t.barriers.length}
+      data-strips={layout.strips.length}
+      data-from={view.from}
+      data-to={view.to}
+      role="group"
+      tabIndex={0}
+      aria-label="Timeline of ranks. Arrows move the crosshair, plus and minus zoom, 0 shows the whole run."
+      onKeyDown={keyed}
+      onPointerDown={down}
+      onPointerMove={move}
+      onPointerUp={up}
+      onPointerCancel={gone}
+      onPointerLeave={() => (cross.value = null)}
+      style={{ position: 'relative', cursor: 'crosshair', touchAction: 'pan-y' }}
+    >
+      <canvas ref={canvas} aria-hidden="true" data-testid="run-canvas" style={sheet} />
+      <canvas ref={over} aria-hidden="true" style={{ ...sheet, position: 'absolute', inset: 0 }} />
+    </div>
+  );
+}
+
+interface AtProps {
+  t: RunTimeline;
+  view: Range;
+  cross: Signal<Cross | null>;
+  layout: Layout;
+  attempts: readonly AttemptView[];
+  known: number; // attempts whose records are there
+}
+
+// Under the crosshair what is there, else which range is looked at.
+function At({ t, view, cross, layout, attempts, known }: AtProps) {
+  const at = cross.value;
+  let text = `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag or pinch to zoom.`;
+  if (at) {
+    const time = view.from + at.x * (view.to - view.from);
+    const lane = t.lanes[at.lane];
+    text = [moment(time), lookAt(t, at.lane, time, (view.to - view.from) / 100), lane && machineAt(layout, lane.host, time)].filter(Boolean).join(' · ');
+  } else if (known < attempts.length - 1) text += ` Of the first ${attempts.length - known} attempts the times of the whole are shown, not of each rank.`;
+  return (
+    <p class="soft wrap" data-testid="run-at" aria-live="polite">
+      <bdi>{text}</bdi>
+    </p>
+  );
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AttemptView, RankView } from '../../src/model/rest/programs';
+import { laneAt, layoutOf, machineAt, STRIP } from '../../src/model/run/layout';
+import { lookAt, pinched, runTimeline, zoomed } from '../../src/model/run/timeline';
+import type { AttemptDetail } from '../../src/model/rest/attempt';
+
+const attempts: AttemptView[] = [
+  { attempt: 1, end: 'FAILED', ranks: 2, hosts: 2, begun_ms: 1000, ended_ms: 2000, cause: { kind: 'EXIT', rank: 1, text: 'rank 1 exited with 3' } },
+  { attempt: 2, end: 'NONE', ranks: 2, hosts: 2, begun_ms: 2500 },
+];
+const rank = (n: number, host: string): RankView => ({ rank: n, task: `worker:${n}`, state: 'RUNNING', worker: `worker:${n}`, host, address: 'h:1', started_ms: 2600, step: 7 });
+
+test('a failed attempt, the gap after it and the restart are spans, a gap and a mark', () => {
+  const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
+  assert.deepEqual(t.lanes.map((l) => l.text), ['rank 1 on a', 'rank 0 on b']);
+  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[1, 1, 1000, 2000, 'waiting'], [0, 1, 1000, 2000, 'error'], [1, 2, 2600, 4000, 'running'], [0, 2, 2600, 4000, 'running']]);
+  assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: rank 1 exited with 3' }]);
+  assert.deepEqual(t.marks, [{ lane: 0, at: 2000, kind: 'failed', text: 'rank 1 exited with 3' }]);
+  assert.equal(lookAt(t, 0, 3000, 1), 'rank 1 on a · attempt 2, running, step 7');
+  assert.match(lookAt(t, 1, 2200, 1), /restart: rank 1 exited/);
+});
+
+test('a zoom stays within the run and is never shorter than 10 ms', () => {
+  const whole = { from: 0, to: 1000 };
+  assert.deepEqual(zoomed(whole, 0.25, 0.75, whole), { from: 250, to: 750 });
+  assert.deepEqual(zoomed(whole, -0.5, 1.5, whole), whole);
+  assert.deepEqual(zoomed(whole, 0.999, 1, whole), { from: 990, to: 1000 });
+});
+
+test('without attempts there are no lanes', () => assert.equal(runTimeline([], [], 5).lanes.length, 0));
+
+const detail: AttemptDetail = {
+  ...attempts[0]!,
+  events: [{ at_ms: 1200, kind: 'WORKER_LOST', about: 'worker:0', text: 'out of sight' }, { at_ms: 1900, kind: 'TASK_FAILED', about: '/job:worker/task:1', text: 'broke' }],
+  barriers: [
+    { id: 'step_2', ended_ms: 1800, participants: 2, last: '/job:worker/task:0', host: 'b', late_ms: 700 },
+    { id: 'step_1', ended_ms: 1100, participants: 2, last: 'worker:1', host: 'a', late_ms: 20 },
+  ],
+  latecomers: [],
+  stacks: [],
+  ended: [
+    { rank: 1, task: 'worker:1', host: 'a', ended_ms: 1700, exit_status: 3 },
+    { rank: 0, task: 'worker:0', host: 'b', ended_ms: 1950, exit_status: 0, signal: 15, stopped: true },
+  ],
+};
+
+test('the record of an attempt gives its ranks times of their own, events as marks and barriers as lines', () => {
+  const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000, { details: new Map([[1, detail]]) });
+  assert.deepEqual(t.spans.filter((s) => s.attempt === 1).map((s) => [s.lane, s.to, s.colour]), [[1, 1950, 'waiting'], [0, 1700, 'error']]);
+  assert.deepEqual(t.marks.map((m) => [m.lane, m.at, m.kind]), [[1, 1200, 'event'], [0, 1900, 'failed'], [0, 2000, 'failed']]);
+  assert.deepEqual(t.barriers.map((b) => [b.lane, b.from, b.to, b.late]), [[0, 1080, 1100, false], [1, 1100, 1800, true]]);
+  assert.match(lookAt(t, 1, 1500, 1), /barrier step_2: worker:0 came last of 2, 700 ms after half of them/);
+});
+
+test('stops and alerts are marks over all lanes', () => {
+  const stopped: AttemptView[] = [{ attempt: 1, end: 'CANCELLED', ranks: 1, hosts: 1, begun_ms: 1000, ended_ms: 2000 }];
+  const alert = { rule: 'program-hangs', severity: 'error' as const, title: 'Program x hangs', detail: '', since_ms: 1500, count: 1, link: '/programs/x' };
+  assert.deepEqual(runTimeline(stopped, [], 3000, { alerts: [alert] }).marks, [
+    { lane: -1, at: 1500, kind: 'alert', text: 'Program x hangs' },
+    { lane: -1, at: 2000, kind: 'stop', text: 'attempt 1 was stopped' },
+  ]);
+});
+
+test('what was under two fingers stays under them', () => {
+  const whole = { from: 0, to: 1000 };
+  assert.deepEqual(pinched(whole, [0.25, 0.75], [0, 1], whole), { from: 250, to: 750 });
+  assert.deepEqual(pinched({ from: 250, to: 750 }, [0, 1], [0.25, 0.75], whole), whole);
+  assert.deepEqual(pinched(whole, [0.4, 0.6], [0.5, 0.5], whole), whole);
+});
+
+test('a host whose machine is known has a strip above its lanes', () => {
+  const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
+  const machine = { kind: 'worker' as const, cluster: 'c', task: 'worker:0', host: 'b', seen_ms: 1, fresh: true, machine: { cpus: 8, memory_total_bytes: 100, gpus: [] }, samples: { seconds: [1, 3], cpu: [2, 4], memory_bytes: [50, null], gpu_busy: [null, null] } };
+  const layout = layoutOf(t, [machine]);
+  assert.deepEqual(layout.strips.map(({ host, top }) => [host, top]), [['b', 18]]);
+  assert.deepEqual(layout.tops, [0, 18 + STRIP]);
+  assert.deepEqual([0, 13, 20, 18 + STRIP, 999].map((y) => laneAt(layout, y)), [0, 0, 1, 1, 1]);
+  assert.equal(machineAt(layout, 'b', 1200), '2.0 of 8 cores, memory 50.0% of 100 B');
+  assert.equal(machineAt(layout, 'b', 3200), '4.0 of 8 cores');
+  assert.equal(machineAt(layout, 'a', 1200), '');
+  assert.equal(layoutOf(runTimeline(attempts, [rank(0, 'b')], 4000), [{ ...machine, samples: { ...machine.samples, seconds: [100, 200] } }]).strips.length, 0);
+});
