@@ -26,6 +26,7 @@ interface Shown {
   unit: string;
   rows: readonly Row[];
   times?: boolean; // in ms: each value has a unit of its own
+  bands?: ChartProps['bands']; // between the median and what all but a hundredth are below
   text(value: number): string;
 }
 
@@ -56,6 +57,10 @@ const CHARTS: readonly Shown[] = [
     unit: '',
     text: (ms) => (ms === 0 ? NONE : ms < 1 ? '< 1 ms' : age(ms)),
     times: true,
+    bands: [
+      [1, 0],
+      [3, 2],
+    ],
     rows: [
       { column: 'wait_p50_ms', token: 'k4', word: 'wait p50', filled: false },
       { column: 'wait_p99_ms', token: 'k4', word: 'p99', filled: false, dashed: true },
@@ -175,7 +180,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
       </h3>
       <Readout chart={chart} points={points} at={at.value} />
       <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
-        {data && <Drawn lines={chart.rows} data={data} from={from} end={end} times={chart.times} markers={markers} onZoom={zoomTo} onCursor={(n) => (at.value = n)} />}
+        {data && <Drawn lines={chart.rows} data={data} from={from} end={end} times={chart.times} bands={chart.bands} markers={markers} onZoom={zoomTo} onCursor={(n) => (at.value = n)} />}
         {missing && !points && <p class="calm">The server keeps no samples of this.</p>}
       </div>
     </div>

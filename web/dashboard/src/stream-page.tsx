@@ -1,13 +1,12 @@
 // What the workers really did: one lane a worker, a bar where a closure ran.
 
 import { signal, useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
-import { HUES, hueNumbers, OTHER } from './model/function-hue';
+import { useMemo } from 'preact/hooks';
 import { age, clock, count, moment, plural } from './model/format';
 import type { Lane, Stream } from './model/stream';
 import { sums, type Sum } from './model/stream-look';
 import { spanOf } from './model/time-view';
-import { clusterQuery, frozen, query, slow, store, viewNow } from './page';
+import { clusterQuery, query, slow, store } from './page';
 import { Grid, type Column } from './parts/grid';
 import { Panel } from './parts/panel';
 import { StreamCanvas } from './parts/stream-canvas';
@@ -15,10 +14,10 @@ import { api } from './rest';
 import { choose, chosen, follow as followLink, workerAddress } from './route';
 import { askStream, StreamFeed } from './stream-client';
 import { AtTime } from './stream/at-time';
+import { useFeed } from './stream/feed';
+import { Legend, useHues } from './stream/legend';
 import { currentView, liveEnd, looking, setFollow, setSpan, settled, useLooking, zoom } from './stream-state';
 
-const LOOK_MS = 1000;
-const SETTLE_MS = 150; // after a move, before what it uncovered is asked for
 const ROWS = 500;
 const SPANS: [number, string][] = [
   [10_000, '10 s'],
@@ -35,15 +34,11 @@ export function StreamPage() {
   slow.value;
   version.value;
   useLooking();
-  useFeed();
+  useFeed(feed, { tasks: chosen('tasks').value, job: chosen('job').value, cluster: clusterQuery.value }, version, problem);
   const { stream } = feed;
   const wanted = query.value.trim().toLowerCase();
   const lanes = useMemo(() => stream.lanes.filter((lane) => !wanted || lane.task.toLowerCase().includes(wanted)), [stream.lanes, wanted]);
-  const known = store.counters?.functions ?? [];
-  const hues = useMemo(() => {
-    const numbers = hueNumbers(known);
-    return Uint8Array.from(stream.functions, (name) => numbers.get(name) ?? OTHER);
-  }, [known.map((f) => f.name).join('\n'), stream.functions.length]);
+  const hues = useHues(stream);
   const job = chosen('job').value;
   const rows = useSums(stream, lanes);
   return (
@@ -68,40 +63,6 @@ export function StreamPage() {
       {lanes.length > 0 && <Table stream={stream} rows={rows} />}
     </div>
   );
-}
-
-// Asks for what the view lacks, and while it follows for what is new.
-function useFeed(): void {
-  const filter = { tasks: chosen('tasks').value, job: chosen('job').value, cluster: clusterQuery.value };
-  const key = JSON.stringify(filter);
-  const boot = store.hello?.boot;
-  useEffect(() => feed.forget(), [boot]);
-  useEffect(() => {
-    let left = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async () => {
-      clearTimeout(timer);
-      if (store.serverNow > 0 && !frozen.value && !document.hidden)
-        try {
-          if (await feed.look({ view: currentView(), now: viewNow(), ...filter })) ++version.value;
-          if (!left) problem.value = '';
-        } catch (error) {
-          if (!left) problem.value = error instanceof Error ? error.message : String(error);
-        }
-      clearTimeout(timer);
-      if (!left) timer = setTimeout(look, store.serverNow > 0 ? LOOK_MS : 50);
-    };
-    const stop = looking.subscribe(() => {
-      clearTimeout(timer);
-      timer = setTimeout(look, SETTLE_MS);
-    });
-    void look();
-    return () => {
-      left = true;
-      stop();
-      clearTimeout(timer);
-    };
-  }, [key, boot]);
 }
 
 // Once a second is enough for a table, and at once after a move.
@@ -216,42 +177,6 @@ function Coarse({ stream }: { stream: Stream }) {
       Bars since <time title={moment(stream.since)}>{clock(stream.since)}</time>
       {stream.lanes.some((lane) => lane.minutes.length > 0) ? '; before that minutes: as high as the worker was busy.' : '; of before nothing is recorded.'}
     </p>
-  );
-}
-
-const SHAPES = [
-  ['sum', 'sum of short ones'],
-  ['running', 'running'],
-  ['failed', 'failed'],
-  ['lost', 'lost with its worker'],
-  ['cancelled', 'cancelled'],
-] as const;
-
-const LEGEND_MAX = 24; // functions
-
-function Legend({ stream, hues }: { stream: Stream; hues: Uint8Array }) {
-  const named = stream.functions.map((name, n) => [name, hues[n] ?? OTHER] as const).filter(([, hue]) => hue !== OTHER).slice(0, LEGEND_MAX);
-  const others = stream.functions.length - named.length;
-  return (
-    <ul class="legend" data-testid="stream-legend">
-      {named
-        .sort(([, a], [, b]) => a - b)
-        .map(([name, hue]) => (
-          <li key={name}>
-            <i class={`swatch part-${HUES[hue]}`} /> <bdi class="mono">{name}</bdi>
-          </li>
-        ))}
-      {others > 0 && (
-        <li>
-          <i class="swatch part-other" /> {named.length > 0 ? `${count(others)} other` : plural(others, 'function')}
-        </li>
-      )}
-      {SHAPES.map(([shape, word]) => (
-        <li key={shape} class="soft">
-          <i class={`swatch-shape shape-${shape}`} /> {word}
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -56,12 +56,12 @@ function fromAddress(from: string, to: string, span: string): Looking {
   return { follow: true, span: wish > 0 ? Math.min(MAX_SPAN, Math.max(MIN_SPAN, wish)) : SPAN_MS };
 }
 
-// While the page is shown: the address leads, unless it says what we wrote.
-export function useLooking(): void {
+// While the page is shown: the address leads, unless it says what we wrote. Where it says nothing, `otherwise` is shown.
+export function useLooking(otherwise?: Looking): void {
   const says = { from: chosen('from').value, to: chosen('to').value, span: chosen('span').value };
   const text = JSON.stringify(says);
   useEffect(() => {
-    if (text !== written) settled.value = looking.value = fromAddress(says.from, says.to, says.span);
+    if (text !== written) settled.value = looking.value = otherwise && !says.from && !says.span ? otherwise : fromAddress(says.from, says.to, says.span);
     written = '';
   }, [text]);
   useEffect(() => () => clearTimeout(timer), []);

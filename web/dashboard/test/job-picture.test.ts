@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins, groups, percentile, ranOf, type Ran } from '../src/model/job-picture';
+import { bins, groups, percentile, ranOf, streamOf, type Ran } from '../src/model/job-picture';
+import { Stream } from '../src/model/stream';
 import type { ClosureView } from '../src/model/rest/views';
 
-const one = (ms: number, more: Partial<Ran> = {}): Ran => ({ ms, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
+const one = (ms: number, more: Partial<Ran> = {}): Ran => ({ id: 'c', from: 1000, ms, failed: false, function: 'f', called: 'f', worker: 'worker:0', ...more });
 
 test('each bin is twice as wide as the one before, without holes', () => {
   assert.deepEqual(bins([one(0), one(0), one(5, { failed: true }), one(7)]), [
@@ -27,9 +28,20 @@ test('who took the most time comes first', () => {
 
 test('what runs, or never ran, is left out', () => {
   const closure = (state: string, attempts: unknown[], finished_ms = 0) => ({ state, function: 'f', attempts, finished_ms }) as unknown as ClosureView;
-  assert.deepEqual(ranOf([closure('RUNNING', [{ worker: 'w', started_ms: 5, ended_ms: 0 }]), closure('CANCELLED', [], 9), closure('SUCCEEDED', [{ worker: 'w', started_ms: 5, ended_ms: 8 }], 9)]), [
-    { ms: 3, failed: false, function: 'f', called: 'f', worker: 'w' },
+  assert.deepEqual(ranOf([closure('RUNNING', [{ worker: 'w', started_ms: 5, ended_ms: 0 }]), closure('CANCELLED', [], 9), { ...closure('SUCCEEDED', [{ worker: 'w', started_ms: 5, ended_ms: 8 }], 9), id: 'c1' }]), [
+    { id: 'c1', from: 5, ms: 3, failed: false, function: 'f', called: 'f', worker: 'w' },
   ]);
   assert.equal(percentile([], 0.5), 0);
   assert.equal(percentile([1, 2, 3, 4], 0.5), 2);
+});
+
+test('what a list tells is drawn as the task stream would be', () => {
+  const stream = new Stream();
+  stream.apply(streamOf([one(50, { id: 'late', from: 1020, worker: 'worker:1', failed: true }), one(10, { id: 'early' })], 'job_1', 'main', 9000), true);
+  assert.deepEqual(stream.lanes.map((l) => [l.task, l.cluster, l.bars.length]), [['worker:0', 'main', 1], ['worker:1', 'main', 1]]);
+  assert.deepEqual(stream.closures, ['early', 'late']);
+  assert.deepEqual([...stream.at.end.slice(0, 2)], [1010, 1070]);
+  assert.deepEqual([...stream.at.failed.slice(0, 2)], [0, 1]);
+  stream.apply(streamOf([], 'job_1', 'main', 9000), true);
+  assert.equal(stream.lanes.length, 0);
 });

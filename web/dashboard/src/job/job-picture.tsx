@@ -9,6 +9,7 @@ import { Bar } from '../parts/bar';
 import { filter } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { api, get } from '../rest';
+import { JobTimeline } from './job-timeline';
 
 const PAGES = 3; // that are looked at, of
 const LIMIT = 1000; // closures
@@ -35,8 +36,22 @@ export function JobPicture({ job }: { job: JobView }) {
   const ended = counts.succeeded + counts.failed;
   const looked = useLooked<Ran[]>(ended > 0 ? api(`jobs/${encodeURIComponent(job.id)}/closures`) : '', { every: EVERY, over: () => ENDED.includes(job.state), read: firstOf });
   const all = looked.value;
-  const shown = useMemo(() => (all && all.length > 1 ? { bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') } : null), [all]);
-  if (!all || !shown) return null;
+  const shown = useMemo<Shown | null>(() => (all && all.length > 1 ? { bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') } : null), [all]);
+  return (
+    <>
+      {ended + counts.running > 0 && <JobTimeline job={job} all={all} />}
+      {all && shown && <Durations all={all} shown={shown} ended={ended} />}
+    </>
+  );
+}
+
+interface Shown {
+  bins: Bin[];
+  functions: Group[];
+  workers: Group[];
+}
+
+function Durations({ all, shown, ended }: { all: readonly Ran[]; shown: Shown; ended: number }) {
   const sorted = all.map(({ ms }) => ms).sort((a, b) => a - b);
   const said = ([['median', 0.5], ['90% took at most', 0.9], ['99% at most', 0.99], ['the longest', 1]] as const).map(([word, p]) => `${word} ${took(percentile(sorted, p))}`);
   const part = all.length < ended ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}` : plural(all.length, 'closure');
@@ -46,22 +61,27 @@ export function JobPicture({ job }: { job: JobView }) {
         {said.join(' · ')}
       </p>
       <div class="job-picture">
-        <Histogram of={shown.bins} />
+        <Histogram of={shown.bins} part={part} />
         <By title="By function" name="function" rows={shown.functions} />
         <By title="By worker" name="worker" rows={shown.workers} />
       </div>
+      {all.length < ended && (
+        <p class="foot" data-testid="picture-part">
+          Histogram, figures and tables are of {part}, in the order in which they were submitted; the list below has all.
+        </p>
+      )}
     </Panel>
   );
 }
 
 const HEIGHT = 120; // CSS pixels of the highest bar
 
-function Histogram({ of }: { of: readonly Bin[] }) {
+function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
   const most = Math.max(...of.map(({ n }) => n));
   const range = ({ from, to }: Bin) => (from === 0 ? 'less than 1 ms' : `${age(from)} to ${age(to)}`);
   const high = (n: number) => `${n === 0 ? 0 : Math.max(2, Math.round((HEIGHT * n) / most))}px`;
   return (
-    <figure class="histogram" data-testid="histogram" role="img" aria-label={`Durations: ${of.filter(({ n }) => n > 0).map((bin) => `${range(bin)}: ${count(bin.n)}`).join('; ')}`}>
+    <figure class="histogram" data-testid="histogram" role="img" aria-label={`Durations of ${part}: ${of.filter(({ n }) => n > 0).map((bin) => `${range(bin)}: ${count(bin.n)}`).join('; ')}`}>
       {of.map((bin) => (
         <div key={bin.from} title={`${range(bin)}: ${plural(bin.n, 'closure')}${bin.failed > 0 ? `, ${count(bin.failed)} failed` : ''}`}>
           <span class="histogram-n">{bin.n > 0 && count(bin.n)}</span>

@@ -2,8 +2,11 @@
 
 import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
 import type { ClosureView } from './rest/views';
+import { FAILED, SUCCEEDED, type StreamBody } from './stream-protocol';
 
 export interface Ran {
+  id: string;
+  from: number; // Unix ms
   ms: number;
   failed: boolean;
   function: string; // as it is shown
@@ -31,7 +34,7 @@ export interface Group {
 export function ranOf(closures: readonly ClosureView[]): Ran[] {
   return closures.flatMap((c) => {
     const { from, to } = ran(c);
-    return hasEnded(c) && from > 0 && to > 0 ? [{ ms: Math.max(0, to - from), failed: c.state === 'FAILED', function: nameOf(c), called: c.function, worker: whereOf(c) }] : [];
+    return hasEnded(c) && from > 0 && to > 0 ? [{ id: c.id, from, ms: Math.max(0, to - from), failed: c.state === 'FAILED', function: nameOf(c), called: c.function, worker: whereOf(c) }] : [];
   });
 }
 
@@ -81,4 +84,34 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
       };
     })
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
+}
+
+// The same as the task stream tells it, for when that has them not any more: bars in the order in which they ended.
+export function streamOf(all: readonly Ran[], job: string, cluster: string, now: number): StreamBody {
+  const sorted = [...all].sort((a, b) => a.from + a.ms - b.from - b.ms);
+  const base_ms = sorted.reduce((least, { from }) => Math.min(least, from), now);
+  const numbers = (names: readonly string[]) => new Map([...new Set(names)].map((name, n) => [name, n]));
+  const workers = numbers(sorted.map((r) => r.worker));
+  const functions = numbers(sorted.map((r) => r.function));
+  return {
+    now_ms: now,
+    base_ms,
+    since_ms: base_ms,
+    next: 0,
+    more: false,
+    lanes: [...workers].map(([task, lane]) => ({ lane, task, cluster })),
+    functions: [...functions.keys()],
+    jobs: [job],
+    bars: {
+      lane: sorted.map((r) => workers.get(r.worker)!),
+      start_us: sorted.map((r) => (r.from - base_ms) * 1000),
+      duration_us: sorted.map((r) => r.ms * 1000),
+      function: sorted.map((r) => functions.get(r.function)!),
+      state: sorted.map((r) => (r.failed ? FAILED : SUCCEEDED)),
+      count: sorted.map(() => 1),
+      closure: sorted.map((r) => r.id),
+      job: sorted.map(() => 0),
+    },
+    running: { lane: [], start_us: [], function: [], closure: [] },
+  };
 }

@@ -29,6 +29,7 @@ export interface ChartProps {
   from: number; // seconds
   end: number;
   times?: boolean; // the values are ms, from less than one to hours: on a logarithmic axis; for the life of the chart
+  bands?: readonly (readonly [upper: number, lower: number])[]; // of lines, from 0: shaded between; for the life of the chart
   markers: readonly Marker[];
   onZoom(from: number, to: number): void; // seconds; equal ones: all of it
   onCursor(at: number | null): void;
@@ -45,7 +46,7 @@ interface Live {
 
 const LEAST_DRAG = 8; // px: less is a click
 
-function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { onCursor, onZoom }: Pick<ChartProps, 'onCursor' | 'onZoom'>): uPlot.Options {
+function options(lines: readonly Line[], width: number, live: { current: Live }, times: boolean, { bands = [], onCursor, onZoom }: Pick<ChartProps, 'bands' | 'onCursor' | 'onZoom'>): uPlot.Options {
   const axis = { stroke: () => color('text2'), font: '11px Inter, system-ui, sans-serif', ticks: { show: false } };
   const grid = { stroke: () => color('line'), width: 1 };
   return {
@@ -74,6 +75,7 @@ function options(lines: readonly Line[], width: number, live: { current: Live },
         ...(line.dashed ? { dash: [4, 3] } : {}),
       })),
     ],
+    bands: bands.map(([upper, lower]) => ({ series: [upper + 1, lower + 1], fill: () => translucent(color(lines[lower]!.token)) })),
     hooks: {
       setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)],
       setSelect: [
@@ -128,7 +130,7 @@ function mark(chart: uPlot, { markers, window: [from, to] }: Live): void {
   ctx.restore();
 }
 
-export function Chart({ lines, data, from, end, times = false, markers, onCursor, onZoom }: ChartProps) {
+export function Chart({ lines, data, from, end, times = false, bands, markers, onCursor, onZoom }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const live = useRef<Live>({ window: [from, end], markers });
@@ -136,7 +138,7 @@ export function Chart({ lines, data, from, end, times = false, markers, onCursor
 
   useEffect(() => {
     const element = box.current!;
-    const plot = new uPlot(options(lines, element.clientWidth || 300, live, times, { onCursor, onZoom }), data, element);
+    const plot = new uPlot(options(lines, element.clientWidth || 300, live, times, { bands, onCursor, onZoom }), data, element);
     chart.current = plot;
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height: HEIGHT });

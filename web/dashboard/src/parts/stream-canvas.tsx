@@ -26,9 +26,10 @@ interface Props {
   hues: Uint8Array;
   job: string;
   sentence: string;
+  most?: number; // pixels high
 }
 
-export function StreamCanvas({ stream, version, lanes, hues, job, sentence }: Props) {
+export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most = MOST_HIGH }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const { width: whole } = useSize(box);
@@ -37,7 +38,7 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence }: Pr
   const laneHeight = useMemo(() => LANE + 8 * (lanes.reduce((most, lane) => Math.max(most, lane.rows), 1) - 1), [lanes, version]);
   const names = whole > 500 ? NAMES : 84;
   const width = Math.max(0, whole - names);
-  const height = Math.min(MOST_HIGH, Math.max(1, lanes.length) * laneHeight);
+  const height = Math.min(most, Math.max(1, lanes.length) * laneHeight);
   const latest = useRef({ stream, lanes, hues, laneHeight, width, height, job });
   latest.current = { stream, lanes, hues, laneHeight, width, height, job };
   const dirty = useRef(true);

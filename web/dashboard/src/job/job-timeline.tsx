@@ -1,0 +1,104 @@
+// When the closures of a job ran, by worker: the task stream of this job alone, from its beginning to its end. What the
+// server has no bars of any more comes from the list of closures.
+
+import { signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { age, count, plural } from '../model/format';
+import { streamOf, type Ran } from '../model/job-picture';
+import { ENDED, type JobView } from '../model/rest/views';
+import { Stream } from '../model/stream';
+import { spanOf, type View } from '../model/time-view';
+import { slow, viewNow } from '../page';
+import { Panel } from '../parts/panel';
+import { StreamCanvas } from '../parts/stream-canvas';
+import { address, choose, follow } from '../route';
+import { useFeed } from '../stream/feed';
+import { Legend, useHues } from '../stream/legend';
+import { askStream, StreamFeed } from '../stream-client';
+import { looking, useLooking, zoom, type Looking } from '../stream-state';
+
+const MOST_HIGH = 264; // pixels: the list of closures is not to be far
+const EDGE = 0.02; // of its length: room at both ends
+
+// All of it; while it runs, up to now.
+function whole(job: JobView, began: number): View {
+  const to = job.finished_ms || viewNow();
+  const room = Math.max(10, (to - began) * EDGE);
+  return { from: began - room, to: to + room };
+}
+
+export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | null }) {
+  slow.value;
+  const feed = useRef<StreamFeed | null>(null);
+  feed.current ??= new StreamFeed(askStream);
+  const { stream: live } = feed.current;
+  const version = useSignal(0);
+  const problem = useMemo(() => signal(''), []);
+  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // before that it waited
+  const start = Number.isFinite(began) ? began : job.created_ms;
+  const set = useRef<Looking>({ follow: false, view: whole(job, start) }); // what is shown unless somebody looks elsewhere
+  useLooking(set.current);
+  useFeed(feed.current, { tasks: '', job: job.id, cluster: '' }, version, problem);
+  const over = ENDED.includes(job.state);
+  const end = over ? job.finished_ms : Math.floor(viewNow() / 1000);
+  const untouched = looking.value === set.current;
+  useEffect(() => {
+    if (looking.peek() !== set.current) return;
+    looking.value = set.current = { follow: false, view: whole(job, start) };
+  }, [end, start]);
+
+  const ended = job.counts.succeeded + job.counts.failed;
+  const old = over && all !== null && all.length > 0 && (live.size === 0 || (start < live.since && all.length === ended));
+  const listed = useMemo(() => {
+    const stream = new Stream();
+    if (old) stream.apply(streamOf(all, job.id, job.cluster ?? '', viewNow()), true);
+    return stream;
+  }, [old, all]);
+  const stream = old ? listed : live;
+  const hues = useHues(stream);
+  // Minutes are of all that a worker did, not of this job.
+  const lanes = useMemo(() => stream.lanes.filter((lane) => lane.bars.length > 0 || lane.running.length > 0).map((lane) => ({ ...lane, minutes: [] })), [stream, version.value]);
+  if (lanes.length === 0 || version.value === 0) return null;
+  const at = looking.value;
+  const view = at.follow ? whole(job, start) : at.view;
+  const part = old && all.length < ended ? `the first ${count(all.length)} of ${plural(ended, 'closure')}` : '';
+  const missing = !old && live.since > start ? `bars of the last ${age(viewNow() - live.since)}` : '';
+  const reset = () => {
+    looking.value = set.current = { follow: false, view: whole(job, start) };
+    choose({ from: '', to: '', span: '' }, 'replace');
+  };
+  return (
+    <Panel
+      id="when"
+      title="When they ran"
+      note={[plural(lanes.length, 'worker'), age(spanOf(view)), part || missing].filter(Boolean).join(', ')}
+      span={12}
+      aside={
+        <div class="actions">
+          <button type="button" aria-label="Look closer" title="Look closer (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+            +
+          </button>
+          <button type="button" data-testid="job-whole" disabled={untouched} onClick={reset}>
+            Whole job
+          </button>
+          <a class="button" href={address('/stream', { job: job.id, from: String(Math.floor(view.from)), to: String(Math.ceil(view.to)) })} onClick={follow}>
+            In the task stream
+          </a>
+        </div>
+      }
+    >
+      <div data-testid="job-timeline" data-bars={stream.size} data-lanes={lanes.length}>
+        <StreamCanvas
+          stream={stream}
+          version={version.value}
+          lanes={lanes}
+          most={MOST_HIGH}
+          hues={hues}
+          job={job.id}
+          sentence={`${plural(ended, 'closure')} of this job on ${plural(lanes.length, 'worker')}, ${count(job.counts.failed)} failed. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The list below has the same facts.`}
+        />
+        <Legend stream={stream} hues={hues} />
+      </div>
+    </Panel>
+  );
+}
