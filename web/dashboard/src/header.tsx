@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { openItems } from './alerts/seen';
 import { age, moment } from './model/format';
 import { frozen, helpOpen, paletteOpen, paused, query, setPaused, setQuery, shortcuts, slow, store, viewNow } from './page';
 import { pageOf, PAGES, railOf, tabTitle } from './model/pages';
@@ -10,9 +11,11 @@ export function Header() {
   const find = useRef<HTMLInputElement>(null);
   useShortcuts(find);
   const { path, title, find: wanted } = page.value;
+  slow.value;
+  const alerts = openItems().length;
   useEffect(() => {
-    document.title = tabTitle(page.value, heading.value);
-  }, [path, heading.value]);
+    document.title = tabTitle(page.value, heading.value, alerts);
+  }, [path, heading.value, alerts]);
   return (
     <header class="top">
       <Above />

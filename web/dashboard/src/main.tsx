@@ -59,4 +59,5 @@ effect(() => {
   start();
   startAnnouncing();
   startLooking();
+  void import('./alerts/notices').then(({ startNotices }) => startNotices(), () => {}); // a page without them is one all the same
 });

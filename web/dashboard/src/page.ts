@@ -3,7 +3,7 @@
 // The store is plain data. Components read a signal (`slow` or `fast`) and then the store, so 10,000 rows cost no signal:
 //   slow  twice a second, for digits: faster than that nobody can read them
 //   fast  once per animation frame at most, when the state of a task changed: canvas and rows turn red at once
-// A hidden page gets neither.
+// A hidden page gets neither, but a tick of `slow` when its alerts change: the tab's title and icon tell of them.
 
 import { session } from './access/session';
 import { computed, effect, signal } from '@preact/signals';
@@ -149,7 +149,7 @@ function onSlow(): void {
 }
 
 function onVisibility(hidden: boolean): void {
-  want(hidden ? ['counters'] : topics());
+  want(hidden ? ['counters', 'attention'] : topics()); // the tab's title and icon tell of alerts
   if (!hidden) {
     socket.connect();
     requestFrame();

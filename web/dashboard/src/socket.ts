@@ -79,7 +79,7 @@ export class Socket {
     this.watch();
   }
 
-  // Topics beyond these are not sent to us; a hidden tab needs only the counters.
+  // Topics beyond these are not sent to us; a hidden tab needs only the counters and the alerts.
   want(topics: readonly Topic[]): void {
     this.wanted = topics;
     this.settle();

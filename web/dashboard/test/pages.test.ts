@@ -64,4 +64,5 @@ test('keys of pages are told apart, and pages without an entry light the one abo
 test('the tab says what it shows', () => {
   assert.equal(tabTitle(pageOf('/jobs/job_1'), 'train'), 'train · Job · Muster');
   assert.equal(tabTitle(pageOf('/'), ''), 'Overview · Muster');
+  assert.equal(tabTitle(pageOf('/'), '', 3), '(3) Overview · Muster');
 });

@@ -8,6 +8,7 @@ import { taskTotals } from '../model/map-groups';
 import type { AttentionRow } from '../model/protocol';
 import { frozen, slow, store, viewNow } from '../page';
 import { Copy } from '../parts/copy';
+import { lazy } from '../parts/lazy';
 import { Panel } from '../parts/panel';
 import { Mark } from '../parts/shape';
 import { follow } from '../route';
@@ -15,6 +16,8 @@ import { DeedButton, Why } from './deeds';
 import { items, openItems, seen } from './seen';
 
 export const join = (): string => joinAddress(store.clusters.all(), location.hostname);
+
+const Notify = lazy(async () => (await import('./notices')).NotifyButton, () => null);
 
 // The whole picture in one line.
 export function Verdict() {
@@ -50,11 +53,14 @@ export function Attention() {
       span={12}
       note={open.length > 1 && 'what goes on first, the newest on top'}
       aside={
-        put > 0 && (
-          <button type="button" class="plain" data-testid="show-seen" aria-pressed={aside.value} onClick={() => (aside.value = !aside.value)}>
-            {aside.value ? 'Hide' : 'Show'} {count(put)} seen
-          </button>
-        )
+        <div class="actions">
+          {put > 0 && (
+            <button type="button" class="plain" data-testid="show-seen" aria-pressed={aside.value} onClick={() => (aside.value = !aside.value)}>
+              {aside.value ? 'Hide' : 'Show'} {count(put)} seen
+            </button>
+          )}
+          <Notify />
+        </div>
       }
     >
       <ul class="attention" data-testid="attention" data-count={shown.length}>

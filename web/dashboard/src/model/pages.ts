@@ -105,7 +105,7 @@ function moved(pathname: string, query: URLSearchParams, without: string): Place
   return { pathname, search: text ? `?${text}` : '' };
 }
 
-// What the tab says: what it is about first, since tabs are narrow.
-export function tabTitle(page: Page, name: string): string {
-  return `${name ? `${name} · ` : ''}${page.title} · Muster`;
+// What the tab says: how many alerts there are and what it is about first, since tabs are narrow.
+export function tabTitle(page: Page, name: string, alerts = 0): string {
+  return `${alerts > 0 ? `(${alerts}) ` : ''}${name ? `${name} · ` : ''}${page.title} · Muster`;
 }

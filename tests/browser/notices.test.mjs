@@ -1,0 +1,61 @@
+// What a page in the background tells: the count in its title, the dot on its icon, and a notice, if it was asked for.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { Cluster } from './cluster.mjs';
+import { launch, WatchedPage } from './page.mjs';
+
+let browser;
+let cluster;
+
+before(async () => {
+  browser = await launch();
+  cluster = new Cluster();
+  await cluster.serve();
+  cluster.worker(0);
+});
+after(async () => {
+  cluster?.end();
+  await browser?.close();
+});
+
+/** As if another tab were in front; the notices are kept instead of shown. */
+const behind = () => {
+  globalThis.told = [];
+  globalThis.Notification = class {
+    static permission = 'default';
+    static requestPermission = async () => 'granted';
+    constructor(title, { body }) {
+      globalThis.told.push({ title, body });
+      globalThis.newest = this;
+    }
+    close() {}
+  };
+  globalThis.inFront = (front) => Object.defineProperty(document, 'hidden', { get: () => !front, configurable: true });
+};
+
+test('a new error that lasts is a notice of a hidden page that was asked for them, and leads to its page', async () => {
+  const seen = await WatchedPage.open(browser, `${cluster.url}/jobs`);
+  await seen.page.context().addInitScript(behind);
+  await seen.page.goto(cluster.url);
+  await seen.reads('conn-state', /live/i);
+  const icon = seen.page.locator('link[rel=icon]');
+  assert.match(await seen.page.title(), /^Overview/);
+  assert.match(await icon.getAttribute('href'), /icon\.svg$/);
+  assert.equal(await seen.at('notify').getAttribute('aria-pressed'), 'false'); // nobody is asked for it unasked
+  await seen.at('notify').click();
+  await seen.at('notify', '[aria-pressed="true"]').waitFor();
+  await cluster.submit('muster.fail', ['before'], 1, 'known');
+  await seen.page.waitForFunction(() => /^\(1\) Overview/.test(document.title));
+  await seen.page.waitForTimeout(1500); // it was looked at
+
+  await seen.page.evaluate(() => globalThis.inFront(false));
+  const id = await cluster.submit('muster.fail', ['behind'], 1, 'broken');
+  await seen.page.waitForFunction(() => globalThis.told.length > 0);
+  assert.deepEqual(await seen.page.evaluate(() => globalThis.told.map(({ title }) => title)), ['Job broken failed']);
+  await seen.page.waitForFunction(() => /^\(2\) Overview/.test(document.title));
+  assert.match(await icon.getAttribute('href'), /^data:image\/png/);
+  await seen.page.evaluate(() => globalThis.newest.onclick());
+  await seen.page.waitForURL(new RegExp(`/jobs/${id}`));
+  assert.deepEqual(seen.faults, []);
+});

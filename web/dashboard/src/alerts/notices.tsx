@@ -1,0 +1,104 @@
+// What a page in the background says: a notice of the browser for an alert that is new and lasts, once somebody has asked
+// for them; and the state of the alerts on the tab's icon. Loaded after the first picture.
+
+import { effect, signal } from '@preact/signals';
+import { Notices } from '../model/notices';
+import { bare } from '../model/ansi';
+import { items, openItems, seen } from './seen';
+import { go } from '../route';
+import { slow, store } from '../page';
+import { color, repaint } from '../theme';
+import { nameOfItem } from '../model/alert-list';
+
+const KEY = 'muster.notify';
+const AT_ONCE = 3; // notices; what more there is the page tells
+
+// Browsers have them on https and on this machine alone.
+const there = typeof Notification !== 'undefined' && isSecureContext;
+const wanted = signal(there && localStorage.getItem(KEY) === 'on' && Notification.permission === 'granted');
+const denied = signal(false);
+
+async function toggle(): Promise<void> {
+  // Only a click asks; browsers refuse it otherwise, and so should we.
+  const on = !wanted.peek() && (await Notification.requestPermission()) === 'granted';
+  denied.value = !on && Notification.permission === 'denied';
+  wanted.value = on;
+  localStorage.setItem(KEY, on ? 'on' : '');
+}
+
+export function NotifyButton() {
+  if (!there) return null;
+  const title = denied.value ? 'This browser refuses notices of this page: its settings say whether' : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
+  return (
+    <button type="button" data-testid="notify" aria-pressed={wanted.value} title={title} onClick={() => void toggle()}>
+      {denied.value ? 'Notices refused' : wanted.value ? 'Notifies' : 'Notify me'}
+    </button>
+  );
+}
+
+function tell(): void {
+  const notices = new Notices();
+  let first = true;
+  let version = -1;
+  setInterval(() => {
+    if (store.seq('attention') === null) return;
+    if (document.hidden && version !== store.attention.version) ++slow.value; // nothing else draws the title and the icon then
+    version = store.attention.version;
+    const rows = items();
+    if (first || !document.hidden || !wanted.peek()) {
+      first = false;
+      return notices.known(rows);
+    }
+    for (const row of notices.due(rows, seen.list.peek(), Date.now()).slice(0, AT_ONCE)) {
+      const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs say it once
+      notice.onclick = () => {
+        window.focus();
+        if (row.link) go(row.link);
+        notice.close();
+      };
+    }
+  }, 1000);
+}
+
+const SIZE = 32;
+
+// The icon with a dot: red for an error, amber else.
+function badge(): void {
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')!;
+  const plain = link.href;
+  const image = new Image(SIZE, SIZE);
+  const ready = signal(false);
+  image.onload = () => (ready.value = true);
+  image.src = plain;
+  let drawn = '';
+  effect(() => {
+    slow.value;
+    const open = openItems();
+    const worst = open.length === 0 ? '' : open.some((row) => row.severity === 'error') ? 'error' : 'late';
+    const now = `${worst}${repaint.value}`;
+    if (!ready.value || now === drawn) return;
+    drawn = now;
+    link.dataset.state = worst;
+    if (!worst) return void ((link.type = 'image/svg+xml'), (link.href = plain));
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = SIZE;
+    const pen = canvas.getContext('2d')!;
+    pen.drawImage(image, 0, 0, SIZE, SIZE);
+    for (const [token, radius] of [['surface', 10], [worst, 8]] as const) {
+      pen.beginPath();
+      pen.arc(SIZE - 9, 9, radius, 0, 7);
+      pen.fillStyle = color(token);
+      pen.fill();
+    }
+    link.type = 'image/png';
+    link.href = canvas.toDataURL();
+  });
+}
+
+let started = false;
+export function startNotices(): void {
+  if (started) return;
+  started = true;
+  tell();
+  badge();
+}
