@@ -88,6 +88,20 @@ async function found(seen, runOnly) {
   return violations.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].any[0]?.message ?? ''}`);
 }
 
+/** Texts that are cut off and say nowhere what they are. */
+const cutOff = () =>
+  [...document.querySelectorAll('body *')]
+    .filter((e) => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis' && e.checkVisibility() && e.textContent.trim() !== '')
+    .filter((e) => !e.closest('[title]') && !e.querySelector('[title]'))
+    .map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 60)}`);
+
+/** What stays in its place while the page scrolls, and lies over something else that does. */
+const overlaid = () => {
+  const stays = [...document.querySelectorAll('body *')].filter((e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'));
+  const over = ([a, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return stays.flatMap((a, n) => stays.slice(n + 1).filter((b) => !a.contains(b) && !b.contains(a) && over([a.getBoundingClientRect(), b.getBoundingClientRect()])).map((b) => `${a.tagName}.${a.className} and ${b.tagName}.${b.className}`));
+};
+
 for (const [name, path] of Object.entries(ROUTES))
   test(`${name}: readable for everybody, light and dark, wide and narrow`, async () => {
     const titles = new Set();
@@ -100,6 +114,11 @@ for (const [name, path] of Object.entries(ROUTES))
       await seen.at('pause').click(); // axe wants a page that holds still
       assert.equal(await seen.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${width}: scrolls sideways`);
       assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
+      assert.deepEqual(await seen.page.evaluate(cutOff), [], `${width}: is cut off without a title`);
+      for (const to of [0, 600]) {
+        await seen.page.evaluate((y) => scrollTo(0, y), to);
+        assert.deepEqual(await seen.page.evaluate(overlaid), [], `${width}: lies over each other, scrolled by ${to}`);
+      }
       await seen.page.evaluate(axe);
       for (const [colorScheme, runOnly] of Object.entries(THEMES)) {
         await seen.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

@@ -25,3 +25,32 @@ export async function watched(context, url) {
   await page.goto(url);
   return { page, faults };
 }
+
+// Frames while `act` goes on for 5 s, and what `cost` says of painting after each; prints a line and resolves with how many a second.
+export async function framesOf(page, name, act, cost) {
+  await page.evaluate(() => {
+    globalThis.gaps = [];
+    let last = performance.now();
+    const step = (at) => {
+      globalThis.gaps.push(at - last);
+      last = at;
+      globalThis.watching = requestAnimationFrame(step);
+    };
+    globalThis.watching = requestAnimationFrame(step);
+  });
+  const began = Date.now();
+  const costs = [];
+  while (Date.now() - began < 5000) {
+    await act();
+    costs.push(await cost());
+  }
+  costs.sort((a, b) => a - b);
+  const gaps = await page.evaluate(() => {
+    cancelAnimationFrame(globalThis.watching);
+    return globalThis.gaps.slice(1).sort((a, b) => a - b);
+  });
+  const at = (share) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * share))];
+  const fps = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
+  console.log(`${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`);
+  return fps;
+}

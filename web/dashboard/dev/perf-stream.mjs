@@ -1,7 +1,7 @@
 // Measures the task stream with 50,000 bars (--bars N) in ten minutes on 24 workers: frames while it is dragged to and
 // fro, and while it is zoomed. Prints one line a measure; fails below 30 frames a second.
 
-import { launch, watched } from './browser.mjs';
+import { framesOf, launch, watched } from './browser.mjs';
 import { startMock } from './mock.mjs';
 
 const option = (name, otherwise) => (process.argv.includes(`--${name}`) ? Number(process.argv[process.argv.indexOf(`--${name}`) + 1]) : otherwise);
@@ -16,33 +16,8 @@ await page.waitForTimeout(1500);
 const canvas = await page.locator('[data-testid=stream-canvas]').boundingBox();
 const held = await page.locator('#stream .note').first().textContent();
 
-async function frames(name, act) {
-  await page.evaluate(() => {
-    globalThis.gaps = [];
-    let last = performance.now();
-    const step = (at) => {
-      globalThis.gaps.push(at - last);
-      last = at;
-      globalThis.watching = requestAnimationFrame(step);
-    };
-    globalThis.watching = requestAnimationFrame(step);
-  });
-  const began = Date.now();
-  const costs = [];
-  while (Date.now() - began < 5000) {
-    await act();
-    costs.push(Number(await page.evaluate(() => document.querySelector('[data-testid=stream-canvas]').dataset.ms)));
-  }
-  costs.sort((a, b) => a - b);
-  const gaps = await page.evaluate(() => {
-    cancelAnimationFrame(globalThis.watching);
-    return globalThis.gaps.slice(1).sort((a, b) => a - b);
-  });
-  const at = (share) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * share))];
-  const fps = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
-  console.log(`${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`);
-  return fps;
-}
+const costs = () => page.evaluate(() => Number(document.querySelector('[data-testid=stream-canvas]').dataset.ms));
+const frames = (name, act) => framesOf(page, name, act, costs);
 
 console.log(held);
 const runs = await page.evaluate(() => document.querySelector('[data-testid=stream-canvas]').dataset.runs);

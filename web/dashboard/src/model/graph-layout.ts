@@ -82,7 +82,7 @@ function placed(nodes: number, order: readonly number[][]): Pick<GraphLayout, 'p
   for (const [number, layer] of order.entries()) {
     const wide = Math.max(1, Math.ceil(layer.length / Math.max(1, rows)));
     const high = Math.ceil(layer.length / wide);
-    const top = (rows - high) / 2;
+    const top = Math.floor((rows - high) / 2); // whole rows: between them edges pass
     for (const [n, node] of layer.entries()) places[node] = { x: left + (n % wide), y: top + Math.floor(n / wide), layer: number };
     left += wide + LAYER_GAP;
   }

@@ -1,5 +1,6 @@
 // Draws the dependencies of a job: nodes left to right, each with the shape and colour of its state.
 
+import { cut } from '../model/letters';
 import { color } from '../theme';
 import type { GraphLayout } from '../model/graph-layout';
 
@@ -64,8 +65,17 @@ function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
       if (!picture.graph.places[from!] || !picture.graph.places[to!]) continue;
       const [ax, ay] = centre(picture, from!);
       const [bx, by] = centre(picture, to!);
-      const bend = Math.max(12, (bx - ax) / 2);
       pen.moveTo(ax + reach, ay);
+      if (bx - ax > 2.5 * pitch.x) {
+        // There are nodes between: it passes them in the gap between two rows, and turns in those beside columns.
+        const gap = (picture.graph.places[from!]!.y + (by >= ay ? 1 : 0)) * pitch.y;
+        const d = Math.max(12, pitch.x - 2 * reach) / 2;
+        pen.bezierCurveTo(ax + reach + d, ay, ax + reach + d, gap, ax + reach + 2 * d, gap);
+        pen.lineTo(bx - reach - 2 * d, gap);
+        pen.bezierCurveTo(bx - reach - d, gap, bx - reach - d, by, bx - reach, by);
+        continue;
+      }
+      const bend = Math.max(12, (bx - ax) / 2);
       pen.bezierCurveTo(ax + reach + bend * 0.6, ay, bx - reach - bend * 0.6, by, bx - reach, by);
     }
     pen.stroke();
@@ -99,7 +109,7 @@ function node(pen: CanvasRenderingContext2D, x: number, y: number, { title, more
     pen.textBaseline = 'middle';
     pen.font = '600 11px Inter, system-ui, sans-serif';
     pen.fillStyle = color('text');
-    pen.fillText(title, x - w / 2 + 28, y - 7);
+    pen.fillText(cut(title, Math.floor((w - 32) / 6.4)), x - w / 2 + 28, y - 7);
     pen.font = '11px Inter, system-ui, sans-serif';
     pen.fillStyle = color('text2');
     pen.fillText(more, x - w / 2 + 28, y + 8);
