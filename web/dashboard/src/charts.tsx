@@ -55,7 +55,7 @@ const CHARTS: readonly Shown[] = [
     id: 'latency',
     title: 'Latency',
     unit: '',
-    text: (ms) => (ms === 0 ? NONE : ms < 1 ? '< 1 ms' : age(ms)),
+    text: (ms) => (ms === 0 ? NONE : ms < 1 ? `${Math.round(ms * 1000)} µs` : age(ms)),
     times: true,
     bands: [
       [1, 0],

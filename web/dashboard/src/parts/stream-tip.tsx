@@ -57,6 +57,7 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
     <span class={`chip ${state === SUCCEEDED ? '' : `text-${shape === 'waiting' ? 'disconnected' : shape}`}`}>
       <Mark shape={shape} /> {n > 1 ? `${plural(n, 'short closure')}, ` : ''}
       {n > 1 && state !== SUCCEEDED ? `${count(stream.at.failed[hit.bar]!)} failed` : (STATES[state] ?? 'ended')} {n > 1 ? 'within' : 'after'} {length(hit.end - hit.start)}
+      {n > 1 && `, ${length(stream.at.busy[hit.bar]! / n)} each on average`}
     </span>
   );
 }
