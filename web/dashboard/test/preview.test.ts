@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blobIn } from '../src/model/rest/preview';
+import { blobIn, whereItLies } from '../src/model/rest/preview';
 
 test('a value that names a blob is told from one that looks like it', () => {
   const name = 'ab'.repeat(32);
@@ -10,4 +10,12 @@ test('a value that names a blob is told from one that looks like it', () => {
   assert.equal(of(`["$blob","${name}"]`), '');
   assert.equal(of(`{"$blob":"${name}"}`, 'bytes'), '');
   assert.equal(blobIn({ status: 'NOT_READY', bytes: 0 }), '');
+});
+
+test('where the bytes of a large value are', () => {
+  const blob = { status: 'READY', bytes: 5e6 };
+  assert.equal(whereItLies({ ...blob, at_server: true }), 'as a blob');
+  assert.equal(whereItLies({ ...blob, at_server: false, holder: 'worker:0' }), 'in the memory of worker:0');
+  assert.equal(whereItLies({ ...blob, at_server: true, holder: 'worker:0' }), 'in the memory of worker:0, with a copy at the server');
+  assert.equal(whereItLies({ ...blob, at_server: false }), 'and the server has no bytes of it just now');
 });

@@ -1,7 +1,7 @@
 // The value of a closure: where it is, how large, and how it begins.
 
 import { bytes, count } from '../model/format';
-import { blobIn, previewText, treeOf, type Preview } from '../model/rest/preview';
+import { blobIn, previewText, treeOf, whereItLies, type Preview } from '../model/rest/preview';
 import type { ClosureView } from '../model/rest/views';
 import { useLooked } from '../looked';
 import { JsonTree } from '../json/json-tree';
@@ -35,7 +35,11 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
         {c.value_released ? `, released: ${c.value_released}` : ''}
       </p>
       {looked.problem && <p class="calm soft">{looked.problem}</p>}
-      {blob && <p class="calm">It lies apart, as a blob: what stands here is its name. Download has its bytes.</p>}
+      {blob && looked.value && (
+        <p class="calm" data-testid="where">
+          It lies apart, {whereItLies(looked.value)}: what stands here is its name. Download has its bytes.
+        </p>
+      )}
       {shown?.note && <p class="calm">{shown.note}</p>}
       {tree !== undefined && <JsonTree value={tree} job={c.job} testid="value" label="Value" />}
       {shown?.text && tree === undefined && (

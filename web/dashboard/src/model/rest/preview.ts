@@ -9,6 +9,8 @@ export interface Preview {
   text?: string; // bytes as hexadecimal digits
   truncated?: boolean;
   place?: string;
+  at_server?: boolean; // the bytes of a blob
+  holder?: string; // the worker in whose memory they are
   error?: string | { message: string };
 }
 
@@ -26,6 +28,12 @@ export function previewText(p: Preview): Shown {
   const truncated = p.truncated ?? false;
   if (p.encoding === 'bytes') return { text: dump(p.text), note: p.bytes === 0 ? 'The value is empty.' : '', truncated, shown: p.text.length / 2 };
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
+}
+
+// Of a blob.
+export function whereItLies(p: Preview): string {
+  if (p.holder) return `in the memory of ${p.holder}${p.at_server ? ', with a copy at the server' : ''}`;
+  return p.at_server === false ? 'and the server has no bytes of it just now' : 'as a blob';
 }
 
 // What is shown as a tree: lists, objects and lines that were printed, as far as they are here whole.
