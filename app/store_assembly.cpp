@@ -28,8 +28,9 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
       leadership_(engine.config),
       blobs_(blob_options_from(engine.config),
              {.now = [&engine] { return engine.clock.now(); },
-              .post = [&engine](
-                          std::function<void()> work) { engine.context().post(std::move(work)); }}),
+              .post =
+                  [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
+              .make_again = [this](core::closure_id id) { make_again(id); }}),
       next_look_(engine.context()),
       durable_(engine, leadership_, sockets_held),
       hubs_(engine, durable_, leadership_, spill_, blobs_) {}
@@ -86,6 +87,14 @@ void store_assembly::watch_blobs() {
   next_look_.call_at(
       coro::timer::clock::now() + (outputs > 0 ? outputs_looked_at_every : blobs_looked_at_every),
       [this] { watch_blobs(); });
+}
+
+// Nobody wants the answer: who asked for the value's bytes looks for these.
+void store_assembly::make_again(core::closure_id id) {
+  core::await_value e;
+  e.closure = id;
+  e.deadline = engine_.clock.now() + lost_names::asked_every;
+  pools().of(id).ask(std::move(e), [](core::reply const&) {});
 }
 
 void store_assembly::stop_files() {

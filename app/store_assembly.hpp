@@ -37,6 +37,7 @@ class store_assembly {
 
  private:
   void keep_uploads();
+  void make_again(core::closure_id id);
 
   engine_assembly& engine_;
   standby leadership_;

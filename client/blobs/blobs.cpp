@@ -78,10 +78,13 @@ grpc::Status call_get(stub& from, grpc::ClientContext& context, std::string_view
   asked.set_sha256(hash.data(), hash.size());
   into.clear();
   std::uint64_t size = 0;
-  bool began = false, whole = false;
+  bool began = false, whole = false, is_hash = true;
   if (call->Write(asked) && call->WritesDone()) {
     for (v1::BlobPiece piece; !whole && call->Read(&piece);) {
-      if (!std::exchange(began, true)) size = piece.size();
+      if (!std::exchange(began, true)) {
+        size = piece.size();
+        is_hash = !piece.under_name();
+      }
       if (size > blob_bytes_max || into.size() + piece.data().size() > size) break;
       if (into.empty()) into.reserve(size);
       into += piece.data();
@@ -90,7 +93,7 @@ grpc::Status call_get(stub& from, grpc::ClientContext& context, std::string_view
   }
   if (began) context.TryCancel();
   auto const ended = call->Finish();
-  if (whole && sha256_of(into) != hash)
+  if (whole && is_hash && sha256_of(into) != hash)
     return {grpc::StatusCode::DATA_LOSS, "the server sent other bytes than the name says"};
   if (whole) return grpc::Status::OK;
   return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;

@@ -6,7 +6,7 @@ import threading
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
-from muster.coordinator import session_waits
+from muster.coordinator import made_again, session_waits
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
 from muster.coordinator.remote_value import RemoteValue
@@ -80,7 +80,7 @@ class Executor(concurrent.futures.Executor):
         except BaseException:
             self._futures.discard(future)
             raise
-        value.add_done_callback(lambda: self._ended(future, value))
+        value.add_done_callback(lambda: made_again.when_here(value._record, lambda: self._ended(future, value)))
         return future
 
     def _unchanged(self, yes: bool) -> None:

@@ -89,11 +89,19 @@ muster::status blob_files::write(std::uint64_t number, upload& u, std::string_vi
   return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 
+// One that is called as if it was not finished goes at the next start, and no copy of the directory
+// has it.
+std::string blob_files::file_of(std::string_view name) const {
+  auto hex = blob_hex_of(name);
+  return named_.contains(std::string(name)) ? std::string(unfinished) + "as-" + hex : hex;
+}
+
 muster::status blob_files::finish(std::uint64_t number, std::string_view hash,
                                   std::string_view name) {
   auto& u = uploads_[number];
   auto const is = u.hash.digest();
   muster::status said;
+  if (is == hash && name != hash) named_.emplace(name);
   if (is == hash)
     said = keep(number, u, name);
   else
@@ -111,7 +119,7 @@ muster::status blob_files::keep(std::uint64_t number, upload& u, std::string_vie
   }
   if (!u.out.file)
     if (auto written = write(number, u, u.small); !written.ok()) return written;
-  int const error = files_.keep(u.out, blob_hex_of(name));
+  int const error = files_.keep(u.out, file_of(name));
   return error == 0 ? muster::status{} : disk_error(u.out.path, error);
 }
 
@@ -119,7 +127,7 @@ muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_
                                              std::size_t bytes) const {
   if (auto const it = small_.find(std::string(hash)); it != small_.end())
     return it->second.substr(std::min<std::size_t>(offset, it->second.size()), bytes);
-  auto const name = blob_hex_of(hash);
+  auto const name = file_of(hash);
   std::string made(bytes, '\0');
   int const error = files_.is_open() ? files_.read(name, offset, made) : ENOENT;
   if (error == ENOENT) return no_such_blob(hash);
@@ -132,7 +140,8 @@ void blob_files::remove(std::string_view hash) {
     small_bytes_ -= it->second.size();
     small_.erase(it);
   }
-  if (files_.is_open()) files_.remove(blob_hex_of(hash));
+  if (files_.is_open()) files_.remove(file_of(hash));
+  named_.erase(std::string(hash));
 }
 
 // What cannot be removed, the next process will.

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -67,8 +68,12 @@ class blob_files {
   muster::status keep(std::uint64_t number, upload& u, std::string_view name);
 
   blob_files_options const options_;
+  /// Of a blob's file. Those under a name that is not their hash are for this process alone.
+  std::string file_of(std::string_view name) const;
+
   own_files files_;
   std::map<std::uint64_t, upload> uploads_;
+  std::unordered_set<std::string> named_;  // under a name that is not their hash
   std::unordered_map<std::string, std::string> small_;
   std::size_t small_bytes_ = 0;
 };

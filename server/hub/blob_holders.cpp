@@ -12,12 +12,12 @@ constexpr int ticket_bytes = 32;
 }  // namespace
 
 // Who puts a value under its name shows this number, so others must not guess it.
-core::holder_id blob_holders::open(holder_sink& sink, std::string socket, std::string task,
-                                   peer p) {
+core::holder_id blob_holders::open(holder_sink& sink, std::string socket, std::string task, peer p,
+                                   core::holder_id former) {
   core::holder_id id = 0;
   check(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof(id)) == 1,
         "the system has random numbers");
-  table_.open(id, std::move(socket), std::move(task));
+  table_.open(id, std::move(socket), std::move(task), former);
   holders_[id] = {&sink, std::move(p)};
   return id;
 }

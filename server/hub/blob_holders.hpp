@@ -57,7 +57,8 @@ class blob_holders {
   explicit blob_holders(core::holder_limits limits = {}) : table_(limits) {}
 
   /// `sink` stays until close.
-  core::holder_id open(holder_sink& sink, std::string socket, std::string task, peer p = {});
+  core::holder_id open(holder_sink& sink, std::string socket, std::string task, peer p = {},
+                       core::holder_id former = 0);
   void close(core::holder_id id, core::time_point now);
   core::holder_table& table() { return table_; }
 

@@ -55,6 +55,7 @@ void blob_store::ask(Work work, Answer answer) {
 void blob_store::remove_gone() {
   auto gone = table_.take_gone();
   if (gone.empty()) return;
+  for (auto const& hash : gone) named_.erase(hash);
   ask([gone = std::move(gone)](blob_files& files) {
     for (auto const& hash : gone) files.remove(hash);
   });
@@ -113,10 +114,12 @@ void blob_store::finish(upload_id id, done on_done) {
     auto const node = uploads_.extract(id);
     auto const& put = node.mapped();
     auto const now = dependencies_.now();
-    if (said.ok())
+    if (said.ok()) {
       table_.put(put.name, put.reserved, now);
-    else
+      if (put.name != put.hash) named_.insert(put.name);
+    } else {
       table_.give_back(put.reserved);
+    }
     table_.unpin(put.name, now);
     end_fetches();
     on_done(said);
@@ -159,6 +162,7 @@ bool blob_store::lease(std::string_view hash) {
 void blob_store::name(core::closure_id closure, std::string_view hash) {
   auto const it = named_by_.find(closure);
   if (it == named_by_.end() && named_by_.size() >= options_.names_max) return;
+  if (!lost_.empty()) lost_.made_again(closure, hash);
   table_.hold(hash);
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
   if (!named.empty()) release(named);
@@ -166,14 +170,23 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
 }
 
 void blob_store::fetch(std::string_view name, core::duration patience, std::function<void()> then) {
-  if (table_.size_of(name) || fetches_.size() >= fetches_max || !holders_.want(name))
+  auto const now_called = current(name);
+  if (table_.size_of(now_called) || fetches_.size() >= fetches_max || !may_come(now_called))
     return dependencies_.post(std::move(then));
-  fetches_.push_back({std::string(name), dependencies_.now() + patience, std::move(then)});
+  want(now_called);
+  fetches_.push_back({now_called, dependencies_.now() + patience, std::move(then)});
+}
+
+void blob_store::want(std::string_view name) {
+  if (holders_.want(name) || !dependencies_.make_again) return;
+  if (auto const closure = lost_.ask(name, dependencies_.now()))
+    dependencies_.post([this, id = *closure] { dependencies_.make_again(id); });
 }
 
 void blob_store::end_fetches() {
   auto const now = dependencies_.now();
   std::erase_if(fetches_, [&](fetching& f) {
+    if (auto again = current(f.name); again != f.name) want(f.name = std::move(again));
     if (!table_.size_of(f.name) && now < f.until) return false;
     dependencies_.post(std::move(f.then));
     return true;
@@ -216,18 +229,20 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
   auto const gone = holders_.sweep(
       now, {.is_named = [this](std::string const& name) { return table_.is_held(name); },
             .is_at_server = [this](std::string const& name) { return !!table_.size_of(name); }});
-  if (!gone.empty() && lost) lost(named_by_any_of(gone));
+  if (!gone.empty() && lost) lost(lose(gone));
   end_fetches();
   remove_gone();
 }
 
 // Seldom: a worker has died.
-std::vector<core::closure_id> blob_store::named_by_any_of(
-    std::vector<std::string> const& names) const {
+std::vector<core::closure_id> blob_store::lose(std::vector<std::string> const& names) {
   std::set<std::string> const wanted(names.begin(), names.end());
   std::vector<core::closure_id> found;
-  for (auto const& [closure, name] : named_by_)
-    if (wanted.contains(name)) found.push_back(closure);
+  for (auto const& [closure, name] : named_by_) {
+    if (!wanted.contains(name)) continue;
+    found.push_back(closure);
+    lost_.add(name, closure);
+  }
   return found;
 }
 

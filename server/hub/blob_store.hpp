@@ -27,6 +27,7 @@
 #include "server/disk/store_thread.hpp"
 #include "server/hub/blob_files.hpp"
 #include "server/hub/blob_holders.hpp"
+#include "server/hub/lost_names.hpp"
 
 namespace muster::server {
 
@@ -56,6 +57,8 @@ struct blob_dependencies {
   std::function<core::time_point()> now;
   /// Has it called on the engine thread. From the store's thread.
   std::function<void(std::function<void()>)> post;
+  /// Has a closure run again whose value is lost. May be empty. Must not call the store back.
+  std::function<void(core::closure_id)> make_again = {};
 };
 
 class blob_store {
@@ -115,6 +118,17 @@ class blob_store {
   /// it. More than `fetches_max` that wait: at once.
   void fetch(std::string_view name, core::duration patience, std::function<void()> then);
 
+  /// What is to be asked for instead of a name; see lost_names.
+  std::string current(std::string_view name) const { return lost_.current(name); }
+  /// Has it put by who holds it, or made again.
+  void want(std::string_view name);
+  /// It is not here, but may come: somebody holds it, or its closure runs again.
+  bool may_come(std::string_view name) const {
+    return holders_.find(name) || lost_.is_missing(name);
+  }
+  /// The name of what is here is the hash of its bytes.
+  bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
+
   /// Values that are where they were made; see blob_holders.
   blob_holders& holders() { return holders_; }
   bool outputs_stay() const { return options_.outputs_stay; }
@@ -153,10 +167,12 @@ class blob_store {
   blob_dependencies const dependencies_;
   void release(std::string_view name);
   void end_fetches();
-  std::vector<core::closure_id> named_by_any_of(std::vector<std::string> const& names) const;
+  std::vector<core::closure_id> lose(std::vector<std::string> const& names);
 
   core::blob_table table_;
   blob_holders holders_;
+  lost_names lost_;
+  std::set<std::string> named_;  // of what is here, what is under a name that is not its hash
   struct fetching {
     std::string name;
     core::time_point until;

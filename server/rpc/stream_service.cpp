@@ -66,7 +66,7 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 constexpr int asked_at_once_max = 1'000;
 // Whoever holds a value tells of it on another stream than the closure that names it comes by.
 constexpr auto told_within = std::chrono::seconds(1);
-constexpr auto located_every = std::chrono::milliseconds(2);
+constexpr std::chrono::milliseconds located_every{1}, located_every_max{64};
 
 grpc::Status too_many(std::string const& field, int asked) {
   return to_grpc(invalid(field + ": " + std::to_string(asked) + " of them, the limit is " +
@@ -131,8 +131,13 @@ class blob_service final : public stream_service {
     }
     auto const end = coro::timer::clock::now() + told_within;
     coro::timer pause(call->engine());
-    while (!all_known(asked) && !stopping_ && coro::timer::clock::now() < end)
-      co_await pause.wait_for(located_every);
+    std::vector<std::string const*> unknown;
+    for (auto const& name : asked.name()) unknown.push_back(&name);
+    for (auto wait = located_every;; wait = std::min(2 * wait, located_every_max)) {
+      std::erase_if(unknown, [this](auto const* name) { return is_known(*name); });
+      if (unknown.empty() || stopping_ || coro::timer::clock::now() >= end) break;
+      co_await pause.wait_for(wait);
+    }
     v1::LocateResponse answer;
     for (auto const& name : asked.name()) {
       auto& told = *answer.add_place();
@@ -142,10 +147,8 @@ class blob_service final : public stream_service {
     co_await call->finish(answer);
   }
 
-  bool all_known(v1::LocateRequest const& asked) const {
-    return std::all_of(asked.name().begin(), asked.name().end(), [this](auto const& name) {
-      return store_.size_of(name) || store_.holders().find(name);
-    });
+  bool is_known(std::string const& name) const {
+    return store_.size_of(name) || store_.holders().find(name);
   }
 
   void tell_place(std::string const& name, v1::BlobPlace& told) const {

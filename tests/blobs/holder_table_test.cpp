@@ -59,9 +59,11 @@ TEST_F(HolderTable, RefusesTheNameOfAnotherProcess) {
 TEST_F(HolderTable, GivesANameToTheNewerStreamOfAProcess) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   table.open(3, "client", "");
-  EXPECT_TRUE(table.hold(3, "a", 10, now));
+  EXPECT_FALSE(table.hold(3, "a", 10, now)) << "whoever says that it is that process";
+  table.open(4, "client", "", 1);
+  EXPECT_TRUE(table.hold(4, "a", 10, now));
   table.close(1, now);
-  EXPECT_TRUE(table.holds(3, "a"));
+  EXPECT_TRUE(table.holds(4, "a"));
 }
 
 TEST_F(HolderTable, RefusesWhatIsTooMany) {

@@ -4,6 +4,7 @@
 #include "server/hub/blob_store.hpp"
 #include "tests/blobs/hash.hpp"
 #include "tests/blobs/loop.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
 namespace {
@@ -29,7 +30,8 @@ class Holders : public testing::Test {
     ASSERT_TRUE(store.holders().table().hold(by, held, 5, now));
   }
   void sweep(bool has_value) {
-    store.sweep([has_value](core::closure_id) { return has_value; });
+    store.sweep([has_value](core::closure_id) { return has_value; },
+                [](std::vector<core::closure_id> const&) {});
   }
   void put(std::string const& bytes, std::string const& under) {
     auto const id = store.begin(hash_of(bytes), bytes.size(), under);
@@ -44,9 +46,11 @@ class Holders : public testing::Test {
 
   core::time_point now{1'000s};
   loop engine;
-  blob_store store{{},
-                   {[this] { return now; },
-                    [this](std::function<void()> work) { engine.post(std::move(work)); }}};
+  std::vector<core::closure_id> made_again;
+  blob_store store{
+      {},
+      {[this] { return now; }, [this](std::function<void()> work) { engine.post(std::move(work)); },
+       [this](core::closure_id id) { made_again.push_back(id); }}};
   told worker, client;
   core::holder_id const by_worker = store.holders().open(worker, "w", "worker:0");
   core::holder_id const by_client = store.holders().open(client, "c", "");
@@ -104,6 +108,58 @@ TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
   now += 1s;
   look();
   EXPECT_EQ(lost, std::vector{core::closure_id{1}});
+}
+
+TEST_F(Holders, WhoAsksForALostNameIsGivenWhatWasMadeInItsPlace) {
+  auto const again = std::string(32, 'y');
+  hold(by_worker, name);
+  store.name(core::closure_id{1}, name);
+  store.holders().close(by_worker, now);
+  EXPECT_FALSE(store.may_come(name));
+  now += 3s;
+  sweep(true);
+  EXPECT_TRUE(store.may_come(name));
+  store.want(name);
+  store.want(name);
+  engine.run_until([&] { return !made_again.empty(); });
+  EXPECT_EQ(made_again, std::vector{core::closure_id{1}}) << "once in a while";
+  EXPECT_EQ(store.current(name), name);
+  auto const other = store.holders().open(worker, "w2", "worker:1");
+  hold(other, again);
+  store.name(core::closure_id{1}, again);
+  EXPECT_EQ(store.current(name), again);
+  store.want(store.current(name));
+  EXPECT_EQ(worker.wanted, std::vector{again});
+  store.holders().close(other, now);
+}
+
+TEST_F(Holders, AValueUnderANameDoesNotOutliveTheProcess) {
+  test::temporary_directory directory;
+  blob_store_options options;
+  options.files = {.directory = directory / "blobs", .durable = true};
+  auto const here = [&] {
+    return std::make_unique<blob_store>(
+        options,
+        blob_dependencies{[this] { return now; },
+                          [this](std::function<void()> work) { engine.post(std::move(work)); }});
+  };
+  auto durable = here();
+  ASSERT_TRUE(durable->start().ok());
+  for (auto const& under : {name, std::string()}) {
+    auto const id = durable->begin(hash_of("bytes"), 5, under);
+    bool done = false;
+    durable->append(*id, "bytes", [&](muster::status const&) {
+      durable->finish(*id, [&](muster::status const& said) { done = said.ok(); });
+    });
+    engine.run_until([&] { return done; });
+  }
+  EXPECT_TRUE(durable->size_of(name) && durable->size_of(hash_of("bytes")));
+  EXPECT_FALSE(durable->is_hash(name));
+  EXPECT_TRUE(durable->is_hash(hash_of("bytes")));
+  durable = here();
+  ASSERT_TRUE(durable->start().ok());
+  EXPECT_FALSE(durable->size_of(name)) << "its holder can put it again";
+  EXPECT_TRUE(durable->size_of(hash_of("bytes")));
 }
 
 TEST_F(Holders, AValueIsPutUnderItsNameAndNotUnderItsHash) {

@@ -178,22 +178,26 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   co_return co_await end_stream(ex, alive && at >= size);
 }
 
-// What is in the memory of a worker or client alone is waited for.
+// What is in the memory of a worker or client alone is waited for. `hash` becomes what stands for
+// it.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
-                                                                   std::string const& hash) {
+                                                                   std::string& hash) {
   auto fetch = [&hash](engine_services& services, answer_handle<muster::status> const& slot) {
     services.blobs.fetch(hash, held_limit, [slot] { slot->send(muster::status()); });
   };
   auto const fetched = co_await context.engine.call<muster::status>(
       std::move(fetch), held_limit + std::chrono::seconds(5), nullptr);
   if (!fetched.ok()) co_return fetched;
-  auto work = [&hash](engine_services& services) { return services.blobs.size_of(hash); };
+  auto work = [&hash](engine_services& services) {
+    hash = services.blobs.current(hash);
+    return services.blobs.size_of(hash);
+  };
   co_return co_await context.engine.on_engine(std::move(work));
 }
 
 coro::task<response> get_blob(web_context& context, exchange& ex) {
   auto const text = ex.req.capture("sha256");
-  auto const hash = server::blob_hash_of(text);
+  auto hash = server::blob_hash_of(text);
   if (hash.empty()) co_return problem_response(malformed(text));
   query_check query(ex.req);
   auto const offset = query.number("offset", 0);

@@ -159,8 +159,13 @@ class Giver:
             peer.sock.close()
         self._peers.clear()
         self._listening.close()
-        self._closed = True
-        for fd, _ in self._held.values():
+        locked = self._lock.acquire(timeout=1.0)  # after a fork nobody may be there to release it
+        try:
+            self._closed = True
+            held, self._held = self._held, {}
+            self._bytes = 0
+        finally:
+            if locked:
+                self._lock.release()
+        for fd, _ in held.values():
             os.close(fd)
-        self._held.clear()
-        self._bytes = 0

@@ -29,6 +29,9 @@ ASK_AGAIN = 30.0
 SAID_EVERY = 1.0
 """Seconds between messages on what was taken, and between tries of what was refused."""
 PUT_TRIES = 8
+ROOM_WAIT = 60.0
+"""Seconds that something which is wanted waits for room at the server."""
+_FINAL = (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
 
 
 class Channels(Protocol):
@@ -52,12 +55,15 @@ class Holding:
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
+        self._queued: set[bytes] = set()  # of these; of the thread that reads and the one that puts
         self._lock = threading.Lock()  # protects all below
         self._news: Optional[queue.SimpleQueue[tuple[bytes, int]]] = None
         """Of the stream: names that it has not said yet, and their sizes; -1: dropped. None: there is no stream."""
         self._call: Any = None
         self._channel: Any = None
         self._holder = 0
+        self._former = 0  # of the stream before
+        self._bytes_max = 0
         self._outputs_stay = False
         self._refused: set[bytes] = set()
         self._taken = 0
@@ -74,6 +80,10 @@ class Holding:
 
     def outputs_stay(self) -> bool:
         return self._outputs_stay and self.ready()
+
+    def may_hold(self, size: int) -> bool:
+        """The server could take it, should somebody not reach this process."""
+        return not self._bytes_max or size <= self._bytes_max
 
     def announce(self, name: bytes, size: int) -> None:
         """It is given from now on."""
@@ -116,8 +126,10 @@ class Holding:
         """What is held is at the server when this returns, or could not be put there."""
         end = time.monotonic() + timeout
         for name in self._giver.held():
-            if not self.ready() or time.monotonic() > end or (name not in self._put_names and not self._put(name)):
+            if not self.ready() or time.monotonic() > end:
                 return
+            if name not in self._put_names:
+                self._put(name)  # one that cannot be, or that nobody wants any more, holds up no other
 
     def close(self) -> None:
         self._over.set()
@@ -141,7 +153,7 @@ class Holding:
             if code == grpc.StatusCode.UNIMPLEMENTED:
                 self._over.wait(ASK_AGAIN)
                 continue
-            if not self._over.is_set():
+            if not self._over.is_set() and code == grpc.StatusCode.UNAVAILABLE:
                 self._channels.failed()
             self._over.wait(pause)
             pause = min(2 * pause, PAUSE_MAX)
@@ -150,6 +162,7 @@ class Holding:
         """One stream; how it ended."""
         news: queue.SimpleQueue[tuple[bytes, int]] = queue.SimpleQueue()
         ended = threading.Event()
+        call: Any = None
         try:
             with self._lock:
                 for name, size in self._giver.held().items():
@@ -168,12 +181,17 @@ class Holding:
             return error.code()
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
+        except Exception:  # such as no thread, no memory: what is held is told of again
+            log.exception("what this process holds is told of again")
+            return grpc.StatusCode.UNAVAILABLE
         finally:
             ended.set()
+            if call is not None:
+                call.cancel()
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
         """On a thread of gRPC."""
-        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task,
+        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task, former=self._former,
                                    peer=self._peers.address if self._peers is not None else "")
         while not ended.is_set():
             said = messages.HoldRequest()
@@ -209,7 +227,8 @@ class Holding:
                 self._peers.expect(ticket.ticket, ticket.name)
         if message.holder:
             self._outputs_stay = message.outputs_stay
-            self._holder = message.holder
+            self._bytes_max = message.blob_bytes_max
+            self._holder = self._former = message.holder
             self._settled.set()
         with self._lock:
             self._refused.update(message.refused)
@@ -219,7 +238,9 @@ class Holding:
             self._putting = threading.Thread(target=self._put_wanted, name="muster-put", daemon=True)
             self._putting.start()
         for name in message.wanted:
-            self._wanted.put(name)
+            if name not in self._queued:
+                self._queued.add(name)
+                self._wanted.put(name)
 
     # The thread that puts.
 
@@ -228,10 +249,16 @@ class Holding:
             name = self._wanted.get()
             if name is None or self._over.is_set():
                 return
-            self._put(name)
+            try:
+                self._put(name)
+            except Exception:  # such as no memory: it is wanted again
+                log.exception("%s cannot be put", name.hex())
+            finally:
+                self._queued.discard(name)
 
     def _put(self, name: bytes) -> bool:
-        for attempt in range(PUT_TRIES):
+        attempt, room_by = 0, time.monotonic() + ROOM_WAIT
+        while attempt < PUT_TRIES:
             try:
                 fd = self._giver.opened(name)
                 try:
@@ -248,6 +275,11 @@ class Holding:
                 return False  # it was dropped: nobody wants it any more
             except (grpc.RpcError, OSError, ValueError) as error:
                 last = error
+                code = error.code() if isinstance(error, grpc.RpcError) else None
+                if code in _FINAL:
+                    break
+                if code is not grpc.StatusCode.RESOURCE_EXHAUSTED or time.monotonic() > room_by:
+                    attempt += 1
                 if self._over.wait(0.1 * (attempt + 1)):
                     return False
         log.warning("%s cannot be put: %s", name.hex(), last)

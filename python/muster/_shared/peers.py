@@ -32,6 +32,10 @@ TICKET_COMES_WITHIN = 1.0
 """Seconds for the server's word of a ticket that somebody has brought."""
 SERVED_AT_ONCE = 32
 """Processes that are given something, each by a thread. Others are hung up on."""
+HELLO_WITHIN = 5.0
+"""Seconds for TLS and the ticket in all."""
+RATE_MIN = 1 << 20
+"""Bytes a second that are had at least, after the first ten seconds."""
 STALL = 2.0
 """Seconds without a byte, after which either end gives up."""
 AVOIDED_FOR = 30.0
@@ -170,7 +174,7 @@ class PeerGiver:
 
     def _give(self, to: socket.socket) -> None:
         said = bytearray(TICKET + NAME)
-        _receive(to, memoryview(said))
+        _receive(to, memoryview(said), time.monotonic() + HELLO_WITHIN)
         name = bytes(said[TICKET:])
         if not self._is_expected(bytes(said[:TICKET]), name):
             return
@@ -220,7 +224,7 @@ class PeerTaker:
         with over:
             over.sendall(ticket + name)
             head = bytearray(_SIZE.size)
-            _receive(over, memoryview(head))
+            _receive(over, memoryview(head), time.monotonic() + HELLO_WITHIN)
             if _SIZE.unpack(head)[0] != size:
                 raise OSError(f"it has {_SIZE.unpack(head)[0]} bytes, not {size}")
             return memory.filled(name, lambda fd: _receive_file(over, fd, size))
@@ -241,11 +245,12 @@ def _trusting(certificate: str) -> ssl.SSLContext:
 
 def _receive_file(sock: socket.socket, fd: int, size: int) -> None:
     """So many bytes to the file. Raises EOFError, OSError."""
+    end = time.monotonic() + 10 + size / RATE_MIN
     if isinstance(sock, ssl.SSLSocket) or not hasattr(os, "splice"):
         buffer = memoryview(bytearray(_BUFFER))
         while size:
             part = buffer[:min(size, _BUFFER)]
-            _receive(sock, part)
+            _receive(sock, part, end)
             size -= os.write(fd, part)
         return
     poll = select.poll()
@@ -255,7 +260,7 @@ def _receive_file(sock: socket.socket, fd: int, size: int) -> None:
         with contextlib.suppress(OSError):
             fcntl.fcntl(into, _SET_PIPE_SIZE, _PIECE)
         while size:
-            if not poll.poll(STALL * 1000):
+            if time.monotonic() > end or not poll.poll(STALL * 1000):
                 raise TimeoutError("timed out")
             got = os.splice(sock.fileno(), into, min(size, _PIECE))
             if not got:
@@ -268,9 +273,11 @@ def _receive_file(sock: socket.socket, fd: int, size: int) -> None:
         os.close(into)
 
 
-def _receive(sock: socket.socket, into: memoryview) -> None:
-    """All of it. Raises EOFError, OSError."""
+def _receive(sock: socket.socket, into: memoryview, end: float) -> None:
+    """All of it. Raises EOFError, OSError, as when it is not here by `end`."""
     while len(into):
+        if time.monotonic() > end:
+            raise TimeoutError("timed out")
         got = sock.recv_into(into, min(len(into), _PIECE))
         if not got:
             raise EOFError("the other end has hung up")

@@ -68,13 +68,14 @@ class Taker:
             with to.lock:
                 if to.gone:
                     raise OSError("it has hung up")
-                to.asked.setdefault(name, []).append(asked)
                 to.sock.send((b"G" if keep else b"O") + name)
+                to.asked.setdefault(name, []).append(asked)  # the answer is read under the lock, too
         except OSError as error:
             self._avoid(holder)
             raise NotReached(f"the process that holds {name.hex()} is not reached: {error}") from error
         if not asked.over.wait(ANSWER_WITHIN):
             self._avoid(holder)
+            self._loop.soon(lambda: self._gone(holder, to))  # whoever comes next does not wait for it, too
             raise NotReached(f"the process that holds {name.hex()} does not answer")
         if asked.error is not None:
             raise NotReached(asked.error)

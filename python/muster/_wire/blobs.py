@@ -27,6 +27,10 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
     return list(answer.there), answer.blob_bytes_max
 
 
+PUT_WITHIN = 600.0
+"""Seconds for all of one."""
+
+
 def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: bytes = b"", holder: int = 0) -> None:
     """Returns when it is there, under its hash, or as what `holder` has by `name`. Raises grpc.RpcError."""
     done = False
@@ -38,7 +42,7 @@ def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: by
                 return
             yield columns.serialize(messages.PutBlob(), "data", piece)
 
-    call = channel.stream_stream(METHOD + "Put", None, messages.BlobThere.FromString)(requests())
+    call = channel.stream_stream(METHOD + "Put", None, messages.BlobThere.FromString)(requests(), timeout=PUT_WITHIN)
     for _ in call:
         done = True
 

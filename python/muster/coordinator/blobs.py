@@ -39,6 +39,11 @@ class LostValue(UnavailableError):
     """Its closure can run again."""
 
 
+def _lost() -> LostValue:
+    return LostValue(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
+                     "the value was in the memory of a worker alone, which is gone")
+
+
 class Content:
     """A blob that closures which have not ended name."""
 
@@ -134,14 +139,17 @@ class Blobs:
                 self._putting.pop(digest, None)
         return content
 
+    def outputs_stay(self) -> bool:
+        """Values may be in the memory of a worker alone, and so be lost."""
+        return self._shared.outputs_stay()
+
     def get(self, digest: bytes) -> memoryview:
-        """Its bytes, which may be written to. Raises UnavailableError: it is gone, or the server is."""
+        """Its bytes, which may be written to. Raises LostValue; UnavailableError: the server is gone."""
         taken = self._shared.get(digest, SHARED_WAIT)
         if taken is not None:
             return taken
         if self._shared.is_lost(digest):
-            raise LostValue(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
-                            "the value was in the memory of a worker alone, which is gone")
+            raise _lost()
         end = time.monotonic() + self._patience
         while True:
             made = bytearray()
@@ -160,6 +168,8 @@ class Blobs:
                 blobs.get(self.channel(), digest, begin, take)
                 return memoryview(made)
             except (grpc.RpcError, EOFError) as error:
+                if isinstance(error, grpc.RpcError) and error.code() is grpc.StatusCode.NOT_FOUND:
+                    raise _lost() from error
                 self._next_try(error, end, "a value that is a blob cannot be fetched")
 
     def close(self) -> None:

@@ -2,33 +2,43 @@
 """
 from __future__ import annotations
 
+import queue
+import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
+from muster._pickled.values import may_be_name
 from muster._wire import messages
 from muster.coordinator.blobs import LostValue
+from muster.errors import WaitTimeout
 
-LOST_WITHIN = 30.0
-"""Seconds for the server to find that the worker does not come back."""
+LOST_WITHIN = 60.0
+"""Seconds for the server to find that the worker does not come back, its host perhaps without power."""
 LOOK_EVERY = 0.25
 RUN_AGAIN_WITHIN = 600.0
 """Seconds for the closure to be run again: it may wait for a worker as the first time."""
+THREADS_MAX = 4
+"""That fetch large values for futures and callbacks; others wait for these."""
 READY = 1
 
 
-def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any]) -> Any:
-    """The value of a record that has ended. Raises UnavailableError: it is lost, and its closure cannot run again."""
+def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: Optional[float] = None) -> Any:
+    """The value of a record that has ended. Raises UnavailableError: it is lost, and its closure cannot run again;
+    WaitTimeout after `timeout` seconds of waiting for that."""
     raw = record.raw
-    end = time.monotonic() + LOST_WITHIN
+    began = time.monotonic()
+    end = began + LOST_WITHIN
     while True:
         try:
             return decode(record.encoding, raw, session.blobs)
         except LostValue as lost:
+            left = RUN_AGAIN_WITHIN if timeout is None else min(began + timeout - time.monotonic(), RUN_AGAIN_WITHIN)
+            if left <= 0:
+                raise WaitTimeout("the value was lost with its worker and is not made again yet") from lost
             if not record.closure or time.monotonic() > end:
                 raise
             answer = session.link.ask("Fetch", messages.FetchRequest(
-                closure=record.closure, timeout_ms=int(RUN_AGAIN_WITHIN * 1000)),
-                messages.FetchResponse, RUN_AGAIN_WITHIN + 10)
+                closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10)
             if answer.state != READY or answer.HasField("failure"):
                 raise lost
             if answer.value == raw:  # the server waits for the worker
@@ -36,3 +46,45 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any]) -
             else:
                 raw = answer.value
                 end = time.monotonic() + LOST_WITHIN
+
+
+class _Apart:
+    """Threads that are there while there is something to do."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # protects _threads
+        self._threads = 0
+
+    def run(self, f: Callable[[], None]) -> None:
+        self._waiting.put(f)
+        with self._lock:
+            if self._threads >= THREADS_MAX:
+                return
+            self._threads += 1
+        threading.Thread(target=self._run, name="muster-large", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                with self._lock:
+                    f = self._waiting.get_nowait()
+            except queue.Empty:
+                with self._lock:
+                    if not self._waiting.empty():
+                        continue
+                    self._threads -= 1
+                    return
+            f()
+
+
+_apart = _Apart()
+
+
+def when_here(record: Any, f: Callable[[], None]) -> None:
+    """Calls `f`, which fetches the value of a record that has ended: at once, or on a thread of its own where that may
+    take long, so that other outcomes come meanwhile."""
+    if may_be_name(record.raw):
+        _apart.run(f)
+    else:
+        f()

@@ -60,7 +60,7 @@ class RemoteValue(Generic[T]):
             self._owner.session.fetched(record.error)
             raise record.error.again()
         if record.encoding >= 0:
-            self._owner.session.keep_decoded(record, made_again.decoded(self._owner.session, record, _decoded))
+            self._owner.session.keep_decoded(record, made_again.decoded(self._owner.session, record, _decoded, timeout))
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -118,6 +118,8 @@ class RemoteValue(Generic[T]):
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
             raise
+        if made_again.may_be_name(self._record.raw):  # others of the loop go on meanwhile
+            return (yield from loop.run_in_executor(None, self.fetch).__await__())
         return self.fetch()
 
     def future(self) -> concurrent.futures.Future[T]:
@@ -125,14 +127,14 @@ class RemoteValue(Generic[T]):
         made: concurrent.futures.Future[T] = Future(self._noted)
         made.set_running_or_notify_cancel()
 
-        def ended() -> None:
+        def fetch() -> None:
             try:
                 made.set_result(self.fetch())
             except BaseException as error:
                 made.set_exception(error)
             made._noted = contextlib.nullcontext  # type: ignore[attr-defined]  # which would keep this handle
 
-        self.add_done_callback(ended)
+        self.add_done_callback(lambda: made_again.when_here(self._record, fetch))
         return made
 
     def _noted(self) -> ContextManager[Any]:

@@ -208,7 +208,8 @@ class SessionStreams(SessionState):
             ready += r.waiters
             r.waiters = None
         r.args = b""
-        if not may_be_name(r.raw):  # else its closure may have to run again
+        if not (r.contents and may_be_name(r.raw) and self.blobs is not None and self.blobs.outputs_stay()):
+            # Else its closure may have to run again, until the value was fetched.
             r.contents = ()
         r.options = None
         inputs, r.inputs = r.inputs, ()

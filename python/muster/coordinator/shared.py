@@ -22,6 +22,13 @@ from muster._shared.process import Process
 STAYS = 5.0
 """Seconds after its last use."""
 STAYING_MAX = 8
+VALUE_BYTES_MAX = 1 << 30
+"""Of a value from another host, which is memory of this process: the limit of a blob."""
+
+
+def _check_size(size: int) -> None:
+    if size > VALUE_BYTES_MAX:
+        raise OSError(f"{size} bytes, the limit of a value is {VALUE_BYTES_MAX}")
 
 
 class SharedContent:
@@ -93,8 +100,12 @@ class Shared:
         try:
             got(process.giver.opened(name))
         except KeyError:
-            process.take(name, got, keep=False) or process.copy(name, lambda size: None, got)
+            process.take(name, got, keep=False) or process.copy(name, _check_size, got)
         return views[0] if views else None
+
+    def outputs_stay(self) -> bool:
+        process = self._process
+        return process is not None and process.holding.outputs_stay()
 
     def is_lost(self, name: bytes) -> bool:
         """It is nowhere any more."""

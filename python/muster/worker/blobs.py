@@ -6,6 +6,7 @@ that only read share the memory. What processes of this host share lies there as
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -17,6 +18,7 @@ from typing import Callable, Optional
 
 from muster._pickled.buffers import Data
 from muster._shared import memory
+from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
 """Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; or "hold" the memory that OFFER
@@ -28,6 +30,8 @@ DIGEST = 32
 OFFER = struct.Struct("<iiQ")
 """Process, descriptor there, bytes."""
 TRIES = 3
+SLOT_KEPT = 2.0
+"""Seconds for which a closure keeps its slot while it waits for a blob."""
 REFUSED_FOR = 1.0
 """Seconds in which nothing is offered after something was refused."""
 
@@ -128,7 +132,12 @@ class Asking:
             event, said = self._answers.setdefault(digest, (threading.Event(), []))
         if not asked:
             self._send(ASKS[what] + digest + beside)
-        event.wait()  # no deadline: the worker answers, or is gone and this process with it
+        if not event.wait(SLOT_KEPT):
+            # It may be made again, by a closure that needs this slot.
+            with contextlib.ExitStack() as stack:
+                with contextlib.suppress(RuntimeError):  # too many wait already: it keeps its slot
+                    stack.enter_context(waiting())
+                event.wait()  # no deadline: the worker answers, or is gone and this process with it
         if said[0]:
             raise OSError(said[0])
 

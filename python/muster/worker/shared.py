@@ -47,7 +47,7 @@ def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[
 
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
-                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]]) -> None:
+                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None) -> None:
         self._folder = folder
         self._lock = threading.Lock()  # protects _taken
         self._taken: dict[bytes, int] = {}
@@ -97,8 +97,8 @@ class Shared:
     def offer(self, name: bytes, beside: bytes) -> None:
         """Holds what a child has. Raises OSError: the child is to put it."""
         pid, number, size = OFFER.unpack(beside)
-        if not self._process.holding.outputs_stay():
-            raise OSError("outputs do not stay with their worker")
+        if not self._process.holding.outputs_stay() or not self._process.holding.may_hold(size):
+            raise OSError("outputs, or such large ones, do not stay with their worker")
         self._process.giver.reserve(size)
         try:
             fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)

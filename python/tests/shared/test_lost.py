@@ -67,3 +67,41 @@ def test_who_asks_is_told_when_it_cannot_be_made_again(make_cluster: Callable[..
         made.workers[0].kill()  # and no other is there
         with pytest.raises(muster.UnavailableError, match="in the memory of a worker alone"):
             value.fetch()
+
+
+def test_closures_that_were_handed_a_lost_value_are_given_what_is_made_in_its_place(
+        make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    with made.coordinator() as c:
+        value = lost_value(made, c, path, big)  # and at once, while the server waits for the worker to come back:
+        sums = [c.schedule(total, args=(value,)) for _ in range(3)]
+        assert c.fetch(sums) == [total(array(4, 3) + big[0])] * 3
+        assert path.read_text() == "made\nmade\n"
+
+
+def test_futures_and_awaited_values_are_made_again_beside_others(make_cluster: Callable[..., Cluster],
+                                                                 tmp_path: pathlib.Path) -> None:
+    import asyncio
+
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    with made.coordinator() as c:
+        value = lost_value(made, c, path, big)
+        future = value.future()
+        assert c.schedule(total, args=(numpy.ones(3, int),)).fetch() == 3  # meanwhile
+        assert numpy.array_equal(future.result(60), array(4, 3) + big[0])
+
+        async def awaited() -> Any:
+            return await c.schedule(noted, args=(str(path), big, 4))
+
+        assert numpy.array_equal(asyncio.run(awaited()), array(4, 4) + big[0])
+
+
+def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    made.add("--index", "0")
+    with made.coordinator() as c:
+        value = c.schedule(noted, args=(str(path), big, 3))
+        until(value.done)
+        made.workers[0].kill()  # and no other is there
+        with pytest.raises(muster.WaitTimeout, match="not made again"):
+            value.fetch(timeout=4)

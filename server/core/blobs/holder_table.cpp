@@ -4,8 +4,8 @@
 
 namespace muster::core {
 
-void holder_table::open(holder_id id, std::string socket, std::string task) {
-  holders_[id] = {std::move(socket), std::move(task), {}, 0};
+void holder_table::open(holder_id id, std::string socket, std::string task, holder_id former) {
+  holders_[id] = {std::move(socket), std::move(task), former, {}, 0};
 }
 
 void holder_table::close(holder_id id, time_point now) {
@@ -34,10 +34,11 @@ bool holder_table::hold(holder_id id, std::string_view name, std::uint64_t size,
   auto& by = holders_.at(id);
   if (auto const it = places_.find(std::string(name)); it != places_.end()) {
     if (it->second.by == id) return true;
-    if (holders_.at(it->second.by).socket != by.socket) return false;
+    if (it->second.by != by.former) return false;
     forget(it);
   }
-  if (places_.size() >= limits_.names_max) return false;
+  // Lines keep what was dropped until its time has come.
+  if (places_.size() >= limits_.names_max || new_.size() >= 2 * limits_.names_max) return false;
   places_.emplace(name, place{id, size});
   by.names.emplace(name);
   by.bytes += size;

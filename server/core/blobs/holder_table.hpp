@@ -55,14 +55,15 @@ class holder_table {
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// `socket`: where its values are taken. `task`: of a worker; empty: a client's.
+  /// `socket`: where its values are taken. `task`: of a worker; empty: a client's. `former`: its id
+  /// on a stream before, which nobody else knows; 0: none.
   /// REQUIRES: no other has this id.
-  void open(holder_id id, std::string socket, std::string task);
+  void open(holder_id id, std::string socket, std::string task, holder_id former = 0);
   /// With all that it holds.
   void close(holder_id id, time_point now);
 
-  /// False: another process holds that name, or there are too many. One with the same socket is the
-  /// same process, on a stream that is not known to be broken: the name is the newer stream's.
+  /// False: another process holds that name, or there are too many. What its former stream, which
+  /// is not known to be broken, holds is taken over.
   bool hold(holder_id id, std::string_view name, std::uint64_t size, time_point now);
   void drop(holder_id id, std::string_view name);
 
@@ -89,6 +90,7 @@ class holder_table {
  private:
   struct holder {
     std::string socket, task;
+    holder_id former = 0;
     std::unordered_set<std::string> names;
     std::uint64_t bytes = 0;
   };

@@ -125,24 +125,32 @@ coro::task<void> blob_get::run() {
 
 coro::task<muster::status> blob_get::give() {
   if (auto wrong = check_hash(asked_.sha256()); !wrong.ok()) co_return wrong;
-  if (!store_.size_of(asked_.sha256())) co_await await_blob();
+  name_ = store_.current(asked_.sha256());
+  if (!store_.size_of(name_)) co_await await_blob();
   if (stopping_) co_return shutting_down();
-  auto const size = store_.size_of(asked_.sha256());
+  auto const size = store_.size_of(name_);
   if (!size) co_return no_such_blob(asked_.sha256());
   if (asked_.offset() > *size) co_return behind_its_end(asked_.offset(), *size);
   auto giving = give_pieces(*size);
   co_return co_await std::move(giving);
 }
 
-// It is being put, who holds it was asked to, or its client is about to notice that it is gone.
-// Seldom, so it looks instead of being told.
+// It is being put, who holds it was asked to, its closure runs again, or its client is about to
+// notice that it is gone. Seldom, so it looks instead of being told.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
-  auto const end = coro::timer::clock::now() + options_.patience;
-  auto const& hash = asked_.sha256();
-  bool wanted = false;
-  while (!gone_ && !stopping_ && coro::timer::clock::now() < end && !store_.size_of(hash)) {
-    if (!wanted) wanted = store_.holders().want(hash);  // it may be told of, or be back, later
+  auto const begun = coro::timer::clock::now();
+  auto want_at = begun;
+  while (!gone_ && !stopping_) {
+    name_ = store_.current(asked_.sha256());
+    if (store_.size_of(name_)) break;
+    bool const may_come = store_.may_come(name_);
+    auto const now = coro::timer::clock::now();
+    if (now >= begun + (may_come ? options_.patience_held : options_.patience)) break;
+    if (may_come && now >= want_at) {
+      store_.want(name_);
+      want_at = now + options_.wanted_every;
+    }
     co_await pause_.wait_for(options_.looked_every);
   }
 }
@@ -150,6 +158,7 @@ coro::task<void> blob_get::await_blob() {
 coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
   told_.Clear();
   told_.set_size(size);
+  told_.set_under_name(name_ != asked_.sha256() || !store_.is_hash(name_));
   auto at = asked_.offset();
   do {
     auto take = [this](muster::result<std::string> got) {
@@ -157,7 +166,7 @@ coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
       if (got) told_.set_data(std::move(*got));
       answered_.set();
     };
-    store_.read(asked_.sha256(), at, piece_bytes, std::move(take));
+    store_.read(name_, at, piece_bytes, std::move(take));
     co_await await_answer();
     if (!said_.ok()) co_return said_;
     at += told_.data().size();

@@ -18,8 +18,11 @@ namespace muster::server {
 struct blob_call_options {
   /// A call whose client neither sends nor takes anything for so long is cut.
   std::chrono::milliseconds silence_max{60'000};
-  /// A blob that is not there is waited for.
+  /// A blob that is not there is waited for; so long where somebody holds it or makes it again.
   std::chrono::milliseconds patience{30'000};
+  std::chrono::milliseconds patience_held{600'000};
+  /// Who holds it is asked again.
+  std::chrono::milliseconds wanted_every{5'000};
   std::chrono::milliseconds looked_every{50};
   /// Calls at one time. More: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
@@ -98,6 +101,7 @@ class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
   bool gone_ = false;
+  std::string name_;  // what stands for what was asked for
 };
 
 }  // namespace muster::server

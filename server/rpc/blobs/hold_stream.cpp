@@ -102,9 +102,11 @@ muster::status hold_stream::take_first(v1::HoldRequest const& message) {
     first.set_certificate(made->certificate);
     at.certificate = std::move(made->certificate);
   }
-  id_ = store_.holders().open(*this, message.unix_socket(), message.task(), std::move(at));
+  id_ = store_.holders().open(*this, message.unix_socket(), message.task(), std::move(at),
+                              message.former());
   first.set_holder(id_);
   first.set_outputs_stay(store_.outputs_stay());
+  first.set_blob_bytes_max(store_.limits().blob_bytes_max);
   return {};
 }
 
@@ -115,10 +117,10 @@ muster::status hold_stream::take_names(v1::HoldRequest const& message) {
   if (auto wrong = check_names(message.held(), "held"); !wrong.ok()) return wrong;
   if (auto wrong = check_names(message.dropped(), "dropped"); !wrong.ok()) return wrong;
   auto& table = store_.holders().table();
-  for (auto const& name : message.dropped()) table.drop(id_, name);
   for (int i = 0; i < message.held_size(); ++i)
     if (!table.hold(id_, message.held(i), message.size(i), store_.now()))
       next().add_refused(message.held(i));
+  for (auto const& name : message.dropped()) table.drop(id_, name);
   return {};
 }
 
