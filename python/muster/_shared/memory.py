@@ -43,8 +43,12 @@ def _libc() -> Any:
 
 
 def there() -> bool:
-    """Whether this system has it."""
-    return hasattr(os, "memfd_create")
+    """Whether this system has it, and other processes of this user may open what this one has. They may not where it
+    has changed its user after it was started."""
+    try:
+        return hasattr(os, "memfd_create") and os.stat("/proc/self/fd").st_uid == os.geteuid()
+    except OSError:
+        return False
 
 
 def filled(name: bytes, fill: Callable[[int], None]) -> int:

@@ -65,6 +65,20 @@ def test_same() -> None:
     assert memory.address(memoryview(one)[10:20])[1] == 10
 
 
-def test_how_much() -> None:
+def test_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.bytes_max(0) == 0 and memory.bytes_max(5) == 5
     assert MB < memory.bytes_max(None) <= memory.BYTES_MAX
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)  # /proc/self is another's then
+    assert memory.bytes_max(None) == memory.bytes_max(5) == 0
+
+
+def test_what_is_asked_for_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    for text, size in (("0", 0), ("7B", 7), ("5MiB", 5 * MB), ("4GiB", 4 << 30)):
+        assert command.parser().parse_args(["--shm-bytes-max", text]).shm_bytes_max == size
+    with pytest.raises(SystemExit):
+        command.parser().parse_args(["--shm-bytes-max", "4 GB"])
+    assert "'4 GB' is no number of bytes, as 4GiB or 512MiB" in capsys.readouterr().err
+    for make in (lambda: WorkerOptions(["127.0.0.1:1"], shm_bytes_max=-1), lambda: CoordinatorOptions(shm_bytes_max=-1)):
+        with pytest.raises(ValueError, match="shm_bytes_max: -1, must not be negative"):
+            make()
