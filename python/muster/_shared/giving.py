@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import secrets
 import socket
 import struct
 import threading
@@ -40,7 +39,7 @@ class _Peer:
 
 class Giver:
     def __init__(self, loop: Loop, bytes_max: int) -> None:
-        self.socket_name = "muster-" + secrets.token_hex(16)
+        self.socket_name = "muster-" + os.urandom(16).hex()
         self._loop = loop
         self._bytes_max = bytes_max
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import os
-import secrets
 import threading
 import time
 import weakref
@@ -164,7 +163,7 @@ class Shared:
                 process.giver.reserve(size)
             except Full:
                 return None
-        name = secrets.token_bytes(32)
+        name = os.urandom(32)
         try:
             fd = memory.make(name, [data])
             try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import struct
 import tempfile
 import threading
@@ -76,7 +75,7 @@ class Blobs:
 
     def _offer(self, parts: list[Data]) -> bytes:
         """Raises OSError: it is to be put."""
-        name = secrets.token_bytes(DIGEST)
+        name = os.urandom(DIGEST)
         fd = memory.make(name, parts)
         try:
             self._ask("hold", name, OFFER.pack(os.getpid(), fd, os.fstat(fd).st_size))
