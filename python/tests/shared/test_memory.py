@@ -9,6 +9,9 @@ import secrets
 import pytest
 
 from muster._shared import memory
+from muster.coordinator.options import CoordinatorOptions
+from muster.worker import command
+from muster.worker.options import WorkerOptions
 
 NAME = secrets.token_bytes(32)
 MB = 1 << 20
