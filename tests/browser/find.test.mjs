@@ -67,7 +67,7 @@ test('the failed one of 50,000: three clicks to its whole error', async () => {
   await click(seen.at('state-FAILED'));
   await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid="closures-row"]').length === 1);
   await click(seen.at('closures-row'));
-  await seen.page.waitForFunction((n) => document.title.startsWith(`muster.fail #${n}`), FAILED);
+  await seen.page.waitForFunction((n) => document.title.includes(`muster.fail #${n} `), FAILED);
   await seen.reads('traceback', /at row 7/);
   assert.equal(clicks(), 3);
   await seen.page.goBack();
@@ -120,7 +120,7 @@ test('by keys alone: to a job, to its third closure, and back', async () => {
   await seen.at('closures-list').focus();
   for (let n = 0; n < 3; ++n) await seen.page.keyboard.press('ArrowDown');
   await seen.page.keyboard.press('Enter');
-  await seen.page.waitForFunction(() => /^muster\.noop #2/.test(document.title));
+  await seen.page.waitForFunction(() => /^(\(\d+\) )?muster\.noop #2/.test(document.title));
   await seen.page.goBack();
   await reading(seen, id);
 });
@@ -168,7 +168,7 @@ test('who holds the most memory: one click', async () => {
   await click(seen.at('holder-values').first());
   await seen.page.waitForURL(new RegExp(`job=${id}.*sort=size`));
   await seen.at('values-row').first().click({ position: { x: 6, y: 15 } }); // the row: its middle is the link to the job
-  await seen.page.waitForFunction(() => document.title.startsWith('muster.echo #0'));
+  await seen.page.waitForFunction(() => document.title.includes('muster.echo #0 '));
   await seen.reads('value', /xxx/);
 });
 

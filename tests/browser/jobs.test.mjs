@@ -22,7 +22,7 @@ after(async () => {
 
 async function shows(seen, id, name) {
   await seen.at('job', `[data-job="${id}"]`).waitFor();
-  await seen.page.waitForFunction((title) => document.title === title, `${name} · Job · Muster`);
+  await seen.page.waitForFunction((title) => document.title.replace(/^\(\d+\) /, '') === title, `${name} · Job · Muster`);
   await seen.page.locator('#log').filter({ hasText: `all closures of ${name}` }).waitFor();
   await seen.at('closures-row').first().waitFor();
 }

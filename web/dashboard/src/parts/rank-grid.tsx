@@ -28,13 +28,14 @@ class Cell extends Component<CellProps> {
   override render({ r, card, pressed, stop }: CellProps) {
     const [shape, colour] = lookOf(RANK_LOOKS, r.state);
     const late = lateFor(r);
+    const text = told(r);
     return (
       <button
         type="button"
         class={`rank is-${shape}-rank${late ? ' is-late-rank' : ''}`}
         aria-pressed={pressed}
-        aria-label={told(r)}
-        title={told(r)}
+        aria-label={text}
+        title={text}
         tabIndex={stop ? 0 : -1}
         data-testid="rank"
         data-rank={r.rank}

@@ -37,9 +37,10 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
     if (same) same.push(s);
     else byColour.set(s.colour, [s]);
   }
-  for (const [token, spans] of byColour) {
+  const loud = (token: string) => (token === 'error' ? 2 : token === 'late' ? 1 : 0);
+  for (const [token, spans] of [...byColour].sort(([a], [b]) => loud(a) - loud(b))) {
     pen.fillStyle = color(token);
-    for (const s of spans) box(s, tops[s.lane] ?? 0, thick);
+    for (const s of spans) box(s, Math.floor(tops[s.lane] ?? 0), Math.max(1, thick));
   }
   pen.fillStyle = color('surface');
   for (const { top } of strips) pen.fillRect(0, top, width, STRIP);

@@ -69,6 +69,14 @@ test('what was under two fingers stays under them', () => {
   assert.deepEqual(pinched(whole, [0.4, 0.6], [0.5, 0.5], whole), whole);
 });
 
+test('a thousand lanes share the height of a few', () => {
+  const lanes = Array.from({ length: 1000 }, (_, rank) => ({ rank, host: `h${rank >> 2}`, worker: '', text: '' }));
+  const layout = layoutOf({ lanes, from: 0, to: 1 }, []);
+  assert.ok(layout.height < 410, String(layout.height));
+  assert.equal(laneAt(layout, layout.tops[700]! + 0.1), 700);
+  assert.ok(layout.names.length < 32);
+});
+
 test('a host whose machine is known has a strip above its lanes', () => {
   const t = runTimeline(attempts, [rank(0, 'b'), rank(1, 'a')], 4000);
   const machine = { kind: 'worker' as const, cluster: 'c', task: 'worker:0', host: 'b', seen_ms: 1, fresh: true, machine: { cpus: 8, memory_total_bytes: 100, gpus: [] }, samples: { seconds: [1, 3], cpu: [2, 4], memory_bytes: [50, null], gpu_busy: [null, null] } };

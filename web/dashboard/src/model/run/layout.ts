@@ -10,7 +10,7 @@ export interface Strip {
 }
 export interface Layout {
   height: number;
-  each: number; // pixels of a lane
+  each: number; // pixels of a lane, below 1 where there are many
   tops: readonly number[]; // of lanes
   names: readonly { top: number; text: string }[]; // beside the lanes: hosts, or ranks where they are of no host; as far as there is room
   strips: readonly Strip[];
@@ -23,7 +23,8 @@ const LINE = 13; // a name
 export const STRIPS_MAX = 12; // hosts; of more there are none, since lanes are what is looked at
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[]): Layout {
-  const each = Math.max(1, Math.min(14, Math.floor(LANES_MAX / Math.max(1, lanes.length))));
+  const share = LANES_MAX / Math.max(1, lanes.length); // of many less than a pixel: then what is wrong is drawn above the rest
+  const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
   for (const m of machines) {
