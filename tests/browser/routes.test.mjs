@@ -12,6 +12,7 @@ import { launch, WatchedPage } from './page.mjs';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe ' + 'long'.repeat(200);
+const { cutOff, overlaid } = await import(join(process.env.MUSTER_DASHBOARD, 'dev/looks.mjs'));
 const axe = readFileSync(createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json')).resolve('axe-core/axe.min.js'), 'utf8');
 let browser;
 let cluster;
@@ -87,20 +88,6 @@ async function found(seen, runOnly) {
   const { violations } = await seen.page.evaluate((rules) => globalThis.axe.run(document, { runOnly: rules, resultTypes: ['violations'] }), runOnly);
   return violations.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].any[0]?.message ?? ''}`);
 }
-
-/** Texts that are cut off and say nowhere what they are. */
-const cutOff = () =>
-  [...document.querySelectorAll('body *')]
-    .filter((e) => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis' && e.checkVisibility() && e.textContent.trim() !== '')
-    .filter((e) => !e.closest('[title]') && !e.querySelector('[title]'))
-    .map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 60)}`);
-
-/** What stays in its place while the page scrolls, and lies over something else that does. */
-const overlaid = () => {
-  const stays = [...document.querySelectorAll('body *')].filter((e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'));
-  const over = ([a, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
-  return stays.flatMap((a, n) => stays.slice(n + 1).filter((b) => !a.contains(b) && !b.contains(a) && over([a.getBoundingClientRect(), b.getBoundingClientRect()])).map((b) => `${a.tagName}.${a.className} and ${b.tagName}.${b.className}`));
-};
 
 for (const [name, path] of Object.entries(ROUTES))
   test(`${name}: readable for everybody, light and dark, wide and narrow`, async () => {

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { launch, watched } from './browser.mjs';
+import { cutOff, overlaid } from './looks.mjs';
 import { startMock } from './mock.mjs';
 
 const out = process.argv[2] ?? 'shots';
@@ -142,6 +143,8 @@ for (const scene of SCENES.filter(({ name }) => !only || name === only)) {
     const { violations, passes, incomplete } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), TAGS);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     if (wide) faults.push('the page scrolls sideways');
+    for (const text of new Set(await page.evaluate(cutOff))) faults.push(`cut off without a title: ${text}`);
+    for (const two of await page.evaluate(overlaid)) faults.push(`over each other: ${two}`);
     console.log(`${scene.name} ${theme}: ${passes.length} rules passed, ${incomplete.length} incomplete, ${violations.length} violations ${file}`);
     for (const { id, nodes } of violations) console.log(`  ${id}: ${nodes.map((node) => node.html.slice(0, 140) + ' ' + (node.any[0]?.message ?? '')).slice(0, 3).join('\n    ')}`);
     for (const fault of faults) console.log(`  ${fault}`);

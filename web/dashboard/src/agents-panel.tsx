@@ -40,7 +40,7 @@ const clusterColumn: Column<AgentRow> = {
   title: 'Cluster',
   width: 'minmax(80px, 1fr)',
   cell: (a) => (
-    <a class="mono" href={address('/tasks', { cluster: a.cluster })} onClick={follow} tabIndex={-1}>
+    <a class="mono" href={address('/tasks', { cluster: a.cluster })} onClick={follow} tabIndex={-1} title={a.cluster}>
       <bdi>{a.cluster}</bdi>
     </a>
   ),

@@ -3,6 +3,7 @@
 
 import { effect, signal } from '@preact/signals';
 import { Notices } from '../model/notices';
+import type { AttentionRow } from '../model/protocol';
 import { bare } from '../model/ansi';
 import { items, openItems, seen } from './seen';
 import { go } from '../route';
@@ -28,7 +29,7 @@ async function toggle(): Promise<void> {
 
 export function NotifyButton() {
   if (!there) return null;
-  const title = denied.value ? 'This browser refuses notices of this page: its settings say whether' : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
+  const title = denied.value ? 'This browser refuses notices of this page; its settings may allow them' : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
   return (
     <button type="button" data-testid="notify" aria-pressed={wanted.value} title={title} onClick={() => void toggle()}>
       {denied.value ? 'Notices refused' : wanted.value ? 'Notifies' : 'Notify me'}
@@ -49,15 +50,22 @@ function tell(): void {
       first = false;
       return notices.known(rows);
     }
-    for (const row of notices.due(rows, seen.list.peek(), Date.now()).slice(0, AT_ONCE)) {
-      const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs say it once
-      notice.onclick = () => {
-        window.focus();
-        if (row.link) go(row.link);
-        notice.close();
-      };
-    }
+    for (const row of notices.due(rows, seen.list.peek(), Date.now()).slice(0, AT_ONCE)) show(row);
   }, 1000);
+}
+
+function show(row: AttentionRow): void {
+  try {
+    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs say it once
+    notice.onclick = () => {
+      window.focus();
+      if (row.link) go(row.link);
+      notice.close();
+    };
+  } catch {
+    wanted.value = false; // browsers of telephones have them for installed pages alone
+    denied.value = true;
+  }
 }
 
 const SIZE = 32;

@@ -170,7 +170,7 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
       onClick={onClick}
     >
       {columns.map((column) => (
-        <span key={column.title} role="gridcell" data-title={column.right ? column.title : undefined} class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
+        <span key={column.title} role="gridcell" onMouseEnter={whole} data-title={column.right ? column.title : undefined} class={`${column.right ? 'right ' : ''}${column.narrow === 'long' ? 'clip long' : 'clip'}`}>
           {column.cell(row)}
         </span>
       ))}
@@ -201,4 +201,9 @@ function reveal(box: HTMLElement, at: number, row: number, head: number): void {
   const room = box.clientHeight - head; // the header covers one row
   if (top < box.scrollTop) box.scrollTop = top;
   else if (top + row > box.scrollTop + room) box.scrollTop = top + row - room;
+}
+
+// What a cell has no room for is said on top of it.
+function whole({ currentTarget: cell }: { currentTarget: HTMLElement }): void {
+  cell.title = cell.scrollWidth > cell.clientWidth && !cell.querySelector('[title]') ? cell.textContent! : '';
 }

@@ -17,7 +17,7 @@ const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) =
 const columns: readonly Column<number>[] = [
   {
     title: 'State',
-    width: '102px',
+    width: '116px',
     cell: shown((task) => {
       const aside = task.cordoned && task.state === 'CONNECTED';
       const shape = aside ? 'late' : SHAPES[task.state];

@@ -1,0 +1,15 @@
+// What a page must not look like, as functions that run within it.
+
+/** Texts that are cut off and say nowhere what they are, also not to a pointer that comes. */
+export const cutOff = () =>
+  [...document.querySelectorAll('body *')]
+    .filter((e) => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis' && e.checkVisibility() && e.textContent.trim() !== '')
+    .filter((e) => e.dispatchEvent(new MouseEvent('mouseenter')) && !e.closest('[title]:not([title=""])') && !e.querySelector('[title]'))
+    .map((e) => `${e.tagName}.${e.className}: ${e.textContent.slice(0, 60)}`);
+
+/** What stays in its place while the page scrolls, and lies over something else that does. */
+export const overlaid = () => {
+  const stays = [...document.querySelectorAll('body *')].filter((e) => /fixed|sticky/.test(getComputedStyle(e).position) && e.checkVisibility() && e.offsetWidth > 1 && e.offsetHeight > 1 && !e.closest('.stream'));
+  const over = ([a, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return stays.flatMap((a, n) => stays.slice(n + 1).filter((b) => !a.contains(b) && !b.contains(a) && over([a.getBoundingClientRect(), b.getBoundingClientRect()])).map((b) => `${a.tagName}.${a.className} and ${b.tagName}.${b.className}`));
+};
