@@ -65,6 +65,7 @@ void add_kv(CLI::App& app, choice& chosen);
 void add_torch(CLI::App& app, choice& chosen);
 void add_clusters(CLI::App& app, choice& chosen);
 void add_per_worker(CLI::App& app, choice& chosen);
+void add_history(CLI::App& app, choice& chosen);
 void add_events(CLI::App& app, choice& chosen);
 void add_logs(CLI::App& app, choice& chosen);
 void add_trace(CLI::App& app, choice& chosen);

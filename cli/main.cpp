@@ -45,7 +45,7 @@ void add_verbs(CLI::App& app, choice& chosen) {
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
         verb_group{
             "Look",
-            {add_tasks, add_top, add_stacks, add_events, add_trace, add_postmortem, add_doctor}},
+            {add_tasks, add_top, add_stacks, add_events, add_history, add_trace, add_postmortem, add_doctor}},
         verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_torch, add_resolve}},
         verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
         verb_group{"This program", {add_help, add_version, add_completion, add_man}}}) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "server/core/queries/session_queries.hpp"
 #include "server/history/activity/pages.hpp"
 
 namespace muster::server {
@@ -19,7 +20,7 @@ constexpr auto machines_every = 5s;
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 // At a start: records of a second each, and points of each series as many as are shown.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
-constexpr std::size_t events_read = 10'000, lines_read = 100'000;
+constexpr std::size_t events_read = 10'000, lines_read = 100'000, runs_read = 10'000;
 
 std::string in_words(core::duration d) {
   auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
@@ -45,7 +46,10 @@ muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const
 }  // namespace
 
 history_keeper::history_keeper(engine_assembly& engine, store_assembly& store)
-    : engine_(engine), pools_(store.pools()), next_(engine.context()) {
+    : engine_(engine),
+      pools_(store.pools()),
+      coordination_(store.coordination()),
+      next_(engine.context()) {
   store.durable().describe_history([this]() -> std::optional<store_view::kept_history> {
     if (!store_) return {};
     auto const f = store_->facts();
@@ -105,6 +109,11 @@ void history_keeper::read() {
     for (auto& [job, line] : all.lines)  // those of others would be forgotten by nobody
       if ((*h)->state().knows(job)) (*h)->logs().add(job, std::move(line));
   });
+  store_->read(history_kind::runs, since, runs_read, [this](std::string_view bytes) {
+    for (auto& [cluster, run] : runs_from(bytes))
+      if (auto const c = coordination_.state().find(cluster))
+        coordination_.remember(*c, std::move(run));
+  });
   pools_.for_each([this](hub& h) { spans_kept_[h.cluster()] = h.past().activity().recorded(); });
   auto const took = std::chrono::steady_clock::now() - begun;
   spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
@@ -113,7 +122,9 @@ void history_keeper::read() {
 }
 
 void history_keeper::begin() {
-  if (!store_ || engine_.config.is_read_only()) return;
+  if (!store_) return;
+  reader_.start(*store_);
+  if (engine_.config.is_read_only()) return;
   keeps_ = true;
   if (auto const last = store_->newest(); last != core::time_point{})
     engine_.tell({core::coordination::severity::info,
@@ -124,6 +135,10 @@ void history_keeper::begin() {
                       in_words(engine_.clock.now() - last) + " ago"});
   events_kept_ = engine_.events().last();
   machines_kept_ = engine_.clock.now();
+  for (auto const c : coordination_.state().ids())
+    if (auto const& past = coordination_.state().past(c); !past.empty())
+      runs_kept_[c] = past.front().number;
+  pools_.for_each([](hub& h) { (void)h.past().take_ended_jobs(); });  // of the one before
   store_->start();
   look();
 }
@@ -133,6 +148,8 @@ void history_keeper::look() {
   keep_machines();
   keep_spans();
   keep_lines();
+  keep_runs();
+  keep_jobs();
   next_.call_at(coro::timer::clock::now() + every, [this] { look(); });
 }
 
@@ -175,6 +192,31 @@ void history_keeper::keep_lines() {
   });
 }
 
+// A cluster that was removed is forgotten here, and its name may come again.
+void history_keeper::keep_runs() {
+  auto const& all = coordination_.state();
+  std::erase_if(runs_kept_, [&all](auto const& r) { return !all.exists(r.first); });
+  std::vector<past_run> some;
+  for (auto const c : all.ids()) {
+    auto const& past = all.past(c);
+    if (past.empty()) continue;
+    auto& kept = runs_kept_[c];
+    for (auto run = past.rbegin(); run != past.rend(); ++run)
+      if (run->number > kept) some.push_back({all.spec(c).name, *run});
+    kept = past.front().number;
+  }
+  if (!some.empty()) store_->keep({history_kind::runs, engine_.clock.now(), encoded(some)});
+}
+
+void history_keeper::keep_jobs() {
+  pools_.for_each([this](hub& h) {
+    std::vector<core::job_view> some;
+    for (auto const id : h.past().take_ended_jobs())
+      if (auto one = h.state().sessions().look(id)) some.push_back(std::move(*one));
+    if (!some.empty()) store_->keep({history_kind::jobs, engine_.clock.now(), encoded(some)});
+  });
+}
+
 void history_keeper::keep(past_point const& p) {
   if (keeps_) store_->keep({history_kind::points, p.at, encoded(p)});
 }
@@ -185,9 +227,12 @@ void history_keeper::finish() {
   keep_events();
   keep_spans();
   keep_lines();
+  keep_runs();
+  keep_jobs();
 }
 
 void history_keeper::stop() {
+  reader_.stop();
   if (store_) store_->stop();
 }
 

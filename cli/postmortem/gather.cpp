@@ -203,6 +203,12 @@ std::string report_on_run(rest& server, std::string const& cluster, std::uint64_
   gathering g(server, {});
   auto runs = list_of(c, "past");
   runs.push_back(field_of(c, "generation"));
+  auto const is_there = [&](json::array const& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [run](auto const& one) { return count_of(one, "number") == run; });
+  };
+  if (!is_there(runs))  // older than what the cluster remembers
+    for (auto& one : server.all(path + "/runs?", "runs")) runs.push_back(std::move(one));
   for (auto& one : runs) {
     if (count_of(one, "number") != run) continue;
     auto const end = number_of(one, "ended_ms");

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/actions.hpp"
+#include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cluster/text.hpp"
@@ -17,6 +18,7 @@ struct clusters_options : server_options {
   std::vector<std::string> recoverable_jobs;
   std::optional<std::string> stateful_jobs, error_delivery, agents;
   std::optional<std::string> reason, code;
+  time_range when;
   bool force = false, refuse_calls = false;
   bool recoverable = false, allow_reconnect = false, no_renew = false, no_register_barrier = false;
 };
@@ -97,6 +99,21 @@ void print(json::value const& c, output_format output) {
   for (auto const& past : list_of(c, "past")) print_generation("before        ", past);
 }
 
+void print_runs(rest& server, clusters_options const& o, std::string const& path) {
+  auto const all = server.all(path + "/runs?" + o.when.query(server), "runs");
+  if (printed_as_json(o.output, all)) return;
+  table rows({right("RUN"), "STARTED", "TIME", "STATE", "TASK", "BECAUSE"});
+  for (auto const& g : all) {
+    auto const started = number_of(g, "started_ms"), ended = number_of(g, "ended_ms");
+    auto const& cause = field_of(g, "cause");
+    rows.add({text_of(g, "number"), started > 0 ? local_time(started) : "nobody came",
+              started > 0 ? rounded(std::chrono::milliseconds(ended - started)) : "",
+              text_of(g, "state"), for_terminal(text_of(cause, "task"), 32),
+              for_terminal(text_of(cause, "message"), 80)});
+  }
+  rows.print(std::cout);
+}
+
 void take_job(action_words const& words, std::string const& text, json::object& jobs) {
   auto const equals = text.find('=');
   auto const tasks =
@@ -158,8 +175,9 @@ void fail(rest& server, action_words const& words, clusters_options const& o,
 }
 
 int run_clusters(clusters_options& o) {
-  action_words const words("clusters", o.words,
-                           {{"list", 0}, {"create"}, {"show", 1}, {"fail", 1}, {"delete", 1}});
+  action_words const words(
+      "clusters", o.words,
+      {{"list", 0}, {"create"}, {"show", 1}, {"runs", 1}, {"fail", 1}, {"delete", 1}});
   rest server(o.rest);
   auto const path = [&] { return "/api/v1/clusters/" + percent_encoded(words.need(0, "NAME")); };
   if (words.action() == "list") {
@@ -168,6 +186,8 @@ int run_clusters(clusters_options& o) {
     create(server, words, o);
   } else if (words.action() == "show") {
     print(server.get(path()), o.output);
+  } else if (words.action() == "runs") {
+    print_runs(server, o, path());
   } else if (words.action() == "fail") {
     fail(server, words, o, path());
   } else {
@@ -184,8 +204,9 @@ void add_clusters(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "clusters", "List, declare, show, fail or forget clusters of agents",
                run_clusters);
   add_value(*verb, "action", o->words,
-            "list | create NAME [JOB=N…] | show NAME | fail NAME | delete NAME",
+            "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
             "What to do; without it: list");
+  add_time_range(*verb, o->when, "runs: those that have ended");
   add_duration(*verb, "--heartbeat-timeout", o->heartbeat_timeout,
                "create: silent for longer, an agent is in error (100s)");
   add_duration(*verb, "--connection-grace", o->connection_grace,

@@ -1,10 +1,10 @@
 // muster events: what happened, and what happens.
-#include <ctime>
 #include <iomanip>
 #include <iostream>
 #include <thread>
 
 #include "cli/command.hpp"
+#include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 
@@ -14,19 +14,13 @@ namespace {
 struct events_options : server_options {
   bool follow = false;
   std::optional<std::uint64_t> after;
-  std::size_t limit = 100;
+  std::optional<std::size_t> limit;
+  time_range when;
 };
 
-constexpr auto look_again_after = std::chrono::milliseconds(500);
+constexpr std::size_t newest_shown = 100, past_shown = 10'000;
 
-std::string local_time(std::int64_t ms) {
-  auto const seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
+constexpr auto look_again_after = std::chrono::milliseconds(500);
 
 void print(json::value const& e, output_format output) {
   if (printed_as_json(output, e)) return;
@@ -41,7 +35,8 @@ void print(json::value const& e, output_format output) {
 
 // Prints what is newer than `after`; gives the number of the newest.
 std::uint64_t look(rest& server, events_options const& o, std::optional<std::uint64_t> after) {
-  auto path = "/api/v1/events?limit=" + std::to_string(after ? 1000 : o.limit);
+  auto path =
+      "/api/v1/events?limit=" + std::to_string(after ? 1000 : o.limit.value_or(newest_shown));
   if (after) path += "&after=" + std::to_string(*after);
   auto const answer = server.get(path);
   auto const first = count_of(answer, "first");
@@ -61,8 +56,20 @@ std::uint64_t look(rest& server, events_options const& o, std::optional<std::uin
   return newest;
 }
 
+int print_past(rest& server, events_options const& o) {
+  if (o.follow || o.after)
+    throw command_error(exit_usage, "--from and --to exclude --follow and --after");
+  bool more = false;
+  auto const path = "/api/v1/events?" + o.when.query(server);
+  for (auto const& e : server.some(path, "events", o.limit.value_or(past_shown), &more))
+    print(e, o.output);
+  if (more) std::cerr << "there are more; --limit shows them\n";
+  return exit_ok;
+}
+
 int run_events(events_options& o) {
   rest server(o.rest);
+  if (o.when.given()) return print_past(server, o);
   auto newest = look(server, o, o.after);
   while (o.follow && std::cout) {
     std::this_thread::sleep_for(look_again_after);
@@ -78,11 +85,17 @@ void add_events(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "events", "Print what happened: tasks, barriers, failures", run_events);
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
   add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
-  add_count(*verb, "--limit", o->limit, "How many of the newest, without --after; 1000 at most");
+  add_time_range(*verb, o->when, "Also from before the server's start:");
+  add_value(*verb, "--limit", o->limit, "N",
+            "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
+            "the oldest (10,000)")
+      ->check(CLI::PositiveNumber.description(""));
   add_server_options(*verb, *o);
   verb->footer(
       "With --output json each event is a line.\n"
-      "Examples:\n  muster events --follow\n  muster events --after 120 --output json");
+      "Examples:\n  muster events --follow\n  muster events --from 03:10 --to 03:15\n  muster "
+      "events --after "
+      "120 --output json");
 }
 
 }  // namespace muster::cli

@@ -5,6 +5,7 @@
 
 #include "cli/actions.hpp"
 #include "cli/command.hpp"
+#include "cli/past/moments.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
@@ -15,6 +16,7 @@ namespace {
 struct jobs_options : server_options {
   std::string id, cluster;
   std::size_t limit = 50;
+  time_range when;
 };
 
 std::int64_t now_ms() {
@@ -114,7 +116,9 @@ int run_jobs(jobs_options& o) {
     return exit_ok;
   }
   bool more = false;
-  auto const jobs = server.some("/api/v1/jobs?" + of_cluster(o.cluster), "jobs", o.limit, &more);
+  auto const path =
+      o.when.given() ? "/api/v1/history/jobs?" + o.when.query(server) : "/api/v1/jobs?";
+  auto const jobs = server.some(path + of_cluster(o.cluster), "jobs", o.limit, &more);
   if (printed_as_json(o.output, jobs)) return exit_ok;
   print_list(jobs);
   if (more) std::cerr << "there are more; --limit shows them\n";
@@ -165,9 +169,12 @@ void add_jobs(CLI::App& app, choice& chosen) {
   add_value(*verb, "id", o->id, "JOB_ID", "A job's id; without it: the list");
   add_count(*verb, "--limit", o->limit, "How many to list")
       ->check(CLI::PositiveNumber.description(""));
+  add_time_range(*verb, o->when, "Those that have ended, the oldest first, also forgotten ones:");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
-  verb->footer("Examples:\n  muster jobs\n  muster jobs job_0000000000000001 --output json");
+  verb->footer(
+      "Examples:\n  muster jobs\n  muster jobs --from 12h\n  muster jobs job_0000000000000001 "
+      "--output json");
 }
 
 void add_cancel(CLI::App& app, choice& chosen) {

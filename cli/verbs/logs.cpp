@@ -3,15 +3,18 @@
 
 #include "cli/command.hpp"
 #include "cli/log_lines.hpp"
+#include "cli/past/log_search.hpp"
 #include "cli/progress.hpp"
 
 namespace muster::cli {
 namespace {
 
 struct logs_options : server_options {
+  std::vector<std::string> words;
   std::string id;
   bool follow = false;
   std::uint64_t tail = 0;
+  log_search search;
 };
 
 // The server parks a request for this long at most.
@@ -23,6 +26,9 @@ bool has_several(rest& server, std::string const& id) {
 }
 
 int run_logs(logs_options& o) {
+  if (o.words.front() == "search") return search_logs(o, o.search, o.words);
+  if (o.words.size() > 1) throw command_error(exit_usage, "logs takes one id, or 'search TEXT'");
+  o.id = o.words.front();
   rest server(o.rest);
   if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
     throw command_error(exit_usage, "'" + o.id + "' is neither a closure (cl_…) nor a job (job_…)");
@@ -49,20 +55,23 @@ int run_logs(logs_options& o) {
 void add_logs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "logs", "Print what a closure or a job logged and printed", run_logs);
-  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
-            "cl_… for one closure, job_… for all closures of a job")
+  add_value(*verb, "what", o->words, "CLOSURE_ID | JOB_ID | search TEXT",
+            "cl_… for one closure, job_… for all closures of a job; search: which lines have a "
+            "text, of closures or, with --program, of ranks")
       ->required();
   verb->add_flag("--follow", o->follow, "Go on printing lines until the closure or the job ends");
   add_value(*verb, "--tail", o->tail, "N",
             "Begin with the newest N lines, 1000 at most; without it all")
       ->check(CLI::Range(1, 1000));
+  add_log_search(*verb, o->search);
   add_server_options(*verb, *o);
   verb->footer(
       "Lines of a job begin with the closure's index and its worker where there are several "
       "closures;\nlines of an attempt after the first say so. With --output json each line is an "
       "object.\n"
       "Examples:\n  muster logs job_0000000000000001 --follow\n  muster logs cl_0000000100000002 "
-      "--tail 20");
+      "--tail 20\n  muster logs search 'out of memory' -i --from 12h\n  muster logs search NaN "
+      "--program train");
 }
 
 }  // namespace muster::cli

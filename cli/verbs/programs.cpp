@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/programs/attempt.hpp"
+#include "cli/programs/compare.hpp"
 #include "cli/programs/program.hpp"
 #include "cli/programs/rank_logs.hpp"
 #include "cli/programs/stacks.hpp"
@@ -162,6 +163,7 @@ int run_programs(programs_options& o) {
                             {"show", 1},
                             {"logs", 1},
                             {"stacks", 1},
+                            {"compare", 2},
                             {"stop", 1},
                             {"cancel", 1},
                             {"restart", 1}});
@@ -170,6 +172,12 @@ int run_programs(programs_options& o) {
   auto const& action = words.action();
   if (action == "list") {
     list(server, o);
+    return exit_ok;
+  }
+  if (action == "compare") {
+    auto const both = comparison(server, words.need(0, "PROGRAM or PROGRAM#ATTEMPT"),
+                                 words.need(1, "PROGRAM or PROGRAM#ATTEMPT"));
+    if (!printed_as_json(o.output, both)) std::cout << comparison_text(both);
     return exit_ok;
   }
   auto const path = path_of_program(server, words.need(0, "NAME or ID"));
@@ -197,7 +205,8 @@ void add_programs(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "programs",
                                   "List, show, stop, cancel or restart programs", run_programs);
   add_value(*verb, "action", o->words,
-            "list | show PROGRAM | logs PROGRAM | stacks PROGRAM | stop PROGRAM | cancel PROGRAM | "
+            "list | show PROGRAM | logs PROGRAM | stacks PROGRAM | compare A B | stop PROGRAM | "
+            "cancel PROGRAM | "
             "restart PROGRAM",
             "What to do, with a name or an id; without it: list");
   add_count(*verb, "--limit", o->limit, "How many to list")
@@ -218,9 +227,12 @@ void add_programs(CLI::App& app, choice& chosen) {
       "with --at-step ranks that call muster.step stop after the same step instead of by a "
       "signal.\n"
       "cancel ends it as CANCELLED; restart begins another attempt, which is not counted.\n"
+      "compare says in what two programs, or attempts of them (train#1 train#2), differ: time,\n"
+      "steps, who came late, settings.\n"
       "Examples:\n  muster programs show train\n  muster programs show train --attempt 2\n  "
       "muster programs logs train --rank 3 --attempt 1\n  "
-      "muster programs stacks train\n  muster programs restart train");
+      "muster programs stacks train\n  muster programs restart train\n  "
+      "muster programs compare train prog_0000000000000001");
 }
 
 }  // namespace muster::cli

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/actions.hpp"
 #include "cli/command.hpp"
+#include "cli/past/moments.hpp"
 #include "cli/rest.hpp"
 
 namespace muster::cli {
@@ -13,36 +14,17 @@ namespace {
 
 struct trace_options {
   rest_options rest;
-  std::string job, from, to, cluster, file;
+  time_range when;
+  std::string job, cluster, file;
 };
 
-// By the server's clock.
-std::int64_t now_ms(rest& server) {
-  return number_of(server.get("/api/v1/stream?to_ms=0&limit=1"), "now_ms");
-}
-
-// A time as Unix ms, or how long ago it was.
-std::string moment(rest& server, std::string const& flag, std::string const& text) {
-  if (auto const ago = parse_duration(text)) {
-    auto const ms = now_ms(server) - std::chrono::floor<std::chrono::milliseconds>(*ago).count();
-    return std::to_string(std::max<std::int64_t>(0, ms));
-  }
-  if (parse_number(text)) return text;
-  throw command_error(exit_usage,
-                      flag + " '" + text + "' is neither how long ago (10m) nor a time in Unix ms");
-}
-
 std::string path_of(rest& server, trace_options const& o) {
-  bool const span = !o.from.empty() || !o.to.empty();
+  bool const span = o.when.given();
   if (o.job.empty() != span)
     throw command_error(exit_usage, span ? "name a job, or a time with --from and --to, not both"
                                          : "name a job, or a time with --from");
   if (!span) return "/api/v1/jobs/" + percent_encoded(o.job) + "/trace";
-  std::string query;
-  if (!o.from.empty()) query += "&from_ms=" + moment(server, "--from", o.from);
-  if (!o.to.empty()) query += "&to_ms=" + moment(server, "--to", o.to);
-  if (!o.cluster.empty()) query += "&cluster=" + percent_encoded(o.cluster);
-  return "/api/v1/stream/trace?" + query.substr(1);
+  return "/api/v1/stream/trace?" + o.when.query(server) + of_cluster(o.cluster);
 }
 
 int run_trace(trace_options& o) {
@@ -68,9 +50,7 @@ void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
   add_value(*verb, "job", o->job, "JOB_ID", "All attempts of this job's closures");
-  add_value(*verb, "--from", o->from, "TIME",
-            "Instead of a job: since then; how long ago, or Unix ms");
-  add_value(*verb, "--to", o->to, "TIME", "Until then; now, unless told");
+  add_time_range(*verb, o->when, "Instead of a job: what workers did");
   add_value(*verb, "-o,--file", o->file, "FILE", "Write to this file; else to stdout");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);

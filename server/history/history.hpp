@@ -57,6 +57,8 @@ class history {
   activity_log const& activity() const { return activity_; }
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
+  /// See job_lists.
+  std::vector<session_id> take_ended_jobs() { return jobs_.take_ended(); }
   log_events const& log() const { return log_; }
   closure_metrics const& metrics() const { return meter_.metrics(); }
   program_totals const& programs() const { return programs_.totals(); }

@@ -115,6 +115,10 @@ class coordination_hub {
   muster::status restore(core::coordination::restored_cluster what) {
     return apply(core::coordination::restore_cluster{std::move(what)});
   }
+  /// What people see of an earlier process's runs; see core::coordination::cluster.
+  void remember(core::coordination::cluster_id cluster, core::coordination::generation_view run) {
+    clusters_.remember(cluster, std::move(run));
+  }
   /// Answers everything; requests are refused from then on.
   void stop() { apply(core::coordination::stop{}); }
 

@@ -227,5 +227,37 @@ TEST(generations, clusters_are_declared_found_and_removed) {
   EXPECT_EQ(s.all.step(s.now(), remove_cluster{"default"}).declared.code, code::not_found);
 }
 
+// Of the process before, as history tells them.
+TEST(generations, of_an_earlier_process_are_remembered_in_their_place) {
+  scene s({.tasks = 1});
+  for (std::uint64_t i = 1; i <= 18; ++i) {
+    s.enlist(0, i);
+    s.leave(0);
+  }
+  auto const numbers = [&] {
+    std::vector<std::uint64_t> found;
+    for (auto const& g : s.all.past(s.id)) found.push_back(g.number);
+    return found;
+  };
+  EXPECT_EQ(numbers().back(), 2u);
+  generation_view g;
+  g.number = 1;
+  s.all.remember(s.id, g);
+  EXPECT_EQ(numbers().size(), 16u) << "the newest sixteen, and not the one before";
+  EXPECT_EQ(numbers().back(), 2u);
+
+  scene fresh({.tasks = 1});
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    fresh.enlist(0, i);
+    fresh.leave(0);
+  }
+  g.number = 3;
+  fresh.all.remember(fresh.id, g);
+  EXPECT_EQ(fresh.all.past(fresh.id).size(), 4u) << "it is known";
+  g.number = 5;
+  fresh.all.remember(fresh.id, g);
+  EXPECT_EQ(fresh.all.past(fresh.id).size(), 4u) << "it is the one that goes on";
+}
+
 }  // namespace
 }  // namespace muster::core::coordination

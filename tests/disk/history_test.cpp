@@ -1,4 +1,5 @@
 // What people look at of the past: after a kill, and when nobody is there any more.
+#include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <map>
 
 #include "tests/e2e/cluster.hpp"
+#include "xla/coordination/coordination_service.grpc.pb.h"
 
 namespace muster::e2e {
 namespace {
@@ -57,6 +59,16 @@ struct history_on_disk : testing::Test {
       if (m.as_object().contains("task") && m.as_object().contains("samples"))
         found.emplace_back(m.at("task").as_string());
     return found;
+  }
+  void register_agent(std::uint64_t incarnation) {
+    auto const stub = xla::coordination::CoordinationService::NewStub(
+        grpc::CreateChannel(c.grpc(), grpc::InsecureChannelCredentials()));
+    xla::coordination::RegisterTaskRequest hello;
+    hello.set_incarnation(incarnation);
+    xla::coordination::RegisterTaskResponse welcome;
+    grpc::ClientContext context;
+    auto const done = stub->RegisterTask(&context, hello, &welcome);
+    EXPECT_TRUE(done.ok()) << done.error_message();
   }
   std::map<std::string, fs::file_time_type> files() const {
     std::map<std::string, fs::file_time_type> found;
@@ -120,6 +132,53 @@ TEST_F(history_on_disk, of_a_server_that_is_gone_is_shown_and_not_changed) {
   look.signal(SIGTERM);
   EXPECT_EQ(look.wait(), 0);
   EXPECT_EQ(files(), left);
+}
+
+// A run of agents that failed, a job that nobody keeps, and what was printed: in the next process
+// and when nobody is there.
+TEST_F(history_on_disk, what_has_ended_is_told_by_time_after_kill_9) {
+  auto& first = c.serve({"--data-dir", data, "--cluster", "default:worker=1"});
+  register_agent(1);
+  c.worker({"--allow-exec"});
+  job = c.post("/api/v1/jobs", R"({"name":"gone","durable":false,"closures":[
+        {"function":"muster.exec","args":[["echo","the loss is NaN"]]}]})")
+            .at("id")
+            .as_string();
+  EXPECT_TRUE(c.await_count(job, "succeeded", 1));
+  auto const jobs = [&] {
+    std::string names;
+    auto const page = c.get("/api/v1/history/jobs?from_ms=1");
+    for (auto const& j : page.at("jobs").as_array()) names += j.at("name").as_string();
+    return names;
+  };
+  EXPECT_TRUE(await([&] { return jobs() == "gone"; }));
+  auto const runs = [&] { return json::serialize(c.get("/api/v1/clusters/default/runs")); };
+  auto const past = [&] { return json::serialize(c.get("/api/v1/clusters/default").at("past")); };
+  c.post("/api/v1/clusters/default/fail", R"({"message":"ECC error"})");
+  register_agent(2);  // the next run
+  EXPECT_TRUE(await([&] { return runs().find("ECC error") != std::string::npos; }));
+  auto const then = runs();
+  auto const found = [&] {
+    return json::serialize(c.get("/api/v1/logs/search?text=nan&ignore_case=true").at("lines"));
+  };
+  EXPECT_TRUE(await([&] { return found().find("the loss is NaN") != std::string::npos; }));
+  auto const lines = found();
+  first.kill_at_once();
+
+  for (words const& flags :
+       {words{"--data-dir", data, "--cluster", "default:worker=1"}, words{"--read-only", data}}) {
+    auto& again = c.serve(flags);
+    EXPECT_EQ(runs(), then);
+    EXPECT_NE(past().find("ECC error"), std::string::npos);
+    EXPECT_EQ(jobs(), "gone");
+    EXPECT_EQ(found(), lines);
+    EXPECT_EQ(c.status_of("/api/v1/jobs/" + job), 404u);
+    auto const report = c.file("run.html").string();
+    auto const made = c.run({"postmortem", "default/1", "-o", report, "--url", c.url()});
+    EXPECT_EQ(made.status, 0) << made.err;
+    EXPECT_NE(read_file(report).find("ECC error"), std::string::npos);
+    again.kill_at_once();
+  }
 }
 
 TEST_F(history_on_disk, of_a_server_with_tokens_asks_for_them) {

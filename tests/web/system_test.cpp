@@ -202,7 +202,9 @@ TEST_F(server_facts, openapi_describes_what_is_served) {
       auto const& o = operation.as_object();
       EXPECT_TRUE(o.contains("operationId") && o.contains("responses")) << path;
       if (method != "get" || path.find('{') != json::string_view::npos) continue;
-      EXPECT_EQ(get(std::string(path)).status, 200u) << path;  // each is really there
+      auto const status = get(std::string(path)).status;  // each is really there
+      bool const needs_disk = o.at("responses").as_object().contains("409");
+      EXPECT_TRUE(status == 200 || (needs_disk && status == 409)) << path << " " << status;
     }
   }
   EXPECT_EQ(get("/api/v1/openapi.json").body, get("/openapi.json").body);

@@ -19,6 +19,7 @@
 
 namespace muster::server {
 class gate;
+class past_reader;
 }
 
 namespace muster::web {
@@ -73,6 +74,8 @@ struct web_notices {
 /// What the web layer has for others than its clients.
 struct web_outlets {
   past_charts charts;
+  /// What is on disk of the past; null: nothing. Outlives the server.
+  server::past_reader* past = nullptr;
   web_notices notices;
 };
 

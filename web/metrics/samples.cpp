@@ -93,14 +93,20 @@ void sample_history::series::keep(point const& p) {
 }
 
 void sample_history::series::say(member_list const& m) const {
+  say_points(m, step_, points_);
+}
+
+void say_points(member_list const& m, core::duration step,
+                std::deque<sample_history::point> const& points) {
+  using point = sample_history::point;
   auto const column = [&](std::string_view name, point::figure which, std::string_view words) {
     m.list(
-        name, points_, [which](point const& p) { return p.figures[which]; }, words);
+        name, points, [which](point const& p) { return p.figures[which]; }, words);
   };
   constexpr std::string_view times = "0 where none did";
-  m("step_ms", step_);
+  m("step_ms", step);
   m.list(
-      "t", points_, [](point const& p) { return p.at; }, "when each step ended");
+      "t", points, [](point const& p) { return p.at; }, "when each step ended");
   column("queued", point::queued, {});
   column("running", point::running, {});
   column("finished", point::finished, "a second");

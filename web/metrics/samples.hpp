@@ -76,6 +76,10 @@ class sample_history {
   std::function<void(point const&)> made_ = [](auto const&) {};
 };
 
+/// These points as columns. The points follow each other.
+void say_points(member_list const& m, core::duration step,
+                std::deque<sample_history::point> const& points);
+
 /// The time within which the share `p` of what `now` has beyond `then` was done, in ms: between the
 /// least and the greatest of those in its bucket.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p);

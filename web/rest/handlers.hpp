@@ -31,6 +31,8 @@ void add_barrier_routes(std::vector<route>& to);
 void add_key_value_routes(std::vector<route>& to);
 void add_torch_routes(std::vector<route>& to);
 void add_event_routes(std::vector<route>& to);
+void add_past_routes(std::vector<route>& to);
+void add_log_search_routes(std::vector<route>& to);
 void add_alert_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);
 void add_function_routes(std::vector<route>& to);

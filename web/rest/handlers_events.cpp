@@ -1,10 +1,12 @@
 // The event feed: what happened lately, by number.
 #include "base/text.hpp"
+#include "server/history/store/records.hpp"
 #include "server/hub/access/program_scope.hpp"
 #include "server/hub/event_log.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/past/past_reading.hpp"
 
 namespace muster::web {
 
@@ -13,23 +15,57 @@ namespace {
 struct events_at {
   std::vector<server::event> events;
   std::uint64_t first = 0, last = 0;
+  std::string next{};
 };
+
+bool takes(std::string const& subject, std::string const& severity, server::log_event const& e) {
+  return (subject.empty() || e.subject == subject) &&
+         (severity.empty() || equal_ignoring_case(severity, severity_name(e.severity)));
+}
 
 void members(member_list const& m, events_at const& e) {
   m("first", e.first);
   m("last", e.last);
-  m("events", e.events);
+  m("events", e.events, "their number is 0 where they are read from disk");
+  m.some("next_page_token", e.next, "with from_ms or to_ms");
+}
+
+// From disk, which has everything but the last second.
+coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  auto prepare = [q, subject = std::string(query.text("subject")),
+                  severity = std::string(query.text("severity")),
+                  scope = scope_of(context, ex.req)](engine_services& services) {
+    auto const first = services.events.first(), last = services.events.last();
+    return [=, may = sight(services, scope)](server::history_store const& store) {
+      auto page = read_page(
+          store, server::history_kind::events, q, server::events_from, [&](server::event const& e) {
+            return q.takes(e.at) &&
+                   (scope->sees(e.what) || (!e.what.cluster.empty() && may(e.what.cluster))) &&
+                   takes(subject, severity, e.what);
+          });
+      return events_at{std::move(page.items), first, last, std::move(page.next)};
+    };
+  };
+  return look_back<events_at>(context, ex, std::move(prepare), as_json());
 }
 
 coro::task<response> list_events(web_context& context, exchange& ex) {
   query_check query(ex.req);
+  bool const by_time = asks_for_past(query);
+  if (by_time && !query.text("after").empty())
+    return refused(impossible("after", "after and a time exclude each other"));
+  if (by_time && keeps_past(context)) return past_events(context, ex, query);
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
   auto const limit = query.limit();
   // Without `after` the newest ones are wanted.
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
   auto const subject = std::string(query.text("subject"));
   auto const severity = std::string(query.text("severity"));
-  auto work = [after, limit, subject, severity,
+  auto work = [after, limit, subject, severity, q, by_time,
                scope = scope_of(context, ex.req)](engine_services& services) {
     auto const& log = services.events;
     events_at e;
@@ -37,11 +73,10 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
     e.last = log.last();
     // All are looked at, which are 10,000 at most.
     auto const fits = [&](server::event const& one) {
-      return sees(*scope, services.pools, one.what) &&
-             (subject.empty() || one.what.subject == subject) &&
-             (severity.empty() || equal_ignoring_case(severity, severity_name(one.what.severity)));
+      return q.takes(one.at) && sees(*scope, services.pools, one.what) &&
+             takes(subject, severity, one.what);
     };
-    bool const all = scope->whole() && subject.empty() && severity.empty();
+    bool const all = scope->whole() && !by_time && subject.empty() && severity.empty();
     if (all && after != newest)
       e.events = log.after(after, limit);
     else
@@ -55,14 +90,21 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
 
 void add_event_routes(std::vector<route>& to) {
   static constexpr std::string_view severities[] = {"INFO", "WARNING", "ERROR"};
-  to.push_back(get("/api/v1/events", list_events, "listEvents",
-                   "What happened, oldest first; what came before `first` is forgotten")
-                   .with({{"after", query_kind::number,
-                           "only events with a greater number; without it the newest ones"},
-                          {"subject", query_kind::text, "only about this task, barrier or worker"},
-                          choice_parameter("severity", severities, "only of this severity"),
-                          limit_parameter})
-                   .tells("Events", schema_of<events_at>));
+  to.push_back(
+      get("/api/v1/events", list_events, "listEvents",
+          "What happened, oldest first; what came before `first` is forgotten, but on disk: with "
+          "from_ms or to_ms all of that time is told, page by page")
+          .with({{"after", query_kind::number,
+                  "only events with a greater number; without it the newest ones"},
+                 {"subject", query_kind::text, "only about this task, barrier or worker"},
+                 choice_parameter("severity", severities, "only of this severity"),
+                 from_parameter,
+                 to_parameter,
+                 limit_parameter,
+                 past_token_parameter})
+          .tells("Events", schema_of<events_at>)
+          .also(422, "It ends before it begins, or has a number and a time")
+          .also(429, "Too many questions about the past wait"));
 }
 
 }  // namespace muster::web

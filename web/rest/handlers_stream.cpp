@@ -5,6 +5,7 @@
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/past/past_charts.hpp"
 #include "web/rest/stream_query.hpp"
 
 namespace muster::web {
@@ -140,19 +141,35 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
   });
 }
 
+// Of the whole server alone: those of a few clusters are not kept.
+coro::task<response> past_charts(web_context& context, exchange& ex, query_check& query) {
+  if (!keeps_past(context)) return refused(no_past());
+  if (!scope_of(context, ex.req)->whole())
+    return refused(make_problem(403, code::permission_denied,
+                                "charts of the past are of the whole server, and the token is "
+                                "bound to clusters"));
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  auto const steps = static_cast<std::size_t>(query.number("steps", steps_default));
+  auto prepare = [q, steps](engine_services& services) {
+    auto until = q;
+    if (until.to == core::never) until.to = std::max(until.from, services.coordination.now());
+    return [until, steps](server::history_store const& store) {
+      return read_samples(store, until, steps);
+    };
+  };
+  return look_back<past_samples>(context, ex, std::move(prepare), as_json());
+}
+
 coro::task<response> get_samples(web_context& context, exchange& ex) {
   query_check query(ex.req);
+  if (asks_for_past(query)) return past_charts(context, ex, query);
   auto const span = query.text("span");
   return answered(json_response(object_line([&](member_list const& m) {
     static sample_history const none;
     auto const* const samples = context.sockets.samples(*scope_of(context, ex.req));
     (samples ? *samples : none).say(m, span.empty() ? sample_history::spans[0] : span);
   })));
-}
-
-schema::json samples_schema() {
-  return member_list::object_schema(
-      [](member_list const& m) { sample_history().say(m, sample_history::spans[0]); });
 }
 
 }  // namespace
@@ -185,8 +202,15 @@ void add_stream_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/samples", get_samples, "getSamples",
           "The server's numbers over time: a point each second, 10 s or minute")
-          .with({choice_parameter("span", sample_history::spans, "how far back; 5m unless told")})
-          .tells("Samples", samples_schema));
+          .with({choice_parameter("span", sample_history::spans, "how far back; 5m unless told"),
+                 from_parameter,
+                 to_parameter,
+                 {"steps", query_kind::number,
+                  "with from_ms or to_ms: points at most, 300 unless told", 1, steps_max}})
+          .tells("Samples", schema_of<past_samples>)
+          .also(409, "With from_ms or to_ms: this server keeps no history")
+          .also(422, "It ends before it begins")
+          .also(429, "Too many questions about the past wait"));
 }
 
 }  // namespace muster::web

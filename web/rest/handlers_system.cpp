@@ -142,6 +142,8 @@ std::vector<route> all_routes() {
   add_log_routes(all);
   add_function_routes(all);
   add_stream_routes(all);
+  add_past_routes(all);
+  add_log_search_routes(all);
   add_blob_routes(all);
   add_token_routes(all);
   set_permissions(all);

@@ -43,8 +43,9 @@ std::map<std::string_view, core::permission> const special = {
     {"revokeToken", administer},
 };
 
-constexpr std::string_view tell_of_all[] = {"getOverview", "listAttention", "listEvents",
-                                            "getSamples",  "listClusters",  "listMachines"};
+constexpr std::string_view tell_of_all[] = {"getOverview",  "listAttention", "listEvents",
+                                            "getSamples",   "listClusters",  "listMachines",
+                                            "listPastJobs", "searchLogs"};
 
 // Too many of them to tell of each.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",

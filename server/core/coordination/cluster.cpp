@@ -73,6 +73,15 @@ void cluster::break_off(generation_view& g, time_point now) {
   if (!g.cause) g.cause = first_cause{{}, {}, "its tasks are started anew", now};
 }
 
+void cluster::remember(generation_view g) {
+  if (g.number >= generation_.number) return;
+  auto const at = std::find_if(past_.begin(), past_.end(),
+                               [&g](auto const& known) { return known.number <= g.number; });
+  if (at != past_.end() && at->number == g.number) return;
+  past_.insert(at, std::move(g));
+  if (past_.size() > past_max) past_.pop_back();
+}
+
 // REQUIRES: the current generation has been stopped.
 void cluster::retire(std::string cause) {
   retired old{current_->which(), std::move(cause), current_->incarnations(), current_->peers()};

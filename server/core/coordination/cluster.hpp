@@ -49,6 +49,10 @@ class cluster {
   cluster_spec const& spec() const { return spec_; }
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
+  /// Newest first, at most 16.
+  std::deque<generation_view> const& past() const { return past_; }
+  /// A run of an earlier process, in its place; passed over: it is known, or none before this one.
+  void remember(generation_view g);
 
   /// The last word on what a step has changed of it, from the change at `first` on, that a restart
   /// must know.

@@ -38,6 +38,9 @@ class clusters {
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
+  // See cluster.
+  std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
+  void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
   /// All that a restart must know, but for barriers that run: what was said of it, summed up.
   std::vector<fact> everything() const;

@@ -21,6 +21,8 @@ void job_lists::fold(changes const& c) {
   for (auto const& n : c.names) lines_[n.session].name = n.name;
   for (auto const& s : c.sessions) {
     auto& l = lines_[s.session];
+    bool const ends = l.finished == time_point{} && s.finished != time_point{};
+    if (ends && ended_.size() < ended_max) ended_.push_back(s.session);
     l.kind = s.kind;
     l.state = s.state;
     l.finished = s.finished;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/core/api/changes.hpp"
@@ -45,7 +46,12 @@ class job_lists {
     time_point at{};
   };
 
+  /// Ended ones that nobody has taken. More: they are not told.
+  static constexpr std::size_t ended_max = 10'000;
+
   void fold(changes const& c);
+  /// What has ended since the last call, in that order.
+  std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
   /// REST jobs that have ended in failure since then, by their end, the newest first.
   std::vector<session_id> failed_since(time_point since) const;
@@ -74,6 +80,7 @@ class job_lists {
   static bool takes(job_filter const& f, all_lines::value_type const& l);
 
   all_lines lines_;
+  std::vector<session_id> ended_;
 };
 
 }  // namespace muster::history

@@ -20,11 +20,16 @@ using steady = std::chrono::steady_clock;
 
 struct part {
   char const* name;
-  unsigned share;  // of 16
+  unsigned share;  // of 32
 };
 // By kind. What workers did is most of it.
-constexpr std::array<part, 5> parts{
-    {{"events", 2}, {"points", 1}, {"machines", 2}, {"spans", 7}, {"lines", 4}}};
+constexpr std::array<part, 7> parts{{{"events", 4},
+                                     {"points", 2},
+                                     {"machines", 4},
+                                     {"spans", 13},
+                                     {"lines", 7},
+                                     {"runs", 1},
+                                     {"jobs", 1}}};
 
 constexpr auto looked_every = std::chrono::seconds(10);
 // A file for so much, so that the oldest that goes is a small part.
@@ -49,6 +54,13 @@ core::time_point time_of(rocksdb::Slice const& key) {
   return core::time_point(core::duration(static_cast<std::int64_t>(us)));
 }
 
+history_place place_of(rocksdb::Slice const& key) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 8; i < std::min<std::size_t>(12, key.size()); ++i)
+    number = number << 8 | static_cast<unsigned char>(key[i]);
+  return {time_of(key), number};
+}
+
 rocksdb::DBOptions options_for(history_store::access how) {
   rocksdb::DBOptions o;
   o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
@@ -65,7 +77,7 @@ std::vector<rocksdb::ColumnFamilyDescriptor> families(history_limits const& limi
   std::vector<rocksdb::ColumnFamilyDescriptor> all{{rocksdb::kDefaultColumnFamilyName, {}}};
   for (auto const& p : parts) {
     rocksdb::ColumnFamilyOptions o;
-    auto const most = std::max<std::uint64_t>(limits.bytes_max * p.share / 16, file_bytes_least);
+    auto const most = std::max<std::uint64_t>(limits.bytes_max * p.share / 32, file_bytes_least);
     o.compaction_style = rocksdb::kCompactionStyleFIFO;
     o.compaction_options_fifo.max_table_files_size = most;
     o.ttl = static_cast<std::uint64_t>(std::max<std::int64_t>(
@@ -94,30 +106,42 @@ muster::result<std::unique_ptr<history_store>> history_store::open(fs::path cons
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   auto const options = options_for(how);
+  auto all = families(limits);
+  // One that is only looked at may be of an older server, which knew fewer kinds.
+  std::vector<std::string> known;
+  if (how == access::read &&
+      rocksdb::DB::ListColumnFamilies(options, directory.string(), &known).ok())
+    std::erase_if(all, [&known](auto const& f) {
+      return std::find(known.begin(), known.end(), f.name) == known.end();
+    });
   auto const opened =
       how == access::write
-          ? rocksdb::DB::Open(options, directory.string(), families(limits), &handles, &db)
-          : rocksdb::DB::OpenForReadOnly(options, directory.string(), families(limits), &handles,
-                                         &db);
+          ? rocksdb::DB::Open(options, directory.string(), all, &handles, &db)
+          : rocksdb::DB::OpenForReadOnly(options, directory.string(), all, &handles, &db);
   if (!opened.ok())
     return muster::status{code::failed_precondition, directory.string() + ": " + opened.ToString()};
   a->db_.reset(db);
   db->DestroyColumnFamilyHandle(handles.front());  // the default one, of which there is nothing
-  a->families_.assign(handles.begin() + 1, handles.end());
+  a->families_.resize(parts.size());
+  for (std::size_t i = 1; i < handles.size(); ++i)
+    for (std::size_t kind = 0; kind < parts.size(); ++kind)
+      if (handles[i]->GetName() == parts[kind].name) a->families_[kind] = handles[i];
   a->since_ = a->oldest();
   return a;
 }
 
 history_store::~history_store() {
   stop();
-  for (auto* const f : families_) db_->DestroyColumnFamilyHandle(f);
+  for (auto* const f : families_)
+    if (f) db_->DestroyColumnFamilyHandle(f);
   if (db_) (void)db_->Close();
 }
 
 void history_store::read(history_kind kind, core::time_point since, std::size_t records_max,
                          std::function<void(std::string_view)> const& v) const {
-  std::unique_ptr<rocksdb::Iterator> const it(
-      db_->NewIterator({}, families_[static_cast<std::size_t>(kind)]));
+  auto* const family = families_[static_cast<std::size_t>(kind)];
+  if (!family) return;
+  std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, family));
   std::size_t n = 0;
   it->SeekToLast();
   for (; it->Valid() && n < records_max && time_of(it->key()) >= since; it->Prev()) ++n;
@@ -128,9 +152,21 @@ void history_store::read(history_kind kind, core::time_point since, std::size_t 
   for (; it->Valid() && n > 0; it->Next(), --n) v(it->value().ToStringView());
 }
 
+void history_store::scan(history_kind kind, history_place from,
+                         std::function<bool(history_place, std::string_view)> const& v) const {
+  auto* const family = families_[static_cast<std::size_t>(kind)];
+  if (!family) return;
+  rocksdb::ReadOptions once;
+  once.fill_cache = false;
+  std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator(once, family));
+  for (it->Seek(key_of(from.at, from.number)); it->Valid(); it->Next())
+    if (!v(place_of(it->key()), it->value().ToStringView())) return;
+}
+
 core::time_point history_store::newest() const {
   core::time_point last{};
   for (auto* const f : families_) {
+    if (!f) continue;
     std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, f));
     it->SeekToLast();
     if (it->Valid()) last = std::max(last, time_of(it->key()));
@@ -141,6 +177,7 @@ core::time_point history_store::newest() const {
 core::time_point history_store::oldest() const {
   core::time_point first = core::never;
   for (auto* const f : families_) {
+    if (!f) continue;
     std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, f));
     it->SeekToFirst();
     if (it->Valid()) first = std::min(first, time_of(it->key()));

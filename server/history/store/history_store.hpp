@@ -5,10 +5,11 @@
 // written is lost with the machine.
 //
 // Owned by the app. Written by a thread of its own, which any thread gives records; read before
-// that runs, by one thread.
+// that runs, by one thread, and scanned at any time (past_reader).
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -29,12 +30,19 @@ class DB;
 namespace muster::server {
 
 /// Each is kept apart: none takes the room of another. A part of the whole, in history_store.cpp.
-enum class history_kind : std::uint8_t { events, points, machines, spans, lines };
+enum class history_kind : std::uint8_t { events, points, machines, spans, lines, runs, jobs };
 
 struct history_record {
   history_kind kind{};
   core::time_point at{};  ///< of the newest that is in it
   std::string bytes;
+};
+
+/// Where a record stands among those of its kind.
+struct history_place {
+  core::time_point at{};
+  std::uint32_t number = 0;
+  auto operator<=>(history_place const&) const = default;
 };
 
 struct history_limits {
@@ -71,6 +79,9 @@ class history_store {
   /// passed over. REQUIRES: `start` was not called.
   void read(history_kind kind, core::time_point since, std::size_t records_max,
             std::function<void(std::string_view bytes)> const& v) const;
+  /// Oldest first from that place on, until `v` says no. Any thread.
+  void scan(history_kind kind, history_place from,
+            std::function<bool(history_place, std::string_view bytes)> const& v) const;
   /// When the newest of any kind was written; epoch: there is none. The same holds.
   core::time_point newest() const;
 
@@ -90,7 +101,7 @@ class history_store {
   std::filesystem::path const directory_;
   history_limits const limits_;
   std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // by kind
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // by kind; null: there is none
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0, dropped_ = 0;
   core::time_point since_{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "muster/journal/v1/history.pb.h"
+#include "server/history/store/record_times.hpp"
 
 namespace muster::server {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 namespace wire = muster::journal::v1;
 using core::coordination::severity;
 using history::machine_sample;
-
-std::int64_t us(core::time_point t) {
-  return t.time_since_epoch().count();
-}
-core::time_point time_from(std::int64_t us) {
-  return core::time_point(core::duration(us));
-}
 
 template <class Message>
 Message read(std::string_view bytes) {
@@ -38,7 +32,7 @@ std::string encoded(std::vector<event> const& all) {
   wire::PastEvents w;
   for (auto const& e : all) {
     auto& to = *w.add_event();
-    to.set_at(us(e.at));
+    to.set_at(us_of(e.at));
     to.set_severity(static_cast<std::uint32_t>(e.what.severity));
     to.set_kind(e.what.kind);
     to.set_cluster(e.what.cluster);
@@ -54,7 +48,7 @@ std::vector<event> events_from(std::string_view bytes) {
   for (auto const& e : w.event()) {
     auto const how = std::min(e.severity(), static_cast<std::uint32_t>(severity::error));
     all.push_back({0,
-                   time_from(e.at()),
+                   from_us(e.at()),
                    {static_cast<severity>(how), e.kind(), e.cluster(), e.subject(), e.text()}});
   }
   return all;
@@ -63,7 +57,7 @@ std::vector<event> events_from(std::string_view bytes) {
 std::string encoded(past_point const& p) {
   wire::PastPoint w;
   w.set_series(p.series);
-  w.set_at(us(p.at));
+  w.set_at(us_of(p.at));
   for (auto const f : p.figures) w.add_figure(f);
   return w.SerializeAsString();
 }
@@ -73,7 +67,7 @@ past_point point_from(std::string_view bytes) {
   past_point p;
   if (static_cast<std::size_t>(w.figure_size()) != p.figures.size()) return p;
   p.series = w.series();
-  p.at = time_from(w.at());
+  p.at = from_us(w.at());
   std::copy(w.figure().begin(), w.figure().end(), p.figures.begin());
   return p;
 }
@@ -131,7 +125,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
     w.add_lane(lanes.at(s.lane));
     w.add_function(position_of(s.function));
     w.add_state(static_cast<std::uint32_t>(s.state));
-    w.add_started(us(s.started) - std::exchange(before, us(s.started)));
+    w.add_started(us_of(s.started) - std::exchange(before, us_of(s.started)));
     w.add_lasted(static_cast<std::uint64_t>(s.lasted.count()));
     w.add_busy(s.closure == core::closure_id{} ? static_cast<std::uint64_t>(s.busy.count()) : 0);
     w.add_count(s.count);
@@ -163,7 +157,7 @@ past_spans spans_from(std::string_view bytes) {
     auto& v = s.what;
     v.state = static_cast<core::span_state>(
         std::min(w.state(i), static_cast<std::uint32_t>(core::span_state::lost)));
-    v.started = time_from(started);
+    v.started = from_us(started);
     v.lasted = core::duration(static_cast<std::int64_t>(w.lasted(i)));
     v.busy = core::duration(static_cast<std::int64_t>(w.busy(i)));
     v.count = w.count(i);
@@ -189,7 +183,7 @@ std::string encoded(past_lines const& all) {
     to.set_index(line.index);
     to.set_attempt(line.attempt);
     to.set_level(static_cast<std::uint32_t>(line.level));
-    to.set_at(us(line.at));
+    to.set_at(us_of(line.at));
     to.set_worker(at->second);
     to.set_text(line.text);
   }
@@ -203,7 +197,7 @@ past_lines lines_from(std::string_view bytes) {
   for (auto const& name : w.workers()) workers.push_back(std::make_shared<std::string const>(name));
   for (auto const& l : w.line()) {
     log_line to;
-    to.at = time_from(l.at());
+    to.at = from_us(l.at());
     to.closure = core::closure_id{l.closure()};
     to.index = l.index();
     to.attempt = l.attempt();

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "server/core/api/activity.hpp"
+#include "server/core/api/views.hpp"
+#include "server/core/coordination/api/views.hpp"
 #include "server/history/history.hpp"
 #include "server/history/machines/machines.hpp"
 #include "server/history/metrics/past_point.hpp"
@@ -46,5 +48,17 @@ struct past_lines {
 };
 std::string encoded(past_lines const& all);
 past_lines lines_from(std::string_view bytes);
+
+struct past_run {
+  std::string cluster;
+  core::coordination::generation_view run;
+};
+std::string encoded(std::vector<past_run> const& all);
+std::vector<past_run> runs_from(std::string_view bytes);
+
+/// Of a job or session that has ended, as far as people ask for it later: its view without what
+/// was of use while it was there.
+std::string encoded(std::vector<core::job_view> const& all);
+std::vector<core::job_view> jobs_from(std::string_view bytes);
 
 }  // namespace muster::server

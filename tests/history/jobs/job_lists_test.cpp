@@ -161,5 +161,23 @@ TEST(job_lists, sessions_of_which_a_closure_failed_are_listed_while_it_is_news) 
   EXPECT_TRUE(history::sessions_failed_since(c.past, c.core, start, 0).newest.empty());
 }
 
+TEST(job_lists, tell_what_has_ended_once) {
+  history::job_lists l;
+  l.fold(of_sessions({is(one, delivery::job, job_state::running),
+                      is(two, delivery::job, job_state::failed, start + 3s)}));
+  EXPECT_EQ(l.take_ended(), (std::vector{two}));
+  l.fold(of_sessions({is(one, delivery::job, job_state::succeeded, start + 5s)}));
+  l.fold(of_sessions({is(one, delivery::job, job_state::succeeded, start + 5s)}));
+  EXPECT_EQ(l.take_ended(), (std::vector{one}));
+  EXPECT_TRUE(l.take_ended().empty());
+}
+
+TEST(job_lists, tell_no_more_ends_than_there_is_room_for) {
+  history::job_lists l;
+  for (std::uint64_t i = 1; i <= history::job_lists::ended_max + 1; ++i)
+    l.fold(of_sessions({is(session_id{i}, delivery::job, job_state::failed, start)}));
+  EXPECT_EQ(l.take_ended().size(), history::job_lists::ended_max);
+}
+
 }  // namespace
 }  // namespace muster::core

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
 
+#include "server/history/store/past_reader.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
@@ -159,6 +161,58 @@ TEST_F(history_store_test, one_that_is_written_or_no_store_is_refused) {
   fs::create_directories(directory / "other");
   std::ofstream(directory / "other" / "CURRENT") << "no\n";
   EXPECT_FALSE(history_store::open(directory / "other", {}, history_store::access::write));
+}
+
+TEST_F(history_store_test, a_scan_goes_on_where_it_is_told_to_and_ends_when_it_is) {
+  write(history_kind::events, {"a", "b", "c", "d"});
+  auto const a = open();
+  std::vector<std::string> found;
+  history_place last;
+  auto const take = [&](history_place at, std::string_view bytes) {
+    found.emplace_back(bytes);
+    last = at;
+    return found.size() % 2 == 1;
+  };
+  a->scan(history_kind::events, {noon + 2s, 0}, take);
+  EXPECT_EQ(found, (std::vector<std::string>{"b", "c"}));
+  a->scan(history_kind::events, last, take);
+  EXPECT_EQ(found.back(), "d");
+  a->scan(history_kind::runs, {}, take);
+  EXPECT_EQ(found.size(), 4u) << "of another kind there is none";
+}
+
+// While it is written.
+TEST_F(history_store_test, a_reader_answers_beside_the_writer) {
+  auto const a = open();
+  a->start();
+  past_reader reader;
+  EXPECT_EQ(reader.ask([](auto const&) {}).code, code::failed_precondition);
+  reader.start(*a);
+  keep(*a, history_kind::events, {"a", "b"});
+  a->stop();
+  std::promise<std::size_t> counted;
+  auto const asked = reader.ask([&](history_store const& s) {
+    std::size_t n = 0;
+    s.scan(history_kind::events, {}, [&](auto, auto) { return ++n > 0; });
+    counted.set_value(n);
+  });
+  EXPECT_TRUE(asked.ok()) << asked.message;
+  EXPECT_EQ(counted.get_future().get(), 2u);
+  reader.stop();
+  EXPECT_EQ(reader.ask([](auto const&) {}).code, code::unavailable);
+}
+
+TEST_F(history_store_test, no_more_questions_wait_than_may) {
+  auto const a = open();
+  past_reader reader;
+  reader.start(*a);
+  std::promise<void> go_on;
+  auto const busy = go_on.get_future().share();
+  for (std::size_t i = 0; i < past_reader::questions_max; ++i)
+    EXPECT_TRUE(reader.ask([busy](auto const&) { busy.wait(); }).ok());
+  EXPECT_EQ(reader.ask([](auto const&) {}).code, code::resource_exhausted);
+  go_on.set_value();
+  reader.stop();
 }
 
 }  // namespace

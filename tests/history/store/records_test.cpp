@@ -111,5 +111,75 @@ TEST(history_records, that_cannot_be_read_give_nothing) {
   }
 }
 
+TEST(history_records, of_runs) {
+  past_run r{"train", {}};
+  r.run.number = 7;
+  r.run.incarnation = core::incarnation{9};
+  r.run.state = core::coordination::generation_state::failed;
+  r.run.started = some_noon;
+  r.run.ended = some_noon + 1s;
+  r.run.cause = core::coordination::first_cause{"worker:1", "10.0.0.1:1", "ECC error", some_noon};
+  r.run.by_health = {1, 2, 3, 4, 5, 6};
+  r.run.keys = 3;
+  r.run.key_bytes = 30;
+  r.run.barriers_remembered = 2;
+  auto const back = runs_from(encoded(std::vector{r, past_run{"other", {}}}));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].cluster, "train");
+  auto const& g = back[0].run;
+  EXPECT_EQ(g.number, 7u);
+  EXPECT_EQ(g.incarnation, core::incarnation{9});
+  EXPECT_EQ(g.state, core::coordination::generation_state::failed);
+  EXPECT_EQ(g.started, some_noon);
+  EXPECT_EQ(g.ended, some_noon + 1s);
+  EXPECT_EQ(g.cause, r.run.cause);
+  EXPECT_EQ(g.by_health, r.run.by_health);
+  EXPECT_EQ(g.keys, 3u);
+  EXPECT_EQ(g.key_bytes, 30u);
+  EXPECT_EQ(g.barriers_remembered, 2u);
+  EXPECT_FALSE(back[1].run.cause);
+  EXPECT_TRUE(runs_from("nonsense").empty());
+}
+
+TEST(history_records, of_jobs) {
+  core::job_view j;
+  j.id = core::session_id{7};
+  j.cluster = "train";
+  j.name = "sweep";
+  j.state = core::job_state::cancelled;
+  j.created = some_noon;
+  j.finished = some_noon + 1s;
+  j.streaming = true;
+  j.submitted_by = "tok_1";
+  j.client = "10.0.0.1";
+  j.metadata = R"({"a":1})";
+  j.counts.succeeded = 1;
+  j.counts.failed = 2;
+  j.counts.cancelled = 3;
+  j.retried = 4;
+  j.requeued = 5;
+  j.error.emplace().message = "no such column";
+  auto long_one = j;
+  long_one.metadata = "\"" + std::string(5'000, 'x') + "\"";
+  auto const back = jobs_from(encoded(std::vector{j, long_one}));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].id, j.id);
+  EXPECT_EQ(back[0].cluster, "train");
+  EXPECT_EQ(back[0].name, "sweep");
+  EXPECT_EQ(back[0].state, core::job_state::cancelled);
+  EXPECT_EQ(back[0].created, some_noon);
+  EXPECT_EQ(back[0].finished, some_noon + 1s);
+  EXPECT_TRUE(back[0].streaming);
+  EXPECT_EQ(back[0].submitted_by, "tok_1");
+  EXPECT_EQ(back[0].client, "10.0.0.1");
+  EXPECT_EQ(back[0].metadata, j.metadata);
+  EXPECT_EQ(back[0].counts, j.counts);
+  EXPECT_EQ(back[0].retried, 4u);
+  EXPECT_EQ(back[0].requeued, 5u);
+  EXPECT_EQ(back[0].error->message, "no such column");
+  EXPECT_EQ(back[1].metadata, "") << "too long to be kept";
+  EXPECT_TRUE(jobs_from("nonsense").empty());
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -1,0 +1,112 @@
+// muster history: what the server and its workers did at some time, also before it was started.
+#include <algorithm>
+#include <iostream>
+
+#include "cli/actions.hpp"
+#include "cli/command.hpp"
+#include "cli/past/moments.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct history_options : server_options {
+  time_range when;
+  std::string cluster;
+  std::size_t steps = 30;
+};
+
+std::string rounded_number(json::value const& list, std::size_t i) {
+  auto const* const all = list.if_array();
+  if (!all || i >= all->size()) return {};
+  auto const v = (*all)[i].to_number<double>();
+  auto const tenths = static_cast<std::int64_t>(v * 10 + 0.5);
+  return v < 100 && tenths % 10 != 0
+             ? std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)
+             : with_thousands(static_cast<std::uint64_t>((tenths + 5) / 10));
+}
+
+void print_charts(json::value const& samples) {
+  auto const& times = list_of(samples, "t");
+  table rows({"UNTIL", right("QUEUED"), right("RUNNING"), right("ENDED/S"), right("FAILED/S"),
+              right("WAIT P99 MS"), right("RUN P99 MS"), right("HEARTBEAT MS")});
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    std::vector<std::string> cells{local_time(times[i].to_number<std::int64_t>())};
+    for (auto const* column :
+         {"queued", "running", "finished", "failed", "wait_p99_ms", "run_p99_ms", "hb_p99"})
+      cells.push_back(rounded_number(field_of(samples, column), i));
+    rows.add(std::move(cells));
+  }
+  rows.print(std::cout);
+  if (times.empty()) std::cout << "nothing is kept of that time\n";
+}
+
+std::uint64_t sum(json::array const& all) {
+  std::uint64_t n = 0;
+  for (auto const& one : all) n += static_cast<std::uint64_t>(one.to_number<double>());
+  return n;
+}
+
+void print_stream(json::value const& stream) {
+  if (list_of(stream, "tasks").empty()) return;
+  std::cout << "\nworkers of cluster " << for_terminal(text_of(stream, "cluster")) << '\n';
+  table tasks({"TASK", right("ENDED"), right("FAILED"), right("BUSY")});
+  for (auto const& t : list_of(stream, "tasks"))
+    tasks.add({text_of(t, "task"), with_thousands(sum(list_of(t, "ended"))),
+               with_thousands(sum(list_of(t, "failed"))),
+               rounded(std::chrono::milliseconds(sum(list_of(t, "busy_ms"))))});
+  tasks.print(std::cout);
+  std::cout << "\nfunctions\n";
+  table functions({"FUNCTION", right("ENDED"), right("FAILED"), right("BUSY")});
+  for (auto const& f : list_of(stream, "functions")) {
+    auto const name = text_of(f, "name");
+    functions.add({name.empty() ? "several" : for_terminal(name, 48),
+                   with_thousands(count_of(f, "ended")), with_thousands(count_of(f, "failed")),
+                   rounded(std::chrono::milliseconds(number_of(f, "busy_ms")))});
+  }
+  functions.print(std::cout);
+}
+
+void say_if_cut(json::value const& answer, char const* what) {
+  if (auto const until = number_of(answer, "until_ms"); until > 0)
+    std::cerr << what << " are read until " << local_time(until) << '\n';
+}
+
+int run_history(history_options& o) {
+  rest server(o.rest);
+  if (o.when.from.empty()) o.when.from = "1h";
+  auto const when = o.when.query(server) + "steps=" + std::to_string(o.steps);
+  auto const samples = server.get("/api/v1/samples?" + when);
+  auto const stream = server.get("/api/v1/history/stream?" + when + "&" + of_cluster(o.cluster));
+  if (o.output == output_format::json) {
+    json::object const both{{"samples", samples}, {"stream", stream}};
+    std::cout << json::serialize(both) << '\n';
+    return exit_ok;
+  }
+  print_charts(samples);
+  print_stream(stream);
+  // What it was asked for ends a step before that of the last point, at most.
+  auto const asked = o.when.to.empty() ? std::int64_t{0} : moment(server, "--to", o.when.to);
+  for (auto const& [answer, what] : {std::pair(&samples, "charts"), std::pair(&stream, "workers")})
+    if (asked > 0 && number_of(*answer, "until_ms") < asked) say_if_cut(*answer, what);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, choice& chosen) {
+  auto const [verb, o] =
+      add_verb(app, chosen, "history", "Print what the server and its workers did at some time",
+               run_history);
+  add_time_range(*verb, o->when, "The charts and the workers' work");
+  add_count(*verb, "--steps", o->steps, "Lines at most of the charts, 1000 at most")
+      ->check(CLI::Range(1, 1000));
+  add_pool_option(*verb, o->cluster);
+  add_server_options(*verb, *o);
+  verb->footer(
+      "As far as the server keeps history on disk, also from before its start; an hour unless\n"
+      "told. See events --from, jobs --from and clusters runs for what happened then.\n"
+      "Example:\n  muster history --from 03:00 --to 03:30");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,76 @@
+#include "cli/past/log_search.hpp"
+
+#include "cli/log_lines.hpp"
+#include "cli/programs/program.hpp"
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+std::string path_of(rest& server, log_search const& s, std::string const& text) {
+  auto path = "/api/v1/logs/search?text=" + percent_encoded(text) + "&" + s.when.query(server);
+  auto const add = [&path](char const* name, std::string const& value) {
+    if (!value.empty()) path += name + ("=" + percent_encoded(value)) + "&";
+  };
+  if (s.ignore_case) path += "ignore_case=true&";
+  add("job", s.job);
+  add("cluster", s.cluster);
+  if (!s.program.empty())
+    add("program", text_of(server.get(path_of_program(server, s.program)), "id"));
+  if (s.rank) add("rank", std::to_string(*s.rank));
+  if (s.attempt) add("attempt", std::to_string(*s.attempt));
+  return path;
+}
+
+std::string text_of_match(json::value const& line) {
+  if (!field_of(line, "rank").is_null())
+    return "[rank " + text_of(line, "rank") + " " + for_terminal(text_of(line, "task")) + "] " +
+           for_terminal(text_of(line, "text"));
+  return local_time(number_of(line, "time_ms")) + "  " + text_of(line, "job") + "  " +
+         log_text(line, true);
+}
+
+}  // namespace
+
+void add_log_search(CLI::App& verb, log_search& s) {
+  verb.add_flag("-i,--ignore-case", s.ignore_case, "search: of the letters a to z");
+  add_value(verb, "--program", s.program, "PROGRAM",
+            "search: in what the ranks of this program have printed, of its last attempt");
+  add_value(verb, "--rank", s.rank, "N", "search: of this rank alone");
+  add_value(verb, "--attempt", s.attempt, "N", "search: of this attempt")
+      ->check(CLI::PositiveNumber.description(""));
+  add_value(verb, "--job", s.job, "JOB_ID", "search: in lines of this job alone");
+  add_value(verb, "--cluster", s.cluster, "NAME", "search: in lines of this cluster alone");
+  add_time_range(verb, s.when, "search: lines of closures");
+  add_count(verb, "--limit", s.limit, "search: lines at most")
+      ->check(CLI::PositiveNumber.description(""));
+}
+
+int search_logs(server_options const& o, log_search const& s,
+                std::vector<std::string> const& words) {
+  if (words.size() != 2)
+    throw command_error(exit_usage, "search takes the text to look for; one with spaces in quotes");
+  rest server(o.rest);
+  auto const path = path_of(server, s, words[1]);
+  std::size_t shown = 0;
+  std::string page;
+  do {
+    auto const left = std::min<std::size_t>(1'000, s.limit - shown);
+    auto const found = server.get(
+        path + "limit=" + std::to_string(left) + (page.empty() ? page : "&page_token=" + page),
+        std::chrono::seconds(60));
+    for (auto const* list : {"lines", "rank_lines"})
+      for (auto const& line : list_of(found, list)) {
+        ++shown;
+        if (!printed_as_json(o.output, line)) std::cout << text_of_match(line) << '\n';
+      }
+    for (auto const& why : list_of(found, "unread"))
+      std::cerr << "not read: " << for_terminal(std::string(why.as_string())) << '\n';
+    page = text_of(found, "next_page_token");
+    std::cout.flush();
+  } while (!page.empty() && shown < s.limit && std::cout);
+  if (!page.empty()) std::cerr << "there may be more; --limit shows them\n";
+  return shown > 0 ? exit_ok : exit_failed;
+}
+
+}  // namespace muster::cli

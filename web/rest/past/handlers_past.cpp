@@ -1,0 +1,149 @@
+// What has ended and what was, from disk: runs of clusters, jobs and sessions, what workers did.
+#include "server/history/store/records.hpp"
+#include "web/json/cluster_json.hpp"
+#include "web/rest/cluster_access.hpp"
+#include "web/rest/past/past_charts.hpp"
+#include "web/rest/past/past_reading.hpp"
+
+namespace muster::web {
+
+namespace {
+
+using generation = coordination::generation_view;
+
+// Runs and jobs are few, so a row is written within a second of its end.
+template <class Row>
+auto as_past_page(std::string_view name) {
+  return [name](past_page<Row> const& page) {
+    return page_response(name, page.next, [&page](json_out& out) {
+      for (auto const& one : page.items) write(out, one);
+    });
+  };
+}
+
+// Without a store: those that are in memory.
+muster::result<past_page<generation>> runs_in_memory(engine_services& services,
+                                                     std::string const& name, past_query const& q) {
+  auto const c = find_cluster(services, name);
+  if (!c) return c.error();
+  auto const& past = services.coordination.state().past(*c);
+  past_page<generation> page;
+  for (auto run = past.rbegin(); run != past.rend() && page.items.size() < q.limit; ++run)
+    if (q.takes(run->ended)) page.items.push_back(*run);
+  return page;
+}
+
+coro::task<response> list_runs(web_context& context, exchange& ex) {
+  query_check query(ex.req);
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  std::string name(ex.req.capture("cluster"));
+  auto tell = as_past_page<generation>("runs");
+  if (!keeps_past(context)) {
+    auto work = [name, q](engine_services& services) { return runs_in_memory(services, name, q); };
+    return look(context, std::move(work), tell);
+  }
+  auto prepare = [name, q](engine_services& services) {
+    auto const c = find_cluster(services, name);
+    auto const known = c ? services.coordination.state().spec(*c).name : name;
+    return [known, q](server::history_store const& store) {
+      auto const takes = [&](server::past_run const& r) {
+        return r.cluster == known && q.takes(r.run.ended);
+      };
+      auto const some = read_page(store, server::history_kind::runs, q, server::runs_from, takes);
+      past_page<generation> page{{}, some.next};
+      for (auto const& r : some.items) page.items.push_back(r.run);
+      return page;
+    };
+  };
+  return look_back<past_page<generation>>(context, ex, std::move(prepare), tell);
+}
+
+coro::task<response> list_past_jobs(web_context& context, exchange& ex) {
+  if (!keeps_past(context)) return refused(no_past());
+  query_check query(ex.req);
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  auto prepare = [q, cluster = std::string(query.text("cluster")),
+                  scope = scope_of(context, ex.req)](engine_services& services) {
+    auto only = cluster;
+    if (auto const pool = services.pools.named(cluster); pool && !cluster.empty())
+      only = (*pool)->state().configuration().cluster;
+    return [q, only, may = sight(services, scope)](server::history_store const& store) {
+      return read_page(
+          store, server::history_kind::jobs, q, server::jobs_from, [&](core::job_view const& j) {
+            return q.takes(j.finished) && may(j.cluster) && (only.empty() || j.cluster == only);
+          });
+    };
+  };
+  return look_back<past_page<core::job_view>>(context, ex, std::move(prepare),
+                                              as_past_page<core::job_view>("jobs"));
+}
+
+coro::task<response> get_past_stream(web_context& context, exchange& ex) {
+  if (!keeps_past(context)) return refused(no_past());
+  query_check query(ex.req);
+  past_query q;
+  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  auto const steps = static_cast<std::size_t>(query.number("steps", steps_default));
+  std::string const cluster(query.text("cluster"));
+  bool const since = !query.text("from_ms").empty();
+  auto prepare = [q, cluster, steps, since](engine_services& services) {
+    auto const pool = services.pools.named(cluster);
+    using names = std::pair<std::string, std::string>;  // as spans and as people have it
+    auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
+                                                         (*pool)->state().configuration().cluster})
+                           : pool.error();
+    auto until = q;
+    if (until.to == core::never) until.to = services.coordination.now();
+    if (!since) until.from = std::max(core::time_point{}, until.to - std::chrono::hours(1));
+    until.to = std::max(until.to, until.from);
+    return [until, name, steps](server::history_store const& store) -> muster::result<past_stream> {
+      if (!name) return name.error();
+      auto all = read_stream(store, name->first, until, steps);
+      all.cluster = name->second;
+      return all;
+    };
+  };
+  return look_back<past_stream>(context, ex, std::move(prepare), as_json());
+}
+
+}  // namespace
+
+void add_past_routes(std::vector<route>& to) {
+  constexpr std::string_view none = "This server keeps no history";
+  constexpr std::string_view backwards = "It ends before it begins";
+  constexpr std::string_view busy = "Too many questions about the past wait";
+  to.push_back(get("/api/v1/clusters/{cluster}/runs", list_runs, "listRuns",
+                   "Runs of a cluster of agents that have ended, by their end, the oldest first")
+                   .with({from_parameter, to_parameter, limit_parameter, past_token_parameter})
+                   .tells("RunPage", [] { return page_schema("runs", "Generation"); })
+                   .also(422, backwards)
+                   .also(429, busy));
+  to.push_back(
+      get("/api/v1/history/jobs", list_past_jobs, "listPastJobs",
+          "Jobs and sessions that have ended, also those that are forgotten, the oldest first")
+          .with({from_parameter,
+                 to_parameter,
+                 {"cluster", query_kind::text, "of this cluster alone"},
+                 limit_parameter,
+                 past_token_parameter})
+          .tells("JobPage")
+          .also(409, none)
+          .also(422, backwards)
+          .also(429, busy));
+  to.push_back(
+      get("/api/v1/history/stream", get_past_stream, "getPastStream",
+          "What workers did then, by steps, as far as it is kept on disk; in an hour unless told")
+          .with({from_parameter,
+                 to_parameter,
+                 {"steps", query_kind::number, "at most, 300 unless told", 1, steps_max},
+                 cluster_parameter})
+          .tells("PastStream", schema_of<past_stream>)
+          .also(404, "No such cluster")
+          .also(409, none)
+          .also(422, backwards)
+          .also(429, busy));
+}
+
+}  // namespace muster::web

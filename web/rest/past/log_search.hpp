@@ -1,0 +1,46 @@
+// What a search for lines is asked for and finds. Plain data.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/history/store/records.hpp"
+#include "web/json/members.hpp"
+#include "web/rest/past/past_reading.hpp"
+
+namespace muster::web {
+
+struct wanted_text {
+  std::string text;
+  bool ignore_case = false;  // of ASCII letters
+
+  bool is_in(std::string_view line) const;
+};
+
+struct found_line {
+  std::string cluster;
+  core::session_id job{};
+  server::log_line line;
+};
+void members(member_list const& m, found_line const& l);
+
+struct found_rank_line {
+  std::uint32_t rank = 0, attempt = 0;
+  std::uint64_t offset = 0;  // of the line in what the rank has printed
+  std::string task, text;
+};
+void members(member_list const& m, found_rank_line const& l);
+
+struct log_matches {
+  std::vector<found_line> lines;
+  std::vector<found_rank_line> rank_lines;
+  std::vector<std::string> unread;
+  std::string next;  // a token; empty: all was looked at
+};
+void members(member_list const& m, log_matches const& found);
+
+/// The lines that a program's ranks have printed, which are on their workers.
+coro::task<response> search_ranks(web_context& context, exchange& ex, wanted_text wanted);
+
+}  // namespace muster::web

@@ -1,0 +1,116 @@
+// Answers from what is on disk of the past. They are read on the store's own thread, so neither the
+// engine nor the web waits, and are bounded: rows and bytes of a page, and the time of a read,
+// after which a page ends with a token to go on by, and a summary says until when it is told.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/history/store/past_reader.hpp"
+#include "web/rest/access.hpp"
+#include "web/rest/answers.hpp"
+
+namespace muster::web {
+
+/// Of one page; of a summary, which has nothing to show before it is through.
+inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
+/// Of the records that rows of a page are from.
+inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
+/// A row is written with others of its second, and later while much is written.
+inline constexpr auto written_within = std::chrono::minutes(1);
+
+/// From when to when, and where a page begins.
+struct past_query {
+  core::time_point from{}, to = core::never;
+  server::history_place place{};
+  std::uint32_t passed = 0;  // rows of that record
+  std::size_t limit = 0;
+
+  bool takes(core::time_point at) const { return at >= from && at <= to; }
+  bool over(core::time_point written) const {
+    return to != core::never && written > to + written_within;
+  }
+};
+
+inline constexpr query_parameter from_parameter{.name = "from_ms",
+                                                .kind = query_kind::number,
+                                                .meaning = "not before this time",
+                                                .max = 9'000'000'000'000};
+inline constexpr query_parameter to_parameter{.name = "to_ms",
+                                              .kind = query_kind::number,
+                                              .meaning = "not behind this time",
+                                              .max = 9'000'000'000'000};
+inline constexpr query_parameter past_token_parameter =
+    page_token_parameter("y", query_kind::page_text);
+/// Whether it asks for a time.
+bool asks_for_past(query_check const& query);
+/// from_ms, to_ms, page_token and limit.
+std::optional<problem> read_past_query(query_check& query, past_query& into);
+std::string token_behind(server::history_place at, std::uint32_t rows);
+
+template <class Row>
+struct past_page {
+  std::vector<Row> items;
+  std::string next;  // a token; empty: that is all
+};
+
+/// Rows of records of a kind: `rows_of(bytes)` gives a record's, `takes(row)` says which.
+template <class RowsOf, class Takes>
+auto read_page(server::history_store const& store, server::history_kind kind, past_query const& q,
+               RowsOf rows_of, Takes takes) {
+  using rows = std::decay_t<decltype(rows_of(std::string_view()))>;
+  past_page<typename rows::value_type> page;
+  std::size_t bytes = 0;
+  auto const until = std::chrono::steady_clock::now() + page_read_for;
+  store.scan(kind, q.place, [&](server::history_place at, std::string_view record) {
+    if (q.over(at.at)) return false;
+    auto all = rows_of(record);
+    std::uint32_t i = at == q.place ? q.passed : 0;
+    auto const before = page.items.size();
+    for (; i < all.size(); ++i) {
+      if (!takes(all[i])) continue;
+      if (page.items.size() == q.limit) break;
+      page.items.push_back(std::move(all[i]));
+    }
+    if (page.items.size() > before) bytes += record.size();
+    if (i >= all.size() && bytes < past_bytes_max && std::chrono::steady_clock::now() < until)
+      return true;
+    page.next = token_behind(at, i);
+    return false;
+  });
+  return page;
+}
+
+/// Engine thread: of which clusters its caller may be told, for any thread; empty: of the main one.
+/// A program's cluster that is gone is for those who see the whole server.
+std::function<bool(std::string_view cluster)> sight(engine_services& services,
+                                                    server::shared_scope const& scope);
+
+/// `prepare(services)` on the engine gives `read(store)`, whose R is told.
+template <class R, class Prepare, class Tell>
+coro::task<response> look_back(web_context& context, exchange& ex, Prepare prepare, Tell tell) {
+  auto work = [past = context.options.outlets.past, prepare = std::move(prepare)](
+                  engine_services& services, answer_handle<muster::result<R>> const& slot) {
+    auto read = prepare(services);
+    auto const taken =
+        past->ask([slot, read = std::move(read)](auto const& store) { slot->send(read(store)); });
+    if (!taken.ok()) slot->send(taken);
+  };
+  // All that may wait before it, and itself.
+  constexpr auto patience = summary_read_for * (server::past_reader::questions_max + 1);
+  return wait<R>(context, ex, patience, std::move(work), std::move(tell));
+}
+
+inline bool keeps_past(web_context const& context) {
+  auto const* const past = context.options.outlets.past;
+  return past && past->there();
+}
+/// 409: there is nothing on disk.
+problem no_past();
+
+}  // namespace muster::web
