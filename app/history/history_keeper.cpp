@@ -22,6 +22,17 @@ constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, lines_read = 100'000, runs_read = 10'000;
 
+// Some 500,000 spans: what is older is on disk for those who ask for it, and a start takes no
+// longer.
+constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
+
+// How many of the newest records fit.
+std::size_t fitting(std::vector<std::size_t> const& sizes, std::size_t bytes_max) {
+  std::size_t n = 0, bytes = 0;
+  while (n < sizes.size() && (bytes += sizes[sizes.size() - 1 - n]) <= bytes_max) ++n;
+  return n;
+}
+
 std::string in_words(core::duration d) {
   auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
   if (s < 120) return std::to_string(s) + " s";
@@ -96,12 +107,16 @@ void history_keeper::read() {
       if (auto const h = pools_.named(m.cluster))
         (*h)->machines().restore(m.task, m.host, m.sample);
   });
-  store_->read(history_kind::spans, since, seconds_read, [&](std::string_view bytes) {
-    auto const all = spans_from(bytes);
-    auto const h = pools_.named(all.cluster);
-    if (!h) return;
-    for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
-  });
+  std::vector<std::size_t> sizes;
+  store_->read(history_kind::spans, since, seconds_read,
+               [&sizes](std::string_view bytes) { sizes.push_back(bytes.size()); });
+  store_->read(history_kind::spans, since, fitting(sizes, spans_bytes_read),
+               [&](std::string_view bytes) {
+                 auto const all = spans_from(bytes);
+                 auto const h = pools_.named(all.cluster);
+                 if (!h) return;
+                 for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
+               });
   store_->read(history_kind::lines, since, lines_read, [&](std::string_view bytes) {
     auto all = lines_from(bytes);
     auto const h = pools_.named(all.cluster);

@@ -41,11 +41,11 @@ std::string spans_of(core::time_point end, muster::history::names& named) {
     s.job = core::session_id{1 + random_bits() % 100};
     page.spans.push_back(s);
   }
-  return encoded("default", page, named);
+  return encoded({}, page, named);
 }
 
 std::string lines_of(core::time_point at) {
-  past_lines all{"default", {}};
+  past_lines all;  // of the main cluster, which has no name there
   for (int i = 0; i < 200; ++i) {
     log_line l;
     l.at = at;
