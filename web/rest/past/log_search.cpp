@@ -66,7 +66,9 @@ coro::task<response> search_logs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   wanted_text wanted{std::string(query.text("text")), query.flag("ignore_case")};
   if (wanted.text.size() > text_bytes_max)
-    return refused(impossible("text", "has " + std::to_string(wanted.text.size()) + " bytes",
+    return refused(impossible("text",
+                              "has " + std::to_string(wanted.text.size()) +
+                                  " bytes, the limit is " + std::to_string(text_bytes_max),
                               std::to_string(text_bytes_max) + " bytes"));
   if (query.text("program").empty()) return search_closures(context, ex, std::move(wanted));
   for (auto const* const other : {"job", "cluster", "from_ms", "to_ms"})
