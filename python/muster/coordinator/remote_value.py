@@ -118,7 +118,7 @@ class RemoteValue(Generic[T]):
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
             raise
-        if made_again.may_be_name(self._record.raw):  # others of the loop go on meanwhile
+        if values.may_be_name(self._record.raw):  # others of the loop go on meanwhile
             return (yield from loop.run_in_executor(None, self.fetch).__await__())
         return self.fetch()
 
