@@ -19,7 +19,7 @@ RUN_AGAIN_WITHIN = 600.0
 """Seconds for the closure to be run again: it may wait for a worker as the first time."""
 THREADS_MAX = 4
 """That fetch large values for futures and callbacks; others wait for these."""
-READY = 1
+NOT_READY, READY = 0, 1
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: Optional[float] = None) -> Any:
@@ -39,6 +39,8 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
                 raise
             answer = session.link.ask("Fetch", messages.FetchRequest(
                 closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10)
+            if answer.state == NOT_READY and timeout is not None:
+                continue  # it is not made again in time, or there is a little left
             if answer.state != READY or answer.HasField("failure"):
                 raise lost
             if answer.value == raw:  # the server waits for the worker
