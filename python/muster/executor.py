@@ -80,7 +80,7 @@ class Executor(concurrent.futures.Executor):
         except BaseException:
             self._futures.discard(future)
             raise
-        value.add_done_callback(lambda: made_again.when_here(value._record, lambda: self._ended(future, value)))
+        value.add_done_callback(lambda: made_again.when_here(value._is_large, lambda: self._ended(future, value)))
         return future
 
     def _unchanged(self, yes: bool) -> None:

@@ -7,7 +7,6 @@ import threading
 import time
 from typing import Any, Callable, Optional
 
-from muster._pickled.values import may_be_name
 from muster._wire import messages
 from muster.coordinator.blobs import LostValue
 from muster.errors import WaitTimeout
@@ -83,10 +82,10 @@ class _Apart:
 _apart = _Apart()
 
 
-def when_here(record: Any, f: Callable[[], None]) -> None:
-    """Calls `f`, which fetches the value of a record that has ended: at once, or on a thread of its own where that may
-    take long, so that other outcomes come meanwhile."""
-    if may_be_name(record.raw):
+def when_here(is_large: bool, f: Callable[[], None]) -> None:
+    """Calls `f`, which fetches a value that has ended: at once, or on a thread of its own where that may take long, so
+    that other outcomes come meanwhile."""
+    if is_large:
         _apart.run(f)
     else:
         f()

@@ -118,7 +118,7 @@ class RemoteValue(Generic[T]):
         except asyncio.CancelledError:  # such as by asyncio.wait_for
             self.cancel()
             raise
-        if values.may_be_name(self._record.raw):  # others of the loop go on meanwhile
+        if self._is_large:  # others of the loop go on meanwhile
             return (yield from loop.run_in_executor(None, self.fetch).__await__())
         return self.fetch()
 
@@ -134,12 +134,17 @@ class RemoteValue(Generic[T]):
                 made.set_exception(error)
             made._noted = contextlib.nullcontext  # type: ignore[attr-defined]  # which would keep this handle
 
-        self.add_done_callback(lambda: made_again.when_here(self._record, fetch))
+        self.add_done_callback(lambda: made_again.when_here(self._is_large, fetch))
         return made
 
     def _noted(self) -> ContextManager[Any]:
         """Around whatever waits for it: where the server has to know who waits for whom."""
         return contextlib.nullcontext()
+
+    @property
+    def _is_large(self) -> bool:
+        """It has ended, and its bytes are elsewhere: fetching it may take long."""
+        return values.may_be_name(self._record.raw)
 
     @property
     def _is_pickled(self) -> bool:

@@ -76,6 +76,10 @@ class CallValue(RemoteValue[Any]):
         self._calls.when_answered(self._call, f)
 
     @property
+    def _is_large(self) -> bool:
+        return False  # answers come whole
+
+    @property
     def _is_pickled(self) -> bool:
         return True
 
