@@ -20,6 +20,7 @@ from muster._pickled.calls import BLOB_MIN
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
+from muster.coordinator.made_again import LostValue
 from muster.coordinator.shared import Shared, SharedContent
 from muster.errors import FailureKind, UnavailableError
 
@@ -33,10 +34,6 @@ SHARED_WAIT = 1.0
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
              grpc.StatusCode.INTERNAL}
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-
-
-class LostValue(UnavailableError):
-    """Its closure can run again."""
 
 
 def _lost() -> LostValue:

@@ -1,4 +1,6 @@
 """Values that were in the memory of a worker alone, and are lost with it: the server has their closures run again for who asks.
+
+Never imports grpc: functions on workers have RemoteValues, too.
 """
 from __future__ import annotations
 
@@ -8,8 +10,7 @@ import time
 from typing import Any, Callable, Optional
 
 from muster._wire import messages
-from muster.coordinator.blobs import LostValue
-from muster.errors import WaitTimeout
+from muster.errors import UnavailableError, WaitTimeout
 
 LOST_WITHIN = 60.0
 """Seconds for the server to find that the worker does not come back, its host perhaps without power."""
@@ -19,6 +20,10 @@ RUN_AGAIN_WITHIN = 600.0
 THREADS_MAX = 4
 """That fetch large values for futures and callbacks; others wait for these."""
 NOT_READY, READY = 0, 1
+
+
+class LostValue(UnavailableError):
+    """Its closure can run again."""
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: Optional[float] = None) -> Any:
