@@ -76,7 +76,7 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
     int status;
     char const* why;
   } const all[] = {
-      {{"clusters", "destroy"}, 2, "none of list, create, show, fail, delete"},
+      {{"clusters", "destroy"}, 2, "none of list, create, show, runs, fail, delete"},
       {{"clusters", "create"}, 2, "NAME is missing"},
       {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
       {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
