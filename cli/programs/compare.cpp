@@ -118,6 +118,17 @@ json::array settings_that_differ(json::value const& a, json::value const& b) {
   return rows;
 }
 
+// A table cuts long texts at their end, which is where commands differ.
+void begin_near_difference(std::string& a, std::string& b) {
+  constexpr std::size_t before = 16;
+  auto const same = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  if (same <= 2 * before) return;
+  auto from = same - before;
+  while (from > 0 && (static_cast<unsigned char>(a[from]) & 0xc0) == 0x80) --from;
+  for (auto* text : {&a, &b}) *text = "…" + text->substr(from);
+}
+
 std::string in_digits(double v) {
   std::ostringstream text;
   text.precision(v < 100 ? 3 : 0);
@@ -142,8 +153,8 @@ std::string change(double a, double b) {
   return whole == 0 ? "same" : (whole > 0 ? "+" : "") + std::to_string(whole) + " %";
 }
 
-std::string shown(json::value const& v) {
-  return v.is_null() ? "not set" : for_terminal(json::serialize(v), 60);
+std::string written(json::value const& v) {
+  return v.is_null() ? "not set" : json::serialize(v);
 }
 
 }  // namespace
@@ -199,8 +210,11 @@ std::string comparison_text(json::value const& both) {
   to << (settings_rows.empty() ? "\nno setting differs\n" : "\nsettings that differ\n");
   if (settings_rows.empty()) return to.str();
   table differ({"SETTING", "A", "B"});
-  for (auto const& s : settings_rows)
-    differ.add({text_of(s, "name"), shown(field_of(s, "a")), shown(field_of(s, "b"))});
+  for (auto const& s : settings_rows) {
+    std::string of_a = written(field_of(s, "a")), of_b = written(field_of(s, "b"));
+    begin_near_difference(of_a, of_b);
+    differ.add({text_of(s, "name"), for_terminal(of_a, 60), for_terminal(of_b, 60)});
+  }
   differ.print(to);
   return to.str();
 }

@@ -66,16 +66,24 @@ TEST_F(past_verbs, find_what_ranks_printed_and_compare_programs) {
             0);
   EXPECT_EQ(launch({"--tasks", "1", "--name", "other"}, "true"), 0);
   auto const found = run({"logs", "search", "NaN", "--program", "train"});
-  EXPECT_NE(found.out.find("[rank 0 worker:0] rank 0 has NaN in 2"), std::string::npos) << found.out;
-  EXPECT_NE(found.out.find("[rank 1 worker:1] rank 1 has NaN in 2"), std::string::npos) << found.out;
-  auto const one = run(
-      {"logs", "search", "nan", "-i", "--program", "train", "--rank", "1", "--attempt", "1"});
+  EXPECT_NE(found.out.find("[rank 0 worker:0] rank 0 has NaN in 2"), std::string::npos)
+      << found.out;
+  EXPECT_NE(found.out.find("[rank 1 worker:1] rank 1 has NaN in 2"), std::string::npos)
+      << found.out;
+  auto const one =
+      run({"logs", "search", "nan", "-i", "--program", "train", "--rank", "1", "--attempt", "1"});
   EXPECT_EQ(one.out, "[rank 1 worker:1] rank 1 has NaN in 1\n");
 
   auto const both = run({"programs", "compare", "train", "other"});
   EXPECT_EQ(both.status, 0) << both.err;
   for (auto const* word : {"lasted", "-50 %", "settings that differ", "max_restarts", "\"train\""})
     EXPECT_NE(both.out.find(word), std::string::npos) << word << "\n" << both.out;
+  auto const much = "true " + std::string(200, 'x') + " --rate 0.";
+  EXPECT_EQ(launch({"--tasks", "1", "--name", "slow"}, much + "1"), 0);
+  EXPECT_EQ(launch({"--tasks", "1", "--name", "fast"}, much + "25"), 0);
+  auto const near = run({"programs", "compare", "slow", "fast"});
+  for (auto const* word : {"xx --rate 0.1\"]", "xx --rate 0.25\"]"})
+    EXPECT_NE(near.out.find(word), std::string::npos) << word << "\n" << near.out;
   auto const attempts = run({"programs", "compare", "train#1", "train#2"});
   EXPECT_NE(attempts.out.find("no setting differs"), std::string::npos) << attempts.out;
   EXPECT_NE(attempts.out.find("status 4"), std::string::npos) << attempts.out;
