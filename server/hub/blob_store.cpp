@@ -162,7 +162,7 @@ bool blob_store::lease(std::string_view hash) {
 void blob_store::name(core::closure_id closure, std::string_view hash) {
   auto const it = named_by_.find(closure);
   if (it == named_by_.end() && named_by_.size() >= options_.names_max) return;
-  if (!lost_.empty()) lost_.made_again(closure, hash);
+  lost_.made_again(closure, hash);
   table_.hold(hash);
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
   if (!named.empty()) release(named);

@@ -3,10 +3,12 @@
 // blob_store; engine thread only.
 #pragma once
 
-#include <map>
+#include <algorithm>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "server/core/api/ids.hpp"
 #include "server/core/api/time.hpp"
@@ -15,18 +17,24 @@ namespace muster::server {
 
 class lost_names {
  public:
-  /// More are not remembered: who asks for them is told that they are gone.
-  static constexpr std::size_t names_max = 100'000;
   /// A closure that is asked for once is not asked for again sooner.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
+  /// More than `names_max`: the oldest are forgotten, and who asks for one is told that it is gone.
+  explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
+
   void add(std::string_view name, core::closure_id closure) {
-    if (lost_.size() < names_max) lost_.try_emplace(std::string(name), entry{closure, {}, {}});
+    auto const [it, added] = lost_.try_emplace(std::string(name), entry{closure, {}, {}});
+    if (!added) return;
+    by_closure_.emplace(closure, it->first);
+    order_.push_back(it->first);
+    if (order_.size() > names_max_) forget_oldest();
   }
   /// The closure's value is this one now.
   void made_again(core::closure_id closure, std::string_view name) {
-    for (auto& [lost, e] : lost_)
-      if (e.closure == closure && lost != name) e.now = name;
+    auto const [from, to] = by_closure_.equal_range(closure);
+    for (auto it = from; it != to; ++it)
+      if (it->second != name) lost_.at(it->second).now = name;
   }
   /// What is to be asked for in its place; itself, unless it was lost and made again.
   std::string current(std::string_view name) const {
@@ -45,7 +53,6 @@ class lost_names {
     it->second.ask_at = now + asked_every;
     return it->second.closure;
   }
-  bool empty() const { return lost_.empty(); }
 
  private:
   struct entry {
@@ -53,7 +60,19 @@ class lost_names {
     std::string now;  // empty: it is not made again
     core::time_point ask_at{};
   };
-  std::map<std::string, entry> lost_;
+
+  void forget_oldest() {
+    auto const node = lost_.extract(order_.front());
+    auto const [from, to] = by_closure_.equal_range(node.mapped().closure);
+    by_closure_.erase(
+        std::find_if(from, to, [&](auto const& of) { return of.second == node.key(); }));
+    order_.pop_front();
+  }
+
+  std::size_t const names_max_;
+  std::unordered_map<std::string, entry> lost_;
+  std::unordered_multimap<core::closure_id, std::string> by_closure_;
+  std::deque<std::string> order_;  // the oldest first
 };
 
 }  // namespace muster::server
