@@ -17,6 +17,7 @@ class HolderServer:
     def __init__(self, knows: bool = True) -> None:
         self.knows = knows
         self.outputs_stay = True
+        self.blob_bytes_max = 0
         self.refuses: set[bytes] = set()
         self.streams: list[queue.SimpleQueue[Optional[Any]]] = []
         self.lock = threading.Lock()  # protects all below
@@ -63,7 +64,8 @@ class HolderServer:
         with self.lock:
             self.held.clear()
             self.first.append(next(requests))
-        said.put(messages.HoldResponse(holder=len(self.first), outputs_stay=self.outputs_stay))
+        said.put(messages.HoldResponse(holder=len(self.first), outputs_stay=self.outputs_stay,
+                                       blob_bytes_max=self.blob_bytes_max))
         self.streams.append(said)
         threading.Thread(target=self._read, args=(requests, said), daemon=True).start()
         while (message := said.get()) is not None:

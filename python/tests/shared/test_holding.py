@@ -95,6 +95,24 @@ def test_what_is_wanted_is_put_under_its_name(server: HolderServer, make: Make) 
     assert process.holding.all_put() == []
 
 
+def test_what_is_wanted_again_while_it_waits_is_put_once(server: HolderServer, make: Make) -> None:
+    process = make()
+    assert process.holding.ready(5)
+    name, last = hold(process, b"x" * 8 * MB), hold(process, b"y" * MB)
+    server.say(wanted=[name, name, name])
+    server.say(wanted=[last])
+    until(lambda: any(first.name == last for first, _ in server.puts))
+    assert [first.name for first, _ in server.puts] == [name, last]
+
+
+def test_a_stream_says_by_which_number_it_was_known(server: HolderServer, make: Make) -> None:
+    process = make()
+    assert process.holding.ready(5)
+    server.hang_up()
+    until(lambda: len(server.first) == 2)
+    assert [first.former for first in server.first] == [0, 1]
+
+
 def test_what_is_refused_is_told_again_and_nothing_more_is_held_meanwhile(
         server: HolderServer, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holding, "SAID_EVERY", 0.05)
@@ -155,6 +173,27 @@ def test_what_was_taken_is_told(server: HolderServer, make: Make, monkeypatch: p
     process.holding.taken(5 * MB)
     process.holding.taken(MB)
     until(lambda: server.shared_bytes == 6 * MB)
+
+
+def test_an_output_that_the_server_could_never_take_is_not_held(server: HolderServer, tmp_path: pathlib.Path) -> None:
+    server.blob_bytes_max = 2 * MB
+    made = shared.Shared(str(tmp_path), To(server), 8 * MB, "worker:0")
+    try:
+        assert made._process.holding.ready(5)
+        for size, fits in ((2 * MB, True), (2 * MB + 1, False)):
+            name = secrets.token_bytes(32)
+            fd = memory.make(name, [bytes(size)])
+            try:
+                if fits:
+                    made.offer(name, OFFER.pack(os.getpid(), fd, size))
+                else:
+                    with pytest.raises(OSError, match="such large ones"):
+                        made.offer(name, OFFER.pack(os.getpid(), fd, size))
+            finally:
+                os.close(fd)
+        assert list(made._process.giver.held().values()) == [2 * MB]
+    finally:
+        made.close()
 
 
 @pytest.fixture

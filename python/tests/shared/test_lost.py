@@ -1,6 +1,7 @@
 """Values whose only holder is gone are made again for who wants them."""
 from __future__ import annotations
 
+import os
 import pathlib
 from typing import Any, Callable
 
@@ -9,7 +10,18 @@ import pytest
 
 import muster
 from conftest import Cluster, until
+from memories import memories
+from muster.coordinator import shared
 from shared_closures import array, noted, total
+
+
+def gone_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, big: Any) -> Any:
+    """Of a worker that is killed before anybody has fetched it, and no other is there."""
+    made.add("--index", "0")
+    value = c.schedule(noted, args=(str(path), big, 3))
+    until(value.done)
+    made.workers[0].kill()
+    return value
 
 
 def lost_value(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path, big: Any) -> Any:
@@ -30,6 +42,18 @@ def test_a_value_of_a_killed_worker_is_made_again(make_cluster: Callable[..., Cl
         assert path.read_text() == "made\nmade\n"
         assert numpy.array_equal(value.fetch(), array(4, 3) + big[0])
         assert path.read_text() == "made\nmade\n"
+
+
+def test_its_large_arguments_are_there_for_as_long_as_it_was_not_fetched(
+        make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "STAYS", 0.0)  # for calls that follow each other
+    made, path = make_cluster(), tmp_path / "runs"
+    with made.coordinator() as c:
+        value = lost_value(made, c, path, array(4))
+        until(lambda: not c._session.blobs._shared._staying)
+        assert len(memories(os.getpid())) >= 1
+        assert numpy.array_equal(value.fetch(), array(4, 3) + array(4)[0])
+        until(lambda: not c._session.blobs._shared._process.giver.held())  # and no longer
 
 
 def test_a_value_that_was_fetched_is_the_programs_own(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
@@ -60,11 +84,8 @@ def test_who_asks_is_told_when_it_cannot_be_made_again(make_cluster: Callable[..
 
     monkeypatch.setattr(made_again, "RUN_AGAIN_WITHIN", 1.0)
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
-    made.add("--index", "0")
     with made.coordinator() as c:
-        value = c.schedule(noted, args=(str(path), big, 3))
-        until(value.done)
-        made.workers[0].kill()  # and no other is there
+        value = gone_value(made, c, path, big)
         with pytest.raises(muster.UnavailableError, match="in the memory of a worker alone"):
             value.fetch()
 
@@ -98,10 +119,7 @@ def test_futures_and_awaited_values_are_made_again_beside_others(make_cluster: C
 
 def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
-    made.add("--index", "0")
     with made.coordinator() as c:
-        value = c.schedule(noted, args=(str(path), big, 3))
-        until(value.done)
-        made.workers[0].kill()  # and no other is there
+        value = gone_value(made, c, path, big)
         with pytest.raises(muster.WaitTimeout, match="not made again"):
             value.fetch(timeout=4)
