@@ -1,3 +1,5 @@
+#include <absl/strings/escaping.h>
+
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -41,6 +43,28 @@ TEST_F(closures, one_tells_its_state_and_attempts) {
   auto const queued = get_json(path);
   EXPECT_EQ(text_at(queued, "/state"), "QUEUED");
   EXPECT_NE(text_at(queued, "/attempts/0/outcome").find("cable cut"), std::string::npos);
+}
+
+// b"MPY2", a callable and a pickle that do not matter here, the text, its length, b"MPYR"; and with
+// an input, how many flags and b"MPYI" behind.
+TEST_F(closures, a_pickled_call_tells_what_its_client_says_of_the_arguments) {
+  auto const text_of = [&](std::string const& call) {
+    auto const body = R"({"closures":[{"function":"python:3.11","args":[{"$bytes":")" +
+                      absl::Base64Escape(call) + R"("}]}]})";
+    auto const job = post_json("/api/v1/jobs", body, 201);
+    auto const c = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
+    return c.as_object().contains("args_text") ? text_at(c, "/args_text") : "none";
+  };
+  std::string const call("MPY2\2\0\0\0\0fn.", 12);
+  std::string const said("'<b>\xff', 3\x0b\0\0\0MPYR", 19);
+  std::string const origins("\1\1\0\0\0MPYI", 9);
+  EXPECT_EQ(text_of(call), "none");
+  EXPECT_EQ(text_of(call + said), "'<b>\xef\xbf\xbd', 3");
+  EXPECT_EQ(text_of(call + said + origins), "'<b>\xef\xbf\xbd', 3");
+  EXPECT_EQ(text_of(call + origins), "none");
+  EXPECT_EQ(text_of("MPY3" + said), "none");
+  EXPECT_EQ(text_of(std::string("MPY2\xff\xff\xff\xffMPYR", 12)), "none");
+  EXPECT_EQ(text_of("MPY2" + std::string(2000, 'x') + std::string("\xd0\7\0\0MPYR", 8)), "none");
 }
 
 // Once it answers quickly, a worker is sent more than it has slots.

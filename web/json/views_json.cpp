@@ -8,6 +8,7 @@
 #include "server/core/words/explanation_words.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/json_in.hpp"
+#include "web/json/python_call.hpp"
 
 namespace muster::web {
 
@@ -21,6 +22,11 @@ struct hex_id {
   void write(json_out& out) const { out.string(hex16(core::raw(value))); }
   static schema::json schema() { return schema::id(""); }
 };
+
+std::string_view args_text(core::closure_view const& c) {
+  return c.args && c.args.encoding() == core::encoding::bytes ? python_arguments_text(c.args.view())
+                                                              : std::string_view{};
+}
 
 void attempt_members(member_list const& m, core::attempt_view const& a) {
   m("attempt", a.attempt);
@@ -218,6 +224,8 @@ void members(member_list const& m, core::closure_view const& c,
     else
       write_value(out, c.args);
   });
+  m.some("args_text", args_text(c),
+         "of a pickled call: its arguments as the client describes them");
   option_members(m, c);
   m("created_ms", c.created);
   m("finished_ms", c.finished);

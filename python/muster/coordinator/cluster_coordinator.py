@@ -71,7 +71,8 @@ class Scheduling:
         retried = options is not None and options.retries > 0
         self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
                                   blobs=session.blobs, name=name,
-                                  beside=session.takes_inputs_beside)
+                                  beside=session.takes_inputs_beside,
+                                  show_arguments=session.options.show_arguments)
 
     def options(self, *, upload: Sequence[Uploadable] = (), name: str = "",
                 **changes: Unpack[ClosureWords]) -> Scheduling:

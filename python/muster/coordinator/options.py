@@ -58,6 +58,10 @@ class CoordinatorOptions:
     """Of memory with large arguments, which workers of this host take. What does not fit goes by the server. 0: all
     does. None: 4 GiB, or half of the memory that there is, if that is less."""
 
+    show_arguments: bool = True
+    """A text of a closure's arguments, of 120 characters at most, goes with it to the server, which shows it to whoever
+    may read the closure. False: none does, as where arguments are secrets."""
+
     def __post_init__(self) -> None:
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
@@ -148,6 +152,7 @@ class CoordinatorWords(TypedDict, total=False):
     pending_max: int
     pending_bytes_max: int
     shm_bytes_max: Optional[int]
+    show_arguments: bool
 
 
 class ClosureWords(TypedDict, total=False):

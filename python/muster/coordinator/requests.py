@@ -12,7 +12,7 @@ import types
 import weakref
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
-from muster._pickled import calls, names
+from muster._pickled import calls, names, shown
 from muster._pickled.names import Called, Pickled
 from muster._wire.messages import BYTES, JSON
 from muster.coordinator.blobs import AnyContent, Blobs
@@ -72,6 +72,8 @@ class Along(NamedTuple):
     """Whether the server takes inputs of arguments in bytes; it is waited for so long to say so."""
     name: str = ""
     """Shown instead of the callable's own."""
+    show_arguments: bool = True
+    """A text of them goes along, for people who look at the closure."""
 
 
 NOTHING = Along()
@@ -150,6 +152,8 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
     # No argument names uploads: that they are there makes the worker use them.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
+    if along.show_arguments:
+        data.append(shown.of_call(args, kwargs or {}))
     if slots.outputs:
         data.append(calls.origins([value._is_pickled for value in slots.outputs]))
     packed = calls.pack(function, data, along.losses_max, along.output_in_bytes or beside,

@@ -1,0 +1,111 @@
+"""What people read of a call's arguments where the server shows the closure: a short text that the client makes,
+as the server runs nothing and cannot read pickles.
+
+Of values that are not Python's own the type is named, with shape and element type where an array has them. Their
+`__repr__` is not called: that of a large table takes longer than its closure. Any thread.
+
+Bytes, at the end of a call but for `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". Workers do
+not read that far.
+"""
+from __future__ import annotations
+
+import itertools
+import struct
+import types
+from typing import Any, Callable, Mapping, Sequence
+
+MAX = 120
+"""Characters of a text; the last is an ellipsis where there were more."""
+_ITEMS = 4
+_DEPTH = 2
+_STRING = 40
+_BITS = 128
+TAIL = struct.Struct("<I4s")
+_MAGIC = b"MPYR"
+
+
+def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
+    """For the end of a call; empty where it has no arguments, or where these change meanwhile."""
+    if not args and not kwargs:
+        return b""
+    try:
+        data = text(args, kwargs).encode("utf-8", "replace")
+    except Exception:  # a text for people is no reason to refuse a call
+        return b""
+    return data + TAIL.pack(len(data), _MAGIC)
+
+
+def text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """As they stand between the brackets of the call."""
+    found = ""
+    for part in itertools.chain(map(_value, args), (f"{name}={_value(value)}" for name, value in kwargs.items())):
+        found = f"{found}, {part}" if found else part
+        if len(found) > MAX:
+            return found[:MAX - 1] + "…"
+    return found
+
+
+def _value(value: Any, depth: int = 0) -> str:
+    show = _OWN.get(type(value))
+    return _of_type(value) if show is None else show(value, depth)
+
+
+def _number(value: Any, depth: int) -> str:
+    return repr(value)
+
+
+def _int(value: int, depth: int) -> str:
+    bits = value.bit_length()
+    return repr(value) if bits <= _BITS else f"<int of {bits} bits>"
+
+
+def _string(value: str, depth: int) -> str:
+    return repr(value) if len(value) <= _STRING else f"{value[:_STRING]!r}…"
+
+
+def _bytes(value: bytes, depth: int) -> str:
+    return repr(bytes(value)) if len(value) <= _STRING // 2 else f"<{type(value).__name__} of {len(value)}>"
+
+
+def _items(begin: str, end: str) -> Callable[[Any, int], str]:
+    def show(value: Any, depth: int) -> str:
+        if depth == _DEPTH and value:
+            return f"{begin}…{end}"
+        shown = [_value(item, depth + 1) for item in itertools.islice(value, _ITEMS)]
+        if len(value) > _ITEMS:
+            shown.append(f"… {len(value)} in all")
+        return f"{begin}{', '.join(shown)}{',' if begin == '(' and len(value) == 1 else ''}{end}"
+    return show
+
+
+def _dict(value: dict[Any, Any], depth: int) -> str:
+    if depth == _DEPTH and value:
+        return "{…}"
+    shown = [f"{_value(key, depth + 1)}: {_value(item, depth + 1)}"
+             for key, item in itertools.islice(value.items(), _ITEMS)]
+    if len(value) > _ITEMS:
+        shown.append(f"… {len(value)} in all")
+    return "{" + ", ".join(shown) + "}"
+
+
+def _named(value: Any, depth: int) -> str:
+    return str(getattr(value, "__qualname__", type(value).__name__))
+
+
+def _of_type(value: Any) -> str:
+    of = type(value)
+    if of.__module__.partition(".")[0] in _WITH_SHAPES:
+        try:
+            shape, element = value.shape, getattr(value, "dtype", "")
+            return f"{of.__name__}({'x'.join(map(str, shape)) or 'scalar'}{f' {element}' if str(element) else ''})"
+        except Exception:  # a class of that package which has none, or whose shape is not known
+            pass
+    return f"<{of.__qualname__}>"
+
+
+_WITH_SHAPES = {"numpy", "torch", "jax", "jaxlib", "tensorflow", "cupy", "pandas", "polars", "pyarrow", "scipy"}
+_OWN: dict[type, Callable[[Any, int], str]] = {
+    int: _int, float: _number, bool: _number, complex: _number, type(None): _number, str: _string,
+    bytes: _bytes, bytearray: _bytes, list: _items("[", "]"), tuple: _items("(", ")"), dict: _dict,
+    set: _items("{", "}"), frozenset: _items("{", "}"), type: _named, types.FunctionType: _named,
+    types.BuiltinFunctionType: _named}
