@@ -69,6 +69,26 @@ test('who is always last is said', async () => {
   });
 });
 
+test('a cluster of agents has a timeline: its runs, its agents, where they met and who broke it', async () => {
+  await withAgents(3, async (server, agents) => {
+    for (let step = 0; step < 3; ++step) await Promise.all(agents.map((agent) => agent.barrier(`step/${step}`, 60_000)));
+    const seen = await WatchedPage.open(browser, `${server.url}/tasks?cluster=train`);
+    const timeline = seen.at('run-timeline');
+    await timeline.waitFor();
+    await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-timeline"]').dataset.barriers) >= 3);
+    await timeline.focus();
+    await seen.page.keyboard.press('ArrowDown');
+    await seen.reads('run-at', /worker:1.* run 1, running/);
+    const failed = await fetch(`${server.url}/api/v1/clusters/train/fail`, { method: 'POST', body: JSON.stringify({ message: 'the storage is gone' }) });
+    assert.equal(failed.status, 200, await failed.text());
+    await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-timeline"]').dataset.marks) > 0);
+    await seen.at('run-happened').click();
+    await seen.reads('run-happened', /the storage is gone/);
+    await seen.page.screenshot({ path: join(shots, 'agents-timeline.png'), fullPage: true });
+    assert.deepEqual(seen.faults, []);
+  });
+});
+
 test('a barrier is cancelled after a question', async () => {
   await withAgents(3, async (server, agents) => {
     const ended = agents[0].barrier('stuck', 60_000).then(

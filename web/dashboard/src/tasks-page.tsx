@@ -1,5 +1,6 @@
 import { Agents } from './agents-panel';
 import { cluster, order, slow } from './page';
+import { ClusterTimeline } from './run/cluster-timeline';
 import { Machines } from './things/machines-panel';
 import { TorchStore } from './things/torch-panel';
 import { TaskList } from './parts/task-list';
@@ -11,6 +12,7 @@ export function TasksPage() {
   return (
     <div class="panels tall">
       <Agents />
+      {of && of.tasks > 0 && <ClusterTimeline key={of.name} of={of} />}
       {of && <TorchStore cluster={of.name} />}
       {workers && <TaskList wide />}
       {of && <Machines cluster={of.name} />}

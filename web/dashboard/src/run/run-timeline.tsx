@@ -4,8 +4,9 @@
 import { useSignal, useSignalEffect, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { age, moment } from '../model/format';
+import type { MachineView } from '../model/machines';
 import { laneAt, layoutOf, machineAt, type Layout } from '../model/run/layout';
-import { lookAt, MARKS, pinched, runTimeline, summary, zoomed, type MarkKind, type Range, type RunTimeline } from '../model/run/timeline';
+import { lookAt, MARKS, pinched, runTimeline, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from '../model/run/timeline';
 import type { AttemptView, ProgramView, RankView } from '../model/rest/programs';
 import { slow, store, viewNow } from '../page';
 import { color, repaint } from '../theme';
@@ -22,14 +23,27 @@ interface Cross {
 
 export function RunTimelinePanel({ p, attempts, ranks }: { p: ProgramView; attempts: readonly AttemptView[]; ranks: readonly RankView[] }) {
   slow.value;
+  const details = useDetails(p, attempts);
+  const machines = useMachines(p, ranks);
+  const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
+  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts }} machines={machines} />;
+}
+
+interface Panelled {
+  attempts: readonly AttemptView[];
+  ranks: readonly RankView[];
+  seen: Seen;
+  machines: readonly MachineView[];
+  words?: readonly [who: string, each: string];
+}
+
+export function TimelinePanel({ attempts, ranks, seen, machines, words = ['rank', 'attempt'] }: Panelled) {
+  slow.value;
   const base = useRef<HTMLCanvasElement>(null);
   const cross = useSignal<Cross | null>(null);
   const drag = useSignal<number | null>(null); // where it began
   const wide = useSignal(0);
-  const details = useDetails(p, attempts);
-  const machines = useMachines(p, ranks);
-  const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
-  const t = runTimeline(attempts, ranks, viewNow(), { details, alerts });
+  const t = runTimeline(attempts, ranks, viewNow(), seen);
   const layout = useMemo(() => layoutOf(t, machines), [machines, t.lanes.length, t.from, ranks]);
   const view = lookedAt() ?? t;
   const shown = repaint.value;
@@ -54,7 +68,7 @@ export function RunTimelinePanel({ p, attempts, ranks }: { p: ProgramView; attem
     <Panel
       id="run"
       title="Timeline"
-      note={summary(t, attempts.length)}
+      note={summary(t, attempts.length, words)}
       span={12}
       aside={
         <button type="button" data-testid="run-reset" disabled={view === t} onClick={() => lookAtRange(null)}>
@@ -79,7 +93,7 @@ export function RunTimelinePanel({ p, attempts, ranks }: { p: ProgramView; attem
           </span>
         ))}
       </p>
-      <At t={t} view={view} cross={cross} layout={layout} attempts={attempts} known={details.size} />
+      <At t={t} view={view} cross={cross} layout={layout} attempts={attempts} known={words[1] === 'run' ? attempts.length : (seen.details?.size ?? 0)} />
       <Happened t={t} view={view} look={(at) => lookAtRange(zoomed({ from: at - 15_000, to: at + 15_000 }, 0, 1, t))} />
     </Panel>
   );

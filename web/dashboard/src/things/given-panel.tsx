@@ -16,7 +16,17 @@ export function Given({ c }: { c: ClosureView }) {
   const args = c.args === undefined ? '' : JSON.stringify(c.args, null, 2);
   return (
     <Panel id="given" title="Arguments and inputs" span={4} aside={args && <Copy text={args} what="the arguments" />}>
-      {args ? (
+      {c.args_text && (
+        <p class="mono given-text" data-testid="args-text">
+          <bdi>{c.args_text}</bdi>
+        </p>
+      )}
+      {c.args_text ? (
+        <details>
+          <summary>As they were sent</summary>
+          <JsonTree value={c.args} job={c.job} testid="args" label="Arguments" />
+        </details>
+      ) : args ? (
         <JsonTree value={c.args} job={c.job} testid="args" label="Arguments" />
       ) : (
         <p class="calm">{c.history || hasEnded(c) ? 'No arguments are kept of it.' : 'It was given nothing.'}</p>

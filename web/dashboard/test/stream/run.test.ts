@@ -70,7 +70,7 @@ test('what was under two fingers stays under them', () => {
 });
 
 test('a thousand lanes share the height of a few', () => {
-  const lanes = Array.from({ length: 1000 }, (_, rank) => ({ rank, host: `h${rank >> 2}`, worker: '', text: '' }));
+  const lanes = Array.from({ length: 1000 }, (_, rank) => ({ rank, host: `h${rank >> 2}`, worker: '', name: '', text: '' }));
   const layout = layoutOf({ lanes, from: 0, to: 1 }, []);
   assert.ok(layout.height < 410, String(layout.height));
   assert.equal(laneAt(layout, layout.tops[700]! + 0.1), 700);

@@ -74,6 +74,7 @@ export interface ClosureView {
   value_spilled?: boolean;
   value_released?: string;
   args?: unknown;
+  args_text?: string; // of a pickled call, as its client describes them
   priority?: number;
   max_retries?: number;
   retries?: number;

@@ -36,7 +36,7 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
   const names: { top: number; text: string }[] = [];
   let y = 0;
   const name = (top: number, text: string) => (names.length === 0 || top >= names.at(-1)!.top + LINE) && names.push({ top, text });
-  lanes.forEach(({ host, rank }, n) => {
+  lanes.forEach(({ host, name: own }, n) => {
     const machine = byHost.get(host);
     if (machine && byHost.size <= STRIPS_MAX && (n === 0 || lanes[n - 1]!.host !== host)) {
       if (n > 0) y += 4;
@@ -45,7 +45,7 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
       y += STRIP;
     }
     if (host && !machine && (n === 0 || lanes[n - 1]!.host !== host)) name(y, host);
-    else if (!host || machine) name(y, `rank ${rank}`);
+    else if (!host || machine) name(y, own);
     tops.push(y);
     y += each;
   });

@@ -32,7 +32,7 @@ export interface RunBarrier extends Range {
   text: string;
 }
 export interface RunTimeline extends Range {
-  lanes: readonly { rank: number; host: string; worker: string; text: string }[];
+  lanes: readonly { rank: number; host: string; worker: string; name: string; text: string }[];
   spans: readonly RunSpan[];
   gaps: readonly RunGap[];
   marks: readonly RunMark[]; // in the order of time
@@ -40,7 +40,9 @@ export interface RunTimeline extends Range {
 }
 export interface Seen {
   details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were asked for
-  alerts?: readonly AttentionRow[]; // about this program
+  alerts?: readonly AttentionRow[]; // about this program or cluster
+  names?: readonly string[]; // of ranks, where they have others than their numbers
+  each?: 'run' | 'attempt';
 }
 
 export const LATE_MS = 500; // after half of the others: then a barrier's line is red
@@ -55,7 +57,7 @@ const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> 
   HUNG: ['late', 'came to a stand'],
 };
 const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
-const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back' };
+const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back', TASK_ERROR: 'failed', TASK_RESTARTED: 'is back anew', TASK_LEFT: 'has left', GENERATION_FAILED: 'the run failed', BARRIERS_FAILED: 'barriers failed', BARRIER_STUCK: 'waits' };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string]> = {
   failed: ['error', 'failure'],
   alert: ['late', 'alert'],
@@ -72,7 +74,7 @@ const endOf = (r: Ended): readonly [colour: string, word: string] =>
   r.not_started ? ['error', 'not started'] : r.lease_ran_out ? ['error', 'its lease ran out'] : r.stopped ? ['waiting', 'stopped'] : r.signal ? ['error', `signal ${r.signal}`] : r.exit_status ? ['error', `exit ${r.exit_status}`] : ['connected', 'exit 0'];
 
 // The ranks of the newest attempt have times of their own. Of those before it, their ends are in its record.
-export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [] }: Seen = {}): RunTimeline {
+export function runTimeline(attempts: readonly AttemptView[], ranks: readonly RankView[], now: number, { details = new Map(), alerts = [], names = [], each = 'attempt' }: Seen = {}): RunTimeline {
   const newest = attempts[attempts.length - 1];
   const most = attempts.reduce((n, a) => Math.max(n, a.ranks), 0);
   const known = new Map(ranks.map((r) => [r.rank, r]));
@@ -80,7 +82,10 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
   const host = (rank: number) => known.get(rank)?.host ?? '';
   order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1)); // those of a host stand together
   const laneOf = new Map(order.map((rank, lane) => [rank, lane]));
-  const lanes = order.map((rank) => ({ rank, host: host(rank), worker: known.get(rank)?.worker ?? '', text: host(rank) ? `rank ${rank} on ${host(rank)}` : `rank ${rank}` }));
+  const lanes = order.map((rank) => {
+    const name = names[rank] ?? `rank ${rank}`;
+    return { rank, host: host(rank), worker: known.get(rank)?.worker ?? '', name, text: host(rank) ? `${name} on ${host(rank)}` : name };
+  });
   const byTask = new Map(ranks.map((r) => [r.task, laneOf.get(r.rank) ?? -1]));
   const byWorker = new Map(ranks.map((r) => [r.worker, laneOf.get(r.rank) ?? -1]));
   const spans: RunSpan[] = [];
@@ -99,17 +104,17 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
       const lane = laneOf.get(rank)!;
       const end = ends.get(rank);
       if (r) {
-        if (r.started_ms) spans.push({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`attempt ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
+        if (r.started_ms) spans.push({ lane, attempt: a.attempt, from: r.started_ms, to: r.ended_ms || to, colour: RANKS[r.state] ?? 'waiting', text: [`${each} ${a.attempt}`, r.state.toLowerCase(), stepOf(r)].filter(Boolean).join(', ') });
         if (lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, kind: 'late', text: `late for ${lateFor(r)}` });
       } else if (end) {
         const [ink, how] = endOf(end);
-        spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `attempt ${a.attempt}, ${how} on ${end.host}` });
-      } else spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `attempt ${a.attempt} ${word}` });
+        spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `${each} ${a.attempt}, ${how} on ${end.host}` });
+      } else spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `${each} ${a.attempt} ${word}` });
     }
     if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
-      marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `attempt ${a.attempt} ${word}` });
+      marks.push({ lane: laneOf.get(a.cause?.rank ?? -1) ?? -1, at: a.ended_ms, kind: a.end === 'CANCELLED' || a.end === 'PREEMPTED' ? 'stop' : 'failed', text: a.cause?.text ?? `${each} ${a.attempt} ${word}` });
     for (const e of detail?.events ?? [])
-      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: e.kind.endsWith('FAILED') ? 'failed' : 'event', text: [e.about && taskOf(e.about), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
+      marks.push({ lane: byTask.get(taskOf(e.about ?? '')) ?? byWorker.get(e.about ?? '') ?? -1, at: e.at_ms, kind: /FAILED$|ERROR$/.test(e.kind) ? 'failed' : 'event', text: [e.about && taskOf(e.about), EVENTS[e.kind] ?? e.kind, e.text].filter(Boolean).join(': ') });
     for (const b of detail?.barriers ?? [])
       barriers.push({ lane: byTask.get(taskOf(b.last)) ?? -1, from: b.ended_ms - b.late_ms, to: b.ended_ms, late: b.late_ms >= LATE_MS, text: `barrier ${b.id}: ${taskOf(b.last)} came last of ${b.participants}, ${age(b.late_ms)} after half of them` });
     const next = attempts[i + 1];
@@ -146,5 +151,5 @@ export function lookAt(t: RunTimeline, lane: number, at: number, near: number): 
   return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
 }
 
-export const summary = (t: RunTimeline, attempts: number): string =>
-  [plural(t.lanes.length, 'rank'), plural(attempts, 'attempt'), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');
+export const summary = (t: RunTimeline, attempts: number, [who, each]: readonly [who: string, each: string] = ['rank', 'attempt']): string =>
+  [plural(t.lanes.length, who), plural(attempts, each), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');

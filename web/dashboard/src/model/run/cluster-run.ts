@@ -1,0 +1,73 @@
+// A cluster of agents that Muster did not start, as the timeline shows programs: its runs are the attempts, its agents
+// the ranks. Pure.
+
+import { agentName, hostOf } from '../agents';
+import type { AgentRow, EventRow } from '../protocol';
+import type { AttemptDetail } from '../rest/attempt';
+import type { AttemptView, RankView } from '../rest/programs';
+import type { PassedBarrier } from '../straggler-protocol';
+import type { Seen } from './timeline';
+
+// As GET /clusters/{cluster} and GET /clusters/{cluster}/runs tell it.
+export interface RunView {
+  number: number;
+  state: 'WAITING' | 'REGISTERING' | 'RUNNING' | 'FAILED' | 'FINISHED';
+  started_ms: number;
+  ended_ms: number;
+  cause?: { task?: string; message: string };
+}
+
+const RANKS: Partial<Record<AgentRow['state'], RankView['state']>> = { CONNECTED: 'RUNNING', LATE: 'RUNNING', ERROR: 'FAILED', DISCONNECTED: 'STOPPED' };
+const TOLD = /^(TASK_|BARRIER|GENERATION_FAILED|NOTICE_)/;
+const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
+
+export interface ClusterRun {
+  attempts: readonly AttemptView[];
+  ranks: readonly RankView[];
+  seen: Seen;
+}
+
+// Of an agent that is gone its last heartbeat is its end. Barriers and events are of the newest run; of those before it
+// their own times and causes are known.
+export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
+  const begun = runs.filter((r) => r.started_ms > 0);
+  const named = new Map(agents.map((a, rank) => [agentName(a), rank]));
+  const attempts = begun.map((r): AttemptView => {
+    const rank = named.get(short(r.cause?.task ?? ''));
+    return {
+      attempt: r.number,
+      end: r.state === 'FAILED' ? 'FAILED' : r.ended_ms ? 'SUCCEEDED' : 'NONE',
+      ranks: agents.length,
+      hosts: new Set(agents.map((a) => hostOf(a.address))).size,
+      begun_ms: r.started_ms,
+      ...(r.ended_ms ? { ended_ms: r.ended_ms } : {}),
+      ...(r.cause ? { cause: { kind: 'EXIT', ...(rank === undefined ? {} : { rank }), text: [r.cause.task && short(r.cause.task), r.cause.message].filter(Boolean).join(': ') } } : {}),
+    };
+  });
+  const newest = attempts.at(-1);
+  const ranks = agents.map((a, rank): RankView => {
+    const gone = a.state === 'ERROR' || a.state === 'DISCONNECTED';
+    return {
+      rank,
+      task: agentName(a),
+      state: RANKS[a.state] ?? 'STARTING',
+      worker: '',
+      host: hostOf(a.address),
+      address: a.address,
+      ...(a.registered ? { started_ms: a.registered } : {}),
+      ...(gone && a.seen ? { ended_ms: a.seen } : {}),
+      agent: { state: a.state, ...(a.error ? { error: a.error } : {}), ...(a.late_for ? { late_for: a.late_for } : {}), ...(a.late_since ? { late_since: a.late_since } : {}) },
+    };
+  });
+  const details = new Map<number, AttemptDetail>();
+  if (newest)
+    details.set(newest.attempt, {
+      ...newest,
+      events: events.filter((e) => e.time_ms >= newest.begun_ms && TOLD.test(e.kind)).map((e) => ({ at_ms: e.time_ms, kind: e.kind, about: e.subject, text: e.text })),
+      barriers: barriers.filter((b) => b.ended_ms >= newest.begun_ms),
+      latecomers: [],
+      stacks: [],
+      ended: [],
+    });
+  return { attempts, ranks, seen: { details, names: agents.map(agentName), each: 'run' } };
+}

@@ -1,0 +1,46 @@
+// The timeline of a cluster of agents that Muster did not start: its runs, its agents, who came late to barriers.
+
+import { agentName } from '../model/agents';
+import type { ClusterRow } from '../model/protocol';
+import { clusterRun, type RunView } from '../model/run/cluster-run';
+import type { Stragglers } from '../model/straggler-protocol';
+import { useLooked } from '../looked';
+import { slow, store } from '../page';
+import { api, get } from '../rest';
+import { TimelinePanel } from './run-timeline';
+
+interface Known {
+  runs: readonly RunView[];
+  late: Stragglers;
+}
+const RUNS = 12; // the newest; the others are too short to be seen beside them
+const EVERY = 5000; // ms
+const WORDS = ['agent', 'run'] as const;
+
+export function ClusterTimeline({ of }: { of: ClusterRow }) {
+  slow.value;
+  const path = api(`clusters/${encodeURIComponent(of.name)}`);
+  const looked = useLooked<Known>(of.started > 0 ? path : '', {
+    every: EVERY,
+    keep: true,
+    async read(base) {
+      const [cluster, past, late] = await Promise.all([
+        get<{ generation: RunView }>(base),
+        get<{ runs: RunView[] }>(`${base}/runs?limit=1000`),
+        get<Stragglers>(`${base}/stragglers`),
+      ]);
+      const newest = cluster.generation;
+      return { runs: [...past.runs.filter((r) => r.number < newest.number), newest].slice(-RUNS), late };
+    },
+  });
+  const known = looked.value;
+  const agents = store.agents.all().filter((a) => a.cluster === of.name);
+  if (!known || agents.length === 0) return null;
+  const events = store.events.all().filter((e) => e.cluster === of.name);
+  agents.sort((a, b) => (a.job === b.job ? a.index - b.index : agentName(a) < agentName(b) ? -1 : 1));
+  const { attempts, ranks, seen } = clusterRun(known.runs, agents, known.late.barriers, events);
+  const alerts = store.attention.all().filter(({ link }) => link.includes(`cluster=${encodeURIComponent(of.name)}`));
+  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ ...seen, alerts }} machines={NONE} words={WORDS} />;
+}
+
+const NONE = [] as const;

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AgentRow, EventRow } from '../../src/model/protocol';
+import { clusterRun, type RunView } from '../../src/model/run/cluster-run';
+import { lookAt, runTimeline, summary } from '../../src/model/run/timeline';
+
+const agent = (index: number, more: Partial<AgentRow> = {}): AgentRow => ({ cluster: 'train', job: 'worker', index, incarnation: '1', address: `h${index}:7`, registered: 2600, seen: 0, devices: 0, state: 'CONNECTED', waits: [], ...more });
+const runs: RunView[] = [
+  { number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 2000, cause: { task: '/job:worker/task:1', message: 'out of memory' } },
+  { number: 2, state: 'RUNNING', started_ms: 2500, ended_ms: 0 },
+];
+const event = (number: number, time_ms: number, kind: string, subject: string, text: string): EventRow => ({ number, time_ms, severity: 'ERROR', kind, cluster: 'train', subject, text });
+
+test('runs are attempts, agents are ranks, and who ended the first run is known', () => {
+  const { attempts, ranks, seen } = clusterRun(runs, [agent(0), agent(1, { late_for: 'step', late_since: 3500 })], [], []);
+  const t = runTimeline(attempts, ranks, 4000, seen);
+  assert.deepEqual(t.lanes.map((l) => l.text), ['worker:0 on h0', 'worker:1 on h1']);
+  assert.deepEqual(t.spans.map((s) => [s.lane, s.attempt, s.from, s.to, s.colour]), [[0, 1, 1000, 2000, 'waiting'], [1, 1, 1000, 2000, 'error'], [0, 2, 2600, 4000, 'running'], [1, 2, 2600, 4000, 'running']]);
+  assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: worker:1: out of memory' }]);
+  assert.equal(lookAt(t, 0, 3000, 1), 'worker:0 on h0 · run 2, running');
+  assert.deepEqual(t.marks.filter((m) => m.kind === 'late').map((m) => [m.lane, m.at]), [[1, 3500]]);
+  assert.equal(summary(t, attempts.length, ['agent', 'run']), '2 agents, 2 runs, 1 restart, 2 marks');
+});
+
+test('an agent that is gone ends with its last heartbeat, and its error is a mark', () => {
+  const { attempts, ranks, seen } = clusterRun(runs, [agent(0, { state: 'ERROR', seen: 3000 }), agent(1)], [{ id: 'b', counter: 1, ended_ms: 2900, participants: 2, last: '/job:worker/task:1', host: 'h1', late_ms: 800, spread_ms: 900 }], [
+    event(1, 1500, 'TASK_ERROR', '/job:worker/task:0', 'of the run before'),
+    event(2, 3000, 'TASK_ERROR', '/job:worker/task:0', 'no heartbeat'),
+    event(3, 3100, 'JOB_ENDED', '', 'something else'),
+  ]);
+  const t = runTimeline(attempts, ranks, 4000, seen);
+  assert.deepEqual(t.spans.filter((s) => s.attempt === 2).map((s) => [s.lane, s.to, s.colour]), [[0, 3000, 'error'], [1, 4000, 'running']]);
+  assert.deepEqual(t.marks.filter((m) => m.at > 2500).map((m) => [m.lane, m.kind, m.text]), [[0, 'failed', 'worker:0: failed: no heartbeat']]);
+  assert.deepEqual(t.barriers.map((b) => [b.lane, b.late]), [[1, true]]);
+});
+
+test('a cluster whose run has not begun has no timeline', () => {
+  const { attempts, ranks, seen } = clusterRun([{ number: 1, state: 'WAITING', started_ms: 0, ended_ms: 0 }], [agent(0)], [], []);
+  assert.equal(runTimeline(attempts, ranks, 4000, seen).lanes.length, 0);
+});
