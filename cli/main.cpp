@@ -110,6 +110,11 @@ int main(int argc, char** argv) {
     return e.get_exit_code();
   } catch (CLI::ExtrasError const&) {  // whose own words come in the wrong order
     return misunderstood(app, unexpected_words(app, innermost(app)).what());
+  } catch (CLI::RequiredError const& e) {  // which comes before what is unknown, and may come of it
+    auto const& verb = innermost(app);
+    auto const words = verb.remaining();
+    auto const unknown = !words.empty() && words.front().starts_with('-');
+    return misunderstood(app, unknown ? unexpected_words(app, verb).what() : e.what());
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
     return misunderstood(app, e.what());

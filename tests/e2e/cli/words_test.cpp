@@ -65,6 +65,8 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
         wrong{{"tasks", "--ouptut", "json"}, "unknown flag --ouptut; did you mean --output?"},
         wrong{{"submit", "f", "--timeot=1s"}, "unknown flag --timeot; did you mean --timeout?"},
         wrong{{"tasks", "all"}, "'all' is too much"},
+        wrong{{"launch", "--task", "2"}, "unknown flag --task; did you mean --tasks?"},
+        wrong{{"launch", "sleep", "1"}, "--tasks is required"},
         wrong{{"tasks", "--url", "127.0.0.1:80"}, "'127.0.0.1:80': expected http://HOST:PORT"},
         wrong{{"serve", "--cluster", "worker=4"}, "write NAME:JOB=N, as in train:worker=4"}}) {
     auto const r = c.run(w.typed);
