@@ -147,13 +147,13 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
     naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(SERVER_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take_callable(function)
-    data, slots = calls.dump_arguments(tuple(args), dict(kwargs) if kwargs else {},
-                                       None if naming is None else naming.take)
+    args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # what comes may be read once
+    data, slots = calls.dump_arguments(args, kwargs, None if naming is None else naming.take)
     # No argument names uploads: that they are there makes the worker use them.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
     if along.show_arguments:
-        data.append(shown.of_call(args, kwargs or {}))
+        data.append(shown.of_call(args, kwargs))
     if slots.outputs:
         data.append(calls.origins([value._is_pickled for value in slots.outputs]))
     packed = calls.pack(function, data, along.losses_max, along.output_in_bytes or beside,

@@ -91,3 +91,11 @@ def test_the_server_tells_it_of_a_closure(cluster: Cluster, shows: bool) -> None
 
     assert told(first) == ("1, b=2" if shows else None)
     assert told(second) == ("<RemoteValue>" if shows else None)
+
+
+def test_arguments_that_can_be_read_once_are_told_too(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    value = c.schedule(add, iter((1, 2)))
+    assert value.fetch(20) == 3
+    (listed,) = cluster.server.get(f"/api/v1/jobs/{c.wait_open()}/closures")["closures"]
+    assert cluster.server.get(f"/api/v1/closures/{listed['id']}")["args_text"] == "1, 2"
