@@ -56,7 +56,7 @@ TEST_F(closures, a_pickled_call_tells_what_its_client_says_of_the_arguments) {
     return c.as_object().contains("args_text") ? text_at(c, "/args_text") : "none";
   };
   std::string const call("MPY2\2\0\0\0\0fn.", 12);
-  std::string const said("'<b>\xff', 3\x0b\0\0\0MPYR", 19);
+  std::string const said("'<b>\xff', 3\t\0\0\0MPYR", 17);
   std::string const origins("\1\1\0\0\0MPYI", 9);
   EXPECT_EQ(text_of(call), "none");
   EXPECT_EQ(text_of(call + said), "'<b>\xef\xbf\xbd', 3");

@@ -4,8 +4,8 @@ as the server runs nothing and cannot read pickles.
 Of values that are not Python's own the type is named, with shape and element type where an array has them. Their
 `__repr__` is not called: that of a large table takes longer than its closure. Any thread.
 
-Bytes, at the end of a call but for `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". Workers do
-not read that far.
+Bytes, at the end of a call but for `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". A worker reads
+it when the call has failed, workers of before never.
 """
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import itertools
 import struct
 import types
 from typing import Any, Callable, Mapping, Sequence
+
+from muster._pickled.buffers import Data
 
 MAX = 120
 """Characters of a text; the last is an ellipsis where there were more."""
@@ -33,6 +35,24 @@ def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
     except Exception:  # a text for people is no reason to refuse a call
         return b""
     return data + TAIL.pack(len(data), _MAGIC)
+
+
+def in_call(call: Data) -> str:
+    """What `of_call` has said of it; empty: nothing."""
+    end = len(call)
+    for magic in (b"MPYI", _MAGIC):  # the first may be missing
+        if end < TAIL.size:
+            return ""
+        size, found = TAIL.unpack_from(call, end - TAIL.size)
+        if found != magic:
+            continue
+        begin = end - TAIL.size - size
+        if begin < 0:
+            return ""
+        if magic == _MAGIC:
+            return str(memoryview(call)[begin:end - TAIL.size], "utf-8", "replace")
+        end = begin
+    return ""
 
 
 def text(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:

@@ -2,9 +2,11 @@
 while it is looked at is said instead."""
 from __future__ import annotations
 
+import sys
 import traceback
+from typing import Any, Callable
 
-from muster._pickled import exceptions
+from muster._pickled import calls, exceptions
 from muster.errors import DependencyLost
 
 
@@ -36,6 +38,22 @@ def traceback_of(error: BaseException) -> str:
         return "".join(traceback.format_exception(type(error), error, tb))
     except BaseException:
         return "Traceback (most recent call last):\n" + "".join(traceback.format_tb(tb))
+
+
+def note(error: BaseException, f: Callable[..., Any], arguments: str) -> None:
+    """Behind the traceback, here and where the output is fetched: with which arguments it was called. Python before
+    3.11 has no notes; none is added where the client has said nothing of the arguments."""
+    if not arguments or sys.version_info < (3, 11):
+        return
+    try:
+        called = f"called as {calls.name_of(f)}("
+        kept = object.__getattribute__(error, "__dict__")  # nothing of its class is asked
+        notes = kept.get("__notes__", [])
+        if type(notes) is list:  # what is raised again and again has the newest
+            others = [one for one in notes if type(one) is not str or not one.startswith(called)]
+            kept["__notes__"] = [*others, f"{called}{arguments})"]
+    except BaseException:  # its name cannot be had
+        pass
 
 
 def tasks_of(error: DependencyLost) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ import pickle
 import threading
 from typing import Any, Callable, NamedTuple, Optional, Sequence, TypeVar, overload
 
-from muster._pickled import calls, values
+from muster._pickled import calls, shown, values
 from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.objects import named
 from muster.variables import variable
-from muster.worker import uploads
+from muster.worker import failures, uploads
 from muster.worker.blobs import BlobError, Blobs
 from muster.worker.context import current
 
@@ -185,7 +185,11 @@ class Callables:
         except Exception as error:
             raise Refused(f"the call could not be unpickled: {type(error).__name__}: {error}"
                           ) from error
-        return f(*positional, **named)
+        try:
+            return f(*positional, **named)
+        except Exception as error:
+            failures.note(error, f, shown.in_call(args))
+            raise
 
 
 def _split(given: list[Any], origins: Optional[list[bool]]) -> tuple[list[Any], list[int]]:

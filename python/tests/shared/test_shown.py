@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
 import numpy
 import pytest
 
-import muster
-from conftest import Cluster
+from conftest import until
 from muster._pickled import calls, shown
 
 
@@ -43,6 +43,9 @@ def test_it_stands_behind_the_call_and_changes_nothing_of_it():
     arguments, _ = calls.dump_arguments((1, numpy.arange(9000)), {"k": "v"})
     call = calls.pack(b"function", [*arguments, shown.of_call((1,), {}), calls.origins([True])])
     assert b"1\1\0\0\0MPYR" in call
+    assert shown.in_call(call) == shown.in_call(memoryview(call)[:-9]) == "1"
+    assert all(shown.in_call(call[n:]) in ("", "1") for n in range(len(call)))
+    assert shown.in_call(b"\xff\xff\xff\xffMPYR") == shown.in_call(b"x\xff\0\0\0MPYI") == ""
     assert calls.origins_of(call) == [True]
     function, rest = calls.unpack(call)
     (one, array), named = calls.load_arguments(rest, None)
@@ -79,23 +82,49 @@ def add(a: int, b: int = 0) -> int:
 
 
 @pytest.mark.parametrize("shows", [True, False])
-def test_the_server_tells_it_of_a_closure(cluster: Cluster, shows: bool) -> None:
+def test_the_server_tells_it_of_a_closure(make_cluster: Any, shows: bool) -> None:
+    cluster = make_cluster()  # nobody serves them, so they stay as they are
     c = cluster.coordinator(show_arguments=shows)
-    first = c.schedule(add, (1,), {"b": 2})
-    second = c.schedule(add, (first,))
-    assert second.fetch(20) == 3
-
-    def told(value: muster.RemoteValue[Any]) -> Any:
-        listed = cluster.server.get(f"/api/v1/jobs/{c.wait_open()}/closures")["closures"]
-        return cluster.server.get(f"/api/v1/closures/{listed[0 if value is first else 1]['id']}").get("args_text")
-
-    assert told(first) == ("1, b=2" if shows else None)
-    assert told(second) == ("<RemoteValue>" if shows else None)
+    first = c.schedule(add, iter((1, 2)))
+    second = c.schedule(add, (first,), {"b": 3})
+    path = f"/api/v1/jobs/{c.wait_open()}/closures"
+    until(lambda: len(cluster.server.get(path)["closures"]) == 2, "they are there")
+    told = [cluster.server.get(f"/api/v1/closures/{one['id']}").get("args_text") for one in cluster.server.get(path)["closures"]]
+    assert told == (["1, 2", "<RemoteValue>, b=3"] if shows else [None, None])
+    del second
 
 
-def test_arguments_that_can_be_read_once_are_told_too(cluster: Cluster) -> None:
-    c = cluster.coordinator()
-    value = c.schedule(add, iter((1, 2)))
-    assert value.fetch(20) == 3
-    (listed,) = cluster.server.get(f"/api/v1/jobs/{c.wait_open()}/closures")["closures"]
-    assert cluster.server.get(f"/api/v1/closures/{listed['id']}")["args_text"] == "1, 2"
+class Odd(Exception):
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("nobody asks this")
+
+
+AGAIN = ValueError("again")
+
+
+def fail(how: str, n: int = 0) -> None:
+    raise {"odd": Odd("odd"), "again": AGAIN}.get(how) or ValueError(how)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes from 3.11 on")
+def test_what_has_failed_says_with_which_arguments(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    cluster.add("--processes", "1")
+
+    def notes(*args: Any, **options: Any) -> Any:
+        c = cluster.coordinator(continue_on_error=True, **options)
+        value = c.schedule(fail, args)
+        with pytest.raises(Exception) as raised:
+            value.fetch(20)
+        error = raised.value
+        (listed,) = cluster.server.get(f"/api/v1/jobs/{c.wait_open()}/closures")["closures"]
+        text = cluster.server.get(f"/api/v1/closures/{listed['id']}")["error"]["traceback"]
+        return getattr(error, "__notes__", []), text
+
+    found, text = notes("bad", 3)
+    assert found == ["called as fail('bad', 3)"]
+    assert text.endswith("ValueError: bad\ncalled as fail('bad', 3)\n")
+    assert notes("bad", show_arguments=False)[0] == []
+    assert notes("again", 1)[0] == ["called as fail('again', 1)"]
+    assert notes("again", 2)[0] == ["called as fail('again', 2)"]
+    notes("odd")  # it is told, whatever its class does
