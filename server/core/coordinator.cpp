@@ -58,11 +58,11 @@ effects const& coordinator::state::end() {
       s->unsettled = false;
       ends.settle(*s);
     }
-  intake.tidy_rebuilders();
+  admitting.tidy_rebuilders();
   if (ends.over_a_limit()) ends.keep_within_limits();
   if (!step.stopping) {
     programs.place(step.now);
-    handing.dispatch();
+    dispatching.dispatch();
   }
   say_programs();
   auto const& n = book.counts();
@@ -93,11 +93,11 @@ void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
     case alarm_kind::worker_start:
       return workers.start(*registry.find(stream_id{a.id}));
     case alarm_kind::gang:
-      return scheduler.gangs.now_impatient(a.id);  // what follows from it: dispatcher
+      return scheduler.gangs.on_patience_over(a.id);  // what follows from it: dispatcher
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
     case alarm_kind::retract:
-      return handing.retract();
+      return dispatching.retract();
     case alarm_kind::value_age:
       return ends.on_age_limit(session_id{a.id});
   }
@@ -140,8 +140,8 @@ effects const& coordinator::step(time_point now, tick const&) {
   st.expire_calls();
   st.programs.tick(now);
   st.builds.build_what_is_due(now);
-  if (st.scheduler.exclusives.due() <= now) st.handing.keep_a_worker_empty();
-  if (st.watchdog.due() <= now && !st.step.stopping) st.handing.report_stall();
+  if (st.scheduler.exclusives.due() <= now) st.dispatching.keep_a_worker_empty();
+  if (st.watchdog.due() <= now && !st.step.stopping) st.dispatching.report_stall();
   return st.end();
 }
 
@@ -284,7 +284,7 @@ effects const& coordinator::step(time_point now, worker_results& e) {
   return state_->perform(now, [&] { state_->answers.results(e); });
 }
 effects const& coordinator::step(time_point now, values_moved& e) {
-  return state_->perform(now, [&] { state_->intake.moved(e); });
+  return state_->perform(now, [&] { state_->admitting.moved(e); });
 }
 effects const& coordinator::step(time_point now, open_session& e) {
   return state_->perform(now, [&] {

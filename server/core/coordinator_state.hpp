@@ -42,17 +42,17 @@ struct coordinator::state : engine_state {
   value_keeping keeping{*this, texts, flow};
   lifecycle life{*this, flow, keeping};
   build_orders building{*this, texts, flow, life};
-  admission intake{*this, texts, flow, keeping, life};
+  admission admitting{*this, texts, flow, keeping, life};
   version_watch versions{*this, life};
   session_ends ends{*this, texts, flow, keeping, life, building};
-  session_requests requests{*this, texts, flow, life, intake, ends};
+  session_requests requests{*this, texts, flow, life, admitting, ends};
   resumable_sessions resumable{*this, texts, flow, keeping, life, building};
-  parked_calls calls{*this, texts, flow, keeping, intake, ends};
+  parked_calls calls{*this, texts, flow, keeping, admitting, ends};
   worker_events workers{*this, life, building};
   worker_answers answers{*this, life, workers};
-  job_restart restarting{*this, flow, keeping, life, intake};
+  job_restart restarting{*this, flow, keeping, life, admitting};
   last_words words{*this};
-  dispatcher handing{*this, life, building};
+  dispatcher dispatching{*this, life, building};
   explainer why{*this, texts, workers, versions};
 
   struct {

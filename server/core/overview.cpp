@@ -42,7 +42,7 @@ overview_view coordinator::overview(time_point now) const {
   v.parked_calls = st.step.waiters.size();
   if (st.watchdog.stalled()) {
     v.quiet_since = st.watchdog.quiet_since();
-    v.oldest_running = st.handing.oldest_running();
+    v.oldest_running = st.dispatching.oldest_running();
   }
   auto const& exclusive = st.scheduler.exclusives.all();
   v.closures_exclusive = exclusive.size();

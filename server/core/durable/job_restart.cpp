@@ -27,7 +27,7 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   core_.book.restoring(false);
   core_.closures.end_of_claims();
   for (auto const* s : opened) tell_inputs(*s);
-  for (auto& r : waiting) intake_.resume(*r.of, r.specs, r.closures);
+  for (auto& r : waiting) admission_.resume(*r.of, r.specs, r.closures);
   release_values();
   for (auto* s : opened) go_on(*s);
   for (auto const& [name, place] : std::exchange(known_places_, {})) core_.places.release(place);
@@ -127,7 +127,7 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
       if (told) restore_past(c, *told);
       if (told && ended(told->state)) {
         end(c, *told);
-      } else {  // intake gives it what it asks for, and finds its inputs again
+      } else {  // admission gives it what it asks for, and finds its inputs again
         if (a.extras)
           core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
         if (told) core_.book.tell(c, move_reason::ready);

@@ -20,8 +20,8 @@ namespace muster::core {
 class job_restart {
  public:
   job_restart(engine_state& core, session_flow& flow, value_keeping& keeping, lifecycle& life,
-              admission& intake)
-      : core_(core), flow_(flow), keeping_(keeping), life_(life), intake_(intake) {}
+              admission& admitting)
+      : core_(core), flow_(flow), keeping_(keeping), life_(life), admission_(admitting) {}
 
   /// Consumes the jobs. REQUIRES: nothing was scheduled yet.
   void restore(std::vector<restored_job>& jobs);
@@ -50,7 +50,7 @@ class job_restart {
   session_flow& flow_;
   value_keeping& keeping_;
   lifecycle& life_;
-  admission& intake_;
+  admission& admission_;
   std::map<std::pair<std::string, core::incarnation>, std::uint32_t> known_places_;
 };
 

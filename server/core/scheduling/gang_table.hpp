@@ -67,7 +67,7 @@ class gang_table {
     waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
-  void now_impatient(std::uint64_t id) { all_.at(id).impatient = true; }
+  void on_patience_over(std::uint64_t id) { all_.at(id).impatient = true; }
 
   gang const* find(std::uint64_t id) const {
     auto const it = all_.find(id);

@@ -11,12 +11,12 @@
 #include "server/core/policies/stateful_tasks.hpp"
 #include "server/core/policies/transient_failures.hpp"
 #include "server/core/policies/watchdog.hpp"
-#include "server/core/records/closure_table.hpp"
 #include "server/core/programs/controller.hpp"
+#include "server/core/records/closure_table.hpp"
 #include "server/core/records/place_table.hpp"
 #include "server/core/scheduling/scheduler.hpp"
 #include "server/core/sessions/session_table.hpp"
-#include "server/core/state/seat_ledger.hpp"
+#include "server/core/state/slot_ledger.hpp"
 #include "server/core/state/step_frame.hpp"
 #include "server/core/values/value_store.hpp"
 #include "server/core/workers/worker_registry.hpp"
@@ -50,7 +50,7 @@ struct engine_state {
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};
-  seat_ledger resources{scheduler};
+  slot_ledger resources{scheduler};
   programs::controller programs{step.config.programs, wide.last_program, resources};
 };
 

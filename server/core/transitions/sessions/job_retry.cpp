@@ -48,7 +48,7 @@ std::string session_requests::as_submitted(slot c, std::vector<std::uint32_t> co
     bool const again = from.owner == r.owner && position[from.order] != not_in_it;
     if (!again && ended_badly(from)) return "its input " + text(id) + " has no value: it failed";
     if (!again && ended(from.state()) && from.where == value_place::gone)
-      if (auto const why = intake_.why_not_again(i); !why.empty())
+      if (auto const why = admission_.why_not_again(i); !why.empty())
         return texts_.unknown_value(id).message;
     input.closure = again ? closure_id{} : id;
     input.position = again ? position[from.order] : 0;
@@ -80,7 +80,7 @@ void session_requests::retry(retry_job& e) {
   again.spec.idempotency_key.clear();
   again.spec.retry_of = s->id;
   again.spec.submitted_by = std::move(e.submitted_by);
-  if (auto const bad = intake_.valid(again.closures, again.spec); !bad.ok())
+  if (auto const bad = admission_.valid(again.closures, again.spec); !bad.ok())
     return refuse("cannot run again: " + bad.message);
   if (!e.name.empty()) again.spec.name = std::move(e.name);
   open(again);

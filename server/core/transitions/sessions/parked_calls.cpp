@@ -50,7 +50,7 @@ void parked_calls::await(await_value const& e) {
   if (core_.step.refuse_when_stopping(e.call)) return;
   slot const c = core_.closures.find(e.closure);
   bool const lost = c != no_slot && core_.closures[c].where == value_place::gone;
-  if (c == no_slot || (lost && !intake_.why_not_again(c).empty()))
+  if (c == no_slot || (lost && !admission_.why_not_again(c).empty()))
     return core_.step.answer(e.call, texts_.unknown_value(e.closure));
   auto& r = core_.closures[c];
   if (auto& s = core_.sessions.of(r.owner); s.traits().unary)
@@ -72,7 +72,7 @@ void parked_calls::await(await_value const& e) {
   core_.step.waiters.park(e.call, {{}, e.closure, e.deadline, join_mode::watch, core_.step.now});
   r.awaited = true;
   if (lost)
-    intake_.run_again(c);
+    admission_.run_again(c);
   else if (ended(r.state()))
     core_.values.read(c);
 }

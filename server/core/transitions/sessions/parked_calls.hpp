@@ -13,8 +13,13 @@ namespace muster::core {
 class parked_calls {
  public:
   parked_calls(engine_state& core, release_texts& texts, session_flow& flow, value_keeping& keeping,
-               admission& intake, session_ends& ends)
-      : core_(core), texts_(texts), flow_(flow), keeping_(keeping), intake_(intake), ends_(ends) {}
+               admission& admitting, session_ends& ends)
+      : core_(core),
+        texts_(texts),
+        flow_(flow),
+        keeping_(keeping),
+        admission_(admitting),
+        ends_(ends) {}
 
   /// Answered when the job has ended or the stream has drained, with DEADLINE_EXCEEDED at the
   /// call's deadline, or NOT_FOUND.
@@ -29,7 +34,7 @@ class parked_calls {
   release_texts& texts_;
   session_flow& flow_;
   value_keeping& keeping_;
-  admission& intake_;
+  admission& admission_;
   session_ends& ends_;
 };
 

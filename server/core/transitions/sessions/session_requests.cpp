@@ -119,11 +119,12 @@ void session_requests::open(open_session& e) {
         again.closures.push_back(core_.closures.id_of(c));
       return core_.step.answer(e.call, {}, std::move(again));
     }
-  if (auto bad = intake_.valid(e.closures, spec); !bad.ok())
+  if (auto bad = admission_.valid(e.closures, spec); !bad.ok())
     return core_.step.answer(e.call, std::move(bad));
-  if (auto bad = intake_.served(e.closures, spec); !bad.ok())
+  if (auto bad = admission_.served(e.closures, spec); !bad.ok())
     return core_.step.answer(e.call, std::move(bad));
-  if (auto bad = intake_.valid(spec); !bad.ok()) return core_.step.answer(e.call, std::move(bad));
+  if (auto bad = admission_.valid(spec); !bad.ok())
+    return core_.step.answer(e.call, std::move(bad));
   if (auto full = core_.scheduler.room_for(nullptr, e.closures); !full.ok())
     return core_.step.answer(e.call, std::move(full));
 
@@ -157,7 +158,7 @@ void session_requests::open(open_session& e) {
 
   session_reply opened{s.id, true, {}};
   opened.closures.reserve(e.closures.size());
-  intake_.schedule_closures(s, e.closures, s.traits().listed ? &opened.closures : nullptr);
+  admission_.schedule_closures(s, e.closures, s.traits().listed ? &opened.closures : nullptr);
   core_.step.answer(e.call, {}, std::move(opened));
   flow_.settle_later(s);
 }
@@ -165,9 +166,9 @@ void session_requests::open(open_session& e) {
 status session_requests::appendable(session const& s, core::schedule const& e) const {
   auto const& specs = e.closures;
   if (core_.step.stopping) return {code::unavailable, "the server is shutting down"};
-  if (auto bad = intake_.valid(specs, s.spec); !bad.ok()) return bad;
+  if (auto bad = admission_.valid(specs, s.spec); !bad.ok()) return bad;
   if (e.call != call_id{})
-    if (auto bad = intake_.served(specs, s.spec); !bad.ok()) return bad;
+    if (auto bad = admission_.served(specs, s.spec); !bad.ok()) return bad;
   if (auto full = core_.scheduler.room_for(&core_.scheduler.queue(s.number), specs); !full.ok())
     return full;
   if (s.traits().generations) {
@@ -234,9 +235,9 @@ void session_requests::append(core::schedule& e) {
     if (!streaming || e.call != call_id{}) return core_.step.answer(e.call, std::move(wrong));
     if (s->traits().resumable && wrong.code != code::failed_precondition &&
         wrong.code != code::unavailable)
-      return intake_.fail_all(*s, e.closures, failure_kind::input, wrong.message);
+      return admission_.fail_all(*s, e.closures, failure_kind::input, wrong.message);
     for (auto const& spec : e.closures)
-      if (!s->traits().resumable || !intake_.repeat(*s, spec.token))
+      if (!s->traits().resumable || !admission_.repeat(*s, spec.token))
         core_.step.fx.outcomes.push_back(
             {s->id,
              spec.token,
@@ -248,9 +249,9 @@ void session_requests::append(core::schedule& e) {
   }
   if (s->traits().resumable && e.call == call_id{})
     if (auto const why = no_place_to_hold(*s, e.closures.size()); !why.empty())
-      return intake_.fail_all(*s, e.closures, failure_kind::cancelled, why);
+      return admission_.fail_all(*s, e.closures, failure_kind::cancelled, why);
   bool const ids = !streaming || (s->traits().resumable && e.call != call_id{});
-  intake_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
+  admission_.schedule_closures(*s, e.closures, ids ? &appended.closures : nullptr);
   core_.step.answer(e.call, {}, std::move(appended));
 }
 

@@ -16,8 +16,8 @@ namespace muster::core {
 class session_requests {
  public:
   session_requests(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life,
-                   admission& intake, session_ends& ends)
-      : core_(core), texts_(texts), flow_(flow), life_(life), intake_(intake), ends_(ends) {}
+                   admission& admitting, session_ends& ends)
+      : core_(core), texts_(texts), flow_(flow), life_(life), admission_(admitting), ends_(ends) {}
 
   void cancel_one(cancel_closure const& e);
   void seal(seal_session const& e);
@@ -47,7 +47,7 @@ class session_requests {
   release_texts& texts_;
   session_flow& flow_;
   lifecycle& life_;
-  admission& intake_;
+  admission& admission_;
   session_ends& ends_;
 };
 

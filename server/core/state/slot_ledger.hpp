@@ -6,9 +6,9 @@
 
 namespace muster::core {
 
-class seat_ledger final : public programs::ledger {
+class slot_ledger final : public programs::ledger {
  public:
-  explicit seat_ledger(core::scheduler& s) : scheduler_(s) {}
+  explicit slot_ledger(core::scheduler& s) : scheduler_(s) {}
 
   programs::worker_room look(stream_id worker) const override {
     auto const* w = scheduler_.find(worker);
