@@ -119,7 +119,7 @@ std::string job_report(json::value const& f, spans const& done) {
                  "Closures=total|Succeeded=succeeded|Failed=failed|Cancelled=cancelled|Running="
                  "running|Queued=queued|Blocked=blocked") +
            facts(job,
-                 "Put back=put_back|Tried again=retried|Generation=generation|Cluster=cluster|"
+                 "Requeued=put_back|Tried again=retried|Generation=generation|Cluster=cluster|"
                  "Client=client|Submitted by=submitted_by|Retry of=retry_of")},
       {"timeline", "Timeline", done.timeline(from, to)},
       {"failures", "What failed", failures(f)},

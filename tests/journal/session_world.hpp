@@ -28,7 +28,7 @@ class session_world final : public killed_world {
     std::optional<core::outcome> outcome{};
     core::closure_id id{};  // as far as the client knows
   };
-  /// One client program, with a stream or by calls.
+  /// One client program, with a stream or a unary one.
   struct client {
     core::session_id session{};
     bool unary = false;

@@ -3,7 +3,7 @@
 //
 //   (counted losses) ──► waits ──a worker that does nothing──► runs ──► ended, or proved innocent
 //                          ▲                                     │
-//                          └───── put back, retried, delayed ────┘
+//                          └───── requeued, retried, delayed ────┘
 //
 // Where no worker falls idle by itself, one is kept empty: it gets nothing new until the closure
 // whose turn it is has it. Each time that was not enough another worker, or another closure, has

@@ -23,7 +23,7 @@ class worker_answers {
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
-  /// Put back, or the end of the closure when it was reported too often, or badly. A build that is
+  /// Requeues the closure, or ends it when it was reported too often, or badly. A build that is
   /// requeued is one that is made again.
   void dependency_lost(worker& w, slot c, failure f);
   /// Where the failure is counted; null: nowhere, it is of a build that nobody wants any more.
