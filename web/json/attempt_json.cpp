@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "web/json/late_json.hpp"
 #include "web/json/program_json.hpp"
 
 namespace muster::web {
 namespace {
-
-double milliseconds(core::duration d) {
-  return static_cast<double>(d.count()) / 1000;
-}
 
 void event_members(member_list const& m, core::attempt_record::event const& e) {
   m("at_ms", e.at);
@@ -19,23 +16,11 @@ void event_members(member_list const& m, core::attempt_record::event const& e) {
 }
 
 void meeting_members(member_list const& m, core::attempt_record::meeting const& b) {
-  m("id", b.barrier);
-  m("counter", b.counter);
-  m("ended_ms", b.ended);
-  m("participants", b.participants);
-  m("last", b.last, "the task that came last");
-  m("host", b.host);
-  m("late_ms", milliseconds(b.late), "after half of them were there");
-  m("spread_ms", milliseconds(b.spread), "from the first to the last");
+  late_barrier_members(m, b.barrier, b);
 }
 
 void latecomer_members(member_list const& m, core::attempt_record::latecomer const& l) {
-  m("task", l.task);
-  m("host", l.host);
-  m("last", l.last, "how often it was the last");
-  m("barriers", l.barriers, "that it took part in");
-  m("late_mean_ms", milliseconds(l.late_mean));
-  m("late_max_ms", milliseconds(l.late_max));
+  late_task_members(m, l.task, l);
 }
 
 void rank_members(member_list const& m, core::attempt_record::ended_rank const& r) {

@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "base/utf8.hpp"
+#include "web/json/late_json.hpp"
 
 namespace muster::web {
 
@@ -16,11 +17,6 @@ struct decimal {
   void write(json_out& out) const { out.string(std::to_string(core::raw(value))); }
   static schema::json schema() { return schema::matching("^[0-9]{1,20}$"); }
 };
-
-// With fractions: what is late by a tenth of a millisecond each step is worth knowing.
-double ms(core::duration d) {
-  return std::chrono::duration<double, std::milli>(d).count();
-}
 
 // Of a heartbeat.
 maybe_ms age(core::time_point t, core::time_point now) {
@@ -40,32 +36,12 @@ void fault_members(member_list const& m, coordination::fault const& f) {
   m("message", f.message);
 }
 
-void late_barrier_members(member_list const& m, history::straggler_view::barrier const& b) {
-  m("id", b.id);
-  m("counter", b.counter);
-  m("ended_ms", b.ended);
-  m("participants", b.participants);
-  m("last", b.last, "the task that came last");
-  m("host", b.host);
-  m("late_ms", ms(b.late), "after half of them were there");
-  m("spread_ms", ms(b.spread), "from the first to the last");
-}
-
-void late_task_members(member_list const& m, history::straggler_view::task const& t) {
-  m("task", t.name);
-  m("host", t.host);
-  m("last", t.last, "how often it was the last");
-  m("barriers", t.barriers, "that it took part in");
-  m("late_mean_ms", ms(t.late_mean));
-  m("late_max_ms", ms(t.late_max));
-}
-
 void late_host_members(member_list const& m, history::straggler_view::host const& h) {
   m("host", h.name);
   m("tasks", h.tasks);
   m("last", h.last);
-  m("late_mean_ms", ms(h.late_mean));
-  m("late_max_ms", ms(h.late_max));
+  m("late_mean_ms", milliseconds(h.late_mean));
+  m("late_max_ms", milliseconds(h.late_max));
 }
 
 }  // namespace
@@ -197,8 +173,10 @@ void members(member_list const& m, coordination::barrier_view const& b, core::ti
 
 void members(member_list const& m, history::straggler_view const& v) {
   m("generation", v.generation);
-  m.list("barriers", v.barriers, late_barrier_members);
-  m.list("tasks", v.tasks, late_task_members);
+  m.list("barriers", v.barriers,
+         [](member_list const& of, auto const& b) { late_barrier_members(of, b.id, b); });
+  m.list("tasks", v.tasks,
+         [](member_list const& of, auto const& t) { late_task_members(of, t.name, t); });
   m.list("hosts", v.hosts, late_host_members);
 }
 

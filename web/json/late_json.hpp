@@ -1,0 +1,42 @@
+// Who came late to barriers, as the run of a cluster and the record of an attempt tell of it alike.
+// Pure functions.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "server/core/api/time.hpp"
+#include "web/json/members.hpp"
+
+namespace muster::web {
+
+/// With fractions: what is late by a tenth of a millisecond each step is worth knowing.
+inline double milliseconds(core::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+/// Says a barrier that everybody came to, after its name.
+template <class Barrier>
+void late_barrier_members(member_list const& m, std::string const& id, Barrier const& b) {
+  m("id", id);
+  m("counter", b.counter);
+  m("ended_ms", b.ended);
+  m("participants", b.participants);
+  m("last", b.last, "the task that came last");
+  m("host", b.host);
+  m("late_ms", milliseconds(b.late), "after half of them were there");
+  m("spread_ms", milliseconds(b.spread), "from the first to the last");
+}
+
+/// Says a task that came late, after its name.
+template <class Task>
+void late_task_members(member_list const& m, std::string const& name, Task const& t) {
+  m("task", name);
+  m("host", t.host);
+  m("last", t.last, "how often it was the last");
+  m("barriers", t.barriers, "that it took part in");
+  m("late_mean_ms", milliseconds(t.late_mean));
+  m("late_max_ms", milliseconds(t.late_max));
+}
+
+}  // namespace muster::web
