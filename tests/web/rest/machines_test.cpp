@@ -1,24 +1,12 @@
 // What workers see of their machines, over REST, on /metrics and as an alert.
 #include "server/history/machines/machines.hpp"
 
-#include "tests/web/fixture.hpp"
+#include "tests/web/rest/worker_fixture.hpp"
 
 namespace muster::web::test {
 namespace machine_cases {
 
-struct rest_machines : web_fixture {
-  server::hub_worker w;
-
-  void start_with_worker() {
-    start();
-    core_engine().run([this](server::hub& h) {
-      w.stream = h.attach(w);
-      core::worker_attached e{w.stream, {}};
-      e.spec.functions = {"f"};
-      e.spec.incarnation = core::incarnation{7};
-      h.apply(e);
-    });
-  }
+struct rest_machines : worker_fixture<> {
   static machine one(std::uint64_t memory) {
     machine m;
     m.host = "h1";

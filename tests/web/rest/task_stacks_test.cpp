@@ -1,7 +1,7 @@
 // Stacks of workers' processes over REST; the worker answers when the test says so.
 #include <future>
 
-#include "tests/web/fixture.hpp"
+#include "tests/web/rest/worker_fixture.hpp"
 
 namespace muster::web::test {
 namespace task_stack_cases {
@@ -11,20 +11,9 @@ struct asked_worker : server::hub_worker {
   std::vector<std::uint64_t> queries;
 };
 
-struct rest_task_stacks : web_fixture {
-  asked_worker w;
+struct rest_task_stacks : worker_fixture<asked_worker> {
   std::string closure;
 
-  void start_with_worker() {
-    start();
-    core_engine().run([this](server::hub& h) {
-      w.stream = h.attach(w);
-      core::worker_attached e{w.stream, {}};
-      e.spec.functions = {"f"};
-      e.spec.incarnation = core::incarnation{7};
-      h.apply(e);
-    });
-  }
   void submit() {
     auto const job =
         text_at(post_json("/api/v1/jobs", R"({"closures":[{"function":"f"}]})", 201), "/id");
