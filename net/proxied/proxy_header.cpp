@@ -2,7 +2,6 @@
 #include "net/proxied/proxy_header.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace muster::net {

@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include "server/core/api/listings.hpp"

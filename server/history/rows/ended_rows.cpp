@@ -2,7 +2,6 @@
 #include "server/history/rows/ended_rows.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace muster::history {
 

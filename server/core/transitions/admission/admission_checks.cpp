@@ -1,7 +1,5 @@
 // Whether closures and sessions are what they may be.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

@@ -1,7 +1,5 @@
 // Values that are made again, and reads that fail.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

@@ -1,7 +1,5 @@
 // The end of a closure, and what it means for others.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

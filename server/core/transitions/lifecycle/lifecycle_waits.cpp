@@ -1,7 +1,5 @@
 // Closures that wait for a time, their gang, or a worker that may never come.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

@@ -2,8 +2,6 @@
 #include "server/core/transitions/lifecycle/session_flow.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

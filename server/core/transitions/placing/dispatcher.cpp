@@ -3,8 +3,6 @@
 #include "server/core/transitions/placing/dispatcher.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

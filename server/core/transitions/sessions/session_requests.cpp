@@ -2,8 +2,6 @@
 #include "server/core/transitions/sessions/session_requests.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

@@ -1,8 +1,6 @@
 // What is released goes the oldest first: a finished job as a whole, a value of a session alone,
 // its record staying, so that its client does not run the closure again.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

@@ -4,7 +4,6 @@
 // known, so what is staked on it stays small beside the work that is saved. `running` is in the
 // order of dispatch, so the newest stops waiting first.
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <utility>
 

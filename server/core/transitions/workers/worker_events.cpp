@@ -2,8 +2,6 @@
 #include "server/core/transitions/workers/worker_events.hpp"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"

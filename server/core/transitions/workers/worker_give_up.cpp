@@ -4,8 +4,6 @@
 // for it, and task_retention beyond that; once it is forgotten, the task is one that has not come
 // yet.
 #include <algorithm>
-#include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "base/check.hpp"
