@@ -73,7 +73,6 @@ class host_table {
   host const& at(host_number n) const { return hosts_.at(n); }
   /// Those with a stream, by task.
   std::vector<host_number> attached() const;
-  std::size_t attached_count() const { return by_stream_.size(); }
   /// None: it is away, or forgotten.
   stream_id stream_of(core::incarnation process) const {
     auto const it = by_incarnation_.find(process);

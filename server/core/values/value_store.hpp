@@ -150,7 +150,6 @@ class value_store {
   }
 
   std::uint64_t held() const { return held_; }
-  void count_record() { ++held_; }
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
