@@ -39,11 +39,13 @@ class data_directory {
   std::uint64_t write_down(core::program_id program, std::uint32_t attempt,
                            core::attempt_record const* what);
 
+  /// What `open` found of tokens, once.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
   /// What `open` found of jobs, once.
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   /// What `open` found of programs, once.
   std::vector<journal::stored_program> take_programs() { return std::exchange(programs_, {}); }
+  /// What `open` found of records of attempts, once.
   std::vector<journal::stored_record> take_records() { return std::exchange(records_, {}); }
   /// Starts of servers with this directory, this one included.
   std::uint64_t epoch() const { return epoch_; }
@@ -53,6 +55,7 @@ class data_directory {
   std::uint64_t sessions_before() const { return sessions_before_; }
   /// RESOURCE_EXHAUSTED: nothing new that has to be written down can be taken now; see is_no_room.
   muster::status refusal() const;
+  /// For people and metrics. REQUIRES: started.
   store_view view() const;
   /// What people are told when the disk is full, or is not any more; once each.
   std::optional<log_event> room_changed();

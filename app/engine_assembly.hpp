@@ -29,12 +29,14 @@ class engine_assembly {
   configuration const& config;
   anchored_clock const clock;
   std::uint64_t const incarnation = random_64();  // of this process
+  /// Whether a task has ended with an error, which stops the server.
   bool failed() const { return failed_; }
 
   /// Of the gRPC server to be built; it answers on the context's queue.
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
+  /// Begins the engine thread. Once.
   void start();
   /// Returns when the work is done there. REQUIRES: it has started and is not closed.
   void carry_out(std::function<void()> work);

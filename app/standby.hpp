@@ -29,7 +29,9 @@ class standby {
   // Any thread.
   /// What is answered to requests now; nothing: it serves.
   std::optional<web::not_serving> waiting() const;
+  /// HTTP says that the server reads this, and does not serve yet.
   void reading(std::string what);
+  /// From now on HTTP serves.
   void serving();
   /// Returns if the process may answer; see leadership::check.
   void check() const {

@@ -36,10 +36,12 @@ class attempt {
 
   /// Passes a stop signal on, and SIGKILL after the grace period. Not a failure of anybody.
   void stop(int signal);
+  /// Kills whatever is left of the programs.
   void kill();
   /// Passes a signal on that does not stop.
   void forward(int signal);
   void resume();
+  /// How many of them have not ended.
   std::size_t running() const;
 
  private:

@@ -31,10 +31,12 @@ class descriptor_writer {
   ~descriptor_writer();
   descriptor_writer(descriptor_writer const&) = delete;
 
+  /// Writes it before long, on the other thread.
   void post(int fd, std::string_view text);
   /// `written` is called, as the callbacks are, when all that was posted before was written, or
   /// could not be. After abandon() at once, by the caller.
   void mark(std::function<void()> written);
+  /// So much waits that nothing more should be posted.
   bool full() const;
   /// Nothing more is posted.
   void finish();

@@ -35,6 +35,7 @@ class output {
   /// Gives the number to use for its lines. The same name again, after a restart, goes on in the
   /// same file. Errors: std::runtime_error names the file.
   std::size_t add_task(std::string const& name);
+  /// Shows a line of a task, with the task's name before it.
   void line(std::size_t task, stream s, std::string_view text);
   /// A line of the launcher's own, on stderr.
   void say(std::string_view text);

@@ -30,6 +30,7 @@ class stored_tokens {
   core::token_table const& state() const { return tokens_; }
   // On the disk when they return. Errors: token_table's, and the disk's.
   muster::result<new_token> create(wanted_token const& w, core::time_point now);
+  /// As token_keeper has it, without a server.
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);
 

@@ -34,6 +34,7 @@ class kept_launchers {
     by_program_[program] = {launcher, until};
     return goes;
   }
+  /// The launcher has ended: nothing is kept for it.
   void gone(std::uint64_t launcher) {
     std::erase_if(by_program_, [&](auto const& k) { return k.second.launcher == launcher; });
   }

@@ -34,6 +34,7 @@ class launchers {
   /// what is told until then is kept for it. One that stays after its ranks is given the order when
   /// it is there, and else started anew.
   void expect(std::uint64_t id);
+  /// Starts a launcher of this number and gives it its first order.
   void start(std::uint64_t id, std::string order);
   /// It is not started, or gone for good.
   void forget(std::uint64_t id);

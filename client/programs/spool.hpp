@@ -32,6 +32,7 @@ class spool {
   std::filesystem::path uploads() const { return root_ / "uploads"; }
   std::filesystem::path stacks() const { return root_ / "stacks"; }
   std::filesystem::path steps() const { return root_ / "steps"; }
+  /// Where an attempt has its logs and files, made or not.
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;
   /// Makes them, and removes those of the oldest attempts, but none of `in_use`.
   using attempt_name = std::pair<std::uint64_t, std::uint32_t>;

@@ -90,6 +90,7 @@ class log_store {
 
   /// Takes a line of a closure of this job; `seq` is set here.
   void add(core::session_id job, log_line line);
+  /// Keeps the newest progress of a closure.
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
   /// Somebody reported of a closure that is not his.
   void count_stray() { ++counts_.strays; }
@@ -120,7 +121,9 @@ class log_store {
   /// Calls `then` once, from inside `add`, when a line of the target arrives. Whoever waits also
   /// waits for the end of the target in the core, which bounds the number of waiters and the time.
   enum class wait_id : std::uint64_t {};
+  /// Calls `then` once, when there are more lines; the number is for `forget`.
   wait_id wait(log_target of, std::function<void()> then);
+  /// `then` is not called any more.
   void forget(wait_id id);
 
   struct counts {

@@ -32,12 +32,15 @@ class object_hub {
   /// REQUIRES: `of` outlives it.
   explicit object_hub(hub& of);
 
+  /// The session may have objects from now on.
   muster::status open(core::session_id s, table::user u);
   muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
                                          core::objects::object_spec spec);
   muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
                                                   core::datasets::dataset_spec spec);
+  /// The object of that name. NOT_FOUND, PERMISSION_DENIED.
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
+  /// The object goes; what has not been answered is CANCELLED. NOT_FOUND, PERMISSION_DENIED.
   muster::status drop(core::session_id s, core::object_id id);
   /// The same, whoever asks. REQUIRES: it is there.
   void remove(core::object_id id);
@@ -77,8 +80,11 @@ class object_hub {
       return ended.empty() && gone.empty() && closures.empty() && stops.empty();
     }
   };
+  /// What of a step concerns objects. REQUIRES: asked before the effects are delivered.
   news news_of(core::effects const& fx) const;
+  /// Carries on what has followed from it. REQUIRES: the effects were delivered.
   void follow(news const& n);
+  /// Calls whose time is over fail, and what was kept long enough goes.
   void tick();
   core::time_point due() const { return table_.due(); }
 

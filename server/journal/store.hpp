@@ -41,10 +41,12 @@ class store {
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Everything that begins so, in order of keys, until the visitor says false.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
+  /// Shows all entries whose keys begin so, in order of keys, until the visitor gives false.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
   /// Any thread, again and again: somebody waits for the end of a write, and for the end of all.
   /// A store that asks others gives up then when they are silent.
   virtual void hurry() {}
+  /// What all of it takes.
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Of its disk; none: not known.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }

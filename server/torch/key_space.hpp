@@ -67,6 +67,7 @@ class key_space {
   ~key_space();
   key_space(key_space const&) = delete;
 
+  /// Sets it and wakes who waits for it.
   void set(std::string_view key, std::string_view value);
   /// Null: there is none. Valid until the space changes.
   std::string const* find(std::string_view key) const;
@@ -75,12 +76,16 @@ class key_space {
                           std::string_view desired);
   /// Kept as decimal digits; wraps. Nothing: what is there is no number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
+  /// Adds to the end of a value; to none, sets it.
   void append(std::string_view key, std::string_view value);
+  /// False: there is no such key.
   bool erase(std::string_view key);
   /// A key, or a queue that is not empty.
   bool is_there(std::string_view key) const;
 
+  /// Adds to the end of a queue, which is made where it is new.
   void push(std::string_view queue, std::string_view value);
+  /// Of a queue; 0 where there is none.
   std::size_t length(std::string_view queue) const;
   /// REQUIRES: it is not empty.
   std::string pop(std::string_view queue);

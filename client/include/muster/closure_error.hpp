@@ -22,6 +22,7 @@ class closure_error : public std::runtime_error {
       : std::runtime_error(std::string(name(f.kind)) + ": " + f.message), failure_(std::move(f)) {}
 
   muster::failure const& failure() const noexcept { return failure_; }
+  /// Why it failed, as a program may decide by it.
   failure_kind kind() const noexcept { return failure_.kind; }
   /// Class of the error in its own language; may be empty.
   std::string const& type() const noexcept { return failure_.type; }
@@ -29,6 +30,7 @@ class closure_error : public std::runtime_error {
   std::string const& traceback() const noexcept { return failure_.traceback; }
   /// "worker:3"; empty when no worker was involved.
   std::string const& worker() const noexcept { return failure_.worker; }
+  /// Which attempt of the closure it was; 0: it never ran.
   std::uint32_t attempt() const noexcept { return failure_.attempt; }
 
  private:

@@ -57,13 +57,17 @@ class context {
         stop_(std::move(stop)),
         reports_(reports) {}
 
+  /// The number of the closure, the server's.
   std::uint64_t closure() const noexcept { return closure_; }
   /// 1 for the first attempt; a closure that lost its worker is tried again.
   std::uint32_t attempt() const noexcept { return attempt_; }
 
   worker_identity const& worker() const noexcept { return *worker_; }
+  /// The job of the worker that executes it, such as "worker".
   std::string const& job() const noexcept { return worker_->job; }
+  /// The worker's index in its job.
   std::uint32_t index() const noexcept { return worker_->index; }
+  /// Of the server that the worker is connected to.
   std::string const& server_version() const noexcept { return worker_->server_version; }
 
   /// How many workers the task's job has, whoever is connected just now; with index() what sharding
@@ -91,6 +95,7 @@ class context {
   void log(log_level level, std::string_view text) {
     if (reports_) reports_->log(level, text);
   }
+  /// A line of level INFO. See above.
   void log(std::string_view text) { log(log_level::info, text); }
   /// The same for what a program that the function runs has printed.
   void output(output_stream from, std::string_view text) {

@@ -66,6 +66,7 @@ class per_worker_value {
   explicit per_worker_value(std::shared_ptr<detail::per_worker_handle const> handle)
       : handle_(std::move(handle)) {}
 
+  /// False of one that was made without a value.
   bool valid() const noexcept { return handle_ != nullptr; }
   /// "pw_…", by which REST shows what became of it on each worker.
   std::string id() const;

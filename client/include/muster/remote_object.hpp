@@ -62,9 +62,11 @@ class remote_object {
                 std::shared_ptr<detail::object_caller> caller)
       : place_(std::move(place)), caller_(std::move(caller)) {}
 
+  /// False of a handle of nothing.
   bool valid() const noexcept { return place_ != nullptr; }
   /// "ps:0"
   std::string const& task() const { return place().task; }
+  /// The class that its worker has. REQUIRES: valid.
   std::string const& class_name() const { return place().class_name; }
 
   /// Calls a method with arguments as those of schedule and returns at once; outputs of closures

@@ -30,7 +30,9 @@ class remote_value {
   explicit remote_value(std::shared_ptr<detail::value_handle const> handle)
       : handle_(std::move(handle)) {}
 
+  /// False of one that was made without a value.
   bool valid() const noexcept { return handle_ != nullptr; }
+  /// What is known of it just now. REQUIRES: valid.
   value_status status() const { return handle().status(); }
 
   /// Waits for the value. It is copied here once, so later calls cost no round trip. Errors:

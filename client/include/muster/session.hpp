@@ -114,6 +114,7 @@ class session {
   /// string after an orderly end, else the reason. REQUIRES: not on the stream thread.
   std::string close(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
+  /// What the session has scheduled and seen so far. Any thread.
   session_stats stats() const;
 
  private:

@@ -20,6 +20,7 @@ class strategy {
  public:
   virtual ~strategy() = default;
 
+  /// One like it, for another worker.
   virtual std::unique_ptr<strategy> copy() const = 0;
   /// May change both itself and the configuration. An evaluator, and a program that is alone, get
   /// no cluster, type and id; a worker function for the whole cluster no type and id.
@@ -32,7 +33,9 @@ class strategy {
 
   // Of a configured copy.
   virtual bool should_init() const { return true; }
+  /// Whether this worker writes checkpoints.
   virtual bool should_checkpoint() const { return true; }
+  /// Whether this worker writes summaries.
   virtual bool should_save_summary() const { return true; }
 
   /// The server of this process, if the strategy has started it; none other is started then.

@@ -37,8 +37,11 @@ class thread_coordinator {
   /// Runs f here. What it throws is recorded if it is the first, and not passed on.
   void stop_on_exception(std::function<void()> const& f);
 
+  /// Has all threads stop; the first error is the one that join throws.
   void request_stop(std::exception_ptr error = {});
+  /// Whether that was asked for.
   bool should_stop() const;
+  /// The same, to be waited for.
   std::stop_token stop_token() const;
 
   /// Waits for the threads, then raises the first error. Errors besides: std::runtime_error names

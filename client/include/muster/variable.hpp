@@ -62,6 +62,7 @@ class variable {
                                   ", not of " + std::string(detail::dtype_of<T>));
   }
 
+  /// False of a handle of nothing.
   bool valid() const noexcept { return core_ != nullptr; }
   muster::shape const& shape() const { return core().shape(); }
   std::string const& name() const { return core().name(); }
@@ -72,6 +73,7 @@ class variable {
     return all;
   }
 
+  /// All rows, as they are when the calls before it are done.
   remote_value<array<T>> read() const { return remote_value<array<T>>(core().read()); }
   remote_value<array<T>> read_rows(std::uint64_t begin, std::uint64_t end) const {
     return remote_value<array<T>>(core().read_rows(begin, end));

@@ -28,6 +28,7 @@ class worker_barrier {
   void wait(std::size_t participant, std::chrono::milliseconds timeout);
   /// It will not come any more: who waits for it, now or later, fails.
   void leave(std::size_t participant);
+  /// Everybody who waits fails with this reason.
   void abort(std::string const& reason);
 
  private:

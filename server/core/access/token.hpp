@@ -35,7 +35,7 @@ struct token {
   bool operator==(token const&) const = default;
 };
 
-/// Null: nobody is asked who they are, and everybody may everything.
+/// Null: nobody is asked who they are, and everybody may do everything.
 using caller = std::shared_ptr<token const>;
 
 /// What is written down: the token as it is now, or that it is gone.

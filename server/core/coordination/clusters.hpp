@@ -28,6 +28,7 @@ class clusters {
       on(now, e);
     return fx_;
   }
+  /// When the next tick is wanted.
   time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
   /// NOT_FOUND.
@@ -36,10 +37,12 @@ class clusters {
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (here and below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
+  /// The generation that runs. REQUIRES: the cluster exists.
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   // See cluster.
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
+  /// A run of an earlier process, for people. REQUIRES: the cluster exists.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
   /// All that a restart must know, but for barriers that run: what was said of it, summed up.

@@ -143,6 +143,7 @@ class component_builds {
   }
   /// Streams with something to build are looked at in the next dispatch.
   void look_at(stream_id s) { waiting_.push_back(s); }
+  /// Whether a worker has something to build, or a closure has named a value for one.
   bool any_waits() const { return !waiting_.empty() || !named_.empty(); }
   /// The value is wanted on a task that holds state.
   void name(per_worker_entry& v, std::pair<std::string, std::int64_t> task) {
@@ -151,10 +152,12 @@ class component_builds {
   }
   /// Values that were named since.
   std::vector<per_worker_id> take_named() { return std::exchange(named_, {}); }
+  /// Workers that have something to build, once each.
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
   /// Not before that time.
   void build_again(time_point at, stream_id s, per_worker_id v) { again_.insert({at, s, v}); }
   time_point due() const { return again_.empty() ? never : again_.begin()->at; }
+  /// Notes the builds that were to be tried again by now.
   void build_what_is_due(time_point now) {
     for (; due() <= now; again_.erase(again_.begin()))
       build_later(again_.begin()->stream, again_.begin()->value);

@@ -28,6 +28,7 @@ class exclusive_table {
   /// Closures that find no worker in a step before the others have to wait for the next one.
   static constexpr std::size_t tries_max = 16;
 
+  /// From now on it runs exclusively. REQUIRES: it is not here.
   void add(closure_id c, time_point since) { all_.emplace(since, c); }
   void erase(closure_id c, time_point since) {
     waits_no_more(c);
@@ -38,6 +39,7 @@ class exclusive_table {
     if (waiting_.empty()) be_patient(now);
     waiting_.insert(c);
   }
+  /// It has a worker of its own.
   void started(closure_id c, time_point now) {
     waits_no_more(c);
     if (!waiting_.empty()) be_patient(now);
@@ -46,6 +48,7 @@ class exclusive_table {
   /// Oldest first: since when, and which.
   std::set<std::pair<time_point, closure_id>> const& all() const { return all_; }
   std::set<closure_id> const& waiting() const { return waiting_; }
+  /// Whether it waits for one.
   bool waits(closure_id c) const { return waiting_.contains(c); }
   bool any_waits() const { return !waiting_.empty(); }
   /// The next one in turn. REQUIRES: any_waits().
@@ -56,6 +59,7 @@ class exclusive_table {
 
   /// From then on a worker is to be kept empty, or another one; never: nothing waits.
   time_point due() const { return due_; }
+  /// The next try to keep a worker empty is later, for twice as long.
   void wait_longer(time_point now) {
     patience_ *= 2;
     due_ = now + patience_;

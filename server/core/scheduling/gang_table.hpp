@@ -57,6 +57,7 @@ class gang_table {
     all_.at(id).members.push_back(member);
     return id;
   }
+  /// Names of gangs are of one request: the next one may use them again.
   void end_of_request() { forming_.clear(); }
 
   /// One more member is ready. True: it was the last, and the gang is impatient at impatient_at.
@@ -67,13 +68,14 @@ class gang_table {
     waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
+  /// Its alarm has rung: workers may be kept free for it.
   void on_patience_over(std::uint64_t id) { all_.at(id).impatient = true; }
 
   gang const* find(std::uint64_t id) const {
     auto const it = all_.find(id);
     return it == all_.end() ? nullptr : &it->second;
   }
-  /// The next that waits after this turn, which becomes its; 0: there is none.
+  /// The next that waits after this turn, which is set to its own; 0: there is none.
   std::uint64_t next(std::uint64_t& turn) const {
     auto const it = waiting_.upper_bound(turn);
     if (it == waiting_.end()) return 0;
@@ -92,14 +94,17 @@ class gang_table {
     auto const turn = all_.at(id).turn;
     return turn != 0 && waiting_.contains(turn);
   }
+  /// Whether it was set apart, since no workers could hold it.
   bool is_apart(std::uint64_t id) const { return all_.at(id).turn != 0 && !waits(id); }
   bool oldest(std::uint64_t id) const {
     return !waiting_.empty() && waiting_.begin()->second == id;
   }
+  /// Whether any gang is complete and has not started.
   bool any_waits() const { return !waiting_.empty() || !apart_.empty(); }
 
   /// Whether the workers that are there now were found to be able to hold it.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
+  /// Workers that are there could hold it: not looked for again until the fleet changes.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: it waits.
   void set_apart(std::uint64_t id) { apart_.insert(waiting_.extract(all_.at(id).turn)); }
@@ -121,6 +126,7 @@ class gang_table {
   void member_ended(std::uint64_t id, closure_id member) {
     if (all_.contains(id)) broken_.emplace_back(id, member);
   }
+  /// Whether a member of any has ended before it could start.
   bool any_broken() const { return !broken_.empty(); }
   /// REQUIRES: any_broken().
   std::pair<std::uint64_t, closure_id> take_broken() {

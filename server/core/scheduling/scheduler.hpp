@@ -61,7 +61,7 @@ class scheduler {
   void defer(slot c);
   void end_deferral(slot c);
 
-  /// Not placed yet.
+  /// Knows the worker from now on, which is given nothing before `place`.
   worker_slots& add(worker_slots s);
   /// From now on it can be given closures.
   void place(worker_slots& w, std::vector<function_id> functions);
@@ -109,7 +109,8 @@ class scheduler {
   }
   /// A slot works on it. REQUIRES: prefetched, as far as its state says.
   void start(worker_slots& w, slot c, bool reported);
-  /// None does: the newest of those that run and have not been reported. no_slot: there is none.
+  /// Takes its slot from the newest of those that run and have not been reported, and gives it,
+  /// which is prefetched again. no_slot: there is none.
   slot stop_one_unreported(worker_slots& w);
   /// It waits for a value, its slot is free. REQUIRES: it runs there, and one more may wait.
   void give_slot(worker_slots& w, slot c);
@@ -154,9 +155,10 @@ class scheduler {
   exclusive_table exclusives;
   /// Apart, until a worker does nothing else.
   void wait_exclusive(slot c, time_point now);
-  /// It has one, or has ended, or need not run alone any more. REQUIRES: it waits alone.
+  /// The closure has a worker of its own, has ended, or may run with others. REQUIRES: it waits
+  /// exclusively.
   void end_exclusive_wait(slot c, time_point now);
-  /// It need not, or has ended. REQUIRES: it does not wait alone.
+  /// The closure may run with others, or has ended. REQUIRES: it does not wait exclusively.
   void not_exclusive(slot c);
   /// A worker that does nothing and can run it at once; null when there is none.
   worker_slots* empty_worker_for(slot c);

@@ -21,6 +21,7 @@ struct waiter {
 
 class waiters {
  public:
+  /// The call waits from now on. REQUIRES: there is room, see config::parked_calls_max.
   void park(call_id call, waiter w) {
     check(calls_.emplace(call, w).second, "a call is parked once");
     deadlines_.emplace(w.deadline, call);
@@ -46,6 +47,7 @@ class waiters {
     return true;
   }
 
+  /// Calls that wait for the closure.
   std::vector<call_id> of(closure_id c) const {
     auto const it = by_closure_.find(c);
     return it == by_closure_.end() ? std::vector<call_id>{} : it->second;
@@ -54,6 +56,7 @@ class waiters {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
+  /// The one whose deadline comes first. REQUIRES: not empty.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }

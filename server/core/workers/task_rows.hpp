@@ -71,10 +71,13 @@ class task_rows {
   /// The index of a lost task is free if it is below what is reckoned with: there a number must not
   /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
+  /// A worker serves the task: CONNECTED. REQUIRES: admitted.
   void arrived(time_point now, task_row& t, worker_spec spec);
+  /// Nobody serves it any more, and it is in this state.
   void left(time_point now, task_row& t, task_state state, std::string why);
   /// Its connection broke and it may come back: LATE. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
+  /// Its worker has said something.
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
     if (t.state == task_state::late) set(now, t, task_state::connected);
@@ -89,6 +92,7 @@ class task_rows {
   /// back to every task. `awaited`: keeps the row of a lost task until it is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
+  /// When `sweep` is wanted.
   time_point next_sweep() const { return next_sweep_; }
   /// The row of a lost task, from now on given up until it arrives again.
   void give_up(task_row& t) {
@@ -106,6 +110,7 @@ class task_rows {
   /// How many tasks the job has, whoever is present: as config::declared_jobs says, and at least up
   /// to the highest index of a row.
   std::uint32_t tasks_of(std::string const& job) const;
+  /// How many tasks the configuration says that the job has; 0: nothing.
   std::uint32_t declared(std::string_view job) const;
   /// Another one: tasks_of may have changed.
   std::uint64_t version() const { return version_; }

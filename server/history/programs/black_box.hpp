@@ -59,15 +59,18 @@ class black_box {
 
   /// What a worker says of its ranks; what it had said already is passed over.
   void ended(time_point now, std::string_view worker, rank_end const& end);
+  /// A worker tells where ranks were that it has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
   /// The worker is out of sight, or there again: told of attempts that are not over.
   void lost(time_point now, std::string const& worker, std::string const& why);
+  /// A worker that was lost is there again.
   void back(time_point now, std::string const& worker);
   /// Of its coordination cluster.
   void told(name const& which, attempt_record::event what);
   /// Nothing of it is alive any more. `late`: of its barriers.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
             std::vector<attempt_record::latecomer> late);
+  /// The records of all its attempts go.
   void forget(program_id program);
 
   /// Null: nothing is known.

@@ -19,7 +19,9 @@ class cluster_scope {
   /// hubs tell, nothing.
   cluster_scope(core::caller const& who, std::string_view main);
 
+  /// Whether it is bound to no cluster.
   bool whole() const { return clusters_.empty(); }
+  /// Whether things of this cluster may be shown; empty: of the main one.
   bool sees(std::string_view cluster) const;
   /// What is about no cluster is for those who see the whole server.
   bool sees(log_event const& n) const;

@@ -48,9 +48,11 @@ class gate {
 
   /// From now on nobody may anything without a token. Before anybody is served.
   void require() { required_ = true; }
+  /// Whether callers must have a token.
   bool required() const { return required_; }
   /// Who shows a certificate of this common name, and no token, is this. As require.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
+  /// From now on these are the tokens. Engine thread.
   void publish(std::shared_ptr<token_set const> tokens);
 
   /// Everything is allowed, to nobody in particular, while no token is required.

@@ -58,7 +58,9 @@ class token_keeper {
   // At once; to be told when it is on the disk, see coordination_hub::when_durable. Errors:
   // token_table's; FAILED_PRECONDITION: no place to keep tokens.
   muster::result<new_token> create(wanted_token const& w, core::caller const& by);
+  /// Another secret for the same id; the old one ends at once. NOT_FOUND, FAILED_PRECONDITION.
   muster::result<new_token> rotate(std::string const& id);
+  /// The token is worth nothing from now on. NOT_FOUND, FAILED_PRECONDITION.
   muster::status revoke(std::string const& id);
 
   core::token_table const& state() const { return tokens_; }

@@ -59,6 +59,7 @@ class program_clusters {
   void keep_stores(torch_side s) { torch_ = std::move(s); }
   /// Before the ranks of the attempt are ordered; harmless when it has been told.
   void begin(core::attempt_sheet const& sheet);
+  /// Follows the program's course: its cluster ends with it.
   void changed(core::program_changed const& c);
   /// Of an earlier process of the server, whose clusters are restored. `tunnels`: the last attempt
   /// had a cluster where there was room. REQUIRES: before all else of it; those that have ended in
@@ -71,6 +72,7 @@ class program_clusters {
     std::vector<core::attempt_record::meeting> barriers;
     std::vector<core::attempt_record::latecomer> latecomers;
   };
+  /// Who came late to barriers of the attempt.
   lateness late(core::program_id program, std::uint32_t attempt) const;
   /// The program's cluster; empty: it has none.
   std::string of(core::program_id program) const;

@@ -52,6 +52,7 @@ class program_doctor {
   void answered(core::stream_id stream, vitals_answer answer);
   /// The worker is gone.
   void gone(core::stream_id stream);
+  /// Looks at the programs that are to be looked at by now.
   void tick();
   core::time_point due() const { return due_; }
 

@@ -50,9 +50,11 @@ class rank_steps {
     std::vector<attempt> noticed;
     std::vector<core::program_id> running, forgotten;
   };
+  /// What of a step of the core concerns steps of ranks.
   static news news_of(core::effects const& fx);
   /// Once the step is delivered.
   void follow(news const& n);
+  /// Goes on with agreements whose time is over.
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }
 

@@ -20,7 +20,9 @@ class barrier_service {
 
   // Each answers or parks its call.
   void on(enter_barrier& r);
+  /// Brings the task's devices and waits for those of all.
   void on(wait_for_all_tasks& r);
+  /// Ends a running use of a barrier for everybody in it. NOT_FOUND, FAILED_PRECONDITION.
   void on(cancel_barrier& r);
   /// `who`: as the caller names itself. `unknown`: a participant it names that the cluster does not
   /// have. `i`: of a registration. True: nothing became of the call, since all have registered long

@@ -17,6 +17,7 @@ class generation_record {
       : step_(step), registry_(registry), barriers_(barriers) {}
 
   failure_record const& failures() const { return failures_; }
+  /// Whether it waits for tasks, runs, has finished or failed.
   generation_state state() const;
 
   /// A task registers.
@@ -48,9 +49,11 @@ class generation_record {
     if (ended_ == time_point{}) end(generation_why::stopped, step_.now);
   }
 
+  /// Fills in what people see of its course and its end.
   void describe(generation_view& v) const;
   /// See service.
   cluster_fact facts() const;
+  /// As it was in an earlier process. REQUIRES: nothing has happened in it.
   void restore(cluster_fact const& f);
   /// All of it, as changes.
   void say_whole(change_log const& log) const;

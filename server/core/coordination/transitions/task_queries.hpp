@@ -16,7 +16,10 @@ class task_queries {
 
   // Each answers or parks its call.
   void on(get_task_state& r);
+  /// Answers when states of tasks are newer than the version that the caller knows.
   void on(watch_tasks& r);
+  /// Answers when all of the asked tasks have asked, or can not any more, with those that are
+  /// alive.
   void on(get_alive_tasks& r);
 
   /// Somebody is not connected any more: sets that ask who is alive may be complete without it.
@@ -27,6 +30,7 @@ class task_queries {
   void note_change() { watches_.note_change(step_.now); }
   /// When watchers are to be told.
   time_point due() const { return watches_.due(); }
+  /// Answers who watches, when states have changed.
   void tell_watchers();
   /// The call waits no longer. REQUIRES: it waited here, and was taken from the parked ones.
   void withdraw(call_id call, waiting_call const& w);

@@ -27,19 +27,29 @@ class admission {
 
   /// True: the token is known, so the closure is not scheduled again.
   bool repeat(session& s, std::uint64_t token);
+  /// Creates closures that fail at once, for a stream, whose joins must not pass over them.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                 std::string const& why);
+  /// Creates and queues the closures, or lets them wait for inputs. `ids`: null, or where theirs
+  /// go, in order. Consumes the specs. REQUIRES: valid, and there is room.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
   /// Those of one request that have not ended and were restored into these slots, which are queued
   /// and in no queue yet. Inputs are named by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
+  /// Empty when the closure, whose value is lost, can run again; else why not.
   std::string why_not_again(slot c) const;
+  /// Has it run again, with its lost inputs. Null: it cannot. REQUIRES: its value is gone.
   value_store::rebuilding* run_again(slot c);
+  /// Empties the queues of closures that ran again, when nothing of them is left.
   void tidy_rebuilders();
+  /// The disk has done, or failed to do, what it was told; or holders of values are gone.
   void moved(values_moved& e);
+  /// Drops a value whose holder is gone. Does nothing where it has another one by now.
   void lost(value_moved const& m);
+  /// Whether the session's own options are possible. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
+  /// The same of closures, each by its position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
   /// Whether the session's demand for functions that some worker has is met. Of closures that come
   /// by a stream, which refuses nothing, those for which it is not fail one by one. REQUIRES:

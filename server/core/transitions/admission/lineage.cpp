@@ -7,7 +7,6 @@
 
 namespace muster::core {
 
-/// Empty when the closure of a lost value can run again, else why not.
 std::string admission::why_not_again(slot c) const {
   auto const& r = core_.closures[c];
   auto const id = core_.closures.id_of(c);
@@ -40,7 +39,6 @@ std::string admission::lost_for_good(closure_id id) const {
   return told + (why.empty() ? "" : "; " + text(id) + " cannot run again: " + why);
 }
 
-/// REQUIRES: its value is gone. Null when it cannot run again.
 value_store::rebuilding* admission::run_again(slot c) {
   if (!why_not_again(c).empty()) return nullptr;
   auto const id = core_.closures.id_of(c);

@@ -1,5 +1,5 @@
 // What happens to one closure from its dispatch to its end, and what follows from it at once. Every
-// way to an end goes through `finish`, whose comment says in which order facts are carried on; what
+// way to an end goes through `finish`, whose comment says in which order what follows is done; what
 // could nest (dependents, gangs, queues without a worker) is noted in the step and told at its end.
 //
 //   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
@@ -25,6 +25,8 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
+  /// The worker holds the closure from now on, and an assignment says so. REQUIRES: it was just
+  /// taken out of its queue.
   void assign(worker_slots& w, slot c);
   /// Queued, or delayed, as far as we know; but this worker has it since before we were started.
   void take_up(worker_slots& w, slot c, std::uint32_t attempt);
@@ -33,19 +35,25 @@ class lifecycle {
   /// Prefetched, and answered before anybody knew that it ran: only the times are noted. Since
   /// when.
   time_point began(slot c, time_point at);
-  /// None does: another runs there.
+  /// No slot works on it any more, since another closure has it: it is prefetched again.
   void stop(slot c);
   /// It waits for a value: another may run in its slot, and beside it, were it to run alone.
   /// REQUIRES: its worker holds it, and one more may wait.
   void let_wait(worker_slots& w, slot c);
   /// Slots of the worker may have become free for what was prefetched to it.
   void start_waiting(worker_slots& w);
+  /// Adds the attempt that is over to those that the record keeps, sixteen at most: the newest.
   void remember_attempt(slot c, attempt_outcome outcome);
   /// `suspect`: the closure may be why. `pause`: before it is queued again.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {});
+  /// The closure has ended with this value.
   void succeed(slot c, blob&& value);
+  /// The closure has ended, FAILED or CANCELLED. The first failure of a session that fails fast
+  /// stops it.
   void fail(slot c, closure_state as, core::failure f);
+  /// Fails it as CANCELLED.
   void cancel(slot c, std::string_view why);
+  /// Has its worker asked to stop it, once; the answer ends it. REQUIRES: a worker holds it.
   void ask_to_stop(slot c);
   /// What an end of a session's generation is for: closures with errors of their own stand apart
   /// from an error of others, but not from a cancel, or the loss of what all rely on.
@@ -62,35 +70,52 @@ class lifecycle {
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Its session goes in this step, too, and says so for all of them.
   void forget_with_session(slot c, release_reason why);
+  /// Its record and value go. REQUIRES: it has ended.
   void forget(slot c, release_reason why);
+  /// The same of one that a resumable session holds, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
+  /// Fails the closures that this step has noted to lack an input for good.
   void end_failed_inputs();
+  /// Fails it with TIMEOUT and says where it was. REQUIRES: its deadline has passed and no worker
+  /// executes it.
   void expire(slot c);
   /// Why the inputs that are there cannot go with its arguments; empty when they can.
   std::string unfit_inputs(closure_record const& r) const;
   /// What a dependent of the failed closure fails with: always the first failure of a chain, with
   /// the class of that error, its worker and the end of its traceback.
   failure ended_as_input(slot c) const;
+  /// Gives inputs that have ended to the closures that wait for them, which are queued, or fail,
+  /// until nothing follows any more.
   void tell_dependents();
+  /// Nobody may use the value any more: its components go at once, or with the last closure that
+  /// uses it.
   void release(per_worker_entry& v);
   /// What the closure of a build makes; null when its value was released meanwhile.
   per_worker_component* component_of(worker const& w, slot c);
   /// The build has failed and that is borne: another one after a pause. REQUIRES: component_of.
   void build_again(worker& w, slot c, core::failure why);
+  /// Counts a user of each per-worker value that the closure names. REQUIRES: they are there.
   void use_per_worker(closure_extras const& x);
+  /// Takes the gang out of the table, with its alarm and the workers kept free for it, and gives
+  /// it.
   gang forget_gang(std::uint64_t id);
+  /// Cancels the other members of gangs of which one has ended before they could start.
   void tell_gangs();
+  /// What is said of a task that was given up: since when it is away, and why.
   std::string absence(task_row const& t) const;
   /// Why no worker can come that meets it; nothing when one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
   /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
   void check_later(slot c);
+  /// Fails noted closures that wait for a worker, or a value, that can never come.
   void check_feasible();
   /// From nowhere into its queue, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.
   bool retry(worker& w, slot c, core::failure const& f);
+  /// Its worker is asked to stop it, or, where none has it, it fails with TIMEOUT.
   void deadline_passed(slot c);
+  /// Its delay is over: it goes into its queue, or waits for its gang or a worker of its own.
   void waits_no_more(slot c);
   /// A worker is lost and it is blamed: from the third on it runs alone.
   void count_lost_worker(slot c, std::string const& worker);

@@ -15,6 +15,7 @@ class release_texts {
  public:
   explicit release_texts(engine_state& core) : core_(core) {}
 
+  /// NOT_FOUND, with what is still known of why it is gone. The same below.
   status unknown_per_worker(per_worker_id id) const;
   std::string released_text(closure_id id) const;
   status unknown_value(closure_id id) const;

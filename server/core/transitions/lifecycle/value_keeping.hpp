@@ -20,14 +20,20 @@ class value_keeping {
 
   /// REQUIRES: its value is in memory, gone, or an error.
   value_reply value_of(slot c) const;
+  /// What a resumable session is told of a closure that has ended; why there is no value, where it
+  /// is gone.
   outcome outcome_of(slot c) const;
+  /// A closure that ran again has ended: who waits for the value gets it, or why there is none.
   void rebuilt(slot b);
   /// The closure has ended and its record stays.
   void keep_value(slot c);
   /// The record stays without its value and says why.
   void drop_value(slot c, release_reason why);
+  /// Drops its oldest values until the session holds no more than it may.
   void limit_values(session& s);
+  /// The session does not wait any more for this value to be read back.
   void do_not_repeat(session& s, closure_id id);
+  /// A value is on the disk, or could not be written.
   void written(value_moved& m);
   /// `why`: there is no value.
   void tell_readers(closure_id id, value_store::reading reading, blob const* value,

@@ -21,12 +21,18 @@ class build_orders {
   build_orders(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), life_(life) {}
 
+  /// Drops components of tasks that the registry has forgotten.
   void forget_components();
+  /// Declares a value and has it built wherever it is expected. Takes the event. Errors go to its
+  /// call.
   void create_value(create_per_worker& e);
+  /// Releases it. NOT_FOUND.
   void delete_value(delete_per_worker const& e);
   /// Those of the session but for these tokens.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
+  /// Notes what a worker that has come must build, and has dropped what it need not keep.
   void expect_components(worker& w);
+  /// Dispatches the builds that were noted, to workers that are open.
   void send_builds();
   /// As many tasks of the job as a declaration, a session or a value counts by index: a worker that
   /// comes without one takes a lost one's place there.

@@ -22,7 +22,9 @@ class dispatcher {
   /// Workers with an idle slot have waited for long enough: what was prefetched to others and they
   /// can run is asked back.
   void retract();
+  /// The closures that have run for longest, five at most.
   std::vector<stalled_closure> oldest_running() const;
+  /// Tells people that nothing has finished for a while, if anything is waited for.
   void report_stall();
   /// Closures that run alone have waited for long enough: a worker is kept empty for one of them.
   void keep_a_worker_empty();

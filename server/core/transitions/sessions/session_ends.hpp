@@ -27,17 +27,28 @@ class session_ends {
         life_(life),
         building_(building) {}
 
+  /// Its client has not come back: the session stops, unless its lease was renewed or it works on
+  /// detached.
   void on_lease_expired(session& s);
   /// What `drain` and `settle` are told; takes the error.
   join_reply collect(session& s);
+  /// The job's deadline has passed: it fails and stops.
   void expire_session(session& s);
+  /// What a call that waits for the session is told: whether it has ended, and its first error.
   join_reply joined(session const& s) const;
+  /// What is too old goes: the session, if it has ended, else the values it has held for too long.
   void on_age_limit(session_id id);
+  /// Drains, finishes or ends a session of which nothing is left to run. Does nothing to others.
   void settle(session& s);
+  /// The session goes with all that it has. REQUIRES: none of its closures is unfinished.
   void release_session(session& s, release_reason why);
+  /// Forgets the job that ended first. False: none has ended.
   bool forget_oldest_job(release_reason why);
+  /// The same of sessions that are kept to be looked at.
   bool forget_oldest_ended();
+  /// Whether values or ended jobs are more than the configuration allows.
   bool over_a_limit() const;
+  /// Drops or spills values and forgets ended jobs, the oldest first, until they are not.
   void keep_within_limits();
 
  private:

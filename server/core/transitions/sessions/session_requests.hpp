@@ -19,13 +19,24 @@ class session_requests {
                    admission& admitting, session_ends& ends)
       : core_(core), texts_(texts), flow_(flow), life_(life), admission_(admitting), ends_(ends) {}
 
+  /// Ends a queued closure, has the worker of a held one asked to stop it; of one that has ended
+  /// nothing comes. NOT_FOUND.
   void cancel_one(cancel_closure const& e);
+  /// Takes no more closures; the job ends with the last one it has. NOT_FOUND.
   void seal(seal_session const& e);
+  /// Stops all that is unfinished. NOT_FOUND.
   void cancel_all(cancel_session const& e);
+  /// The client of a stream is gone: what is left stops, then the session goes.
   void close(close_session const& e);
+  /// Forgets a job that has ended. FAILED_PRECONDITION: it has not. NOT_FOUND.
   void delete_job(delete_session const& e);
+  /// Makes a job of what failed or was cancelled in another one. Takes the event.
   void retry(retry_job& e);
+  /// Opens a session with its first closures, all of them or none; answers with what its
+  /// idempotency key has opened already. Takes the event.
   void open(open_session& e);
+  /// Adds closures to an open session, all of them or none. Of a stream that has no call each that
+  /// cannot be taken has its outcome. Takes the event.
   void append(core::schedule& e);
 
  private:

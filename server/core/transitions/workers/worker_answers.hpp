@@ -18,6 +18,8 @@ class worker_answers {
   worker_answers(engine_state& core, lifecycle& life, worker_events& workers)
       : core_(core), life_(life), workers_(workers) {}
 
+  /// What one message of a worker says: closures that have started, ended, were given back or wait
+  /// for a value. Consumes the event.
   void results(worker_results& e);
   /// Of earlier streams, which may not have been taken. What nobody waits for is passed over.
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);

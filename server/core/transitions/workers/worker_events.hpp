@@ -24,9 +24,12 @@ class worker_events {
   worker_events(engine_state& core, lifecycle& life, build_orders& building)
       : core_(core), life_(life), building_(building) {}
 
+  /// Until when a closure waits for its worker, which is away.
   time_point waits_until(worker const& w, slot c) const;
   /// Puts back what has waited long enough; the worker is lost when that was the last.
   void stop_waiting(worker& w);
+  /// Looks for workers that are silent, or have been lost for too long. `pause`: how long the
+  /// server itself stood still, which is nobody's silence.
   void sweep(duration pause);
   /// A task that holds state has been away for too long.
   void state_lost(std::uint64_t number);
@@ -43,14 +46,21 @@ class worker_events {
   bool may_take_up(slot c, std::uint32_t attempt) const;
   /// Its staggered start has come.
   void start(worker& w);
+  /// Ends its stream with this status, as one that is lost. `final`: it must not come back.
   void disconnect(worker& w, status why, bool final, task_state as);
+  /// A sign of life without content.
   void alive(worker_alive const& e);
   /// Durable closures that have run there for this long are said to, once each.
   static constexpr duration worth_noting = std::chrono::seconds(1);
+  /// Says of durable closures there, once each, that they have run for `worth_noting`.
   void note_running(worker& w);
+  /// Its stream is over: it has left, is lost, or may come back within its grace.
   void disconnected(worker_disconnected const& e);
+  /// It gets nothing new, and leaves when it holds nothing.
   void drain(worker_drain const& e);
+  /// The same, asked for by an operator. NOT_FOUND.
   void drain_by_name(drain_task const& e);
+  /// The task gets nothing new, or may again; its worker stays. NOT_FOUND.
   void cordon(cordon_task const& e);
   /// What was prefetched to the worker is asked back: it is cordoned, or something there waits for
   /// a value, and what it was sent may have to come after that.
