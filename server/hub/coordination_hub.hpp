@@ -39,7 +39,7 @@ struct store_view {
 
 /// What the coordination hub needs from outside; real in the engine, by hand in tests.
 struct coordination_dependencies {
-  /// Monotonic, in Unix microseconds (see core/time.hpp).
+  /// Monotonic, in Unix microseconds (see core/api/time.hpp).
   std::function<core::time_point()> now;
   /// Arrange for `on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;

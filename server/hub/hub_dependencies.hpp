@@ -24,7 +24,7 @@ struct pool_dependencies {
 
 /// What the hub needs from outside; real in the engine, by hand in tests.
 struct hub_dependencies {
-  /// Monotonic, in Unix microseconds (see core/time.hpp).
+  /// Monotonic, in Unix microseconds (see core/api/time.hpp).
   std::function<core::time_point()> now;
   /// Arrange for `hub::on_deadline` to be called at this time; replaces an earlier arrangement.
   std::function<void(core::time_point)> arm;

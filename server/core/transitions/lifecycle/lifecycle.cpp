@@ -16,7 +16,7 @@ time_point ready_at(closure_record const& r) {
 }
 }  // namespace
 
-// What every closure goes through is inline, here and in closure_ends.cpp: a call each would be
+// What every closure goes through is inline, here and in lifecycle_ends.cpp: a call each would be
 // felt.
 [[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
