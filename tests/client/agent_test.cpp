@@ -249,6 +249,47 @@ TEST(agent, coroutines_of_any_executor) {
   EXPECT_EQ(visited.get(), "v0");
 }
 
+boost::asio::awaitable<std::string> visit_keys(muster::coordination_agent& a) {
+  co_await a.async_set("k/a", "1");
+  bool const set = co_await a.async_set_if_absent("k/a", "2");
+  auto const none = co_await a.async_try_get("k/b");
+  auto const sum = co_await a.async_increment("k/a", 3);
+  auto const below = co_await a.async_list("k");
+  co_await a.async_erase("k");
+  auto const erased = co_await a.async_list("k");
+  co_return std::to_string(set) + std::to_string(none.has_value()) + std::to_string(sum) + " " +
+      below.at(0).key + std::to_string(below.size()) + std::to_string(erased.size());
+}
+
+boost::asio::awaitable<std::string> visit_tasks(muster::coordination_agent& a) {
+  std::vector<std::string> devices{"tpu:0"};
+  devices = co_await a.async_wait_for_all(std::move(devices), long_time);
+  std::vector<std::uint32_t> all;
+  auto const alive = co_await a.async_live_tasks(std::move(all), long_time);
+  auto const list = co_await a.async_tasks();
+  auto const next = co_await a.async_wait_for_tasks(list.version - 1, long_time);
+  auto const quiet = co_await a.async_wait_for_error(1ms);
+  co_await a.async_cancel_barrier("nobody's");
+  co_await a.async_report_error(coordination_code::data_loss, "a bad disk");
+  auto const told = co_await a.async_wait_for_error(long_time);
+  co_return devices.at(0) + std::to_string(alive.size()) + std::to_string(list.tasks.size()) +
+      std::to_string(next.version == list.version) + std::to_string(quiet.has_value()) +
+      std::to_string(told.has_value());
+}
+
+TEST(agent, each_call_has_a_twin_for_coroutines) {
+  test_server server(agents(1));
+  auto const one = connected(server.address(), 1);
+  boost::asio::io_context context;
+  auto keys = boost::asio::co_spawn(context, visit_keys(*one[0]), boost::asio::use_future);
+  context.run();
+  EXPECT_EQ(keys.get(), "004 k/a10");
+  context.restart();
+  auto tasks = boost::asio::co_spawn(context, visit_tasks(*one[0]), boost::asio::use_future);
+  context.run();
+  EXPECT_EQ(tasks.get(), "tpu:011101");
+}
+
 TEST(agent, a_cancelled_wait_is_withdrawn_at_the_service) {
   test_server server(agents(2));
   auto const both = connected(server.address(), 2);
