@@ -17,10 +17,12 @@ import muster
 from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
 from muster.worker import gpus
+from muster.worker.attachment import Attachment
 from muster.worker.deaths import CLOSURES_MAX, Deaths
 from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
 from muster.worker.link import ThreadLink
+from muster.worker.options import WorkerOptions
 
 MakeCluster = Callable[..., Cluster]
 
@@ -244,10 +246,48 @@ def test_a_module_that_cannot_be_imported_is_told(cluster: Cluster) -> None:
     assert "ModuleNotFoundError: No module named 'no_such_module'" in made.stderr
 
 
-def test_wrong_words_are_told() -> None:
-    made = subprocess.run([sys.executable, "-m", "muster", "worker", "--processes", "0"],
+def test_a_module_that_raises_is_told_with_its_line(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "raises.py").write_text("a = 1\nb = a / 0\n")
+    made = subprocess.run([sys.executable, "-m", "muster", "worker", "raises", "--server",
+                           cluster.server.grpc, "--processes", "1"], capture_output=True, text=True,
+                          timeout=30, cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert made.returncode == 1
+    assert f"ZeroDivisionError: division by zero ({tmp_path}/raises.py, line 2)" in made.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--processes", "0"], "processes, threads: must be at least 1"),
+    (["--nope"], "unrecognized arguments: --nope"),
+    (["--token-file", "/nowhere/token"], "--token-file /nowhere/token: No such file or directory"),
+    (["--token-file", "/dev/null"], "--token-file /dev/null: its first line is empty"),
+])
+def test_wrong_words_are_told_in_one_line(words: list[str], said: str) -> None:
+    made = subprocess.run([sys.executable, "-m", "muster", "worker", *words],
                           capture_output=True, text=True, timeout=30)
-    assert made.returncode == 2 and "must be at least 1" in made.stderr
+    assert made.returncode == 2
+    assert made.stderr == f"python -m muster worker: {said} (see 'python -m muster worker --help')\n"
+
+
+def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> None:
+    tries = 0
+    ended = Attachment._ended
+
+    def counted(self: Attachment, error: Any, server: str) -> None:
+        nonlocal tries
+        ended(self, error, server)
+        tries += 1
+
+    monkeypatch.setattr(Attachment, "_ended", counted)
+    options = WorkerOptions(["127.0.0.1:1"], backoff_min=0.01, backoff_max=0.02)
+    attachment = Attachment(0, options, lambda _, on_message: ThreadLink(
+        FunctionTable({}, True), 1, os.getpid(), on_message, 64), Deaths())
+    running = threading.Thread(target=attachment.run)
+    running.start()
+    until(lambda: tries > 3, "it has tried again")
+    attachment.leave()
+    running.join(20)
+    (said,) = [r.getMessage() for r in caplog.records if r.name == "muster.worker"]
+    assert said.startswith("worker:0: no connection to 127.0.0.1:1: ") and said.endswith("until there is one")
 
 
 def test_resources_and_gpus_are_shared_out(make_cluster: MakeCluster) -> None:

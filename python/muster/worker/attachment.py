@@ -42,6 +42,8 @@ LAST_WORDS = 5.0
 """Seconds for the server to end the stream after it was half-closed."""
 LAST_TAKING = 5.0
 """Seconds for the last answers to be on the server's disk before a worker leaves."""
+SAID_MAX = 16
+"""Reasons for having no connection that are told, until there is one."""
 LAST_LINES = 0.05
 """Seconds for what a dead process leaves behind to be written, before its stream is broken off."""
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
@@ -70,6 +72,7 @@ class Attachment:
         self._out: Optional[Out] = None  # of an open stream
         self._call: Any = None
         self._welcomed = False
+        self._said: set[str] = set()  # of why there is no connection, since the last one
         self._beat_every = 5.0
         self._leaving = False  # asked for
         self._drained = False  # the server sends no more
@@ -190,6 +193,7 @@ class Attachment:
                       server: str) -> None:
         with self._lock:
             self._welcomed = True
+            self._said.clear()
             self.index = w.index
             self._beat_every = max(w.heartbeat_interval_ms, 1) / 1000
             self._job = w.job
@@ -254,7 +258,14 @@ class Attachment:
             self.final = text
             log.error("%s: %s refuses this worker: %s", self._name(), server, text)
         elif not self._leaving and self._link:
-            log.warning("%s: the connection to %s broke: %s", self._name(), server, text)
+            self._say(f"the connection to {server} broke: {text}" if self._welcomed else
+                      f"no connection to {server}: {text}; it is tried again until there is one")
+
+    def _say(self, why: str) -> None:
+        """Once, however often it is tried."""
+        if why not in self._said and len(self._said) < SAID_MAX:
+            self._said.add(why)
+            log.warning("%s: %s", self._name(), why)
 
     def _drop_unstarted(self) -> None:
         """The stream broke: what has not begun is void, it is nobody's loss."""

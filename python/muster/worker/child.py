@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 from typing import Any
 
 from muster._wire import columns
@@ -46,7 +47,7 @@ def main(over: socket.socket, ends: Ends) -> None:
     try:
         table = _table(start)
     except BaseException as error:
-        frames.send(pickle.dumps({"error": f"{type(error).__name__}: {error}"}))
+        frames.send(pickle.dumps({"error": f"{type(error).__name__}: {error}{_where(error)}"}))
         return
     frames.send(pickle.dumps({"names": table.names}))
     asking = Asking(frames.send)
@@ -71,6 +72,13 @@ def _table(start: dict[str, Any]) -> functions.FunctionTable:
     for name, f in pickle.loads(start["functions"]).items():
         functions.register(name, f)
     return functions.FunctionTable(functions.registered(), start["pickled"])
+
+
+def _where(error: BaseException) -> str:
+    """In which line of a module that was imported; a SyntaxError names its own."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if f.filename != __file__ and not f.filename.startswith("<frozen importlib")]
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
 
 def _on_interrupt(number: int, frame: Any) -> None:

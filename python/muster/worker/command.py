@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import sys
-from typing import Optional, Sequence
+from typing import NoReturn, Optional, Sequence
 
 from muster.worker.log_lines import LineFormatter
 
@@ -32,8 +32,27 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
 
 
+def _first_line(path: str) -> str:
+    """Raises ValueError: there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            line = file.readline().strip()
+    except OSError as error:
+        raise ValueError(f"--token-file {path}: {error.strerror}") from None
+    if not line:
+        raise ValueError(f"--token-file {path}: its first line is empty")
+    return line
+
+
+class _Parser(argparse.ArgumentParser):
+    """An error is one line, as that of every other verb."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+
+
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = _Parser(
         prog="python -m muster worker",
         description="Runs functions of the modules, and any that clients of this Python version "
                     "schedule. Exit status: 0 left in order, 1 failed, 2 wrong usage.")
@@ -101,8 +120,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     try:
         token = given.token
         if given.token_file and not token:
-            with open(given.token_file, encoding="utf-8") as file:
-                token = file.readline().strip()
+            token = _first_line(given.token_file)
         worker = Worker(
             given.server or [os.environ.get("MUSTER_SERVER", "127.0.0.1:8476")],
             processes=processes, threads=given.threads, modules=given.modules,
