@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import muster
 from conftest import Cluster, WorkerProcess, state_and_parent, until
+from muster.worker.children import ForkServer
 
 MakeCluster = Callable[..., Cluster]
 
@@ -55,6 +56,19 @@ def ends_cleanly(worker: WorkerProcess) -> None:
     assert worker.stop() == 0, worker.text()
     assert "Traceback" not in worker.text(), worker.text()
     assert "Broken pipe" not in worker.text(), worker.text()
+
+
+def test_ctrl_c_while_it_starts_is_ignored() -> None:
+    server = ForkServer()
+    try:
+        os.kill(server._process.pid, signal.SIGINT)  # the interpreter has only just begun
+        child = server.fork()
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        blocked = next(line for line in pathlib.Path(f"/proc/{child.pid}/status").read_text().splitlines()
+                       if line.startswith("SigBlk"))
+        assert not int(blocked.split()[1], 16) & 1 << signal.SIGINT - 1, "its children hear it again"
+    finally:
+        server.close()
 
 
 def test_a_dead_fork_server_takes_no_process_with_it(make_cluster: MakeCluster) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Callable, Optional
+from typing import Callable, Iterator, Optional
 
 from muster.worker.frames import Frames
 
@@ -93,6 +93,16 @@ class Children:
                 self._server = None
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """A process that is started meanwhile has SIGINT blocked."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class ForkServer:
     """One process that forks children, and what it says of them. Any thread."""
 
@@ -102,7 +112,7 @@ class ForkServer:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         environment["PYTHONPATH"] = os.pathsep.join(
             [package, *filter(None, [environment.get("PYTHONPATH")])])
-        with theirs:
+        with theirs, _interrupts_held():  # Ctrl-C may come while it starts, and it ignores that only then
             self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver"],
                                              stdin=theirs.fileno(), env=environment)
         self._fork_lock = threading.Lock()  # one at a time

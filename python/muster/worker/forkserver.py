@@ -96,6 +96,7 @@ def serve(control: socket.socket) -> None:
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was started with it blocked
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.set_wakeup_fd(waker[1].fileno())
     gc.collect()
