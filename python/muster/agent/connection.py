@@ -1,10 +1,12 @@
 """What stands behind a muster.Agent: how it registers, asks, fails and leaves."""
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import random
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterator, Optional
 
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import AgentError, CoordinationError
@@ -13,6 +15,10 @@ from muster.agent.names import ASK_LIMIT, Names
 from muster.agent.run import Run
 from muster.agent.service import Retry, Service, Waiter, wait_time
 
+log = logging.getLogger("muster.agent")
+
+SAY_AFTER = 5.0
+"""Seconds until one that registers says what it waits for."""
 LEAVE_MARGIN = 5.0
 """Seconds: the service answers shortly before a call's own deadline, and has the last word that way."""
 _OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
@@ -54,7 +60,9 @@ class Connection:
             run = Run(0, incarnation or random.SystemRandom().getrandbits(64) or 1)
             with self._lock:
                 self.run = run
-            self._register(run, seconds, retry)
+            reached = threading.Event()
+            with self._saying_what_for(reached):
+                self._register(run, seconds, retry, reached)
             self.names.own_is(run.task)
             with self._lock:
                 if self.state != "connecting":  # it was closed meanwhile
@@ -65,7 +73,26 @@ class Connection:
             self._become("idle", "connecting")
             raise
 
-    def _register(self, run: Run, seconds: float, retry: Retry) -> None:
+    @contextlib.contextmanager
+    def _saying_what_for(self, reached: threading.Event) -> Iterator[None]:
+        """A line of the log, once, if what is done meanwhile takes long."""
+        def say() -> None:
+            where = self.service.address
+            if reached.is_set():
+                log.warning("%s waits at %s for the other tasks: 'muster tasks' shows who is missing",
+                            self.names.own, where)
+            else:
+                log.warning("no server has answered at %s for %g s; it is waited for%s", where, SAY_AFTER,
+                            self.service.hint)
+        timer = threading.Timer(SAY_AFTER, say)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _register(self, run: Run, seconds: float, retry: Retry, reached: threading.Event) -> None:
         """Asks again as long as the answer may become another: the server is not there yet, or still has
         the run before this one."""
         with run.waiting() as waiter:
@@ -74,6 +101,7 @@ class Connection:
                 # Anew for each, as another run may be of another cluster, with other numbers.
                 run.task, refused = self.names.resolve(retry.left())
                 if refused is None:
+                    reached.set()
                     answer, refused = waiter.perform(
                         self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
                 if refused is None:

@@ -40,7 +40,7 @@ class Service:
         (self.address, *more) = addresses.checked(address, "address")
         if more:
             raise ValueError(f"address: {address!r} are several; an agent has one")
-        self._hint = hint  # what may be wrong where nobody answers
+        self.hint = hint  # what may be wrong where nobody answers
         self._channel = tls.channel(self.address, _OPTIONS)
         token = token_of(token)
         self._metadata = [("authorization", "Bearer " + token)] if token else []
@@ -64,7 +64,7 @@ class Service:
         if refused.barrier is not None:
             return BarrierError(refused.code, refused.message, *refused.barrier)
         if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-            return CoordinationError(refused.code, f"{self.address} has not answered within {seconds:g} s{self._hint}")
+            return CoordinationError(refused.code, f"{self.address} has not answered within {seconds:g} s{self.hint}")
         return CoordinationError(refused.code, refused.message)
 
 

@@ -17,6 +17,7 @@ import pytest
 import muster
 from agents import Wire, beside, connected, parked, serving
 from conftest import DEADLINE, HERE, Server, until
+from muster.agent import connection
 
 TWO = ["worker:0", "worker:1"]
 PROGRAM = """
@@ -392,3 +393,22 @@ def test_closed_calls_are_over(server: Server) -> None:
     while any(t.name == "muster-agent" for t in threading.enumerate()):
         assert time.monotonic() < end, "its threads have ended"
         time.sleep(0.01)
+
+
+def test_one_that_waits_says_for_what(server: Server, monkeypatch: Any, caplog: Any) -> None:
+    monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
+    for address, said in (("127.0.0.1:1", "no server has answered at 127.0.0.1:1 for 0.2 s"),
+                          (server.grpc, f"worker:0 waits at {server.grpc} for the other tasks")):
+        a = muster.Agent(address, task="worker:0")
+        connecting = beside(a.connect)
+        until(lambda: said in caplog.text, "it says so")
+        a.close()
+        with pytest.raises(muster.CancelledError):
+            connecting.result(DEADLINE)
+
+
+def test_one_that_connects_at_once_says_nothing(server: Server, monkeypatch: Any, caplog: Any) -> None:
+    monkeypatch.setattr(connection, "SAY_AFTER", 0.2)
+    with connected(server.grpc, TWO) as both:
+        both[0].wait_for_error(0.3)
+    assert "waits" not in caplog.text and "no server" not in caplog.text
