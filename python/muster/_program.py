@@ -16,7 +16,10 @@ def find() -> str:
     FileNotFoundError."""
     named = os.environ.get("MUSTER_BINARY")
     if named:
-        return named
+        program = shutil.which(named)
+        if not program:
+            raise FileNotFoundError(f"MUSTER_BINARY: {named!r} is no program that can be run")
+        return program
     if BUNDLED.is_file():
         return str(BUNDLED)
     found = shutil.which("muster")

@@ -184,12 +184,18 @@ def test_a_local_cluster_goes_when_its_program_is_killed() -> None:
 
 def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
     monkeypatch.setenv("MUSTER_BINARY", "/nowhere/muster")
-    with pytest.raises(muster.MusterError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is no program"):
         muster.LocalCluster(workers=1)
     monkeypatch.delenv("MUSTER_BINARY")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(FileNotFoundError, match="there is no program muster"):
         muster.LocalCluster(workers=1)
+
+
+def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
+    with pytest.raises(muster.MusterError, match="has not started: its options: .*'wrkers'"):
+        muster.LocalCluster(wrkers=1)  # type: ignore[call-arg]
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_jobs_over_rest(cluster: Cluster) -> None:
@@ -221,7 +227,7 @@ def test_problems_of_rest_are_told(cluster: Cluster) -> None:
     with pytest.raises(muster.ServerError) as caught:
         client.job("job_ffffffffffffffff")
     assert caught.value.status == 404 and caught.value.code == "NOT_FOUND"
-    with pytest.raises(muster.NoServer, match="does not answer"):
+    with pytest.raises(muster.NoServer, match="does not answer: .*; start a server with 'muster serve', or give"):
         muster.Client("127.0.0.1:1").version()
 
 

@@ -62,6 +62,14 @@ def _last_words(folder: str) -> str:
         return ""
 
 
+def _worker(server: str, options: dict[str, Any]) -> Worker:
+    """Raises ValueError: the program has asked for what there is not."""
+    try:
+        return Worker(server, **options)
+    except TypeError as error:
+        raise ValueError(f"its options: {error}") from error
+
+
 def main() -> int:
     asked: dict[str, Any] = json.loads(sys.argv[1])
     lines = logging.StreamHandler(sys.stderr)
@@ -75,7 +83,7 @@ def main() -> int:
             return 1
         try:
             addresses = _addresses(folder, server)
-            worker = Worker(addresses["grpc"], **asked["worker"])
+            worker = _worker(addresses["grpc"], asked["worker"])
 
             def leave() -> None:
                 sys.stdin.buffer.read()  # until the program closes it, or ends

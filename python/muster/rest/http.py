@@ -17,6 +17,8 @@ from muster.errors import MusterError
 FAIL_OVER_SECONDS = 15.0
 """How long a client that has several addresses waits for one that serves."""
 
+_DO = "; start a server with 'muster serve', or give another url= (MUSTER_URL)"
+
 SECONDS_MORE = 10.0
 """Seconds that an answer may take beyond the wait that was asked for."""
 
@@ -103,7 +105,7 @@ class Http:
                 except (OSError, http.client.HTTPException):  # errors of HTTP are some of the first
                     continue
             if time.monotonic() > until:
-                raise NoServer(f"none of {', '.join(self._urls)} serves")
+                raise NoServer(f"none of {', '.join(self._urls)} serves{_DO}")
             time.sleep(0.2)
 
     def _once(self, method: str, path: str, body: Optional[bytes],
@@ -125,7 +127,7 @@ class Http:
                            "port of gRPC?") from None
         except OSError as error:
             reason = getattr(error, "reason", error)
-            raise NoServer(f"{self.url} does not answer: {reason}") from None
+            raise NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}") from None
 
 
 def segment(text: Union[str, int]) -> str:
