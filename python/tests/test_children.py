@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 import muster
 from conftest import Cluster, WorkerProcess, state_and_parent, until
+from muster.worker import folder
 from muster.worker.children import ForkServer
 
 MakeCluster = Callable[..., Cluster]
@@ -16,11 +17,11 @@ MakeCluster = Callable[..., Cluster]
 def fork_servers(worker: WorkerProcess) -> list[int]:
     """Of this worker, that live."""
     found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        pid = int(folder.name)
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        pid = int(entry.name)
         state, parent = state_and_parent(pid)
         try:
-            words = (folder / "cmdline").read_bytes()
+            words = (entry / "cmdline").read_bytes()
         except OSError:
             continue
         if parent == worker.process.pid and state != "Z" and b"muster.worker.forkserver" in words:
@@ -146,3 +147,27 @@ def test_one_that_does_not_listen_is_killed_without_the_fork_server(make_cluster
     until(value.done, "it is killed")
     assert c.schedule(own_pid).fetch(20) > 0
     ends_cleanly(worker)
+
+
+def test_what_a_killed_worker_leaves_goes_with_the_next_one(make_cluster: MakeCluster, tmp_path: pathlib.Path,
+                                                            monkeypatch: Any) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+
+    def folders() -> set[pathlib.Path]:
+        return set(temporary.glob(folder.PREFIX + "*"))
+
+    cluster = make_cluster()
+    killed = cluster.add("--processes", "1")
+    (left,) = folders()
+    (left / "blobs" / "one").write_bytes(b"large")
+    killed.kill()
+    lives = cluster.add("--processes", "1")
+    (own,) = folders()
+    assert own != left
+    another = cluster.add("--processes", "1")
+    assert own in folders() and len(folders()) == 2, "that of one that lives stays"
+    ends_cleanly(lives)
+    ends_cleanly(another)
+    assert not folders()

@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
@@ -19,6 +17,7 @@ from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs
 from muster.worker.children import Children
 from muster.worker.deaths import Deaths
+from muster.worker.folder import Folder
 from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
 from muster.worker.options import WorkerOptions
@@ -88,7 +87,8 @@ class Worker:
     def run(self) -> int:
         """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
         after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
-        self._uploads = tempfile.mkdtemp(prefix="muster-uploads-")
+        folder = Folder()
+        self._uploads = folder.path
         blobs = os.path.join(self._uploads, "blobs")
         os.mkdir(blobs)
         o = self._options
@@ -125,7 +125,7 @@ class Worker:
             watch.close()
             self._children.close()
             self._blobs.close()
-            shutil.rmtree(self._uploads, ignore_errors=True)
+            folder.remove()
         return 1 if any(a.final for a in self._attachments) else 0
 
     def stop(self) -> None:
