@@ -35,6 +35,8 @@ class Link:
         self._call: Any = None
         self._channel: Any = None
         self._server = ""  # that the newest stream was opened at
+        self.said = ""
+        """What the newest try to open a stream ended with; empty: none has failed."""
         self._give_up = threading.Event()
         self._given = session.options.connect_timeout
         self._deadline: Optional[threading.Timer] = None
@@ -153,6 +155,7 @@ class Link:
                 self._session.take(m, values)
             return None
         except grpc.RpcError as error:
+            self.said = error.details() or ""
             return error
         finally:
             with self._lock:

@@ -197,7 +197,8 @@ class SessionWaits(SessionStreams):
     def _absence(self, since: float) -> str:
         gone, where = time.monotonic() - since, self.link.where
         if not self._id:
-            return f"no server has answered at {where} for {gone:.1f} s"
+            said = self.link.said
+            return f"no server has answered at {where} for {gone:.1f} s" + (f" ({said})" if said else "")
         return (f"the connection to the server at {where} has been lost for {gone:.1f} s; it is tried "
                 f"again for {self.grace:g} s")
 
