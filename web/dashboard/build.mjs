@@ -4,9 +4,10 @@
 //   node build.mjs            into $MUSTER_WEB_OUT or dist/
 //   node build.mjs --tests    the unit tests into $MUSTER_TESTS_OUT or .test/, and runs them
 //
-// Each page is a script of its own, loaded when it is first looked at; what several share is cut out by esbuild. Scripts
-// and styles carry a hash of their content in their names, so that browsers may keep them for ever. manifest.json, which
-// has no hash, names every file: whoever serves or embeds the page reads it, and nobody else has to know a name.
+// Pages come in a few scripts, loaded when one of them is first looked at (src/pages.tsx); what these share is cut out by
+// esbuild. Scripts and styles carry a hash of their content in their names, so that browsers may keep them for ever.
+// manifest.json, which has no hash, names every file: whoever serves or embeds the page reads it, and nobody else has to
+// know a name.
 
 import { spawnSync } from 'node:child_process';
 import { build } from 'esbuild';

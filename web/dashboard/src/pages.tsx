@@ -1,5 +1,5 @@
-// The page of an address. Each comes with its own part of the script when it is first looked at, so that what is seen
-// first has little to wait for.
+// The page of an address. The lists, the pages of one thing, and those with pictures come with parts of the script of
+// their own when one of them is first looked at, so that what is seen first has little to wait for.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -9,24 +9,24 @@ import { page } from './route';
 
 const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/': async () => (await import('./overview')).Overview,
-  '/tasks': async () => (await import('./tasks-page')).TasksPage,
-  '/workers/*': async () => (await import('./things/worker-page')).WorkerPage,
-  '/jobs': async () => (await import('./things/jobs-page')).JobsPage,
-  '/jobs/*': async () => (await import('./things/job-page')).JobPage,
+  '/tasks': async () => (await import('./lists')).TasksPage,
+  '/workers/*': async () => (await import('./things')).WorkerPage,
+  '/jobs': async () => (await import('./lists')).JobsPage,
+  '/jobs/*': async () => (await import('./things')).JobPage,
   '/jobs/*/graph': async () => (await import('./graph-page')).GraphPage,
-  '/closures/*': async () => (await import('./things/closure-page')).ClosurePage,
-  '/programs': async () => (await import('./things/programs-page')).ProgramsPage,
-  '/programs/*': async () => (await import('./things/program-page')).ProgramPage,
+  '/closures/*': async () => (await import('./things')).ClosurePage,
+  '/programs': async () => (await import('./lists')).ProgramsPage,
+  '/programs/*': async () => (await import('./things')).ProgramPage,
   '/stream': async () => (await import('./stream-page')).StreamPage,
-  '/values': async () => (await import('./things/values-page')).ValuesPage,
-  '/per-worker': async () => (await import('./things/per-worker-page')).PerWorkerPage,
-  '/objects': async () => (await import('./things/objects-page')).ObjectsPage,
-  '/gangs': async () => (await import('./things/gangs-page')).GangsPage,
-  '/sessions': async () => (await import('./things/sessions-page')).SessionsPage,
-  '/barriers': async () => (await import('./barriers')).Barriers,
-  '/stragglers': async () => (await import('./stragglers-page')).StragglersPage,
-  '/kv': async () => (await import('./keys/kv')).KeyValues,
-  '/events': async () => (await import('./events')).Events,
+  '/values': async () => (await import('./lists')).ValuesPage,
+  '/per-worker': async () => (await import('./lists')).PerWorkerPage,
+  '/objects': async () => (await import('./lists')).ObjectsPage,
+  '/gangs': async () => (await import('./lists')).GangsPage,
+  '/sessions': async () => (await import('./lists')).SessionsPage,
+  '/barriers': async () => (await import('./lists')).Barriers,
+  '/stragglers': async () => (await import('./lists')).StragglersPage,
+  '/kv': async () => (await import('./lists')).KeyValues,
+  '/events': async () => (await import('./lists')).Events,
 };
 
 const loaded = new Map<Path, ComponentType>();

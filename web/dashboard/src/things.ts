@@ -1,0 +1,6 @@
+// The pages of one thing, as one script: see lists.ts.
+
+export { ClosurePage } from './things/closure-page';
+export { JobPage } from './things/job-page';
+export { ProgramPage } from './things/program-page';
+export { WorkerPage } from './things/worker-page';
