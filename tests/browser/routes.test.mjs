@@ -56,6 +56,7 @@ async function train() {
 const ROUTES = {
   overview: () => '/',
   tasks: () => '/tasks',
+  logs: () => '/logs?q=no',
   stream: () => '/stream',
   graph: () => `/jobs/${ids.job}/graph`,
   agents: () => '/tasks?cluster=train',

@@ -39,6 +39,7 @@ TEST_F(assets, the_page_and_its_routes_are_served_with_strict_headers) {
                            "/programs",
                            "/programs/prog_1",
                            "/gangs",
+                           "/logs",
                            "/sessions",
                            "/stream",
                            "/barriers",

@@ -119,10 +119,10 @@ std::optional<response> find_on_disk(std::string const& directory, request const
 }  // namespace
 
 bool is_page_route(std::string_view path) {
-  static constexpr std::array<std::string_view, 17> pages = {
-      "about",      "barriers", "closures", "events",     "functions", "gangs",
-      "jobs",       "kv",       "objects",  "per-worker", "programs",  "sessions",
-      "stragglers", "stream",   "tasks",    "values",     "workers"};
+  static constexpr std::array<std::string_view, 18> pages = {
+      "about",    "barriers",   "closures", "events",  "functions",  "gangs",
+      "jobs",     "kv",         "logs",     "objects", "per-worker", "programs",
+      "sessions", "stragglers", "stream",   "tasks",   "values",     "workers"};
   if (path == "/" || path == "/index.html") return true;
   path.remove_prefix(1);
   auto const first = path.substr(0, std::min(path.find('/'), path.size()));

@@ -116,6 +116,14 @@ function seenOf(a) {
 
 const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
 
+// Lines that have a text; of ranks every third fits.
+function logMatches(query, began) {
+  const text = query.get('text');
+  if (query.get('program')) return { lines: [], rank_lines: Array.from({ length: 5 }, (_, n) => ({ rank: 3 * n, attempt: 1, task: `worker:${3 * n}`, offset: 23 * n, text: `step ${n} loss \x1b[36mnan\x1b[0m ${text}` })), ...(query.get('program').endsWith('3') && { unread: ['rank 7: its worker is away'] }) };
+  const levels = ['stdout', 'stderr', 'error', 'info', 'debug'];
+  return { lines: Array.from({ length: 25 }, (_, n) => ({ time_ms: began + 1000 * n, cluster: 'llm-70b', job: n % 9 === 4 ? 'job_0000000000000007' : JOB, closure: closureId(n), index: n, attempt: 1, worker: `worker:${n % 8}`, level: levels[n % 5], text: n === 7 ? `<img src=x onerror=alert(1)> \u202Egnp.exe ${text} ${'long '.repeat(300)}${text}` : `epoch 3, step ${n}: ${text} in shard ${n * 17}` })), rank_lines: [], next_page_token: '1' };
+}
+
 // An hour of a machine, one sample in 5 s.
 function machine(task) {
   const n = Number(task.split(':')[1]) + 1;
@@ -208,6 +216,11 @@ export class MockRest {
       if (more_of === 'stacks') return { attempt: p.attempt, groups: stacksOf(p) };
       if (more_of === 'attempts' && number) return seenOf(attemptsOf(p).find(({ attempt }) => attempt === Number(number)));
       if (more_of === 'attempts') return { attempts: attemptsOf(p) };
+      if (more_of === 'logs' && query.get('offset') && !query.get('from_end')) {
+        const from = Number(query.get('offset'));
+        const data = PRINTED.slice(from, from + Number(query.get('bytes')));
+        return { known: true, offset: from, data, next_offset: from + data.length, size: PRINTED.length, complete: true };
+      }
       if (more_of === 'logs') return { known: true, offset: query.get('from_end') ? 0 : PRINTED.length, data: query.get('from_end') ? PRINTED : '', next_offset: PRINTED.length, size: PRINTED.length, complete: p.state === 'FAILED' };
       return p;
     }
@@ -223,6 +236,7 @@ export class MockRest {
     if (path === '/api/v1/remote_values/holders') return { holders: this.jobs().filter((j) => j.values).map((j) => ({ job: j.id, name: j.name, streaming: j.streaming, state: j.state, values: j.values, value_bytes: j.value_bytes, spilled_bytes: j.streaming ? 4e8 : 0, blob_bytes: j.streaming ? 12e6 : 0 })).sort((a, b) => b.value_bytes - a.value_bytes) };
     if (path === '/api/v1/remote_values') return { remote_values: Array.from({ length: 60 }, (_, n) => ({ id: `rv_00000005${two(n)}`, closure: closureId(n), job: JOB, function: FUNCTIONS[n % 3], index: n, status: n === 7 ? 'ABORTED' : 'READY', place: n % 9 === 4 ? 'disk' : n === 7 ? 'none' : n === 11 ? 'released' : 'memory', bytes: 9e6 / (n + 1), created_ms: this.began, finished_ms: this.began + n * 900, ...(n === 11 && { released: 'its job was the oldest that holds values' }) })), looked_at: 60, of: 60 };
     if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
+    if (path === '/api/v1/logs/search') return logMatches(query, this.began);
     if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
     if (path === '/api/v1/machines') return { machines: query.get('task') ? [machine(query.get('task'))] : [] };
     if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };

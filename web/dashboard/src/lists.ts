@@ -3,6 +3,7 @@
 export { Barriers } from './barriers';
 export { Events } from './events';
 export { KeyValues } from './keys/kv';
+export { LogsPage } from './logs/logs-page';
 export { StragglersPage } from './stragglers-page';
 export { TasksPage } from './tasks-page';
 export { GangsPage } from './things/gangs-page';

@@ -17,6 +17,7 @@ const LOADERS: Record<Path, () => Promise<ComponentType>> = {
   '/closures/*': async () => (await import('./things')).ClosurePage,
   '/programs': async () => (await import('./lists')).ProgramsPage,
   '/programs/*': async () => (await import('./things')).ProgramPage,
+  '/logs': async () => (await import('./lists')).LogsPage,
   '/stream': async () => (await import('./stream-page')).StreamPage,
   '/values': async () => (await import('./lists')).ValuesPage,
   '/per-worker': async () => (await import('./lists')).PerWorkerPage,

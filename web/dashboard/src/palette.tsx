@@ -95,6 +95,7 @@ export function Palette() {
     if (one.href) had.add(one.href);
     found.push(one);
   }
+  if (text && !id && verbs.length === 0) found.push({ kind: 'logs', title: `Lines with “${text}”`, detail: 'search in logs', href: address('/logs', { q: text }) });
   const now = Math.min(at.value, found.length - 1);
   const close = () => dialog.current?.close();
   const take = (one: Found | undefined) => {

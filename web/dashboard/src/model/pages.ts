@@ -29,6 +29,7 @@ export const PAGES = [
   { path: '/closures/*', title: 'Closure', topics: always },
   { path: '/programs', title: 'Programs', rail: 'Programs', group: 'Work', key: 'p', find: 'Find a program by name or id', cluster: true, topics: [...always, 'programs'] },
   { path: '/programs/*', title: 'Program', cluster: true, topics: always },
+  { path: '/logs', title: 'Logs', rail: 'Logs', group: 'Work', key: 'f', find: 'Find a text in logs', cluster: true, topics: always },
   { path: '/stream', title: 'Task stream', rail: 'Task stream', group: 'Work', key: 's', find: 'Find a worker', cluster: true, topics: [...always, 'jobs'] },
   { path: '/values', title: 'Remote values', rail: 'Remote values', group: 'Work', key: 'v', cluster: true, topics: always },
   { path: '/per-worker', title: 'Per-worker values', rail: 'Per-worker values', group: 'Work', key: 'w', find: 'Find a per-worker value by function', cluster: true, topics: always },

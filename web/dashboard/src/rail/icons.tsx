@@ -6,6 +6,7 @@ const DRAWN: Partial<Record<Path, string>> = {
   '/': 'M2 9h5V2H2zM9 14h5V7H9zM2 14h5v-3H2zM9 5h5V2H9z',
   '/jobs': 'M2 4h2M2 8h2M2 12h2M6.5 4H14M6.5 8H14M6.5 12H14',
   '/programs': 'M2 3h12v10H2zM4.5 6l2 2-2 2M8.5 10.5h3',
+  '/logs': 'M2 3.5h9M2 7h4M2 10.5h3M10 11.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6M12 10.8l2 2.2',
   '/stream': 'M2 4h6M5 8h9M2 12h4M9 12h5',
   '/values': 'M8 2l6 3v6l-6 3-6-3V5zM2 5l6 3 6-3M8 8v6',
   '/per-worker': 'M3 2.5h10v4H3zM3 9.5h10v4H3zM5 4.5h1M5 11.5h1',

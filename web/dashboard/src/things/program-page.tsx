@@ -15,6 +15,7 @@ import { ProgramChip } from '../parts/program-state';
 import { RunTimelinePanel } from '../run/run-timeline';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
+import { LineAsked } from '../logs/rank-log-at';
 import { slow, store } from '../page';
 import { api, send } from '../rest';
 import { address, choose, follow, go, subject } from '../route';
@@ -34,6 +35,7 @@ export function ProgramPage() {
     return (
       <div class="panels">
         <Summary p={p} ranks={seen.ranks()} />
+        <LineAsked program={p.id} attempt={p.attempt} />
         <RunTimelinePanel key={p.id} p={p} attempts={seen.attempts} ranks={seen.ranks()} />
         <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
         {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}

@@ -1,0 +1,149 @@
+// Lines of logs that have a text: where they are looked for, how an answer is gathered page by page, and which part of
+// a line is shown. Pure.
+
+import { bare } from '../ansi';
+
+export interface ClosureLine {
+  time_ms: number;
+  cluster: string;
+  job: string;
+  closure: string;
+  index: number;
+  attempt: number;
+  worker: string;
+  level: string;
+  text: string;
+}
+export interface RankLine {
+  rank: number;
+  attempt: number;
+  task: string;
+  offset: number; // of the line in what the rank has printed
+  text: string;
+}
+export interface LogMatches {
+  lines: ClosureLine[];
+  rank_lines: RankLine[];
+  unread?: string[];
+  next_page_token?: string;
+}
+
+// What a search asks for; what is empty is not asked.
+export interface Wanted {
+  text: string;
+  exact: boolean; // capitals are told apart
+  where: '' | 'closures' | 'programs';
+  cluster: string;
+  job: string; // an id or a name
+  program: string; // an id or a name
+  rank: string;
+  attempt: string;
+  from: number; // ms
+  to: number;
+}
+
+// One thing that is searched with one question: the closures of a cluster, or a program.
+export interface Source {
+  key: string;
+  title: string;
+  program: string; // its id; empty: closures
+  query: Readonly<Record<string, string | number>>;
+}
+interface Named {
+  id: string;
+  name: string;
+}
+
+export const PROGRAMS_MAX = 8; // the newest that fit; each asks its workers
+export const JOBS_MAX = 4; // of one name
+
+export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
+
+// Whether there is a question at all: without a text all lines of a thing or a time are told, but not of everything.
+export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
+
+// Lines of ranks have no time and no job, so who asks for these means closures.
+export const looksInPrograms = (w: Wanted): boolean => w.where !== 'closures' && !w.job && !w.from && !w.to;
+export const looksInClosures = (w: Wanted): boolean => w.where !== 'programs' && !w.program && !w.rank && !w.attempt;
+
+export function sourcesOf(w: Wanted, jobs: readonly Named[], programs: readonly Named[]): Source[] {
+  const common = { text: w.text, ...(w.exact ? {} : { ignore_case: 'true' }) };
+  const found: Source[] = [];
+  if (looksInClosures(w)) {
+    const query = { ...common, cluster: w.cluster, from_ms: w.from || '', to_ms: w.to || '' };
+    if (!w.job) found.push({ key: 'closures', title: 'Closures', program: '', query });
+    else for (const { id, name } of jobs.slice(0, JOBS_MAX)) found.push({ key: id, title: `Job ${name || id}`, program: '', query: { ...query, job: id } });
+  }
+  if (looksInPrograms(w))
+    for (const { id, name } of programs.slice(0, PROGRAMS_MAX)) found.push({ key: id, title: `Program ${name || id}`, program: id, query: { ...common, program: id, rank: w.rank, attempt: w.attempt } });
+  return found;
+}
+
+// What has been read of one source.
+export interface Found {
+  lines: readonly ClosureLine[];
+  ranks: readonly RankLine[];
+  unread: readonly string[];
+  next: string; // there is more to look at
+  state: 'waits' | 'reads' | 'done';
+  problem: string;
+}
+export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
+
+export const LINES_MAX = 2000; // of a source
+const STEP = 100; // lines that are enough for once
+const PAGES_MAX = 20; // in which they are looked for: pages may be empty
+
+export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
+
+// Reads on from where it stands until there are some more lines, or enough was looked at; `told` after each page.
+export async function gather(held: Found, read: (token: string) => Promise<LogMatches>, told: (now: Found) => void): Promise<Found> {
+  const before = sizeOf(held);
+  let now: Found = { ...held, state: 'reads', problem: '' };
+  told(now);
+  for (let page = 0; page < PAGES_MAX; ++page) {
+    try {
+      const { lines, rank_lines: ranks, unread = [], next_page_token: next = '' } = await read(now.next);
+      now = { ...now, lines: [...now.lines, ...lines], ranks: [...now.ranks, ...ranks], unread: [...new Set([...now.unread, ...unread])], next };
+    } catch (error) {
+      now = { ...now, problem: error instanceof Error ? error.message : String(error) };
+    }
+    if (now.problem || !now.next || sizeOf(now) - before >= STEP || sizeOf(now) >= LINES_MAX) break;
+    told(now);
+  }
+  now = { ...now, state: 'done' };
+  told(now);
+  return now;
+}
+
+export interface Piece {
+  text: string;
+  marked: boolean;
+}
+const SHOWN = 600; // characters of a line
+const BEFORE = 120; // of them before the first match, where the line is longer
+const MARKS_MAX = 50;
+
+const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // as the server compares
+
+// A line as it is read, with what was looked for marked; of a long one the part around it.
+export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {
+  const line = bare(printed);
+  const fold = exact ? (text: string) => text : lower;
+  const [hay, needle] = [fold(line), fold(wanted)];
+  const first = needle ? hay.indexOf(needle) : -1;
+  const begin = line.length <= SHOWN ? 0 : Math.max(0, Math.min(first - BEFORE, line.length - SHOWN));
+  const end = Math.min(line.length, begin + SHOWN);
+  const found: Piece[] = [];
+  const push = (text: string, marked: boolean) => text && found.push({ text, marked });
+  push(begin > 0 ? '…' : '', false);
+  let at = begin;
+  for (let n = 0, to = first; to >= 0 && to < end && n < MARKS_MAX; ++n, to = hay.indexOf(needle, at)) {
+    push(line.slice(at, to), false);
+    at = Math.min(end, to + needle.length);
+    push(line.slice(to, at), true);
+  }
+  push(line.slice(at, end), false);
+  push(end < line.length ? '…' : '', false);
+  return found;
+}
