@@ -51,6 +51,13 @@ def test_a_name_that_nobody_could_read_is_refused(cluster: Cluster, bad: str) ->
         cluster.coordinator().options(name=bad)
 
 
+def test_a_family_of_emoji_is_a_name(cluster: Cluster) -> None:
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f"
+    c = cluster.coordinator()
+    assert c.options(name=family).schedule(one).fetch() == 1
+    assert [x.get("display_name") for x in listed(cluster, c)] == [family]
+
+
 def test_the_server_shows_what_was_called(cluster: Cluster) -> None:
     c = cluster.coordinator()
     values = [c.schedule(one), *c.schedule_many(add, [(1, 2)]),

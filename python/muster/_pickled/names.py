@@ -49,7 +49,8 @@ def builder_name(builder: Any) -> str:
 
 def shown(name: str) -> str:
     """Cut and cleaned, so that every server takes it."""
-    clean = "".join(c if c.isprintable() else "?" for c in name) or "?"
+    # The joiner is what makes one picture of several emoji.
+    clean = "".join(c if c.isprintable() or c == "\u200d" else "?" for c in name) or "?"
     return clean.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
 
 
