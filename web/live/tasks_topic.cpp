@@ -36,6 +36,7 @@ void tasks_topic::update(std::vector<core::task_view> const& tasks, core::time_p
                     t.slots,
                     t.running,
                     t.finished,
+                    t.failed,
                     t.cordoned,
                     age_mark(now - t.last_seen, heartbeat_interval)};
     shown& before = r;
@@ -87,6 +88,7 @@ void tasks_topic::write_rows(json_out& out, std::span<row_entry const* const> ro
   column("slots", [&](row const& r) { out.number(r.slots); });
   column("running", [&](row const& r) { out.number(r.running); });
   column("finished", [&](row const& r) { out.number(r.finished); });
+  column("failed", [&](row const& r) { out.number(r.failed); });
   column("cordoned", [&](row const& r) { out.number(r.cordoned ? 1 : 0); });
   column("error", [&](row const& r) { out.string(r.error); });
   out.end_object();

@@ -33,7 +33,7 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0;
+    std::uint64_t finished = 0, failed = 0;  // of those that it answered
     bool cordoned = false;
     int age = 0;  // fresh, > 1, > 2.5, > 10 heartbeat intervals
 

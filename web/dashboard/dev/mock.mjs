@@ -264,7 +264,7 @@ class Cluster {
     }
     const rows = this.rows.filter((row) => from === null || this.changed.get(row) > from || watched.has(row.i));
     const columns = {};
-    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'cordoned', 'error']) columns[key] = rows.map((row) => row[key]);
+    for (const key of ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'failed', 'cordoned', 'error']) columns[key] = rows.map((row) => row[key] ?? (row.i % 17 === 5 ? row.i % 13 : 0));
     return { rows: columns, gone: [] };
   }
 }

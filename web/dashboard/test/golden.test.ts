@@ -43,6 +43,7 @@ test('tasks: snapshot, then delta with a changed, a new and a gone row', () => {
   assert.equal(store.tasks.view(4), undefined);
   assert.equal(store.tasks.view(5)!.name, 'worker:3');
   assert.match(store.tasks.view(2)!.error, /^no heartbeat/);
+  assert.deepEqual([store.tasks.view(1)!.failed, store.tasks.view(2)!.failed], [0, 1]);
   assert.deepEqual([...store.tasks.problems], [2]);
 });
 

@@ -58,6 +58,7 @@ export interface TaskRows {
   slots: number[];
   running: number[];
   finished: number[];
+  failed?: number[]; // of those; older servers do not say
   cordoned?: number[]; // 1: gets no new closures until somebody says so
   error: string[];
 }

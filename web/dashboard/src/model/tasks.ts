@@ -27,6 +27,7 @@ function columns(capacity: number) {
     slots: new Float64Array(capacity),
     running: new Float64Array(capacity),
     finished: new Float64Array(capacity),
+    failed: new Float64Array(capacity),
     cordoned: new Uint8Array(capacity),
     incarnation: new Array<string>(capacity).fill(''),
     host: new Array<string>(capacity).fill(''),
@@ -48,6 +49,7 @@ export interface TaskView {
   slots: number;
   running: number;
   finished: number;
+  failed: number; // of those
   cordoned: boolean;
   error: string;
 }
@@ -146,6 +148,7 @@ export class Tasks {
       slots: at.slots[slot]!,
       running: at.running[slot]!,
       finished: at.finished[slot]!,
+      failed: at.failed[slot]!,
       cordoned: this.cordonedAt(slot),
       error: at.error[slot]!,
     };
@@ -178,6 +181,7 @@ export class Tasks {
     at.slots[slot] = rows.slots[n]!;
     at.running[slot] = rows.running[n]!;
     at.finished[slot] = rows.finished[n]!;
+    at.failed[slot] = rows.failed?.[n] ?? 0;
     at.cordoned[slot] = rows.cordoned?.[n] ?? 0;
     at.incarnation[slot] = rows.incarnation[n]!;
     at.host[slot] = rows.host[n]!;

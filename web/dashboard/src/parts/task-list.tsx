@@ -51,6 +51,13 @@ const columns: readonly Column<number>[] = [
     )),
   },
   { title: 'Finished', width: '58px', right: true, narrow: 'hide', cell: shown((task) => count(task.finished)) },
+  {
+    title: 'Failed',
+    width: '52px',
+    right: true,
+    narrow: 'hide',
+    cell: shown((task) => (task.failed > 0 ? <b class="text-error" title={`${count(task.failed)} of ${plural(task.finished, 'closure')} failed`}>{count(task.failed)}</b> : <span class="soft">0</span>)),
+  },
   { title: 'Reason', width: 'minmax(160px, 2.4fr)', narrow: 'long', says: (id) => reasonOf(id), cell: shown((task) => <Reason task={task} />) },
 ];
 
