@@ -26,7 +26,8 @@ export async function watched(context, url) {
   return { page, faults };
 }
 
-// Frames while `act` goes on for 5 s, and what `cost` says of painting after each; prints a line and resolves with how many a second.
+// Frames while `act` goes on for 5 s, and what `cost` says of painting after each; prints a line and resolves with how many a second, and how
+// long the slowest in a hundred took.
 export async function framesOf(page, name, act, cost) {
   await page.evaluate(() => {
     globalThis.gaps = [];
@@ -52,5 +53,5 @@ export async function framesOf(page, name, act, cost) {
   const at = (share) => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * share))];
   const fps = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
   console.log(`${name.padEnd(12)} ${fps.toFixed(1)} frames/s, p50 ${at(0.5).toFixed(1)} p95 ${at(0.95).toFixed(1)} p99 ${at(0.99).toFixed(1)} max ${at(1).toFixed(1)} ms; painting took ${costs[costs.length >> 1]} ms`);
-  return fps;
+  return { fps, p99: at(0.99) };
 }

@@ -1,5 +1,7 @@
 // The made-up answers of REST for the pages of one thing: jobs, closures, values, workers, gangs, sessions.
 
+import { timelineOf } from './mock-timeline.mjs';
+
 const JOB = 'job_0000000000000005';
 const FUNCTIONS = ['train_step', 'load_shard', 'eval_step'];
 const TOTAL = 50_000;
@@ -116,6 +118,13 @@ function seenOf(a) {
 
 const PRINTED = Array.from({ length: 60 }, (_, n) => `step ${n} loss \x1b[36m${(4 / (n + 1)).toFixed(3)}\x1b[0m`).join('\n') + '\n';
 
+// How long all executions of a job took.
+function durations() {
+  const all = (n, failed) => ({ executions: n, failed, busy_ms: n * 410, p50_us: 390_000, p90_us: 800_000, p99_us: 2_400_000, max_us: 22_000_000 });
+  const buckets = Array.from({ length: 28 }, (_, k) => ({ up_to_us: Math.round(180_000 * 2 ** (k / 4)), executions: Math.round(9000 * Math.exp(-((k - 6) ** 2) / 30)), failed: k === 20 ? 1 : 0 }));
+  return { ...all(43_999, 1), buckets, functions: FUNCTIONS.map((name, n) => ({ name, ...all(14_666, n === 0 ? 1 : 0) })), workers: Array.from({ length: 8 }, (_, n) => ({ name: `worker:${n}`, ...all(5500 - n, n === 1 ? 1 : 0) })) };
+}
+
 // Lines that have a text; of ranks every third fits.
 function logMatches(query, began) {
   const text = query.get('text');
@@ -124,13 +133,15 @@ function logMatches(query, began) {
   return { lines: Array.from({ length: 25 }, (_, n) => ({ time_ms: began + 1000 * n, cluster: 'llm-70b', job: n % 9 === 4 ? 'job_0000000000000007' : JOB, closure: closureId(n), index: n, attempt: 1, worker: `worker:${n % 8}`, level: levels[n % 5], text: n === 7 ? `<img src=x onerror=alert(1)> \u202Egnp.exe ${text} ${'long '.repeat(300)}${text}` : `epoch 3, step ${n}: ${text} in shard ${n * 17}` })), rank_lines: [], next_page_token: '1' };
 }
 
-// An hour of a machine, one sample in 5 s.
-function machine(task) {
+// A machine over an hour, one sample in 5 s, or in a range.
+function machine(task, query) {
   const n = Number(task.split(':')[1]) + 1;
-  const now = Math.floor(Date.now() / 1000);
-  const column = (f) => Array.from({ length: 720 }, (_, k) => f(k));
-  const samples = { seconds: column((k) => now - 5 * (719 - k)), cpu: column((k) => Number((4 + 3 * Math.sin(k / (9 + n))).toFixed(2))), memory_bytes: column((k) => Math.round(2e10 + 5e7 * k + 1e9 * n)), gpu_busy: column(() => null) };
-  return { kind: 'worker', cluster: 'llm-70b', task, host: `rack00-node${n}`, seen_ms: Date.now(), fresh: true, machine: { cpu: samples.cpu.at(-1), cpus: 8, memory_bytes: samples.memory_bytes.at(-1), memory_total_bytes: 6.8e10, received_per_s: 1e6, sent_per_s: 2e6, read_per_s: 0, written_per_s: 0, gpus: [] }, samples };
+  const [from, to] = ['from_ms', 'to_ms'].map((name) => Number(query.get(name)) / 1000);
+  const now = Math.floor(to || Date.now() / 1000);
+  const [many, each] = to ? [300, (to - from) / 300] : [720, 5];
+  const column = (f) => Array.from({ length: many }, (_, k) => f(k));
+  const samples = { seconds: column((k) => Math.round(now - each * (many - 1 - k))), cpu: column((k) => Number((4 + 3 * Math.sin(k / (9 + n))).toFixed(2))), memory_bytes: column((k) => Math.round(2e10 + 5e7 * k + 1e9 * n)), gpu_busy: column(() => null) };
+  return { kind: 'worker', cluster: 'llm-70b', task, host: `rack00-node${n - 1}`, seen_ms: Date.now(), fresh: true, machine: { cpu: samples.cpu.at(-1), cpus: 8, memory_bytes: samples.memory_bytes.at(-1), memory_total_bytes: 6.8e10, received_per_s: 1e6, sent_per_s: 2e6, read_per_s: 0, written_per_s: 0, gpus: [] }, samples };
 }
 
 export class MockRest {
@@ -214,6 +225,7 @@ export class MockRest {
       if (!p) return null;
       if (more_of === 'ranks') return { ranks: ranksOf(p) };
       if (more_of === 'stacks') return { attempt: p.attempt, groups: stacksOf(p) };
+      if (more_of === 'timeline') return timelineOf(p, query);
       if (more_of === 'attempts' && number) return seenOf(attemptsOf(p).find(({ attempt }) => attempt === Number(number)));
       if (more_of === 'attempts') return { attempts: attemptsOf(p) };
       if (more_of === 'logs' && query.get('offset') && !query.get('from_end')) {
@@ -226,6 +238,7 @@ export class MockRest {
     }
     const job = is(/^\/api\/v1\/jobs\/([^/]+)$/)?.[1];
     if (job) return this.jobs().find((j) => j.id === job) ?? null;
+    if (is(/^\/api\/v1\/jobs\/[^/]+\/durations$/)) return durations();
     if (is(/^\/api\/v1\/jobs\/[^/]+\/closures$/)) return this.closures(query);
     const [, id, what] = is(/^\/api\/v1\/closures\/cl_00000005([0-9a-f]{8})(\/explain)?$/) ?? [];
     if (id) {
@@ -238,7 +251,7 @@ export class MockRest {
     if (path === '/api/v1/objects') return { objects: objects(this.began).filter((o) => ['state', 'task'].every((by) => !query.get(by) || o[by] === query.get(by)) && (o.name ?? o.id).includes(query.get('q') ?? '')) };
     if (path === '/api/v1/logs/search') return logMatches(query, this.began);
     if (path === '/api/v1/session') return { required: false, signed_in: true, role: 'admin' };
-    if (path === '/api/v1/machines') return { machines: query.get('task') ? [machine(query.get('task'))] : [] };
+    if (path === '/api/v1/machines') return { machines: (query.get('task') ? [query.get('task')] : query.get('program') ? ['worker:0', 'worker:1', 'worker:2', 'worker:3'] : ['worker:0', 'worker:1']).map((task) => machine(task, query)) };
     if (path === '/api/v1/per_worker_values') return { per_worker_values: [{ id: 'pw_0000000000000001', name: 'tokenizer', function: 'load_tokenizer', created_ms: this.began, released: false, users: 16, components: Array.from({ length: 8 }, (_, n) => ({ task: `worker:${n}`, status: n === 3 ? 'ABORTED' : n === 5 ? 'NOT_READY' : 'READY', since_ms: Date.now() - 41_000, ...(n === 3 && { error: { kind: 'USER', message: 'OSError: no space left on device' } }) })) }] };
     if (path === '/api/v1/gangs') return { gangs: [{ job: JOB, gang: 'allreduce', size: 8, here: 8, first: closureId(44_100), function: 'train_step', since_ms: Date.now() - 1_140_000, why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle" }] };
     if (path === '/api/v1/wishes') return { wishes: [{ needs: { labels: { zone: 'mars' }, resources: { gpu: 9 } }, functions: ['train_step'], queued: 12, workers: 0, first: closureId(44_200), job: JOB, since_ms: Date.now() - 1_140_000, why: 'no connected worker has the label zone=mars' }] };

@@ -41,4 +41,4 @@ await page.keyboard.up('Control');
 for (const fault of faults) console.log(fault);
 await browser.close();
 await mock.close();
-process.exit(pan < 30 || zoom < 30 || faults.length > 0 ? 1 : 0);
+process.exit(pan.fps < 30 || zoom.fps < 30 || faults.length > 0 ? 1 : 0);

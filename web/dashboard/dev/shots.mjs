@@ -46,6 +46,16 @@ const SCENES = [
   },
   { name: 'narrow', mock: { scenario: 'small', tasks: 7 }, width: 400 },
   { name: 'tasks', mock: { scenario: 'full', tasks: 200 }, path: '/tasks' },
+  {
+    name: 'machines',
+    mock: { scenario: 'full', tasks: 200 },
+    path: '/tasks?machines=24h',
+    async act({ page }) {
+      await page.locator('#machines').scrollIntoViewIfNeeded();
+      const box = await page.locator('#machines .course').first().boundingBox();
+      await page.mouse.move(box.x + 30, box.y + 8);
+    },
+  },
   { name: 'tasks-failed', mock: { scenario: 'full', tasks: 200 }, path: '/tasks?cluster=prod-east.llm-70b' },
   { name: 'jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs' },
   { name: 'narrow-jobs', mock: { scenario: 'full', tasks: 200 }, path: '/jobs', width: 400 },
@@ -108,6 +118,20 @@ const SCENES = [
   { name: 'events', mock: { scenario: 'full', tasks: 200 }, path: '/events' },
   { name: 'logs', mock: { scenario: 'full', tasks: 200 }, path: '/logs?q=nan' },
   { name: 'narrow-logs', mock: { scenario: 'full', tasks: 200 }, path: '/logs?q=nan', width: 390 },
+  {
+    name: 'run-steps',
+    mock: { scenario: 'full', tasks: 200 },
+    path: '/programs/prog_0000000000000002',
+    async act({ page }) {
+      const box = await page.locator('[data-testid=run-canvas]').boundingBox();
+      await page.mouse.move(box.x + box.width * 0.9, box.y + 30);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.92, box.y + 30);
+      await page.mouse.up();
+      await page.locator('[data-testid=run-steps] summary').click();
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 40);
+    },
+  },
   { name: 'log-at', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3&attempt=1&line=27&find=loss' },
   { name: 'narrow-log-at', mock: { scenario: 'full', tasks: 200 }, path: '/programs/prog_0000000000000001?rank=3&attempt=1&line=27&find=loss', width: 390 },
   { name: 'stream', mock: { scenario: 'full', tasks: 200 }, path: '/stream' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bins, groups, percentile, ranOf, streamOf, type Ran } from '../src/model/job-picture';
+import { bins, groups, percentile, pictureIn, pictureOf, ranOf, streamOf, type Ran } from '../src/model/job-picture';
 import { Stream } from '../src/model/stream';
 import type { ClosureView } from '../src/model/rest/views';
 
@@ -20,8 +20,8 @@ test('each bin is twice as wide as the one before, without holes', () => {
 test('who took the most time comes first', () => {
   const found = groups([one(1), one(3, { failed: true }), one(100, { function: 'callable', called: 'python:3.11' })], 'function');
   assert.deepEqual(found, [
-    { name: 'callable', filter: 'python:3.11', n: 1, failed: 0, p50: 100, p99: 100, sum: 100 },
-    { name: 'f', filter: 'f', n: 2, failed: 1, p50: 1, p99: 3, sum: 4 },
+    { name: 'callable', filter: 'python:3.11', n: 1, failed: 0, p50: 100, max: 100, sum: 100 },
+    { name: 'f', filter: 'f', n: 2, failed: 1, p50: 1, max: 3, sum: 4 },
   ]);
   assert.deepEqual(groups([one(1), one(1, { worker: 'worker:1' })], 'worker').map((g) => g.name), ['worker:0', 'worker:1']);
 });
@@ -44,4 +44,17 @@ test('what a list tells is drawn as the task stream would be', () => {
   assert.deepEqual([...stream.at.failed.slice(0, 2)], [0, 1]);
   stream.apply(streamOf([], 'job_1', 'main', 9000), true);
   assert.equal(stream.lanes.length, 0);
+});
+
+test('what the server adds up over all executions looks like what is added up of a list', () => {
+  const times = { executions: 3, failed: 1, busy_ms: 12, p50_us: 5000, p90_us: 7000, p99_us: 7000, max_us: 7000 };
+  const d = { ...times, buckets: [{ up_to_us: 500, executions: 1, failed: 0 }, { up_to_us: 5000, executions: 1, failed: 1 }, { up_to_us: 8000, executions: 1, failed: 0 }], functions: [{ name: 'f', ...times }], workers: [{ name: '', ...times }] };
+  const listed = pictureOf([one(0.4), one(4.6, { failed: true }), one(7)]);
+  const told = pictureIn(d);
+  assert.deepEqual(told.bins, listed.bins);
+  assert.deepEqual(told.said.map(([word]) => word), listed.said.map(([word]) => word));
+  assert.deepEqual(told.said.map(([, ms]) => ms), [5, 7, 7, 7]);
+  assert.deepEqual(told.functions, [{ name: 'f', filter: 'f', n: 3, failed: 1, p50: 5, max: 7, sum: 12 }]);
+  assert.deepEqual(told.workers.map((g) => [g.name, g.filter]), [['others', '']]);
+  assert.deepEqual(pictureIn({ ...d, buckets: [{ executions: 2, failed: 0 }] }).bins.map((b) => [b.from, b.to, b.n]), [[4, 8, 2]]); // longer than all buckets: as long as the longest
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cpuText, gpuText, memoryText, rateText, sparkPath } from '../src/model/machines';
+import { cpuText, gapOf, gpuText, machineThen, memoryText, rateText, sampleAt, sparkPath } from '../src/model/machines';
 
 test('what is not known is a dash, not zero', () => {
   const none = { gpus: [] };
@@ -22,6 +22,22 @@ test('figures of a machine', () => {
 test('the line of a figure breaks where it was not told', () => {
   assert.equal(sparkPath([0, 5, 10], [0, 1, 2]), 'M0.0 19.0L50.0 10.0L100.0 1.0');
   assert.equal(sparkPath([0, 5, 10], [4, null, 2], 4), 'M0.0 1.0L100.0 10.0');
-  assert.equal(sparkPath([0, 50, 100], [4, 4, 4], 4), 'M0.0 1.0M50.0 1.0M100.0 1.0');
+  assert.equal(sparkPath([0, 5, 50, 100], [4, 4, 4, 4], 4), 'M0.0 1.0L5.0 1.0M50.0 1.0M100.0 1.0');
   assert.equal(sparkPath([], []), '');
+});
+
+test('of days samples are minutes apart, and are joined all the same; a range has room where there are none', () => {
+  assert.deepEqual([gapOf([0, 5, 10]), gapOf([0, 300, 600]), gapOf([])], [20, 750, 20]);
+  assert.equal(sparkPath([0, 300, 600, 3000], [0, 1, 2, 2]), 'M0.0 19.0L10.0 10.0L20.0 1.0M100.0 1.0');
+  assert.equal(sparkPath([50, 60], [0, 1], 1, [0, 100]), 'M50.0 19.0L60.0 1.0');
+});
+
+test('at a moment figures are those of the sample next to it', () => {
+  const seconds = [100, 105, 110];
+  assert.deepEqual([0, 99_000, 102_400, 102_600, 109_000, 125_000, 200_000].map((at) => sampleAt(seconds, at)), [-1, 0, 0, 1, 2, 2, -1]);
+  assert.equal(sampleAt([], 5), -1);
+  const one = { kind: 'worker' as const, cluster: 'c', task: 'worker:0', host: 'h', seen_ms: 1, fresh: true, machine: { cpu: 9, cpus: 8, memory_bytes: 1, memory_total_bytes: 100, received_per_s: 7, gpus: [{ name: 'a', busy: 1 }] }, samples: { seconds, cpu: [1, 2, null], memory_bytes: [10, 20, 30], gpu_busy: [0.25, null, null] } };
+  assert.deepEqual([cpuText(machineThen(one, 100_000)!), gpuText(machineThen(one, 100_000)!)], ['1.0 of 8', '25% of 1']);
+  assert.equal(cpuText(machineThen(one, 110_000)!), '–');
+  assert.equal(machineThen(one, 0), null);
 });

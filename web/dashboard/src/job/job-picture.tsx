@@ -3,12 +3,13 @@
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../looked';
 import { age, count, plural } from '../model/format';
-import { bins, groups, percentile, ranOf, type Bin, type Group, type Ran } from '../model/job-picture';
+import { pictureIn, pictureOf, ranOf, type Bin, type DurationsView, type Group, type Picture, type Ran } from '../model/job-picture';
 import { ENDED, type ClosureView, type JobView } from '../model/rest/views';
 import { Bar } from '../parts/bar';
 import { filter } from '../parts/listing';
 import { Panel } from '../parts/panel';
 import { api, get } from '../rest';
+import { chosen } from '../route';
 import { JobTimeline } from './job-timeline';
 
 const PAGES = 3; // that are looked at, of
@@ -31,45 +32,52 @@ async function firstOf(path: string): Promise<Ran[]> {
 
 const took = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
+// The stretch of the timeline that is looked at, as its canvas writes it into the address; null: all of the job.
+function stretch(): { from: number; to: number } | null {
+  const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
+  return from > 0 && from < to ? { from, to } : null;
+}
+
 export function JobPicture({ job }: { job: JobView }) {
   const { counts } = job;
   const ended = counts.succeeded + counts.failed;
-  const looked = useLooked<Ran[]>(ended > 0 ? api(`jobs/${encodeURIComponent(job.id)}/closures`) : '', { every: EVERY, over: () => ENDED.includes(job.state), read: firstOf });
-  const all = looked.value;
-  const shown = useMemo<Shown | null>(() => (all && all.length > 1 ? { bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') } : null), [all]);
+  const path = `jobs/${encodeURIComponent(job.id)}`;
+  const over = () => ENDED.includes(job.state);
+  const all = useLooked<Ran[]>(ended > 0 ? api(`${path}/closures`) : '', { every: EVERY, over, read: firstOf }).value;
+  const whole = useLooked<DurationsView>(ended > 0 ? api(`${path}/durations`) : '', { every: EVERY, over, keep: true });
+  const range = stretch();
+  const [from, to] = [range?.from ?? 0, range?.to ?? Infinity];
+  const picture = useMemo<Picture | null>(() => {
+    if (!range && whole.value && whole.value.executions > 0) return pictureIn(whole.value);
+    const within = (all ?? []).filter((r) => r.from <= to && r.from + r.ms >= from);
+    return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
+  }, [all, whole.value, from, to]);
+  const listed = all !== null && (range !== null || !whole.value?.executions); // else all of it is told
+  const part = !picture ? '' : !listed ? plural(picture.n, 'execution') : range ? `${plural(picture.n, 'closure')} within what the timeline shows` : all.length < ended ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}` : plural(picture.n, 'closure');
   return (
     <>
       {ended + counts.running > 0 && <JobTimeline job={job} all={all} />}
-      {all && shown && <Durations all={all} shown={shown} ended={ended} />}
+      {picture && picture.n > 1 && <Durations picture={picture} part={part} />}
+      {picture && listed && all.length < ended && (
+        <p class="foot span-12" data-testid="picture-part">
+          Histogram, figures and tables are of {range ? `those of the first ${count(all.length)} that ran in this stretch` : part}, in the order in which they were submitted; the list below has all.
+        </p>
+      )}
     </>
   );
 }
 
-interface Shown {
-  bins: Bin[];
-  functions: Group[];
-  workers: Group[];
-}
-
-function Durations({ all, shown, ended }: { all: readonly Ran[]; shown: Shown; ended: number }) {
-  const sorted = all.map(({ ms }) => ms).sort((a, b) => a - b);
-  const said = ([['median', 0.5], ['90% took at most', 0.9], ['99% at most', 0.99], ['the longest', 1]] as const).map(([word, p]) => `${word} ${took(percentile(sorted, p))}`);
-  const part = all.length < ended ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}` : plural(all.length, 'closure');
+function Durations({ picture, part }: { picture: Picture; part: string }) {
   return (
     <Panel id="picture" title="How long they ran" note={part} span={12}>
-      <p class="note" data-testid="durations">
-        {said.join(' · ')}
+      <p class="note" data-testid="durations" data-n={picture.n}>
+        {picture.said.map(([word, ms]) => `${word} ${took(ms)}`).join(' · ')}
       </p>
       <div class="job-picture">
-        <Histogram of={shown.bins} part={part} />
-        <By title="By function" name="function" rows={shown.functions} />
-        <By title="By worker" name="worker" rows={shown.workers} />
+        <Histogram of={picture.bins} part={part} />
+        <By title="By function" name="function" rows={picture.functions} />
+        <By title="By worker" name="worker" rows={picture.workers} />
       </div>
-      {all.length < ended && (
-        <p class="foot" data-testid="picture-part">
-          Histogram, figures and tables are of {part}, in the order in which they were submitted; the list below has all.
-        </p>
-      )}
     </Panel>
   );
 }
@@ -94,11 +102,12 @@ function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
   );
 }
 
-const HEADS = ['Closures', 'Failed', 'Median', '99%', 'Total'] as const;
+const HEADS = ['Ended', 'Failed', 'Median', 'Longest', 'Total'] as const;
 
 // A click shows the closures of one below.
 function By({ title, name, rows }: { title: string; name: 'function' | 'worker'; rows: readonly Group[] }) {
-  const most = rows[0]?.sum ?? 0;
+  if (rows.length === 0) return null; // of a job so old there was no room for them
+  const most = rows[0]!.sum;
   const rest = rows.length - SHOWN;
   return (
     <div>
@@ -117,12 +126,12 @@ function By({ title, name, rows }: { title: string; name: 'function' | 'worker';
           {rows.slice(0, SHOWN).map((g) => (
             <tr key={g.name}>
               <td>
-                <button type="button" class="plain mono clip" title={`Only ${g.name}`} onClick={() => filter({ [name]: g.filter })}>
+                <button type="button" class="plain mono clip" title={`Only ${g.name}`} disabled={!g.filter} onClick={() => filter({ [name]: g.filter })}>
                   <bdi>{g.name || '–'}</bdi>
                 </button>
                 <Bar parts={[{ kind: 'done', n: g.sum }]} total={Math.max(1, most)} />
               </td>
-              {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', took(g.p50), took(g.p99), took(g.sum)].map((cell, n) => (
+              {[count(g.n), g.failed > 0 ? <b class="text-error">{count(g.failed)}</b> : '0', took(g.p50), took(g.max), took(g.sum)].map((cell, n) => (
                 <td key={n} class="right" data-of={HEADS[n]}>
                   {cell}
                 </td>

@@ -27,8 +27,49 @@ export interface Group {
   n: number;
   failed: number;
   p50: number;
-  p99: number;
+  max: number;
   sum: number;
+}
+
+// What REST tells of all executions of a job; those that were tried again count each time.
+export interface TimesView {
+  executions: number;
+  failed: number;
+  busy_ms: number;
+  p50_us: number;
+  p90_us: number;
+  p99_us: number;
+  max_us: number;
+}
+export interface DurationsView extends TimesView {
+  buckets: { up_to_us?: number; executions: number; failed: number }[]; // the shortest first; without: longer than all
+  functions: (TimesView & { name: string })[];
+  workers: (TimesView & { name: string })[];
+  tables_gone?: boolean; // of a job so old
+}
+
+export interface Picture {
+  n: number; // of what it is
+  said: readonly (readonly [word: string, ms: number])[];
+  bins: Bin[];
+  functions: Group[];
+  workers: Group[];
+}
+
+const SAID = [['median', 0.5], ['90% took at most', 0.9], ['99% at most', 0.99], ['the longest', 1]] as const;
+
+export function pictureOf(all: readonly Ran[]): Picture {
+  const sorted = all.map(({ ms }) => ms).sort((a, b) => a - b);
+  return { n: all.length, said: SAID.map(([word, p]) => [word, percentile(sorted, p)]), bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') };
+}
+
+// Narrow buckets become bins that are twice as wide each, as those of a list.
+export function pictureIn(d: DurationsView): Picture {
+  const binned = new Map<number, Bin>();
+  for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, Math.max(0, up_to_us / 1000 - 1e-3), n, failed);
+  const group = ({ name, executions: n, failed, p50_us, max_us, busy_ms: sum }: DurationsView['functions'][number]): Group => ({ name: name || 'others', filter: name, n, failed, p50: p50_us / 1000, max: max_us / 1000, sum });
+  const times = [d.p50_us, d.p90_us, d.p99_us, d.max_us];
+  return { n: d.executions, said: SAID.map(([word], n) => [word, times[n]! / 1000]), bins: without(binned), functions: d.functions.map(group), workers: d.workers.map(group) };
 }
 
 export function ranOf(closures: readonly ClosureView[]): Ran[] {
@@ -45,15 +86,21 @@ export function percentile(sorted: readonly number[], p: number): number {
 
 // Each bin is twice as wide as the one before; the first holds what took less than a millisecond.
 export function bins(all: readonly Ran[]): Bin[] {
-  const place = (ms: number) => (ms < 1 ? 0 : Math.floor(Math.log2(ms)) + 1);
   const found = new Map<number, Bin>();
-  for (const { ms, failed } of all) {
-    const at = place(ms);
-    let bin = found.get(at);
-    if (!bin) found.set(at, (bin = empty(at)));
-    ++bin.n;
-    bin.failed += Number(failed);
-  }
+  for (const { ms, failed } of all) add(found, ms, 1, Number(failed));
+  return without(found);
+}
+
+function add(to: Map<number, Bin>, ms: number, n: number, failed: number): void {
+  const at = ms < 1 ? 0 : Math.floor(Math.log2(ms)) + 1;
+  let bin = to.get(at);
+  if (!bin) to.set(at, (bin = empty(at)));
+  bin.n += n;
+  bin.failed += failed;
+}
+
+// In their order, and without holes.
+function without(found: ReadonlyMap<number, Bin>): Bin[] {
   if (found.size === 0) return [];
   const first = Math.min(...found.keys());
   const last = Math.max(...found.keys());
@@ -79,7 +126,7 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
         n: list.length,
         failed: list.filter(({ failed }) => failed).length,
         p50: percentile(sorted, 0.5),
-        p99: percentile(sorted, 0.99),
+        max: sorted.at(-1)!,
         sum: sorted.reduce((sum, ms) => sum + ms, 0),
       };
     })

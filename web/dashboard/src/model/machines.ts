@@ -25,7 +25,35 @@ export interface MachineView {
   samples?: { seconds: number[]; cpu: Column; memory_bytes: Column; gpu_busy: Column };
 }
 
-const GAP_S = 20; // it was away meanwhile
+// Samples that are farther apart are not joined: it was away meanwhile. Those of days are minutes apart.
+export function gapOf(seconds: readonly number[]): number {
+  let least = Infinity;
+  for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);
+  return least === Infinity ? 20 : Math.max(20, 2.5 * least);
+}
+
+// The sample of a moment (ms); -1: there is none near it.
+export function sampleAt(seconds: readonly number[], at: number): number {
+  let low = 0;
+  let high = seconds.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (seconds[middle]! * 1000 < at) low = middle + 1;
+    else high = middle;
+  }
+  const away = (n: number) => Math.abs((seconds[n] ?? Infinity) * 1000 - at);
+  const best = away(low) <= away(low - 1) ? low : low - 1;
+  return away(best) <= gapOf(seconds) * 1000 ? best : -1;
+}
+
+// What it did at a moment; null where nobody knows.
+export function machineThen({ machine, samples: s }: MachineView, at: number): Machine | null {
+  const n = s ? sampleAt(s.seconds, at) : -1;
+  if (!machine || !s || n < 0) return null;
+  const [cpu, memory_bytes, busy] = [s.cpu[n] ?? undefined, s.memory_bytes[n] ?? undefined, s.gpu_busy[n] ?? undefined];
+  const { cpus, memory_total_bytes, gpus } = machine;
+  return { cpu, cpus, memory_bytes, memory_total_bytes, gpus: gpus.map(({ name }) => ({ name, busy })) };
+}
 
 export const cpuText = (m: Machine): string => (m.cpu === undefined ? NONE : `${m.cpu.toFixed(1)} of ${Math.round((m.cpus ?? 0) * 10) / 10}`);
 
@@ -41,17 +69,21 @@ export function gpuText(m: Machine): string {
 
 export const rateText = (a?: number, b?: number): string => (a === undefined || b === undefined ? NONE : `${bytes(Math.round(a))} / ${bytes(Math.round(b))}`);
 
+export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
+
 // The path of an SVG of 100 x 20: lines between neighbours that are known. `most` is the top; without it the largest is.
-export function sparkPath(seconds: readonly number[], values: Column, most?: number): string {
-  const begin = seconds[0] ?? 0;
-  const length = Math.max((seconds.at(-1) ?? 0) - begin, 1);
+// `range`: from and to in seconds; all samples unless told.
+export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
+  const [begin, end] = range;
+  const length = Math.max(end - begin, 1);
+  const gap = gapOf(seconds);
   const top = Math.max(most ?? 0, ...values.map((v) => v ?? 0), 1e-9);
   let path = '';
   let before: number | null = null;
   values.forEach((value, n) => {
     if (value === null) return;
     const at = seconds[n]!;
-    const joined = before !== null && at - before <= GAP_S;
+    const joined = before !== null && at - before <= gap;
     path += `${joined ? 'L' : 'M'}${((100 * (at - begin)) / length).toFixed(1)} ${(19 - (18 * value) / top).toFixed(1)}`;
     before = at;
   });

@@ -4,6 +4,7 @@ import { count } from '../model/format';
 import { minuteBars, type TaskHistory } from '../model/rest/worker';
 import { useLooked } from '../looked';
 import { api } from '../rest';
+import { crosshair } from '../run/range';
 import { Panel } from './panel';
 
 export function LastHour({ path, slots }: { path: string; slots: number }) {
@@ -11,9 +12,15 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
   if (!looked.value || looked.value.t.length === 0) return null;
   const { bars, most, sentence } = minuteBars(looked.value, slots);
   const width = 10;
+  const { t, step_ms } = looked.value;
+  const x = crosshair.value === null ? -1 : ((crosshair.value - t[0]!) / step_ms) * width;
+  const point = (e: PointerEvent) => {
+    const r = (e.currentTarget as Element).getBoundingClientRect();
+    crosshair.value = t[0]! + ((e.clientX - r.left) / r.width) * t.length * step_ms;
+  };
   return (
     <Panel id="hour" title="Last hour" note="a bar a minute: finished and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
-      <svg class="minutes" viewBox={`0 0 ${bars.length * width} 100`} preserveAspectRatio="none" role="img" aria-label={sentence} data-testid="hour-chart">
+      <svg class="minutes" viewBox={`0 0 ${bars.length * width} 100`} preserveAspectRatio="none" role="img" aria-label={sentence} data-testid="hour-chart" onPointerMove={point} onPointerLeave={() => (crosshair.value = null)}>
         {bars.map((bar, n) => (
           <g key={n}>
             <title>{bar.title}</title>
@@ -23,6 +30,7 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
             <rect x={n * width + 1} y={100 - 16 * bar.busy} width={width - 2} height={16 * bar.busy} class="fill-k1" />
           </g>
         ))}
+        {x >= 0 && x <= bars.length * width && <line x1={x} x2={x} y1={0} y2={100} stroke="var(--text)" vector-effect="non-scaling-stroke" />}
       </svg>
       <p class="foot">{sentence}</p>
     </Panel>

@@ -1,5 +1,6 @@
 // The timeline of a cluster of agents that Muster did not start: its runs, its agents, who came late to barriers.
 
+import { useMemo } from 'preact/hooks';
 import { agentName } from '../model/agents';
 import type { ClusterRow } from '../model/protocol';
 import { clusterRun, type RunView } from '../model/run/cluster-run';
@@ -15,7 +16,6 @@ interface Known {
 }
 const RUNS = 12; // the newest; the others are too short to be seen beside them
 const EVERY = 5000; // ms
-const WORDS = ['agent', 'run'] as const;
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {
   slow.value;
@@ -34,13 +34,13 @@ export function ClusterTimeline({ of }: { of: ClusterRow }) {
     },
   });
   const known = looked.value;
-  const agents = store.agents.all().filter((a) => a.cluster === of.name);
-  if (!known || agents.length === 0) return null;
-  const events = store.events.all().filter((e) => e.cluster === of.name);
-  agents.sort((a, b) => (a.job === b.job ? a.index - b.index : agentName(a) < agentName(b) ? -1 : 1));
-  const { attempts, ranks, seen } = clusterRun(known.runs, agents, known.late.barriers, events);
+  const run = useMemo(() => {
+    const agents = store.agents.all().filter((a) => a.cluster === of.name);
+    agents.sort((a, b) => (a.job === b.job ? a.index - b.index : agentName(a) < agentName(b) ? -1 : 1));
+    const events = store.events.all().filter((e) => e.cluster === of.name);
+    return known && agents.length > 0 ? clusterRun(known.runs, agents, known.late.barriers, events) : null;
+  }, [of.name, known, store.agents.version, store.events.version]);
+  if (!run) return null;
   const alerts = store.attention.all().filter(({ link }) => link.includes(`cluster=${encodeURIComponent(of.name)}`));
-  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ ...seen, alerts }} machines={NONE} words={WORDS} />;
+  return <TimelinePanel attempts={run.attempts} ranks={run.ranks} seen={{ ...run.seen, alerts }} ended={of.state === 'FINISHED' || of.state === 'FAILED'} />;
 }
-
-const NONE = [] as const;

@@ -1,11 +1,12 @@
 // The timeline of a run on its canvas; the crosshair is on one above, so that a pointer that moves paints little.
 
 import { AXIS, STRIP, type Layout } from '../model/run/layout';
+import { gapOf } from '../model/machines';
+import type { RunSteps, StepCurve } from '../model/run/steps';
 import { MARKS, type Range, type RunTimeline } from '../model/run/timeline';
 import { ticks } from '../model/time-view';
 import { color } from '../theme';
-
-const GAP_S = 20; // a machine was away meanwhile
+import { paintCurve, paintSteps } from './paint-steps';
 
 // A canvas of this height, as sharp as the screen is; null before it is laid out.
 export function fresh(canvas: HTMLCanvasElement | null, height: number): [CanvasRenderingContext2D, number] | null {
@@ -19,7 +20,8 @@ export function fresh(canvas: HTMLCanvasElement | null, height: number): [Canvas
   return [pen, width];
 }
 
-export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTimeline, { height, each, tops, strips }: Layout, view: Range): void {
+export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTimeline, layout: Layout, view: Range, steps: RunSteps, curve: StepCurve | null): void {
+  const { height, each, tops, strips, chart } = layout;
   const scale = width / (view.to - view.from);
   const at = (ms: number) => (ms - view.from) * scale;
   const inView = (s: Range) => s.to >= view.from && s.from <= view.to;
@@ -42,9 +44,11 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
     pen.fillStyle = color(token);
     for (const s of spans) box(s, Math.floor(tops[s.lane] ?? 0), Math.max(1, thick));
   }
+  paintSteps(pen, { width, height: lanes, steps, layout, laneOf: new Map(t.lanes.map((l, n) => [l.rank, n])), view });
   pen.fillStyle = color('surface');
   for (const { top } of strips) pen.fillRect(0, top, width, STRIP);
   for (const { top, machine } of strips) paintStrip(pen, width, top, machine, at);
+  if (chart >= 0 && curve) paintCurve(pen, width, curve, chart);
   // Where all met, the late ones above the others.
   for (const late of [false, true])
     for (const b of t.barriers) {
@@ -80,6 +84,7 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
 function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, { machine, samples }: Layout['strips'][number]['machine'], at: (ms: number) => number): void {
   if (!samples) return;
   const { seconds, cpu, memory_bytes } = samples;
+  const gap = gapOf(seconds);
   const y = (share: number) => top + STRIP - 1 - (STRIP - 3) * Math.min(1, share);
   const path = (values: readonly (number | null)[], most: number, filled: boolean) => {
     pen.beginPath();
@@ -88,7 +93,7 @@ function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, {
       const value = values[n];
       const x = at(seconds[n]! * 1000);
       if (value === null || value === undefined || (n + 1 < seconds.length && at(seconds[n + 1]! * 1000) < 0)) continue;
-      const joined = before >= 0 && seconds[n]! - seconds[before]! <= GAP_S;
+      const joined = before >= 0 && seconds[n]! - seconds[before]! <= gap;
       if (filled) pen.rect(joined ? at(seconds[before]! * 1000) : x, y(value / most), joined ? x - at(seconds[before]! * 1000) : 1, top + STRIP - y(value / most));
       else if (joined) pen.lineTo(x, y(value / most));
       else pen.moveTo(x, y(value / most));

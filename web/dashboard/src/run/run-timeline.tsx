@@ -6,56 +6,72 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { age, moment } from '../model/format';
 import type { MachineView } from '../model/machines';
 import { laneAt, layoutOf, machineAt, type Layout } from '../model/run/layout';
-import { lookAt, MARKS, pinched, runTimeline, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from '../model/run/timeline';
-import type { AttemptView, ProgramView, RankView } from '../model/rest/programs';
-import { slow, store, viewNow } from '../page';
+import { lookAt, MARKS, pinched, summary, zoomed, type MarkKind, type Range, type RunTimeline, type Seen } from '../model/run/timeline';
+import { curveOf, metAt, NO_STEPS, stepAt, type RunSteps } from '../model/run/steps';
+import { over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
+import { slow, store } from '../page';
 import { color, repaint } from '../theme';
 import { Panel } from '../parts/panel';
 import { Happened } from './happened';
+import { useRunTimeline } from './moving';
 import { fresh, paintCross, paintRun } from './paint';
-import { lookAtRange, lookedAt } from './range';
-import { useDetails, useMachines } from './seen';
+import { POINT_PX } from './paint-steps';
+import { crosshair, lookAtRange, lookedAt } from './range';
+import { useDetails } from './seen';
+import { StepTable } from './step-table';
+import { useSteps } from './steps';
+
+const NO_MACHINES: readonly MachineView[] = [];
 
 interface Cross {
   x: number; // a fraction of the width
   lane: number;
 }
 
-export function RunTimelinePanel({ p, attempts, ranks }: { p: ProgramView; attempts: readonly AttemptView[]; ranks: readonly RankView[] }) {
-  slow.value;
-  const details = useDetails(p, attempts);
-  const machines = useMachines(p, ranks);
-  const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
-  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts }} machines={machines} />;
+interface Props {
+  p: ProgramView;
+  attempts: readonly AttemptView[];
+  ranks: readonly RankView[];
+  machines: readonly MachineView[];
 }
 
-interface Panelled {
+export function RunTimelinePanel({ p, attempts, ranks, machines }: Props) {
+  slow.value;
+  const details = useDetails(p, attempts);
+  const alerts = store.attention.all().filter(({ link }) => link.startsWith(`/programs/${p.id}`));
+  const steps = useSteps(p, attempts.reduce((n, a) => Math.max(n, a.ranks), 0), lookedAt());
+  return <TimelinePanel attempts={attempts} ranks={ranks} seen={{ details, alerts }} ended={over(p)} machines={machines} steps={steps} />;
+}
+
+interface Timeline {
   attempts: readonly AttemptView[];
   ranks: readonly RankView[];
   seen: Seen;
-  machines: readonly MachineView[];
-  words?: readonly [who: string, each: string];
+  ended: boolean;
+  machines?: readonly MachineView[];
+  steps?: RunSteps;
 }
 
-export function TimelinePanel({ attempts, ranks, seen, machines, words = ['rank', 'attempt'] }: Panelled) {
+// Of whatever has attempts and ranks.
+export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACHINES, steps = NO_STEPS }: Timeline) {
   slow.value;
   const base = useRef<HTMLCanvasElement>(null);
   const cross = useSignal<Cross | null>(null);
   const drag = useSignal<number | null>(null); // where it began
   const wide = useSignal(0);
-  const t = runTimeline(attempts, ranks, viewNow(), seen);
-  const layout = useMemo(() => layoutOf(t, machines), [machines, t.lanes.length, t.from, ranks]);
+  const t = useRunTimeline(ended, attempts, ranks, seen, wide.value);
   const view = lookedAt() ?? t;
+  const stepped = steps.cells.length > 0;
+  const layout = useMemo(() => layoutOf(t, machines, stepped), [machines, t.lanes, stepped]);
+  const curve = useMemo(() => (stepped ? curveOf(steps.cells, view, Math.max(1, Math.floor(wide.value / POINT_PX))) : null), [steps, view.from, view.to, wide.value]);
   const shown = repaint.value;
   const width = wide.value;
-  const key = `${view.from} ${view.to} ${t.to} ${t.spans.length} ${t.marks.length} ${t.barriers.length} ${width} ${shown}`;
-
   useEffect(() => {
     const began = performance.now();
     const got = fresh(base.current, layout.height);
-    if (got) paintRun(...got, t, layout, view);
+    if (got) paintRun(...got, t, layout, view, steps, curve);
     if (base.current) base.current.dataset.ms = (performance.now() - began).toFixed(1);
-  }, [key, layout, ranks, attempts]);
+  }, [t, view.from, view.to, layout, steps, width, shown]);
   useEffect(() => {
     if (!base.current) return;
     const observer = new ResizeObserver(() => (wide.value = base.current?.clientWidth ?? 0));
@@ -68,7 +84,7 @@ export function TimelinePanel({ attempts, ranks, seen, machines, words = ['rank'
     <Panel
       id="run"
       title="Timeline"
-      note={summary(t, attempts.length, words)}
+      note={summary(t, attempts.length, seen.each)}
       span={12}
       aside={
         <button type="button" data-testid="run-reset" disabled={view === t} onClick={() => lookAtRange(null)}>
@@ -87,20 +103,21 @@ export function TimelinePanel({ attempts, ranks, seen, machines, words = ['rank'
         <Lanes t={t} layout={layout} view={view} cross={cross} drag={drag} canvas={base} />
       </div>
       <p class="readout" data-testid="run-legend">
-        {legend(t, layout).map(([token, word]) => (
+        {legend(t, layout, steps).map(([token, word]) => (
           <span key={word}>
             {token && <i class="swatch" style={{ background: color(token) }} />} {word}
           </span>
         ))}
       </p>
-      <At t={t} view={view} cross={cross} layout={layout} attempts={attempts} known={words[1] === 'run' ? attempts.length : (seen.details?.size ?? 0)} />
+      <At t={t} view={view} cross={cross} layout={layout} attempts={attempts} known={seen.each === 'run' ? attempts.length : (seen.details?.size ?? 0)} steps={steps} />
+      <StepTable t={t} steps={steps} view={view} />
       <Happened t={t} view={view} look={(at) => lookAtRange(zoomed({ from: at - 15_000, to: at + 15_000 }, 0, 1, t))} />
     </Panel>
   );
 }
 
 // What there is to see of this run alone.
-function legend(t: RunTimeline, layout: Layout): (readonly [token: string, word: string])[] {
+function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string])[] {
   const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
   const late = t.barriers.filter((b) => b.late).length;
   return [
@@ -108,6 +125,8 @@ function legend(t: RunTimeline, layout: Layout): (readonly [token: string, word:
     ...(late > 0 ? [['error', 'line: a barrier that one was late at'] as const] : []),
     ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
     ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
+    ...(steps.cells.length > 0 ? [['late', 'slow steps; line: the longest of any rank'] as const, ['k0', 'their median'] as const] : []),
+    ...(steps.met.length > 0 ? [['text', 'below in a lane: waits at a barrier'] as const] : []),
     ...(layout.strips.length > 0 ? [['heat0', 'cores of the machine'] as const, ['k2', 'its memory'] as const] : []),
   ];
 }
@@ -130,9 +149,12 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   useSignalEffect(() => {
     const { value } = cross;
     const began = drag.value;
+    const elsewhere = crosshair.value; // of another chart
+    const { from, to } = now.current.view;
     repaint.value;
     const got = fresh(over.current, layout.height);
-    if (got) paintCross(...got, layout.height, value?.x ?? -1, began);
+    const x = value?.x ?? (elsewhere === null ? -1 : (elsewhere - from) / (to - from));
+    if (got) paintCross(...got, layout.height, x > 1 ? -1 : x, began);
   });
   useEffect(() => {
     // A trackpad's pinch comes as a wheel with ctrl; one that scrolls the page is left alone.
@@ -157,6 +179,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   const where = (e: PointerEvent) => {
     const x = fraction(e);
     cross.value = { x, lane: laneAt(layout, e.clientY - box.current!.getBoundingClientRect().top) };
+    crosshair.value = view.from + x * (view.to - view.from);
     return x;
   };
   const down = (e: PointerEvent) => {
@@ -191,6 +214,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
     const step = (dx: number, dy: number) => {
       if (x + dx < 0 || x + dx > 1) zoom(dx, 1 + dx); // beyond the edge the range moves along
       cross.value = { x: Math.min(1, Math.max(0, x + dx)), lane: Math.min(last, Math.max(0, lane + dy)) };
+      crosshair.value = view.from + cross.value.x * (view.to - view.from);
     };
     if (e.key === 'ArrowLeft') step(-0.02, 0);
     else if (e.key === 'ArrowRight') step(0.02, 0);
@@ -222,7 +246,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       onPointerMove={move}
       onPointerUp={up}
       onPointerCancel={gone}
-      onPointerLeave={() => (cross.value = null)}
+      onPointerLeave={() => (cross.value = crosshair.value = null)}
       style={{ position: 'relative', cursor: 'crosshair', touchAction: 'pan-y' }}
     >
       <canvas ref={canvas} aria-hidden="true" data-testid="run-canvas" style={sheet} />
@@ -238,16 +262,18 @@ interface AtProps {
   layout: Layout;
   attempts: readonly AttemptView[];
   known: number; // attempts whose records are there
+  steps: RunSteps;
 }
 
 // Under the crosshair what is there, else which range is looked at.
-function At({ t, view, cross, layout, attempts, known }: AtProps) {
+function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
   const at = cross.value;
   let text = `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag or pinch to zoom.`;
   if (at) {
     const time = view.from + at.x * (view.to - view.from);
     const lane = t.lanes[at.lane];
-    text = [moment(time), lookAt(t, at.lane, time, (view.to - view.from) / 100), lane && machineAt(layout, lane.host, time)].filter(Boolean).join(' · ');
+    const near = (view.to - view.from) / 100;
+    text = [moment(time), lookAt(t, at.lane, time, near), lane && stepAt(steps, lane.rank, time), lane && metAt(steps.met, lane.rank, time, near / 4), lane && machineAt(layout, lane.host, time)].filter(Boolean).join(' · ');
   } else if (known < attempts.length - 1) text += ` Of the first ${attempts.length - known} attempts the times of the whole are shown, not of each rank.`;
   return (
     <p class="soft wrap" data-testid="run-at" aria-live="polite">

@@ -5,11 +5,13 @@ import { useLooked } from '../looked';
 import type { MachineView } from '../model/machines';
 import { STRIPS_MAX } from '../model/run/layout';
 import type { AttemptDetail } from '../model/rest/attempt';
-import { over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
-import { api, get, Gone } from '../rest';
+import { hostsOf, over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
+import type { Range } from '../model/run/timeline';
+import { api, get, Gone, Refused } from '../rest';
 
 const DETAILS = 12; // attempts, the newest; of those before only the attempt's own times are drawn
-const SAMPLES = 720; // an hour
+export const SAMPLES = 720; // an hour
+export const SAMPLES_OF_MANY = 240; // machines: one answer is not to be megabytes
 const EVERY = 5000; // ms
 
 export type Details = ReadonlyMap<number, AttemptDetail>;
@@ -41,18 +43,30 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
 
 const NONE: readonly MachineView[] = [];
 
-// Of one worker a host: those of a host see the same machine. Of many hosts none: there is no room for their strips.
-export function useMachines(p: ProgramView, ranks: readonly RankView[]): readonly MachineView[] {
-  const byHost = new Map(ranks.map((r) => [r.host, r.worker]));
-  const workers = byHost.size <= STRIPS_MAX ? [...byHost.values()].sort() : [];
-  const looked = useLooked<readonly MachineView[]>(workers.length > 0 ? `${api('machines', { cluster: p.cluster, samples: SAMPLES })}#${workers.join()}` : '', {
-    every: 2 * EVERY,
+const BUCKETS = 300; // of a range
+
+// Those of its ranks. Of what is over the time in which it ran, where that is kept.
+export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): readonly MachineView[] {
+  const few = hostsOf(ranks) <= STRIPS_MAX;
+  const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
+  return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
+}
+
+// Machines of a cluster, a task or a program: within the range from history, else the newest samples, which every server has.
+export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): readonly MachineView[] {
+  const newest: Record<string, string | number> = { ...of, samples };
+  const past: Record<string, string | number> = range ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), steps: BUCKETS } : newest;
+  const looked = useLooked<readonly MachineView[]>(of ? api('machines', past) : '', {
+    every: EVERY,
     keep: true,
-    over: () => over(p),
+    over: () => range !== null,
     async read(path) {
-      const [base, tasks = ''] = path.split('#');
-      const all = await Promise.all(tasks.split(',').map((task) => get<{ machines: MachineView[] }>(`${base}&task=${encodeURIComponent(task)}`)));
-      return all.flatMap(({ machines }) => machines);
+      try {
+        return (await get<{ machines: MachineView[] }>(path)).machines;
+      } catch (error) {
+        if (!range || !(error instanceof Refused)) throw error;
+        return (await get<{ machines: MachineView[] }>(api('machines', newest))).machines; // it keeps no history
+      }
     },
   });
   return looked.value ?? NONE;

@@ -1,30 +1,72 @@
-// Machines as workers see them: one of a worker, or those of a cluster, with what they did within the last hour.
+// Machines as workers see them: one of a worker, those of a cluster or of a program, with what they did within the last
+// hour, or in a range that is chosen. All lines of the panel have one crosshair, with the other charts of the page.
 
-import { cpuText, gpuText, memoryText, rateText, sparkPath, type MachineView } from '../model/machines';
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { cpuText, gpuText, machineThen, memoryText, rangeOf, rateText, sparkPath, type MachineView } from '../model/machines';
 import { hostOf } from '../model/agents';
-import { age } from '../model/format';
-import { useLooked } from '../looked';
+import { age, clock, moment, plural } from '../model/format';
+import type { Range } from '../model/run/timeline';
 import { slow, viewNow } from '../page';
-import { api } from '../rest';
-import { follow, workerAddress } from '../route';
+import { choose, chosen, follow, workerAddress } from '../route';
 import { Panel } from '../parts/panel';
+import { crosshair, lookAtRange, lookedAt } from '../run/range';
+import { SAMPLES, SAMPLES_OF_MANY, useMachinesOf } from '../run/seen';
 
-interface Page {
-  machines: MachineView[];
-  next_page_token?: string;
-}
+const SPANS = [
+  ['', '1 h'],
+  ['24h', '24 h'],
+  ['7d', '7 d'],
+] as const;
+const SPAN_MS: Record<string, number> = { '24h': 86_400_000, '7d': 604_800_000 };
+const ROUND = 60_000; // ms: the range of a span moves in such steps, so that not each second is another question
+const SHOWN = 100;
 
 export function Machines({ cluster, task = '' }: { cluster: string; task?: string }) {
-  const looked = useLooked<Page>(api('machines', { cluster, task, samples: task ? 720 : 240 }), { every: 5000, keep: true });
-  const all = looked.value?.machines ?? [];
+  slow.value;
+  const zoom = lookedAt();
+  const span = chosen('machines').value;
+  const back = SPAN_MS[span];
+  const now = Math.ceil(viewNow() / ROUND) * ROUND;
+  const range = zoom ?? (back ? { from: now - back, to: now } : null);
+  const all = useMachinesOf(task ? { cluster, task } : { cluster }, range, task ? SAMPLES : SAMPLES_OF_MANY);
+  const spans = (
+    <div class="segments" role="group" aria-label="Time span of the machines">
+      {SPANS.map(([value, word]) => (
+        <button key={value} type="button" aria-pressed={span === value && !zoom} data-testid={`machines-${value || '1h'}`} onClick={() => choose({ machines: value, zoom: '' })}>
+          {word}
+        </button>
+      ))}
+    </div>
+  );
+  return <MachinesTable all={all} range={range} zoomed={zoom} title={task ? 'Its machine' : 'Machines'} named={!task} aside={spans} />;
+}
+
+interface TableProps {
+  all: readonly MachineView[];
+  range: Range | null; // of the lines; null: what there is
+  zoomed: Range | null;
+  title: string;
+  named: boolean;
+  aside?: ComponentChildren;
+}
+
+export function MachinesTable({ all, range, zoomed, title, named, aside }: TableProps) {
   if (all.length === 0) return null; // workers that are older say nothing
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
+  const note = zoomed ? (
+    <button type="button" class="plain" data-testid="machines-unzoom" onClick={() => lookAtRange(null)}>
+      {moment(zoomed.from)} to {clock(zoomed.to)} ✕
+    </button>
+  ) : (
+    'of the control group where that may use less than the host; drag to look closer'
+  );
   return (
-    <Panel id="machines" title={task ? 'Its machine' : 'Machines'} note="of the control group where that may use less than the host" span={12}>
-      <table class="table" data-testid="machines">
+    <Panel id="machines" title={title} note={note} span={12} aside={aside}>
+      <table class="table fits" data-testid="machines">
         <thead>
           <tr>
-            {!task && <th>Worker</th>}
+            {named && <th>Worker</th>}
             <th>Host</th>
             <th>Cores busy</th>
             <th>Memory</th>
@@ -34,20 +76,34 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
           </tr>
         </thead>
         <tbody>
-          {all.map((one) => (
-            <Row key={one.task ?? ''} one={one} named={!task} gpus={gpus} />
+          {all.slice(0, SHOWN).map((one) => (
+            <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} />
           ))}
         </tbody>
       </table>
-      {looked.value?.next_page_token && <p class="foot">Only the first {all.length} are shown.</p>}
+      <At />
+      {all.length > SHOWN && <p class="foot">The first {plural(SHOWN, 'machine')} are shown.</p>}
     </Panel>
   );
 }
 
-function Row({ one, named, gpus }: { one: MachineView; named: boolean; gpus: boolean }) {
-  slow.value;
-  const { machine: m, samples: s } = one;
-  const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most) : '');
+function At() {
+  const at = crosshair.value;
+  return (
+    <p class="note" data-testid="machines-at">
+      {at === null ? 'Figures are of now.' : `Figures are of ${moment(at)}.`}
+    </p>
+  );
+}
+
+function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gpus: boolean; range: Range | null }) {
+  const at = crosshair.value;
+  const { samples: s } = one;
+  const then = at === null ? null : machineThen(one, at);
+  const m = at === null ? one.machine : then;
+  const [from, to] = range ? [range.from / 1000, range.to / 1000] : rangeOf(s?.seconds ?? []);
+  const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
+  const course = { from: from * 1000, to: to * 1000, at };
   return (
     <tr data-machine={one.task ?? 'server'}>
       {named && (
@@ -64,13 +120,13 @@ function Row({ one, named, gpus }: { one: MachineView; named: boolean; gpus: boo
       <td>
         <bdi title={one.host}>{hostOf(one.host)}</bdi>
       </td>
-      <Figure of="cores" text={m && cpuText(m)} path={path(s?.cpu, m?.cpus)} ink="k0" />
-      <Figure of="memory" text={m && memoryText(m)} path={path(s?.memory_bytes, m?.memory_total_bytes)} ink="k1" />
-      {gpus && <Figure of="GPUs" text={m && gpuText(m)} path={path(s?.gpu_busy, 1)} ink="k4" />}
-      {m ? (
+      <Figure {...course} of="cores" text={m ? cpuText(m) : ''} path={path(s?.cpu, one.machine?.cpus)} ink="k0" />
+      <Figure {...course} of="memory" text={m ? memoryText(m) : ''} path={path(s?.memory_bytes, one.machine?.memory_total_bytes)} ink="k1" />
+      {gpus && <Figure {...course} of="GPUs" text={m ? gpuText(m) : ''} path={path(s?.gpu_busy, 1)} ink="k4" />}
+      {one.machine ? (
         <>
-          <td data-of="network">{rateText(m.received_per_s, m.sent_per_s)}</td>
-          <td data-of="disks">{rateText(m.read_per_s, m.written_per_s)}</td>
+          <td data-of="network">{at === null && rateText(one.machine.received_per_s, one.machine.sent_per_s)}</td>
+          <td data-of="disks">{at === null && rateText(one.machine.read_per_s, one.machine.written_per_s)}</td>
         </>
       ) : (
         <td colSpan={2} class="soft">
@@ -81,11 +137,46 @@ function Row({ one, named, gpus }: { one: MachineView; named: boolean; gpus: boo
   );
 }
 
-function Figure({ of, text = '', path, ink }: { of: string; text?: string; path: string; ink: string }) {
+interface FigureProps extends Range {
+  of: string;
+  text: string;
+  path: string;
+  ink: string;
+  at: number | null;
+}
+
+const LEAST_DRAG = 0.05; // of the width: less is a click
+
+function Figure({ of, text, path, ink, from, to, at }: FigureProps) {
+  const began = useRef<number | null>(null);
+  const x = at === null || to <= from ? -1 : (100 * (at - from)) / (to - from);
+  const moved = (e: PointerEvent) => {
+    const r = (e.currentTarget as Element).getBoundingClientRect();
+    const part = Math.min(1, Math.max(0, (e.clientX - r.left) / r.width));
+    if (path) crosshair.value = from + part * (to - from);
+    return part;
+  };
   return (
     <td data-of={of}>
-      <svg class="course" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
+      <svg
+        class="course"
+        viewBox="0 0 100 20"
+        preserveAspectRatio="none"
+        aria-hidden="true"
+        onPointerMove={moved}
+        onPointerLeave={() => (crosshair.value = null)}
+        onPointerDown={(e) => {
+          began.current = moved(e);
+          (e.currentTarget as Element).setPointerCapture(e.pointerId);
+        }}
+        onPointerUp={(e) => {
+          const [a, b] = [began.current, moved(e)];
+          began.current = null;
+          if (a !== null && Math.abs(b - a) > LEAST_DRAG) lookAtRange({ from: from + Math.min(a, b) * (to - from), to: from + Math.max(a, b) * (to - from) });
+        }}
+      >
         <path d={path} stroke={`var(--${ink})`} fill="none" vector-effect="non-scaling-stroke" />
+        {x >= 0 && x <= 100 && <line x1={x} x2={x} y1="0" y2="20" stroke="var(--text)" vector-effect="non-scaling-stroke" />}
       </svg>
       {text}
     </td>

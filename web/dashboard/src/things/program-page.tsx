@@ -2,7 +2,7 @@
 
 import { session } from '../access/session';
 import { count, plural, span } from '../model/format';
-import { mayBeProgram } from '../model/program-protocol';
+import { mayBeProgram, type WatchedProgram } from '../model/program-protocol';
 import { nothing } from '../model/rest/look';
 import { hostsOf, over, programCommands, verdict, type Cause, type ProgramView, type RankView } from '../model/rest/programs';
 import { Action } from '../parts/action';
@@ -12,7 +12,9 @@ import { Fact } from '../parts/fact';
 import { Gone } from '../parts/gone';
 import { Panel } from '../parts/panel';
 import { ProgramChip } from '../parts/program-state';
+import { lookedAt } from '../run/range';
 import { RunTimelinePanel } from '../run/run-timeline';
+import { useMachines } from '../run/seen';
 import { Ago, Span } from '../parts/when';
 import { useHeading } from '../heading';
 import { LineAsked } from '../logs/rank-log-at';
@@ -20,6 +22,7 @@ import { slow, store } from '../page';
 import { api, send } from '../rest';
 import { address, choose, follow, go, subject } from '../route';
 import { Attempts, Spec } from './program-past';
+import { MachinesTable } from './machines-panel';
 import { Ranks } from './program-ranks';
 import { RankStacksPanel } from './stacks-panel';
 import { TorchStore } from './torch-panel';
@@ -31,21 +34,29 @@ export function ProgramPage() {
   const seen = store.program(`program:${id}`);
   const p = seen?.program;
   useHeading(p ? p.name : id);
-  if (p)
-    return (
-      <div class="panels">
-        <Summary p={p} ranks={seen.ranks()} />
-        <LineAsked program={p.id} attempt={p.attempt} />
-        <RunTimelinePanel key={p.id} p={p} attempts={seen.attempts} ranks={seen.ranks()} />
-        <Ranks p={p} ranks={seen.ranks()} barriers={seen.barriers} />
-        {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
-        {!over(p) && <RankStacksPanel key={`${p.id} stacks`} path={`programs/${encodeURIComponent(p.id)}`} />}
-        <Attempts program={p.id} all={seen.attempts} />
-        <Spec p={p} />
-      </div>
-    );
+  if (p) return <Whole key={p.id} p={p} seen={seen} />;
   const gone = seen || !mayBeProgram(id) ? { ...nothing<ProgramView>(), gone: true, problem: `The server knows no program ${id}, or not any more.` } : null;
   return <div class="panels">{gone ? <Gone id="no-program" what="program" looked={gone} to="/programs" others="All programs" /> : <p class="calm">Loading…</p>}</div>;
+}
+
+function Whole({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
+  slow.value;
+  const ranks = seen.ranks();
+  const range = lookedAt();
+  const machines = useMachines(p, ranks, range);
+  return (
+    <div class="panels">
+      <Summary p={p} ranks={ranks} />
+      <LineAsked program={p.id} attempt={p.attempt} />
+      <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines} />
+      <Ranks p={p} ranks={ranks} barriers={seen.barriers} />
+      {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
+      {!over(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
+      <MachinesTable all={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of its ranks" named />
+      <Attempts program={p.id} all={seen.attempts} />
+      <Spec p={p} />
+    </div>
+  );
 }
 
 function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {

@@ -19,7 +19,7 @@ test('runs are attempts, agents are ranks, and who ended the first run is known'
   assert.deepEqual(t.gaps, [{ from: 2000, to: 2500, text: 'restart: worker:1: out of memory' }]);
   assert.equal(lookAt(t, 0, 3000, 1), 'worker:0 on h0 · run 2, running');
   assert.deepEqual(t.marks.filter((m) => m.kind === 'late').map((m) => [m.lane, m.at]), [[1, 3500]]);
-  assert.equal(summary(t, attempts.length, ['agent', 'run']), '2 agents, 2 runs, 1 restart, 2 marks');
+  assert.equal(summary(t, attempts.length, 'run'), '2 agents, 2 runs, 1 restart, 2 marks');
 });
 
 test('an agent that is gone ends with its last heartbeat, and its error is a mark', () => {

@@ -9,7 +9,7 @@ export interface AttemptDetail extends AttemptView {
   barriers: { id: string; ended_ms: number; participants: number; last: string; host: string; late_ms: number }[];
   latecomers: { task: string; host: string; last: number; barriers: number; late_mean_ms: number; late_max_ms: number }[];
   stacks: StackGroup[];
-  ended: { rank: number; task: string; host: string; ended_ms: number; exit_status: number; signal?: number; not_started?: string; stopped?: boolean; lease_ran_out?: boolean; stderr?: string[]; stdout?: string[] }[];
+  ended: { rank: number; task: string; host: string; started_ms?: number; ended_ms: number; exit_status: number; signal?: number; not_started?: string; stopped?: boolean; lease_ran_out?: boolean; stderr?: string[]; stdout?: string[] }[];
   events_left_out?: number;
   stacks_left_out?: number;
   ranks_left_out?: number;

@@ -1,6 +1,6 @@
 // Where lanes stand: those of a host below one strip that says how busy its machine was. Pure.
 
-import { cpuText, memoryText, type MachineView } from '../machines';
+import { cpuText, machineThen, memoryText, type MachineView } from '../machines';
 import type { RunTimeline } from './timeline';
 
 export interface Strip {
@@ -14,15 +14,17 @@ export interface Layout {
   tops: readonly number[]; // of lanes
   names: readonly { top: number; text: string }[]; // beside the lanes: hosts, or ranks where they are of no host; as far as there is room
   strips: readonly Strip[];
+  chart: number; // where the chart of steps begins; -1: there are none
 }
 
 export const LANES_MAX = 384; // pixels that all lanes share
 export const STRIP = 22;
 export const AXIS = 18;
+export const CHART = 46; // of how long steps took
 const LINE = 13; // a name
 export const STRIPS_MAX = 12; // hosts; of more there are none, since lanes are what is looked at
 
-export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[]): Layout {
+export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
   const share = LANES_MAX / Math.max(1, lanes.length); // of many less than a pixel: then what is wrong is drawn above the rest
   const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
@@ -49,7 +51,9 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
     tops.push(y);
     y += each;
   });
-  return { height: Math.max(24, y) + AXIS, each, tops, strips, names };
+  const lanesEnd = Math.max(24, y);
+  if (steps) names.push({ top: lanesEnd + 8, text: 'step time' });
+  return { height: lanesEnd + (steps ? CHART + 4 : 0) + AXIS, each, tops, strips, names, chart: steps ? lanesEnd + 4 : -1 };
 }
 
 // The lane at a height; that of a strip is the first below it.
@@ -58,18 +62,9 @@ export function laneAt({ tops, each }: Layout, y: number): number {
   return n < 0 ? tops.length - 1 : n;
 }
 
-const NEAR_S = 15;
-
 // What a machine did at a moment: "3.1 of 8 cores, memory 41.0% of 64 GB". Empty where nobody knows.
 export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
   const one = strips.find((s) => s.host === host)?.machine;
-  const s = one?.samples;
-  if (!one?.machine || !s) return '';
-  let best = -1;
-  s.seconds.forEach((second, n) => {
-    if (best < 0 || Math.abs(second * 1000 - at) < Math.abs(s.seconds[best]! * 1000 - at)) best = n;
-  });
-  if (best < 0 || Math.abs(s.seconds[best]! * 1000 - at) > NEAR_S * 1000) return '';
-  const m = { ...one.machine, cpu: s.cpu[best] ?? undefined, memory_bytes: s.memory_bytes[best] ?? undefined };
-  return [m.cpu !== undefined && `${cpuText(m)} cores`, m.memory_bytes !== undefined && `memory ${memoryText(m)}`].filter(Boolean).join(', ');
+  const m = one && machineThen(one, at);
+  return m ? [m.cpu !== undefined && `${cpuText(m)} cores`, m.memory_bytes !== undefined && `memory ${memoryText(m)}`].filter(Boolean).join(', ') : '';
 }

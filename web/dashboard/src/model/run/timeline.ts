@@ -57,7 +57,7 @@ const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> 
   HUNG: ['late', 'came to a stand'],
 };
 const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
-const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back', TASK_ERROR: 'failed', TASK_RESTARTED: 'is back anew', TASK_LEFT: 'has left', GENERATION_FAILED: 'the run failed', BARRIERS_FAILED: 'barriers failed', BARRIER_STUCK: 'waits' };
+const EVENTS: Record<string, string> = { TASK_FAILED: 'failed', BARRIER_FAILED: 'a barrier failed', WORKER_LOST: 'worker out of sight', WORKER_BACK: 'worker back', TASK_ERROR: 'failed', TASK_RESTARTED: 'is back anew', TASK_LEFT: 'has left', GENERATION_FAILED: 'the run failed', BARRIERS_FAILED: 'barriers failed', BARRIER_STUCK: 'waits', HANGS: 'nothing moves', MOVES_AGAIN: 'it moves again' };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string]> = {
   failed: ['error', 'failure'],
   alert: ['late', 'alert'],
@@ -108,7 +108,7 @@ export function runTimeline(attempts: readonly AttemptView[], ranks: readonly Ra
         if (lateFor(r) && r.agent?.late_since) marks.push({ lane, at: r.agent.late_since, kind: 'late', text: `late for ${lateFor(r)}` });
       } else if (end) {
         const [ink, how] = endOf(end);
-        spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `${each} ${a.attempt}, ${how} on ${end.host}` });
+        spans.push({ lane, attempt: a.attempt, from: end.started_ms || a.begun_ms, to: Math.max(a.begun_ms, end.ended_ms), colour: ink, text: `${each} ${a.attempt}, ${how} on ${end.host}` });
       } else spans.push({ lane, attempt: a.attempt, from: a.begun_ms, to, colour: of(rank), text: `${each} ${a.attempt} ${word}` });
     }
     if (a.ended_ms && (a.cause || a.end === 'CANCELLED' || a.end === 'PREEMPTED' || a.end === 'HUNG'))
@@ -151,5 +151,14 @@ export function lookAt(t: RunTimeline, lane: number, at: number, near: number): 
   return [t.lanes[lane]?.text, span?.text ?? gap?.text ?? 'nothing ran', ...marks.slice(0, 4).map((m) => m.text), ...met.slice(0, 2).map((b) => b.text)].filter(Boolean).join(' · ');
 }
 
-export const summary = (t: RunTimeline, attempts: number, [who, each]: readonly [who: string, each: string] = ['rank', 'attempt']): string =>
-  [plural(t.lanes.length, who), plural(attempts, each), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');
+export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = 'attempt'): string =>
+  [plural(t.lanes.length, each === 'run' ? 'agent' : 'rank'), plural(attempts, each), plural(t.gaps.length, 'restart'), plural(t.marks.length, 'mark'), t.barriers.length > 0 && plural(t.barriers.length, 'barrier')].filter(Boolean).join(', ');
+
+const LEAST_MS = 250;
+
+// In steps of at most a pixel's time, which are the same from one drawing to the next.
+export function steady(now: number, began: number, width: number): number {
+  const pixel = (now - began) / Math.max(300, width);
+  const step = LEAST_MS * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / LEAST_MS))));
+  return Math.floor(now / step) * step;
+}

@@ -1,0 +1,18 @@
+// The timeline of a run that goes on, made anew only when something of it changed or time went on by about a pixel: lines
+// that ranks print come many times a second, and are not in it.
+
+import { useMemo } from 'preact/hooks';
+import { runTimeline, steady, type RunTimeline, type Seen } from '../model/run/timeline';
+import { lateFor, type AttemptView, type RankView } from '../model/rest/programs';
+import { viewNow } from '../page';
+
+export function useRunTimeline(ended: boolean, attempts: readonly AttemptView[], ranks: readonly RankView[], seen: Seen, width: number): RunTimeline {
+  const now = ended ? viewNow() : steady(viewNow(), attempts[0]?.begun_ms ?? 0, width);
+  const told = [
+    ended ? '' : now,
+    ...attempts.map((a) => `${a.attempt}${a.end}${a.ended_ms ?? ''}`),
+    ...ranks.map((r) => `${r.rank}${r.state}${r.started_ms ?? ''}${r.ended_ms ?? ''}${r.host}${lateFor(r) && r.agent?.late_since}`),
+    ...(seen.alerts ?? []).map((a) => `${a.title}${a.since_ms}`),
+  ].join();
+  return useMemo(() => runTimeline(attempts, ranks, now, seen), [told, seen.details]);
+}

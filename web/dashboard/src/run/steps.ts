@@ -1,0 +1,39 @@
+// Steps of the ranks within the range that is looked at, asked for in as many stretches as can be told apart.
+
+import { useLooked } from '../looked';
+import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from '../model/run/steps';
+import type { Range } from '../model/run/timeline';
+import { over, type ProgramView } from '../model/rest/programs';
+import { viewNow } from '../page';
+import { api, get, Gone } from '../rest';
+
+const EVERY = 5000; // ms
+const ANSWERS = 8; // to one question: each may end early
+const LATE = 2000; // ms: an answer that ends so near to now is whole
+
+// `range`: null is the whole run, which grows.
+export function useSteps(p: ProgramView, ranks: number, range: Range | null): RunSteps {
+  const path = `programs/${encodeURIComponent(p.id)}/timeline`;
+  const of = { ranks: Math.min(RANKS_MAX, ranks), buckets: bucketsFor(ranks), from_ms: range ? Math.floor(range.from) : '', to_ms: range ? Math.ceil(range.to) : '' };
+  const looked = useLooked<RunSteps>(p.attempt > 0 && ranks > 0 ? api(path, of) : '', {
+    every: EVERY,
+    keep: true,
+    over: () => over(p) || range !== null,
+    async read() {
+      const end = Math.min(range?.to ?? Infinity, p.finished_ms || viewNow()) - LATE;
+      let all = NO_STEPS;
+      for (let n = 0; n < ANSWERS; ++n) {
+        try {
+          const body = await get<TimelineBody>(api(path, n === 0 ? of : { ...of, from_ms: Math.floor(all.until) }));
+          all = joinedSteps(all, body);
+          if (body.until_ms >= end || body.until_ms <= body.from_ms) break;
+        } catch (error) {
+          if (error instanceof Gone) break; // nobody kept any
+          throw error;
+        }
+      }
+      return all;
+    },
+  });
+  return looked.value ?? NO_STEPS;
+}
