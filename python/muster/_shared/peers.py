@@ -41,9 +41,15 @@ STALL = 2.0
 AVOIDED_FOR = 30.0
 AVOIDED_MAX = 1000
 _SIZE = struct.Struct("<Q")
+_NOTHING_IS_SENT_LATER = struct.pack("ii", 1, 0)
 _PIECE = 1 << 20
 _BUFFER = 64 << 10
 _SET_PIPE_SIZE = 1031
+
+
+def taken_within(size: int) -> float:
+    """Seconds after which whoever takes so many bytes has given up."""
+    return 10 + size / RATE_MIN
 
 
 class NotServed(OSError):
@@ -180,13 +186,18 @@ class PeerGiver:
             return
         fd = self._opened(name)
         with os.fdopen(fd, "rb", buffering=0) as file:
-            to.sendall(_SIZE.pack(os.fstat(fd).st_size))
+            size = memory.size_of(fd)
+            to.sendall(_SIZE.pack(size))
             if isinstance(to, ssl.SSLSocket):
                 view = memory.mapped(fd)
                 for at in range(0, len(view), _PIECE):
                     to.sendall(view[at:at + _PIECE])
             else:
-                to.sendfile(file)  # each wait for room has the timeout of the socket
+                # What was not taken yet is the memory itself, which its maker writes to again once nobody has it.
+                to.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NOTHING_IS_SENT_LATER)
+                to.sendfile(file, 0, size)  # each wait for room has the timeout of the socket
+                to.settimeout(taken_within(size))
+                to.recv(1)  # the other end has all, and hangs up
 
     def _is_expected(self, ticket: bytes, name: bytes) -> bool:
         with self._changed:
@@ -245,7 +256,7 @@ def _trusting(certificate: str) -> ssl.SSLContext:
 
 def _receive_file(sock: socket.socket, fd: int, size: int) -> None:
     """So many bytes to the file. Raises EOFError, OSError."""
-    end = time.monotonic() + 10 + size / RATE_MIN
+    end = time.monotonic() + taken_within(size)
     if isinstance(sock, ssl.SSLSocket) or not hasattr(os, "splice"):
         buffer = memoryview(bytearray(_BUFFER))
         while size:

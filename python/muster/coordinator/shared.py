@@ -13,7 +13,7 @@ import weakref
 from typing import Optional
 
 from muster._pickled.buffers import Data
-from muster._shared import memory
+from muster._shared import memory, regions
 from muster._shared.giving import Full
 from muster._shared.holding import Channels
 from muster._shared.process import Process
@@ -66,6 +66,10 @@ class Shared:
             known = None if found is None else self._staying.get(found.digest)
         is_same = known is not None and known[2] is not None  # which is there, so nothing else is in its place
         if found is None or not (is_same or memory.same(found.view, data)):
+            if found is not None:  # what is there now has taken the place of what it is of
+                with self._lock:
+                    known = self._staying.pop(found.digest, None)
+            del known
             found = self._made(process, data)
             if found is None:
                 return None
@@ -165,7 +169,7 @@ class Shared:
                 return None
         name = os.urandom(32)
         try:
-            fd = memory.make(name, [data])
+            fd = regions.regions.make(name, [data], self._bytes_max // 4)
             try:
                 view = memory.mapped(fd)
             except OSError:

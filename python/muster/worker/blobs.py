@@ -16,7 +16,7 @@ import time
 from typing import Callable, Optional
 
 from muster._pickled.buffers import Data
-from muster._shared import memory
+from muster._shared import memory, regions
 from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
@@ -42,10 +42,12 @@ class BlobError(Exception):
 class Blobs:
     """Any thread."""
 
-    def __init__(self, folder: str, ask: Ask, shared: bool = False) -> None:
-        """`shared`: values may stay in memory, which the worker holds."""
+    def __init__(self, folder: str, ask: Ask, shared: bool = False, free_bytes_max: int = 0) -> None:
+        """`shared`: values may stay in memory, which the worker holds. `free_bytes_max`: of such memory that stays for
+        the next value when nobody has it any more."""
         self._folder = folder
         self._ask = ask
+        self._free_bytes_max = free_bytes_max
         self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes) -> memoryview:
@@ -76,9 +78,9 @@ class Blobs:
     def _offer(self, parts: list[Data]) -> bytes:
         """Raises OSError: it is to be put."""
         name = os.urandom(DIGEST)
-        fd = memory.make(name, parts)
+        fd = regions.regions.make(name, parts, self._free_bytes_max)
         try:
-            self._ask("hold", name, OFFER.pack(os.getpid(), fd, os.fstat(fd).st_size))
+            self._ask("hold", name, OFFER.pack(os.getpid(), fd, memory.size_of(fd)))
             return name
         finally:
             os.close(fd)
@@ -107,7 +109,7 @@ class Blobs:
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # whoever has a lease on it is writing another
     try:
         if not memory.is_named(fd, digest):  # a link to a number that was closed, and is another's
             raise FileNotFoundError(path)

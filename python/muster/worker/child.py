@@ -51,7 +51,7 @@ def main(over: socket.socket, ends: Ends) -> None:
         return
     frames.send(pickle.dumps({"names": table.names}))
     asking = Asking(frames.send)
-    table.use_blobs(Blobs(start["blobs"], asking.ask, start["shared"]))
+    table.use_blobs(Blobs(start["blobs"], asking.ask, start["shared"], start["free_bytes_max"]))
     runner = Runner(table, frames.send, start["nested_max"])
     runner.serve_objects()
     signal.signal(INTERRUPT, _on_interrupt)

@@ -150,6 +150,11 @@ class Worker:
         """Those that attachment i has for itself."""
         return self._gpus if not self._processes else self._gpus[i::self._processes]
 
+    def _free_bytes_max(self) -> int:
+        """What each process may keep of memory that nobody has: a quarter of what may be held, in all."""
+        assert self._blobs
+        return self._blobs.shm_bytes_max // (4 * max(1, self._processes))
+
     def _process_link(self, attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
         number = self._attachments.index(attachment)
         assert self._blobs
@@ -160,7 +165,7 @@ class Worker:
                  "pickled": self._pickled, "nested_max": self._options.nested_max,
                  "stack_signal": self._options.stack_signal,
                  "environment": environment, "uploads": self._uploads, "blobs": self._blobs.folder,
-                 "shared": self._blobs.shm_bytes_max > 0,
+                 "shared": self._blobs.shm_bytes_max > 0, "free_bytes_max": self._free_bytes_max(),
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,
                            self._blobs.ask)
@@ -173,7 +178,8 @@ class Worker:
         served = {**functions.registered(), **self._functions}
         table = functions.FunctionTable(served, self._pickled)
         assert self._blobs
-        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask, self._blobs.shm_bytes_max > 0))
+        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask, self._blobs.shm_bytes_max > 0,
+                              self._free_bytes_max()))
         capture()
 
         def make(attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:

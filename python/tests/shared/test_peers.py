@@ -17,7 +17,7 @@ import pytest
 import muster
 
 from conftest import Cluster, WorkerProcess, until
-from muster._shared import memory, peers, taking
+from muster._shared import memory, peers, regions, taking
 from shared_closures import array, total
 
 NAME = b"n" * 32
@@ -127,6 +127,27 @@ def test_who_cannot_be_reached_or_stands_still_is_not_tried_again_at_once(monkey
         taker.take(address, b"t" * 32, NAME, 5, "")
     with pytest.raises(peers.NotServed, match="not reached"):
         peers.PeerTaker().take(address, b"t" * 32, NAME, 5, "")  # nobody listens there any more
+
+
+def test_what_is_given_is_held_until_it_was_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the kernel sends is the memory itself, and its maker writes to it again when nobody has it."""
+    made = regions.Regions()
+    fd = made.make(NAME, [CONTENT], 1 << 30)
+    opened = [fd]
+    giver = peers.PeerGiver(lambda name: opened.pop(), ("127.0.0.1", 0))
+    try:
+        giver.expect(b"t" * 32, NAME)
+        with socket.create_connection(peers.split(giver.address)) as sock:
+            sock.sendall(b"t" * 32 + NAME)
+            got = sock.recv(8 + 1000, socket.MSG_WAITALL)
+            assert not made._regions[0].is_free()
+            while len(got) < 8 + len(CONTENT):
+                got += sock.recv(1 << 20)
+            assert got[8:] == CONTENT and not made._regions[0].is_free()
+        until(lambda: made._regions[0].is_free(), "it is free once the other end has hung up")
+    finally:
+        giver.close()
+        made.clear()
 
 
 def test_a_value_of_another_size_is_not_taken(giver: peers.PeerGiver) -> None:

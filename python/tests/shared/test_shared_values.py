@@ -14,8 +14,15 @@ import pytest
 import muster
 from conftest import Cluster, until
 from memories import memories, nowhere
+from muster._shared.regions import FREE_STAYS, regions
 from muster.coordinator import shared
 from shared_closures import MB, array, echo, total, where
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    """Of the tests before."""
+    regions.clear()
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
         found.add("--processes", "1", "--index", str(i))
     yield found
     found.close()
-    assert not memories()
+    until(lambda: not memories(), "what this process keeps for the next is let go of")
 
 
 def at_server(cluster: Cluster) -> int:
@@ -84,7 +91,7 @@ def test_a_buffer_that_has_changed_is_another_content(made: Cluster) -> None:
         assert len(memories()) == 1
         big[-1] += 1
         assert c.schedule(total, args=(big,)).fetch() == total(big)
-        assert len(memories()) == 2
+        assert len(memories()) <= 2  # the first has gone, or is used again
 
 
 def test_few_contents_stay_after_their_closures(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +101,7 @@ def test_few_contents_stay_after_their_closures(made: Cluster, monkeypatch: pyte
         until(lambda: len(memories()) <= shared.STAYING_MAX)
         began = time.monotonic()
         settled(made)
-        assert time.monotonic() - began < shared.STAYS + 3
+        assert time.monotonic() - began < shared.STAYS + FREE_STAYS + 3
 
 
 def test_an_output_is_an_argument_of_another_worker(made: Cluster) -> None:
@@ -288,6 +295,6 @@ def test_calls_of_joblib_share_one_array(made: Cluster) -> None:
             assert parallel(joblib.delayed(total)(big) for _ in range(40)) == [total(big)] * 40
             assert at_server(made) == 0
             big[0] += 1  # between two calls it may be changed
-        assert [size // MB for size in memories().values()] == [8, 8]
+        assert 1 <= len(memories()) <= 2
         temporary = [int(numpy.full(MB, i).sum()) for i in range(12)]  # each has the place of the one before
         assert parallel(joblib.delayed(total)(numpy.full(MB, i)) for i in range(12)) == temporary
