@@ -21,7 +21,7 @@ _HEAD = struct.Struct("<4sIQ")
 _PLACE = struct.Struct("<QQ")
 
 ELSEWHERE = (1 << 64) - 1
-_SHARED = b"MPB6"
+SHARED = b"MPB6"
 _SHARED_HEAD = struct.Struct("<4sI")
 _SHARED_PLACE = struct.Struct("<QQ32s")
 
@@ -46,12 +46,13 @@ def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryvi
 
 
 def framed(data: bytes, aside: list[memoryview], take: Optional[Take] = None,
-           above: int = 0) -> list[Data]:
-    """Parts of the bytes; what has more than `above` bytes is given to `take`."""
-    if take is None or max(len(data), *(raw.nbytes for raw in aside), 0) <= above:
+           above: int = 0, always: bool = False) -> list[Data]:
+    """Parts of the bytes; what has more than `above` bytes is given to `take`. `always`: in the form that may have parts
+    elsewhere, whether it has any or not."""
+    if take is None or not (always or max(len(data), *(raw.nbytes for raw in aside), 0) > above):
         return _framed(data, aside) if aside else [data]
     all_parts: list[Data] = [data, *aside]
-    made: list[Data] = [_SHARED_HEAD.pack(_SHARED, len(all_parts))]
+    made: list[Data] = [_SHARED_HEAD.pack(SHARED, len(all_parts))]
     at = _SHARED_HEAD.size + _SHARED_PLACE.size * len(all_parts)
     inline: list[Data] = []
     for part in all_parts:
@@ -94,7 +95,7 @@ def load(data: Data, blob: Optional[Open] = None) -> Any:
     """The value. Arrays in it may be written to, unless the pickled one was read-only. Raises what
     unpickling raises, and `blob`, and ValueError or struct.error for bytes that are cut off."""
     view = memoryview(data)
-    if view[:len(_SHARED)] == _SHARED:
+    if view[:len(SHARED)] == SHARED:
         return _load_shared(view, blob)
     if view[:len(MAGIC)] != MAGIC:
         return pickle.loads(view)
@@ -108,6 +109,20 @@ def load(data: Data, blob: Optional[Open] = None) -> Any:
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
     return pickle.loads(view[at:at + length], buffers=buffers)
+
+
+def may_be_elsewhere(data: Data) -> bool:
+    return bytes(data[:len(SHARED)]) == SHARED
+
+
+def names_of(data: Data) -> list[bytes]:
+    """Of parts that are elsewhere. Raises struct.error: the bytes are cut off."""
+    view = memoryview(data)
+    _, count = _SHARED_HEAD.unpack_from(view)
+    end = _SHARED_HEAD.size + _SHARED_PLACE.size * count
+    if end > len(view):
+        raise struct.error("the places of a pickle's parts are cut off")
+    return [name for offset, _, name in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]) if offset == ELSEWHERE]
 
 
 def _load_shared(view: memoryview, blob: Optional[Open]) -> Any:

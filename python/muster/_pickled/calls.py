@@ -99,17 +99,17 @@ def slot_value(index: int) -> Any:
     return values[index]
 
 
-def dump(value: Any, take: Optional[buffers.Take] = None) -> list[Data]:
+def dump(value: Any, take: Optional[buffers.Take] = None, always: bool = False) -> list[Data]:
     """Pickles anything; what ``__main__`` defines goes by value, since workers do not have it. Parts
-    of the bytes, which share memory with the value. `take` makes blobs of large ones."""
+    of the bytes, which share memory with the value. `take` makes blobs of large ones; `always`: see `framed`."""
     try:
         data, aside = buffers.parts(value, pickle.dumps)
         if not (b"__main__" in data or cloudpickle.list_registry_pickle_by_value()):
-            return buffers.framed(data, aside, take, BLOB_MIN)
+            return buffers.framed(data, aside, take, BLOB_MIN, always)
     except (pickle.PicklingError, TypeError, AttributeError):
         for found in _filling.found or ():
             found.clear()
-    return buffers.framed(*buffers.parts(value, picklers.dumps), take, BLOB_MIN)
+    return buffers.framed(*buffers.parts(value, picklers.dumps), take, BLOB_MIN, always)
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
@@ -132,12 +132,13 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
         _filling.found = None
 
 
-def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Data]:
-    """The same of a call that has nothing beside it: waits for outputs of closures among the arguments.
-    Raises what these have raised, TypeError: it cannot be pickled."""
+def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: Optional[buffers.Take] = None,
+                always: bool = False) -> list[Data]:
+    """The same of a call that has no slots: waits for outputs of closures among the arguments.
+    Raises what these have raised, TypeError: it cannot be pickled; and what `take` raises."""
     _filling.inline = True
     try:
-        return dump((args, kwargs))
+        return dump((args, kwargs), take, always)
     finally:
         _filling.inline = False
 

@@ -67,16 +67,17 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None) -> tuple[bytes, int]:
+def encode(value: Any, in_bytes: bool = False, keep: Optional[Keep] = None,
+           take: Optional[buffers.Take] = None) -> tuple[bytes, int]:
     """An output as JSON text, or as a pickle where it may be `in_bytes` and JSON does not say it; and
-    which it is. `keep` makes a blob of a large one. Raises what pickling it raises."""
+    which it is. `keep` makes a blob of a large one, `take` of large parts. Raises what pickling it raises, and these."""
     if value is None:
         return b"null", JSON
     if type(value) is int and -(1 << 63) <= value < (1 << 63):
         return b"%d" % value, JSON
     if _nodes(value, NODES_MAX) >= 0:
         return _write_json(value).encode(), JSON
-    parts = dump(value)
+    parts = dump(value, take)
     if keep is not None:
         size = sum(len(p) if isinstance(p, bytes) else p.nbytes for p in parts)
         if size > BLOB_MIN:

@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import time
-from typing import Any, Callable, Iterator, Optional, Protocol
+from typing import AbstractSet, Any, Callable, Iterator, Optional, Protocol
 
 import grpc
 
@@ -122,13 +122,17 @@ class Holding:
         if self._call is not None and self._channels.channel() is not self._channel:
             self._call.cancel()
 
-    def put_all(self, timeout: float) -> None:
+    def put(self, name: bytes) -> bool:
+        """The server has it, too, when this returns. False: it cannot be put."""
+        return name in self._put_names or self._put(name)
+
+    def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
         """What is held is at the server when this returns, or could not be put there."""
         end = time.monotonic() + timeout
         for name in self._giver.held():
             if not self.ready() or time.monotonic() > end:
                 return
-            if name not in self._put_names:
+            if name not in self._put_names and name not in but:
                 self._put(name)  # one that cannot be, or that nobody wants any more, holds up no other
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from muster._wire.credentials import with_token
 from muster.coordinator.made_again import LostValue
 from muster.coordinator.shared import Shared, SharedContent
 from muster.errors import FailureKind, UnavailableError
+from muster.objects.large import Kept
 
 LEASE_EVERY = 5.0
 ROOM_WAIT = 60.0
@@ -73,12 +74,32 @@ class Naming:
         return content.digest
 
 
+class BlobMemory:
+    """Large arguments and results of calls of objects; see `muster.objects.large`."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self.open = blobs.get
+
+    def keep(self, data: Data) -> Kept:
+        content = self._blobs.put(data)
+        return Kept(content.digest, memoryview(data).nbytes, content)
+
+    def let_go(self, kept: Kept) -> None:
+        pass  # with its content
+
+    def put(self, kept: Kept) -> None:
+        if isinstance(kept.content, SharedContent) and not self._blobs.put_named(kept.name):
+            raise OSError(f"{kept.name.hex()} cannot be put at the server")
+
+
 class Blobs:
     """Of one session; any thread."""
 
     def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
         self._shared = Shared(self, shm_bytes_max)
+        self._memory = BlobMemory(self)
         self._servers = list(servers)
         self._tls = tls
         self._token = token
@@ -135,6 +156,15 @@ class Blobs:
                 self._contents[digest] = content
                 self._putting.pop(digest, None)
         return content
+
+    @property
+    def memory(self) -> Optional[BlobMemory]:
+        """Of this process, for calls of objects. None: there is none that others could take."""
+        return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
+
+    def put_named(self, name: bytes) -> bool:
+        """The server has what is held here, too, when this returns. False: it cannot be put, or is not held."""
+        return self._shared.put(name)
 
     def outputs_stay(self) -> bool:
         """Values may be in the memory of a worker alone, and so be lost."""

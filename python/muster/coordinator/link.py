@@ -45,6 +45,7 @@ class Link:
 
     def close(self) -> None:
         """Returns when the session has ended; it has a few seconds for that."""
+        self._session.objects.settle()
         self._session.begin_close()
         opened = self._session.opened
         if opened:

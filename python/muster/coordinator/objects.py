@@ -11,8 +11,10 @@ from muster._pickled import calls as packing
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON, FindObject, NewDataset, NewObject
 from muster.objects import handle
+from muster.objects.call import Call
 from muster.objects.calls import Calls
 from muster.objects.handle import RemoteObject
+from muster.objects.large import Memory
 from muster.objects.named import NamedObject, arguments
 from muster.objects.reasons import unavailable
 
@@ -36,18 +38,24 @@ class Asked:
 class SessionObjects(Calls):
     """`lost`: see Calls. `reads`: whether this thread takes what the server says."""
 
-    def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool]) -> None:
-        super().__init__(wake)
+    def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool],
+                 memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
+        super().__init__(wake, memory)
         self._lost = lost
-        self._on_reader = reads  # type: ignore[method-assign]
+        self._reads = reads
         self.ticket = os.urandom(24)
         self._told_ticket = False
+        self._ends_with_it: set[int] = set()
+        """Objects that go with the session."""
         self._asked: dict[int, Asked] = {}  # not answered
         self._asks: list[Asked] = []  # to be sent
         self._drops: collections.deque[int] = collections.deque(maxlen=DROPS_MAX)
         self._owner: Optional[weakref.ref[Any]] = None
         self._dropped: Callable[[], Optional[Callable[[int], None]]] = lambda: None
         handle.register(self.ticket, self)
+
+    def _on_reader(self) -> bool:
+        return self._reads() or super()._on_reader()
 
     def lost(self, task: str, error: Any) -> None:
         self._lost(task, error)
@@ -73,7 +81,13 @@ class SessionObjects(Calls):
 
     def make(self, words: dict[str, Any], function: str, args: bytes, encoding: int) -> Any:
         """The same of a function of workers that has a name. An ObjectFound."""
-        return self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
+        found = self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
+        if not words["detached"]:
+            self._ends_with_it.add(found.object)
+        return found
+
+    def _outlives(self, call: Call) -> bool:
+        return call.object not in self._ends_with_it
 
     def make_dataset(self, name: str, splits: list[bytes], epochs: int, position: Any) -> int:
         """Its number. Raises what the server refuses it with, UnavailableError."""
@@ -116,6 +130,7 @@ class SessionObjects(Calls):
         told = self._dropped()
         if told is not None:
             told(object)
+        self._ends_with_it.discard(object)
         with self._lock:
             self._drops.append(object)
             self._out.append(object)

@@ -35,7 +35,8 @@ class SessionState:
         self._printer = log_lines.Printer() if log_lines.shown(options.log_to_driver) else None
         self.link: Any = None
         self.blobs: Any = None
-        self.objects = SessionObjects(self._wake_for_objects, self._lost_objects, self._is_reading)
+        self.objects = SessionObjects(self._wake_for_objects, self._lost_objects, self._is_reading,
+                                      lambda: None if self.blobs is None else self.blobs.memory)
         self._lock = threading.Lock()  # protects all below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}

@@ -17,7 +17,7 @@ from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
 from muster.coordinator.session_state import SessionState, unavailable
 from muster.errors import CancelledError, ClosureError, FailureKind
-from muster.objects.calls import run_all
+from muster.objects.call import run_all
 
 log = logging.getLogger("muster.session")
 

@@ -55,6 +55,15 @@ class Shared:
         """Until when, what, and the buffer that it is of, where that is not to be compared again."""
         self._unchanged = False
 
+    @property
+    def there(self) -> bool:
+        return bool(self._bytes_max)
+
+    def put(self, name: bytes) -> bool:
+        """What is held here, at the server, too."""
+        process = self._process
+        return process is not None and process.holding.put(name)
+
     def content(self, data: Data, timeout: float) -> Optional[SharedContent]:
         """None: it is to be put. `timeout`: for the server to say that it knows of this, the first time."""
         process = self._started(timeout)

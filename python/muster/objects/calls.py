@@ -1,6 +1,6 @@
 """Calls of objects that one caller makes: their numbers, what is to be sent, what waits for an answer.
 
-    add --> out --fill--> sent --take--> answered, and `taken` by the server
+    add --> out --fill--> sent --take--> answered, and `taken` by the server; a large result by `Large` first
                   └── the stream broke: `again`, from the first that is not answered
 
 Any thread. A caller waits when it has too many that are not answered.
@@ -8,19 +8,21 @@ Any thread. A caller waits when it has too many that are not answered.
 from __future__ import annotations
 
 import collections
+import functools
 import logging
 import threading
 import time
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional, Sequence, Union
 
-from muster._pickled import buffers, values
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON
+from muster.coordinator.made_again import when_here
 from muster.errors import ClosureError, WaitTimeout
-from muster.objects import reasons
+from muster.objects import large, reasons
+from muster.objects.call import Call, Of, decoded, run_all
+from muster.objects.large import Kept, Large, Memory
 from muster.objects.reasons import unavailable
 from muster.objects.taken import Taken
-from muster.variables import arrays
 from muster.worker.context import waiting
 
 log = logging.getLogger("muster.session")
@@ -37,40 +39,23 @@ it the object may be waiting for a function that needs the slot."""
 REPEATED_AFTER = 0.05, 2.0
 """Seconds until what the server had no room for is sent again, twice as many each time; the last: at most."""
 WARNED_EVERY = 10.0
-Of = tuple[str, str]
-"""The task of an object, and what it is."""
 
 
-class Call:
-    __slots__ = ("number", "object", "method", "args", "ticket", "plain", "json", "answered", "raw", "encoding",
-                 "value", "error", "waiters", "of")
+class _Callbacks(threading.local):
+    run = False
 
-    def __init__(self, number: int, object: int, method: str, args: bytes, ticket: bytes,
-                 plain: bool, of: Of, json: bool = False) -> None:
-        self.number = number
-        self.object = object
-        self.method = method
-        self.args = args
-        self.ticket = ticket
-        self.plain = plain
-        """Its answer is arrays or JSON: whoever has the object cannot make this process run code."""
-        self.json = json
-        """Its arguments are JSON, and so is its answer, or bytes."""
-        self.of = of
-        self.answered = False
-        self.raw: bytes = b""
-        self.encoding = -1
-        """-1: the answer is in `value`."""
-        self.value: Any = None
-        self.error: Optional[ClosureError] = None
-        self.waiters: Optional[list[Callable[[], None]]] = None
+
+_callbacks = _Callbacks()
+"""Of calls whose results were taken on a thread beside the one that reads."""
 
 
 class Calls:
-    """`wake` is called when there is something to send, from any thread, under no lock."""
+    """`wake` is called when there is something to send, from any thread, under no lock. `memory`: of this process, where
+    large arguments and results may stay; see `Large`."""
 
-    def __init__(self, wake: Callable[[], None]) -> None:
+    def __init__(self, wake: Callable[[], None], memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
         self._wake = wake
+        self.large = Large(self, memory)
         self._lock = threading.Lock()  # protects all below
         self._room = threading.Condition(self._lock)
         self._last = 0
@@ -80,6 +65,8 @@ class Calls:
         self._pause = REPEATED_AFTER[0]
         self._warned = -WARNED_EVERY
         self._bytes = 0  # of both
+        self._kept_bytes = 0
+        self._taking: set[Call] = set()  # large results, that are on their way here
         self._out: collections.deque[Union[Call, int]] = collections.deque()
         """Calls, and objects that are deleted after the calls before them."""
         self._taken = Taken()
@@ -89,27 +76,31 @@ class Calls:
         self._reader: Optional[int] = None  # the thread that takes answers, and runs callbacks of them
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
-            plain: bool = False, of: Of = ("", ""), json: bool = False) -> Call:
+            plain: bool = False, of: Of = ("", ""), json: bool = False, kept: Sequence[Kept] = ()) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
-        UnavailableError: it is over."""
+        UnavailableError: it is over. `kept`: what the arguments name, until it is answered."""
         while True:
             with self._lock:
                 if self._over is not None:
                     raise unavailable(self._over)
-                if not waits or self._has_room(args) or self._is_callback_with_room():
-                    call = self._add(Call(0, object, method, args, ticket, plain, of, json))
+                if not waits or self._has_room(args, kept) or self._is_callback_with_room():
+                    call = self._add(Call(0, object, method, args, ticket, plain, of, json, kept))
                     self._bytes += len(args)
+                    if kept:
+                        self._kept_bytes += sum(one.size for one in kept)
                     told, self._told = self._told, True
                     break
                 oldest = next(iter(self._pending.values()), None) or self._refused[0]
-            self._await_room(args, oldest)
+            self._await_room(args, kept, oldest)
         if not told:
             self._wake()
         return call
 
-    def _has_room(self, args: bytes) -> bool:
+    def _has_room(self, args: bytes, kept: Sequence[Kept]) -> bool:
         count = len(self._pending) + len(self._refused)
-        return count == 0 or (count < CALLS_MAX and self._bytes + len(args) <= BYTES_MAX)
+        return count == 0 or (count < CALLS_MAX and self._bytes + len(args) <= BYTES_MAX and (
+            not kept or not self._kept_bytes or
+            self._kept_bytes + sum(one.size for one in kept) <= large.BYTES_MAX))
 
     def _add(self, call: Call) -> Call:
         self._last = call.number = self._last + 1
@@ -119,7 +110,7 @@ class Calls:
 
     def _on_reader(self) -> bool:
         """Nothing is answered while this thread waits."""
-        return self._reader == threading.get_ident()
+        return _callbacks.run or self._reader == threading.get_ident()
 
     def _is_callback_with_room(self) -> bool:
         """Callbacks have as much again, as they cannot wait. Raises RuntimeError: one has used it."""
@@ -130,14 +121,14 @@ class Calls:
                                f"{CALLS_MAX} and {BYTES_MAX}, and a callback cannot wait: call from a thread of your own")
         return True
 
-    def _await_room(self, args: bytes, oldest: Call) -> None:
+    def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
         """Or until the oldest call is answered, for which its caller waits as for a value: where that
         is a circle, the call is answered with the error."""
         wait = self.begin_wait(oldest)
         try:
             with self._lock, waiting():
                 self._room.wait_for(
-                    lambda: self._over is not None or oldest.answered or self._has_room(args))
+                    lambda: self._over is not None or oldest.answered or self._has_room(args, kept))
         finally:
             self.end_wait(wait)
 
@@ -216,6 +207,9 @@ class Calls:
         ready: list[Callable[[], None]] = []
         lost: list[Call] = []
         refused: Optional[Call] = None
+        whole: Optional[Call] = None
+        named: list[Call] = []
+        gone: list[Kept] = []
         failures = {f.position: f for f in m.failure} if m.failure else None
         with self._lock:
             pending = self._pending
@@ -232,20 +226,28 @@ class Calls:
                         self._refused.append(call)
                         continue
                 self._bytes -= len(call.args)
-                call.args = b""
+                if call.kept:
+                    self._forget_kept(call, gone)
                 if failure is None:
                     call.raw = raw
                     call.encoding = encoding
+                    if large.is_named(encoding, raw):
+                        self._taking.add(call)
+                        named.append(call)
+                        continue
+                    if len(raw) > large.MIN and not call.json:
+                        whole = call
                 elif failure.reason == reasons.SERVER_RESTARTED:
                     call.error = reasons.lost(call)
                     lost.append(call)
                 else:
                     call.error = from_wire(failure, not call.plain)
+                call.args = b""
                 call.answered = True
                 if call.waiters:
                     ready += call.waiters
                 call.waiters = None
-            if full:
+            if full or gone:
                 self._room.notify_all()
             due = self._taken.due
         if refused is None:
@@ -254,6 +256,11 @@ class Calls:
             self._wait_for_room(refused)
         if due:
             self._tell()
+        self.large.let_go(gone)
+        if whole is not None:
+            self.large.ask(whole.object, whole.ticket, whole.of)
+        for call in named:
+            when_here(True, functools.partial(self.large.take, call))
         for call in lost:
             self.lost(call.of[0], call.error)
         self._reader = threading.get_ident()
@@ -261,6 +268,59 @@ class Calls:
             run_all(ready)
         finally:
             self._reader = None
+
+    def _forget_kept(self, call: Call, to: list[Kept]) -> None:
+        """Under the lock."""
+        self._kept_bytes -= sum(one.size for one in call.kept)
+        to += call.kept
+        call.kept = ()
+
+    def _outlives(self, call: Call) -> bool:
+        """It is executed also when its caller has ended."""
+        return True
+
+    def finish(self, call: Call, error: Optional[ClosureError] = None) -> None:
+        """One whose result was to be taken is answered. Not the thread that reads."""
+        with self._lock:
+            if call not in self._taking:  # it is over
+                return
+            self._taking.discard(call)
+            call.args = b""
+            call.error = error
+            call.answered = True
+            ready, call.waiters = call.waiters or [], None
+            self._room.notify_all()
+        before, _callbacks.run = _callbacks.run, True
+        try:
+            run_all(ready)
+        finally:
+            _callbacks.run = before
+
+    def call_again(self, call: Call) -> bool:
+        """One whose result was to be taken. False: it may not be executed again."""
+        with self._lock:
+            if call not in self._taking or not call.plain or call.method not in reasons.READS or call.tries >= large.TRIES:
+                return False
+            self._taking.discard(call)
+            call.tries += 1
+            self._bytes += len(call.args)
+            self._add(call)
+            self._renumbered()
+        self._tell()
+        return True
+
+    def settle(self) -> None:
+        """What calls that are not answered were given outlives this process when this returns."""
+        if not self._kept_bytes:
+            return
+        with self._lock:
+            left = [call for call in (*self._pending.values(), *self._refused) if call.kept and self._outlives(call)]
+        end = time.monotonic() + large.SETTLE_WITHIN
+        for call in left:
+            try:
+                self.wait(call, max(0.0, end - time.monotonic()))
+            except (WaitTimeout, RuntimeError):
+                self.large.put(call.kept)
 
     def _wait_for_room(self, call: Call) -> None:
         now = time.monotonic()
@@ -293,15 +353,19 @@ class Calls:
         ready: list[Callable[[], None]] = []
         with self._lock:
             self._over = reason
-            for call in (*self._pending.values(), *self._refused):
+            gone: list[Kept] = []
+            for call in (*self._pending.values(), *self._refused, *self._taking):
+                self._forget_kept(call, gone)
                 call.error = unavailable(reason)
                 call.answered = True
                 ready += call.waiters or ()
                 call.waiters = None
             self._pending.clear()
             self._refused.clear()
+            self._taking.clear()
             self._out.clear()
             self._room.notify_all()
+        self.large.let_go(gone)
         run_all(ready)
 
     # Who waits.
@@ -348,31 +412,10 @@ class Calls:
         if call.error is not None:
             raise call.error.again()
         with self._lock:
-            raw, encoding = call.raw, call.encoding
+            raw, encoding, views = call.raw, call.encoding, call.views
         if encoding >= 0:
-            value = _decoded(call, raw, encoding)
+            value = decoded(call, raw, encoding, None if views is None else views.__getitem__)
             with self._lock:
                 if call.encoding >= 0:
-                    call.value, call.raw, call.encoding = value, b"", -1
+                    call.value, call.raw, call.encoding, call.views = value, b"", -1, None
         return call.value
-
-
-def run_all(callbacks: list[Callable[[], None]]) -> None:
-    """Where answers are read: whatever one raises, the others are called and the session goes on."""
-    for f in callbacks:
-        try:
-            f()
-        except BaseException:  # the user's, also sys.exit
-            log.exception("a callback of a RemoteValue has failed")
-
-
-def _decoded(call: Call, raw: bytes, encoding: int) -> Any:
-    if call.json:
-        from muster.objects import named
-
-        return named.loads(raw) if encoding == JSON else raw
-    if call.plain:
-        return values.decode_json(raw) if encoding == JSON else arrays.answer_of(raw)
-    if encoding == JSON:
-        return values.decode(raw)
-    return buffers.load(raw)

@@ -8,7 +8,8 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional
 from muster._pickled import buffers
 from muster._wire.messages import JSON
 from muster.errors import InputError
-from muster.objects.calls import Call, Calls
+from muster.objects.call import Call
+from muster.objects.calls import Calls
 from muster.objects.handle import CallValue, calls_of
 from muster.worker.context import context
 

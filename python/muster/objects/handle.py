@@ -7,10 +7,13 @@ import weakref
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 from muster._pickled import calls as packing
+from muster._pickled.buffers import Data
 from muster.coordinator.log_lines import Logs
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import FailureKind
-from muster.objects.calls import Call, Calls
+from muster.objects.call import Call
+from muster.objects.calls import Calls
+from muster.objects.large import Kept, NotKept
 
 ARGUMENT_BYTES_MAX = 32 << 20
 
@@ -19,6 +22,10 @@ def check_argument_bytes(size: int) -> None:
     """Raises ValueError."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}")
+
+
+def _refuse(data: Data) -> bytes:
+    raise NotKept("it is not known who takes it")
 
 
 class CallValue(RemoteValue[Any]):
@@ -128,10 +135,29 @@ class RemoteObject:
         return Method(self, name)
 
     def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
-        data = b"".join(packing.dump_inline(tuple(args), dict(kwargs)))
+        data, kept = self._packed(tuple(args), dict(kwargs))
         check_argument_bytes(len(data))
         return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket,
-                                                      of=(self._task, self._class_name)), self._owner)
+                                                      of=(self._task, self._class_name), kept=kept), self._owner)
+
+    def _packed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
+        """Arguments, and what they name. What is large goes by memory where its object is known to take that; it is
+        asked for the first large argument, and after the first large result."""
+        of = self._task, self._class_name
+        keeping = self._calls.large.keeping(self._id, self._ticket, of, asks=False)
+        try:
+            if keeping is None:
+                parts = packing.dump_inline(args, kwargs, _refuse)
+            else:
+                parts = packing.dump_inline(args, kwargs, keeping.take, always=True)
+        except NotKept:
+            if keeping is not None:
+                keeping.undo()
+                return b"".join(packing.dump_inline(args, kwargs)), ()
+            if self._calls.large.keeping(self._id, self._ticket, of) is not None:
+                return self._packed(args, kwargs)
+            parts = packing.dump_inline(args, kwargs)
+        return b"".join(parts), keeping.kept if keeping is not None else ()
 
     def _unowned(self) -> RemoteObject:
         """The same, which does not keep the session open."""

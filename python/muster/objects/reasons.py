@@ -16,8 +16,8 @@ SERVER_RESTARTED = 3
 NO_ROOM = frozenset((NO_ROOM_FOR_CALL, NO_ROOM_FOR_VALUE))
 READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
 REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
-                              "adam_rows", "begin_cut", "end_cut"))
-"""Methods of variables that may be executed behind calls that were made later: without room they are sent again, as
+                              "adam_rows", "begin_cut", "end_cut", "muster.large"))
+"""Methods of variables, and the one of `large`, that may be executed behind calls that were made later: without room they are sent again, as
 nobody waits for the answer of an update."""
 
 
@@ -34,6 +34,15 @@ def lost(call: Any) -> UnavailableError:
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'}{where} is not there "
                             "any more: the server has started anew", dependency=[task] if task else None)
+
+
+def result_gone(call: Any) -> UnavailableError:
+    """It was executed, and its large result went with the memory of its task before it was here."""
+    task, what = call.of
+    where = f" on {task}" if task else ""
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: what {call.method} of {what or 'an object'}{where} "
+                            "has returned was in the memory of that task, which has it no more",
+                            dependency=[task] if task else None)
 
 
 def unavailable(reason: str) -> UnavailableError:

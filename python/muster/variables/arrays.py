@@ -7,15 +7,23 @@ anything is made of it. All little endian::
     count x  data in C order, from a multiple of 16 on
 
 Text is of dtype "utf8" with one dimension, None of "none" without data.
+
+Where large data may be elsewhere (see `muster.objects.large`) the magic ends in \\x02, and behind the bytes of data
+of each stands a u8: 0, or 32 and a name of so many bytes, by which the data are had in place of here.
 """
 from __future__ import annotations
 
+import mmap
 import operator
 import struct
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+from muster._pickled import buffers
 
 MAGIC = b"\x93ARRAYS\x01"
+MAGIC_ELSEWHERE = b"\x93ARRAYS\x02"
 ALIGNMENT = 16
+NAME = 32
 COUNT_MAX = 1000
 DIMENSIONS_MAX = 8
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
@@ -48,17 +56,27 @@ def integer(field: str, value: Any) -> int:
 
 
 def is_arrays(data: Any) -> bool:
-    return bytes(data[:len(MAGIC)]) == MAGIC
+    return bytes(data[:len(MAGIC)]) in (MAGIC, MAGIC_ELSEWHERE)
 
 
-def encode(values: Sequence[Any]) -> bytes:
-    """Arrays, scalars, texts and None. Raises TypeError: one is of a dtype that the wire has not."""
-    head = [MAGIC, _U32.pack(len(values))]
+def may_be_elsewhere(data: Any) -> bool:
+    return bytes(data[:len(MAGIC)]) == MAGIC_ELSEWHERE
+
+
+def encode(values: Sequence[Any], take: Optional[buffers.Take] = None, above: int = 0) -> bytes:
+    """Arrays, scalars, texts and None; `take` keeps data of more than `above` bytes elsewhere. Raises TypeError: one is of
+    a dtype that the wire has not; and what `take` raises."""
+    head = [MAGIC if take is None else MAGIC_ELSEWHERE, _U32.pack(len(values))]
     parts: list[Any] = []
     for value in values:
         name, shape, data = _described(value)
+        size = _size(data)
         head.append(bytes((len(name),)) + name.encode() + bytes((len(shape),)) +
-                    b"".join(map(_U64.pack, shape)) + _U64.pack(_size(data)))
+                    b"".join(map(_U64.pack, shape)) + _U64.pack(size))
+        if take is not None:
+            kept = take(data) if size > above else b""
+            head.append(bytes((len(kept),)) + kept)
+            data = b"" if kept else data
         parts.append(data)
     at = sum(map(len, head))
     for data in parts:
@@ -107,20 +125,45 @@ class _Reader:
         return int(_U64.unpack(self.take(8, field))[0])
 
 
-def decode(data: Any, copies: bool = False) -> list[Any]:
-    """Arrays (read-only views of `data`, or `copies` that may be written to), texts and None. Raises ValueError
-    that names the field."""
+class _Head(NamedTuple):
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    name: bytes
+
+
+def decode(data: Any, copies: bool = False, open: Optional[buffers.Open] = None) -> list[Any]:
+    """Arrays (read-only views of `data`, or `copies` that may be written to; of what is elsewhere the memory itself,
+    which may be written to), texts and None. Raises ValueError that names the field, and what `open` raises."""
     r = _Reader(data)
-    if bytes(r.take(len(MAGIC), "magic")) != MAGIC:
+    heads = _heads(r)
+    return [_value(r, f"array {i}", head, copies, open) for i, head in enumerate(heads)]
+
+
+def names_of(data: Any) -> list[bytes]:
+    """Of what is elsewhere. Raises ValueError."""
+    return [head.name for head in _heads(_Reader(data)) if head.name]
+
+
+def is_mapped(array: Any) -> bool:
+    """Its data are memory that is mapped here and is nobody else's."""
+    base = array
+    while base is not None and not isinstance(base, memoryview):
+        base = getattr(base, "base", None)
+    return isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
+
+
+def _heads(r: _Reader) -> list[_Head]:
+    magic = bytes(r.take(len(MAGIC), "magic"))
+    if magic not in (MAGIC, MAGIC_ELSEWHERE):
         raise ValueError("arrays: magic: these bytes are no arrays")
     count = int(_U32.unpack(r.take(4, "count"))[0])
     if count > COUNT_MAX:
         raise ValueError(f"arrays: count: {count}, the limit is {COUNT_MAX}")
-    heads = [_head(r, f"array {i}") for i in range(count)]
-    return [_value(r, f"array {i}", *head, copies) for i, head in enumerate(heads)]
+    return [_head(r, f"array {i}", magic == MAGIC_ELSEWHERE) for i in range(count)]
 
 
-def _head(r: _Reader, field: str) -> tuple[str, tuple[int, ...], int]:
+def _head(r: _Reader, field: str, named: bool) -> _Head:
     raw = bytes(r.take(r.u8(f"{field}: dtype"), f"{field}: dtype"))
     name = raw.decode("ascii", "replace")
     if name not in DTYPES and name not in ("utf8", "none"):
@@ -129,10 +172,15 @@ def _head(r: _Reader, field: str) -> tuple[str, tuple[int, ...], int]:
     if dimensions > DIMENSIONS_MAX:
         raise ValueError(f"arrays: {field}: dimensions: {dimensions}, the limit is {DIMENSIONS_MAX}")
     shape = tuple(r.u64(f"{field}: shape") for _ in range(dimensions))
-    return name, shape, r.u64(f"{field}: bytes")
+    size = r.u64(f"{field}: bytes")
+    length = r.u8(f"{field}: name") if named else 0
+    if length not in (0, NAME):
+        raise ValueError(f"arrays: {field}: name: has {length} bytes, not {NAME}")
+    return _Head(name, shape, size, bytes(r.take(length, f"{field}: name")))
 
 
-def _value(r: _Reader, field: str, name: str, shape: tuple[int, ...], size: int, copies: bool) -> Any:
+def _value(r: _Reader, field: str, head: _Head, copies: bool, open: Optional[buffers.Open]) -> Any:
+    name, shape, size, elsewhere = head
     count = 1
     for n in shape:
         count *= n  # of any size: it is compared, not allocated
@@ -145,9 +193,16 @@ def _value(r: _Reader, field: str, name: str, shape: tuple[int, ...], size: int,
         good = size == count * dtype.itemsize
     if not good:
         raise ValueError(f"arrays: {field}: bytes: {size} are not a {name} of shape {shape}")
-    if size:
-        r.take(-r.at % ALIGNMENT, f"{field}: padding")
-    raw = r.take(size, f"{field}: data")
+    if elsewhere:
+        if open is None:
+            raise ValueError(f"arrays: {field}: name: nothing is elsewhere here")
+        raw, copies = memoryview(open(elsewhere)), False
+        if raw.nbytes != size:
+            raise ValueError(f"arrays: {field}: bytes: {size}, by its name there are {raw.nbytes}")
+    else:
+        if size:
+            r.take(-r.at % ALIGNMENT, f"{field}: padding")
+        raw = r.take(size, f"{field}: data")
     if np is None:
         return str(raw, "utf-8") if name == "utf8" else None
     if not count and max(shape) > 1 << 40:
@@ -161,7 +216,7 @@ def _value(r: _Reader, field: str, name: str, shape: tuple[int, ...], size: int,
     return array.copy() if copies else array
 
 
-def answer_of(data: Any) -> Any:
+def answer_of(data: Any, open: Optional[buffers.Open] = None) -> Any:
     """What a method has returned: an array, or several as a list."""
-    values = decode(data, copies=True)
+    values = decode(data, copies=True, open=open)
     return values[0] if len(values) == 1 else values

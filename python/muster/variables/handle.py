@@ -5,10 +5,12 @@ import math
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
-from muster.objects.calls import Calls, Of
+from muster.objects.call import Of
+from muster.objects.calls import Calls
+from muster.objects import large
 from muster.objects.handle import ARGUMENT_BYTES_MAX, CallValue, RemoteObject, calls_of
 from muster.variables import arrays
-from muster.variables.values import JoinedValue, Request, in_window
+from muster.variables.values import JoinedValue, OrPieces, Request, in_window
 from muster.variables.variable import CLASS_NAME, ONLY_ASSIGNED, STEPPED, converted
 
 WHOLE_MAX = 24 << 20
@@ -188,29 +190,27 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def read(self) -> RemoteValue[Any]:
         """The array."""
-        if self._bytes <= WHOLE_MAX:
-            return self._call("read")
-        return self.read_rows(0, self._shape[0])
+        return self._whole_call("read", gives=self._bytes) or self._read_pieces(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
         begin, end = self._checked_range(begin, end)
-        if (end - begin) * self._row_bytes <= WHOLE_MAX:
-            return self._call("read_rows", begin, end)
+        return (self._whole_call("read_rows", begin, end, gives=(end - begin) * self._row_bytes) or
+                self._read_pieces(begin, end))
+
+    def _read_pieces(self, begin: int, end: int) -> RemoteValue[Any]:
         ranges = list(self._pieces(begin, end))
         return self._in_window([("read_rows", arrays.encode(r)) for r in ranges],
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def assign(self, value: Any) -> RemoteValue[None]:
         array = self._whole(value, adds=False)
-        if array.nbytes <= WHOLE_MAX:
-            return self._call("assign", array)
-        return self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b]))
+        return (self._whole_call("assign", array) or
+                self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b])))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
         begin, array = self._rows_from(begin, value)
-        if array.nbytes <= WHOLE_MAX:
-            return self._call("assign_rows", begin, array)
-        return self._all([self._call("assign_rows", a, array[a - begin:b - begin])
+        made = self._whole_call("assign_rows", begin, array)
+        return made or self._all([self._call("assign_rows", a, array[a - begin:b - begin])
                           for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
@@ -222,8 +222,10 @@ class RemoteVariable(Ranged, RemoteObject):
     def gather(self, indices: Any) -> RemoteValue[Any]:
         """These rows."""
         indices = self._indices(indices)
-        if len(indices) <= max(1, WHOLE_MAX // self._indexed_bytes):
-            return self._call("gather", indices)
+        made = self._whole_call("gather", indices, gives=len(indices) * self._indexed_bytes if len(indices) > 1 else 0)
+        return made or self._gather_pieces(indices)
+
+    def _gather_pieces(self, indices: Any) -> RemoteValue[Any]:
         count = max(1, PIECE // self._indexed_bytes)
         return self._in_window([("gather", arrays.encode([indices[a:a + count]]))
                                 for a in range(0, len(indices), count)],
@@ -260,14 +262,48 @@ class RemoteVariable(Ranged, RemoteObject):
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
         self._check_steps()
-        return self._call("adam_rows", *self._some(indices, rows),
-                          *adam_numbers(learning_rate, beta1, beta2, epsilon))
+        more = (*self._some(indices, rows), *adam_numbers(learning_rate, beta1, beta2, epsilon))
+        return self._whole_call("adam_rows", *more) or self._call("adam_rows", *more)
 
     # How.
 
     def _unowned(self) -> RemoteVariable:
         return RemoteVariable(self._id, self._task, self._ticket, self._calls, None, self._shape, self._dtype,
                               self._name)
+
+    def _whole_call(self, method: str, *args: Any, gives: int = 0) -> Optional[RemoteValue[Any]]:
+        """`gives`: bytes of its result. None: it is more than a call carries."""
+        size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
+        if size > large.MIN:
+            made = self._large_call(method, *args)
+            if made is not None and gives > WHOLE_MAX:
+                return OrPieces(made, lambda: self._pieces_of(method, *args))
+            if made is not None:
+                return made
+        return self._call(method, *args) if size <= WHOLE_MAX else None
+
+    def _large_call(self, method: str, *args: Any) -> Optional[CallValue]:
+        """One whose arguments and result stay in memory. None: they cannot."""
+        keeping = self._calls.large.keeping(self._id, self._ticket, self._of())
+        if keeping is None:
+            return None
+        try:
+            data = arrays.encode(args, keeping.take, large.MIN)
+        except large.NotKept:
+            keeping.undo()
+            return None
+        call = self._calls.add(self._id, method, data, self._ticket, plain=True, of=self._of(), kept=keeping.kept)
+        return CallValue(self._calls, call, self._owner)
+
+    def _pieces_of(self, method: str, *args: Any) -> RemoteValue[Any]:
+        """Of a result for which there was no memory."""
+        if method == "gather":
+            return self._gather_pieces(*args)
+        return self._read_pieces(*args) if args else self._read_pieces(0, self._shape[0])
+
+    def _takes_large(self) -> bool:
+        """Whether calls may have more than 32 MiB."""
+        return self._calls.large.keeping(self._id, self._ticket, self._of()) is not None
 
     def _call(self, method: str, *args: Any) -> RemoteValue[Any]:
         data = arrays.encode(args)
@@ -277,22 +313,20 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
         array = self._whole(value)
-        if array.nbytes <= WHOLE_MAX:
-            return self._call(method, array, *more)
         arange = arrays.numpy().arange
-        return self._in_pieces(lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
+        return self._whole_call(method, array, *more) or self._in_pieces(lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
         """It cannot go in pieces: each would be a step."""
-        return self._call(method, self._whole(gradient), *more)
+        array = self._whole(gradient)
+        return self._whole_call(method, array, *more) or self._call(method, array, *more)
 
     def _scatter(self, method: str, indices: Any, rows: Any, *more: Any, adds: bool = True
                  ) -> RemoteValue[None]:
         indices, rows = self._some(indices, rows, adds)
-        if rows.nbytes + indices.nbytes <= WHOLE_MAX:
-            return self._call(method, indices, rows, *more)
+        made = self._whole_call(method, indices, rows, *more)
         count = max(1, PIECE // self._indexed_bytes)
-        return self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)
+        return made or self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)
                           for a in range(0, len(indices), count)])
 
     def _in_pieces(self, call: Callable[[int, int], tuple[Any, ...]]) -> RemoteValue[None]:

@@ -124,7 +124,7 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
     rows = initial.rows(low, high)
     if rows is not None:
         try:
-            made.assign_rows(0, rows).fetch()  # an error of a piece is nobody else's to tell
+            made.assign(rows).fetch()  # an error of a piece is nobody else's to tell
         except BaseException:
             made.delete()
             raise

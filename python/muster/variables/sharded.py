@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue
+from muster.objects.handle import ARGUMENT_BYTES_MAX
 from muster.variables import arrays
 from muster.variables.handle import ADAM, Ranged, RemoteVariable, check_bytes
 from muster.variables.values import JoinedValue
@@ -117,13 +118,15 @@ class ShardedVariable(Ranged):
         array = self._whole(value, adds)  # before the first shard is touched: some would have it, others not
         parts = [array[low:high] if array.ndim else array for _, low, high in self._ranges()]
         if method == "adam" or (method == "sgd" and more[1] is not None):
-            self._check_steps_whole(method, [(part,) for part in parts])
+            self._check_steps_whole(method, self.shards, [(part,) for part in parts])
         return self._all([getattr(shard, method)(part, *more) for shard, part in zip(self.shards, parts)])
 
-    def _check_steps_whole(self, method: str, parts: list[tuple[Any, ...]]) -> None:
+    def _check_steps_whole(self, method: str, shards: list[RemoteVariable], parts: list[tuple[Any, ...]]) -> None:
         """A shard's step cannot go in pieces. Raises ValueError before another one has made it."""
-        for part in parts:
-            check_bytes(method, HEAD_BYTES + sum(array.nbytes for array in part))
+        for shard, part in zip(shards, parts):
+            size = HEAD_BYTES + sum(array.nbytes for array in part)
+            if size <= ARGUMENT_BYTES_MAX or not shard._takes_large():
+                check_bytes(method, size)
 
     def _divided(self, method: str, indices: Any, rows: Any, *more: Any, all_shards: bool = False,
                  adds: bool = True) -> RemoteValue[None]:
@@ -135,7 +138,7 @@ class ShardedVariable(Ranged):
                 concerned.append(shard)
                 parts.append((indices[chosen] - low, rows[chosen]))
         if method == "adam_rows":
-            self._check_steps_whole(method, parts)
+            self._check_steps_whole(method, concerned, parts)
         return self._all([getattr(shard, method)(*part, *more) for shard, part in zip(concerned, parts)])
 
     def _joined(self, parts: list[RemoteValue[Any]], join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:

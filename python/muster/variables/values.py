@@ -9,11 +9,14 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from muster.coordinator.remote_value import RemoteValue, RemoteValueStatus
 from muster.errors import ClosureError, WaitTimeout
-from muster.objects.calls import Call, Calls, Of, run_all
+from muster.objects.call import Call, Of, run_all
+from muster.objects.calls import Calls
 from muster.objects.handle import CallValue
 
 WINDOW = 8
 """Calls of one value that are under way."""
+TOO_LARGE = "muster.ResultTooLarge"
+"""The type of the failure of a call whose result would be more than a call carries."""
 Request = tuple[str, bytes]
 """A method, and its arguments."""
 
@@ -81,6 +84,32 @@ class JoinedValue(CallValue):
 
     def __repr__(self) -> str:
         return f"<muster.RemoteValue of {len(self._parts)} calls {self.status.value}>"
+
+
+class OrPieces(CallValue):
+    """The result of a call, or what comes in pieces where whoever has it has no memory for it."""
+
+    __slots__ = ("_pieces", "_made", "_lock")
+
+    def __init__(self, whole: CallValue, pieces: Callable[[], RemoteValue[Any]]) -> None:
+        super().__init__(whole._calls, whole._call, whole._owner)
+        self._pieces = pieces
+        self._made: Optional[RemoteValue[Any]] = None
+        self._lock = threading.Lock()  # protects _made
+
+    def fetch(self, timeout: Optional[float] = None) -> Any:
+        end = None if timeout is None else time.monotonic() + timeout
+        try:
+            return super().fetch(timeout)
+        except ClosureError as error:
+            if error.type != TOO_LARGE:
+                raise
+        with self._lock:
+            if self._made is None:
+                self._made = self._pieces()
+        return self._made.fetch(None if end is None else max(0.0, end - time.monotonic()))
+
+    get = fetch
 
 
 class Later(CallValue):

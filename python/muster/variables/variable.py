@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional, Sequence
 
-from muster.variables.arrays import Encoded, decode, encode, numpy
+from muster.objects.within import Shelf, within
+from muster.variables.arrays import Encoded, decode, encode, is_mapped, names_of, numpy
 
 NAME = "muster.variable"
 CLASS_NAME = "muster.Variable"
@@ -17,8 +18,17 @@ STEPPED = ("float32", "float64")
 FILLS = {"zeros": 0, "ones": 1}
 CUTS_MAX = 4
 """Copies for checkpoints of several coordinators at once."""
+LARGE = 1 << 20
+"""Bytes of data above which an answer stays in memory, where its caller takes that."""
 Cut = tuple[Any, dict[str, Any], int]
 """An array, its slots, and their version."""
+
+
+class Shown(NamedTuple):
+    answer: Encoded
+    names: list[bytes]
+    """Memory that it names."""
+    shelf: Shelf
 
 
 def converted(number: Any, dtype: Any) -> Any:
@@ -58,6 +68,16 @@ def make(args: bytes) -> Variable:
     return Variable(numpy().array(given[0]))
 
 
+def _answer(values: Sequence[Any]) -> Encoded:
+    shelf = within.shelf
+    if shelf is not None:
+        try:
+            return Encoded(encode(values, shelf.take, LARGE))
+        except OSError:  # there is no room
+            shelf.undo()
+    return Encoded(encode(values))
+
+
 class Variable:
     """`array` is its own."""
 
@@ -69,14 +89,39 @@ class Variable:
         self._version = 0
         self._cuts: collections.OrderedDict[int, Cut] = collections.OrderedDict()
         self._last_cut = 0
+        self._shown: Optional[Shown] = None
+        """The answer of `read`, as long as nothing changes."""
 
     def read(self) -> Encoded:
+        """What is large is copied once for all that read it before it changes."""
         with self._lock:
-            return Encoded(encode([self._array]))
+            if within.shelf is None or self._array.nbytes <= LARGE:
+                return _answer([self._array])
+            if self._shown is None or not within.shelf.again(self._shown.names):
+                made = _answer([self._array])
+                names = names_of(made.data)
+                if not names:
+                    return made
+                within.shelf.show(names)
+                self._shown = Shown(made, names, within.shelf)
+            return self._shown.answer
+
+    def _change_all(self) -> None:
+        """Nothing of it stays. Under the lock."""
+        self._version += 1
+        if self._shown is not None:
+            shown, self._shown = self._shown, None
+            shown.shelf.hide(shown.names)
+
+    def _change(self) -> None:
+        """Before some of it changes. Under the lock."""
+        self._change_all()
+        if not self._array.flags.writeable:  # it lies where it was assigned from
+            self._array = self._array.copy()
 
     def read_rows(self, begin: Any, end: Any) -> Encoded:
         with self._lock:
-            return Encoded(encode([self._array[self._rows(begin, end)]]))
+            return _answer([self._array[self._rows(begin, end)]])
 
     def info(self) -> Encoded:
         with self._lock:
@@ -85,29 +130,38 @@ class Variable:
 
     def assign(self, array: Any) -> None:
         with self._lock:
-            self._array[...] = self._same(array, adds=False)
-            self._version += 1
+            array = self._same(array, adds=False)
+            if array.shape == self._array.shape and is_mapped(array):
+                array.flags.writeable = False
+                self._array = array  # as it is, until something else changes it
+                self._change_all()
+                return
+            self._change()
+            self._array[...] = array
 
     def assign_add(self, array: Any) -> None:
         with self._lock:
-            self._array += self._same(array)
-            self._version += 1
+            array = self._same(array)
+            self._change()
+            self._array += array
 
     def assign_sub(self, array: Any) -> None:
         with self._lock:
-            self._array -= self._same(array)
-            self._version += 1
+            array = self._same(array)
+            self._change()
+            self._array -= array
 
     def assign_rows(self, begin: Any, array: Any) -> None:
         with self._lock:
             begin = int(begin)
             rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
-            self._array[rows] = self._same_rows(array, rows.stop - rows.start, adds=False)
-            self._version += 1
+            array = self._same_rows(array, rows.stop - rows.start, adds=False)
+            self._change()
+            self._array[rows] = array
 
     def gather(self, indices: Any) -> Encoded:
         with self._lock:
-            return Encoded(encode([self._array[self._indices(indices)]]))
+            return _answer([self._array[self._indices(indices)]])
 
     def scatter_add(self, indices: Any, rows: Any) -> None:
         self._scatter(numpy().add, indices, rows)
@@ -118,18 +172,19 @@ class Variable:
     def scatter_update(self, indices: Any, rows: Any) -> None:
         with self._lock:
             indices = self._indices(indices)
-            self._array[indices] = self._same_rows(rows, len(indices), adds=False)
-            self._version += 1
+            rows = self._same_rows(rows, len(indices), adds=False)
+            self._change()
+            self._array[indices] = rows
 
     def _scatter(self, update: Any, indices: Any, rows: Any) -> None:
         with self._lock:
             indices = self._indices(indices)
             rows = self._same_rows(rows, len(indices))
+            self._change()
             if (indices[1:] > indices[:-1]).all():  # none twice, and much faster so
                 self._array[indices] = update(self._array[indices], rows)
             else:
                 update.at(self._array, indices, rows)
-            self._version += 1
 
     # Optimizers.
 
@@ -143,14 +198,15 @@ class Variable:
                 slot *= decay
                 slot += step
                 step = slot
+            self._change()
             self._array -= rate * step
-            self._version += 1
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: Any) -> None:
         with self._lock:
             indices, rows = self._summed(indices, rows)
-            self._array[indices] -= self._number("learning_rate", learning_rate) * rows
-            self._version += 1
+            rate = self._number("learning_rate", learning_rate)
+            self._change()
+            self._array[indices] -= rate * rows
 
     def adam(self, gradient: Any, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> None:
         with self._lock:
@@ -177,8 +233,8 @@ class Variable:
         v[where] = own(b2) * v[where] + own(1 - b2) * (g * g)
         root = (1 - b2 ** int(step)) ** 0.5  # of the correction, taken out of the paper's root of v
         rate = rate * root / (1 - b1 ** int(step))
+        self._change()
         self._array[where] -= own(rate) * m[where] / (np.sqrt(v[where]) + own(epsilon * root))
-        self._version += 1
 
     # Checkpoints.
 
@@ -190,7 +246,9 @@ class Variable:
         """Slots that are not named go."""
         with self._lock:
             slots = self._given_slots(more)
-            self._array[...] = self._same(array, adds=False, scalar=False)
+            array = self._same(array, adds=False, scalar=False)
+            self._change()
+            self._array[...] = array
             self._slots = {name: numpy().array(slot) for name, slot in slots.items()}
             self._version = int(more[-1])
 
@@ -226,6 +284,7 @@ class Variable:
             begin = int(begin)
             rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
             array = self._same_rows(array, rows.stop - rows.start, adds=False)
+            self._change()
             if begin == 0:
                 self._slots = {}
             for name, slot in self._given_slots(more).items():

@@ -71,10 +71,12 @@ class BlobCache:
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
         """See `Ask`. Raises OSError with the reason."""
-        if what == "hold":
+        if what in ("hold", "own", "drop"):
             if self._shared is None:
                 raise OSError("this worker holds nothing")
-            return self._shared.offer(digest, beside)
+            return self._shared.drop(digest) if what == "drop" else self._shared.offer(digest, beside, what == "own")
+        if what == "put" and self._shared is not None and self._shared.owns(digest):
+            return self._shared.put(digest)
         for attempt in range(CALLS_TRIED):
             try:
                 if what == "get":
@@ -91,6 +93,11 @@ class BlobCache:
                 if attempt + 1 == CALLS_TRIED:
                     raise OSError(str(error)) from error
             threading.Event().wait(0.2 * (attempt + 1))
+
+    def left(self, pid: int) -> None:
+        """A process of this worker has ended."""
+        if self._shared is not None:
+            self._shared.left(pid)
 
     def failed(self) -> None:
         """It is attached to another soon."""

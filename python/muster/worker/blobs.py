@@ -21,8 +21,9 @@ from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
 """Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; or "hold" the memory that OFFER
-describes. Raises OSError with the reason."""
-ASKS = {"get": b"\0get", "put": b"\0put", "hold": b"\0hld"}
+describes, as long as a value names it, or "own" it until it is told to "drop" it, which has no answer. Raises OSError with
+the reason."""
+ASKS = {"get": b"\0get", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
 """How frames between a child and its worker begin that are about blobs; no message does."""
 ANSWER = b"\0end"
 DIGEST = 32
@@ -75,12 +76,30 @@ class Blobs:
                 self._offers_from = time.monotonic() + REFUSED_FOR
         return self._put(parts)
 
-    def _offer(self, parts: list[Data]) -> bytes:
+    @property
+    def shared(self) -> bool:
+        """Memory may be held."""
+        return self._offers_from != float("inf")
+
+    def own(self, data: Data) -> bytes:
+        """Holds a copy in memory until `drop`, or this process ends; its name. Raises OSError: there is no room."""
+        return self._offer([data], "own")
+
+    def drop(self, name: bytes) -> None:
+        """What this process owns. Waits for nothing."""
+        with contextlib.suppress(OSError):
+            self._ask("drop", name, b"")
+
+    def put(self, name: bytes) -> None:
+        """The server has what this process owns when this returns, too. Raises OSError."""
+        self._ask("put", name, b"")
+
+    def _offer(self, parts: list[Data], what: str = "hold") -> bytes:
         """Raises OSError: it is to be put."""
         name = os.urandom(DIGEST)
         fd = regions.regions.make(name, parts, self._free_bytes_max)
         try:
-            self._ask("hold", name, OFFER.pack(os.getpid(), fd, memory.size_of(fd)))
+            self._ask(what, name, OFFER.pack(os.getpid(), fd, memory.size_of(fd)))
             return name
         finally:
             os.close(fd)
@@ -128,6 +147,8 @@ class Asking:
         self._answers: dict[bytes, tuple[threading.Event, list[str]]] = {}
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
+        if what == "drop":
+            return self._send(ASKS[what] + digest)
         with self._lock:
             asked = digest in self._answers
             event, said = self._answers.setdefault(digest, (threading.Event(), []))

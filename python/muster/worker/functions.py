@@ -266,6 +266,14 @@ class FunctionTable:
         self.names.append(variable.NAME)
         self._functions.append(variable.make)
 
+    @property
+    def blobs(self) -> Optional[Blobs]:
+        return self._callables.blobs
+
+    def open_blob(self, name: bytes) -> memoryview:
+        """Its bytes, which may be written to. Raises Refused: it cannot be had."""
+        return self._callables._open(name)
+
     def use_blobs(self, blobs: Blobs) -> None:
         """Before the first call."""
         self._callables.blobs = blobs

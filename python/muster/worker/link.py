@@ -39,11 +39,13 @@ class ProcessLink:
 
     def __init__(self, children: Children, start: dict[str, Any],
                  on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
-                 ask: Ask) -> None:
+                 ask: Ask, left: Callable[[int], None]) -> None:
+        """`left`: what it owned is to go."""
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone
         self._ask = ask
+        self._left = left
         self.pid = self._child.pid
         self._stacks = stacks.Answering(lambda: stacks.take(self.pid, start["stack_signal"]), self.pid, on_message)
         self._child.frames.send(pickle.dumps(start))
@@ -66,6 +68,7 @@ class ProcessLink:
                 threading.Thread(target=self._answer, args=asked, daemon=True).start()
             else:
                 self._on_message(data)
+        self._left(self.pid)
         self._on_gone(self, self._child.how(2.0))
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:

@@ -4,29 +4,41 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable, Optional
 
+from muster._pickled.buffers import Data
 from muster._wire.messages import WorkerMessage
-from muster.objects.calls import Call, Calls
+from muster.objects.call import Call
+from muster.objects.calls import Calls
+from muster.objects.large import Kept, Memory
+from muster.objects.within import Name, within
+from muster.worker.blobs import Blobs
 
-Name = tuple[int, bool, int]
-"""Of a call: its caller, whether that is a worker, and its number."""
 Wait = tuple[Call, Name]
 """For a call, of the method that executes another one."""
 
 
-class _Within(threading.local):
-    call: Optional[Name] = None
+class WorkerMemory:
+    """What this process owns is held by its worker."""
 
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self.open = blobs.open
 
-within = _Within()
-"""The call that this thread executes."""
+    def keep(self, data: Data) -> Kept:
+        return Kept(self._blobs.own(data), memoryview(data).nbytes, None)
+
+    def let_go(self, kept: Kept) -> None:
+        self._blobs.drop(kept.name)
+
+    def put(self, kept: Kept) -> None:
+        self._blobs.put(kept.name)
 
 
 class ObjectCalls(Calls):
     """`send` gets serialized WorkerMessages, from a thread of its own, from the first call on."""
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
         self._due = threading.Event()
-        super().__init__(self._begin)
+        super().__init__(self._begin, memory)
         self._send = send
         self._waits: list[Wait] = []  # that last
         self._unsaid: list[Wait] = []

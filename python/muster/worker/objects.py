@@ -15,12 +15,15 @@ from typing import Any, Callable, NamedTuple, Optional
 from muster._pickled import buffers, values
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import FailureKind
-from muster.objects import handle
+from muster.objects import handle, large
+from muster.objects.large import Memory
+from muster.objects.within import Name, within
 from muster.variables import arrays
 from muster.variables.arrays import Encoded
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
-from muster.worker.object_calls import Name, ObjectCalls, within
+from muster.worker.object_calls import ObjectCalls, WorkerMemory
+from muster.worker.shelf import Shelf
 
 RESULT_BYTES_MAX = 32 << 20
 TEXT_MAX = 64 << 10
@@ -78,7 +81,8 @@ class Objects:
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
         self._table = table
         self._send = send
-        self.calls = ObjectCalls(send)
+        self.calls = ObjectCalls(send, self._memory)
+        self._shelf = Shelf(lambda: table.blobs)
         self._objects: dict[int, Hosted] = {}
         self._lock = threading.Lock()  # protects all below; held while sending
         self._out: list[Answer] = []
@@ -88,6 +92,10 @@ class Objects:
         self._kept: dict[tuple[int, Name], tuple[int, Answer]] = {}  # not known to be taken
         self._due = threading.Event()
         self._flushes = False
+
+    def _memory(self) -> Optional[Memory]:
+        blobs = self._table.blobs
+        return WorkerMemory(blobs) if blobs is not None and blobs.shared else None
 
     def take(self, orders: Any) -> None:
         """ObjectOrders."""
@@ -117,7 +125,10 @@ class Objects:
             if hosted is None:
                 continue
             named: Name = tuple(name)
-            if hosted.is_new(named):
+            if method == large.METHOD:  # also beside a call that takes long
+                hosted.is_new(named)
+                again.append(self._take_large(id, named, args))
+            elif hosted.is_new(named):
                 hosted.orders.put(Order(named, method, args, encoding))
                 if hosted.threads < hosted.build.concurrency and hosted.orders.qsize() > 0:
                     self._start(id, hosted, False)
@@ -127,6 +138,13 @@ class Objects:
             self._answer(answer)
         if again:
             self.flush()
+
+    def _take_large(self, id: int, name: Name, args: bytes) -> Answer:
+        """A caller has results, and asks whether large ones stay here."""
+        self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
+        if self._shelf.there():
+            return Answer(id, name, b"1", JSON, None)
+        return Answer(id, name, b"", JSON, _failure(Refused("this worker holds no memory")))
 
     def _start(self, id: int, hosted: Hosted, first: bool) -> None:
         hosted.threads += 1
@@ -206,6 +224,7 @@ class Objects:
 
     def _call(self, id: int, hosted: Hosted, order: Order) -> Answer:
         within.call = order.name
+        within.shelf = self._shelf if order.encoding == BYTES and large.is_marked(order.args) else None
         try:
             found = self._found(hosted.instance, order)
             if type(found) is Encoded:
@@ -213,7 +232,7 @@ class Objects:
             elif order.encoding == JSON:
                 value, encoding = json_output(found, order.method)
             else:
-                value, encoding = values.encode(found, True)
+                value, encoding = _encoded(found)
             if len(value) > RESULT_BYTES_MAX:
                 raise Refused(f"the result has {len(value)} bytes, the limit is {RESULT_BYTES_MAX}",
                               "muster.ResultTooLarge", FailureKind.USER)
@@ -221,7 +240,7 @@ class Objects:
         except BaseException as error:
             return Answer(id, order.name, b"", JSON, _failure(error))
         finally:
-            within.call = None
+            within.call = within.shelf = None
 
     def _found(self, instance: Any, order: Order) -> Any:
         if order.method.startswith("_"):
@@ -233,10 +252,10 @@ class Objects:
 
     def _arguments(self, data: bytes) -> Any:
         if arrays.is_arrays(data):
-            return arrays.decode(data), {}
+            return arrays.decode(data, open=self._table.open_blob), {}
         if not self._table.pickled:
             raise Refused("this worker reads no pickles: --no-pickled")
-        return buffers.load(data)
+        return buffers.load(data, self._table.open_blob)
 
     # Answers.
 
@@ -297,6 +316,15 @@ class Objects:
             self._send(m.SerializeToString())
         except OSError:
             pass  # the worker is gone, and this process is about to be
+
+
+def _encoded(found: Any) -> tuple[bytes, int]:
+    if within.shelf is not None:
+        try:
+            return values.encode(found, True, take=within.shelf.take)
+        except OSError:  # also of pickling it, which is raised again
+            within.shelf.undo()
+    return values.encode(found, True)
 
 
 def _failure(error: Any) -> Any:

@@ -328,6 +328,7 @@ class Runner:
             job.thread = beside
             try:
                 value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+                self._objects.calls.settle()  # what it has called is executed also if this process ends now
             finally:
                 uploads.activate_again(entered)  # what it returns or raises may be of their modules
             if job.builds:

@@ -2,7 +2,7 @@
 
 There a link by the content's name leads to a descriptor of the worker's own process, so children map it as they map
 files. What was taken goes with its holder; outputs are held until the server says that nobody needs them, also when their child is
-gone. Any thread.
+gone. What a child owns (of calls of objects) is held until that says so, or is gone. Any thread.
 """
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
                  peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None) -> None:
         self._folder = folder
-        self._lock = threading.Lock()  # protects _taken
+        self._lock = threading.Lock()  # protects all below, but _process
         self._taken: dict[bytes, int] = {}
+        self._owned: dict[bytes, int] = {}
+        """By which of its processes."""
         self._copies: dict[bytes, tuple[int, int, float]] = {}
         """Descriptor, size, until when; the first to go first."""
         self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, peers)
@@ -94,10 +96,11 @@ class Shared:
                 os.close(fd)
                 self._process.giver.unreserve(size)
 
-    def offer(self, name: bytes, beside: bytes) -> None:
-        """Holds what a child has. Raises OSError: the child is to put it."""
+    def offer(self, name: bytes, beside: bytes, owned: bool = False) -> None:
+        """Holds what a child has. Raises OSError: the child is to put it, or, of what it is to own, to send it."""
         pid, number, size = OFFER.unpack(beside)
-        if not self._process.holding.outputs_stay() or not self._process.holding.may_hold(size):
+        holding = self._process.holding
+        if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
             raise OSError("outputs, or such large ones, do not stay with their worker")
         self._process.giver.reserve(size)
         try:
@@ -111,15 +114,46 @@ class Shared:
         except OSError:
             self._process.giver.unreserve(size)
             raise
+        if owned:
+            with self._lock:
+                self._owned[name] = pid
         self._process.hold(name, fd, size)
+        if owned and not os.path.exists(f"/proc/{pid}/fd/{number}"):
+            self.drop(name)  # it has ended meanwhile
+
+    def owns(self, name: bytes) -> bool:
+        with self._lock:
+            return name in self._owned
+
+    def put(self, name: bytes) -> None:
+        """What is owned, at the server. Raises OSError."""
+        if not self._process.holding.put(name):
+            raise OSError(f"{name.hex()} cannot be put")
+
+    def drop(self, name: bytes) -> None:
+        """What is owned."""
+        with self._lock:
+            if self._owned.pop(name, None) is None:
+                return
+        self._forget(name)
+
+    def left(self, pid: int) -> None:
+        """A process of this worker has ended, and owns nothing any more."""
+        with self._lock:
+            names = [name for name, by in self._owned.items() if by == pid]
+        for name in names:
+            self.drop(name)
 
     def look(self) -> None:
         """The server may be another."""
         self._process.holding.look()
 
     def leave(self) -> None:
-        """The server has what is needed of this worker when this returns."""
-        self._process.holding.put_all(LEAVE_WITHIN)
+        """The server has what is needed of this worker when this returns, but for what its processes own: calls of
+        objects were answered before."""
+        with self._lock:
+            owned = set(self._owned)
+        self._process.holding.put_all(LEAVE_WITHIN, owned)
 
     def close(self) -> None:
         self._process.close()
@@ -169,5 +203,10 @@ class Shared:
         os.close(self._taken.pop(name))
 
     def _unneeded(self, name: bytes) -> None:
+        """No value names it: of what is owned none ever does."""
+        if not self.owns(name):
+            self._forget(name)
+
+    def _forget(self, name: bytes) -> None:
         self._unlink(name)
         self._process.drop(name)

@@ -168,7 +168,7 @@ class Worker:
                  "shared": self._blobs.shm_bytes_max > 0, "free_bytes_max": self._free_bytes_max(),
                  "path": [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".")]}
         return ProcessLink(self._children, start, on_message, attachment.child_gone,
-                           self._blobs.ask)
+                           self._blobs.ask, self._blobs.left)
 
     def _thread_link(self) -> Callable[[Attachment, Callable[[bytes], None]], Link]:
         import importlib

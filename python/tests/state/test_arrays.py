@@ -61,7 +61,7 @@ def one(name: bytes, shape: tuple[int, ...], size: int, data: bytes = b"") -> by
 
 
 @pytest.mark.parametrize("data, field", [
-    (b"\x93ARRAYS\x02" + bytes(4), "magic"), (arrays.MAGIC + b"\1\0", "count"),
+    (b"\x93ARRAYS\x03" + bytes(4), "magic"), (arrays.MAGIC + b"\1\0", "count"),
     (arrays.MAGIC + struct.pack("<I", 1 << 31), "count"), (arrays.MAGIC + struct.pack("<I", 1), "dtype"),
     (one(b"object", (1,), 8, bytes(8)), "dtype"), (one(b"int64", (1,) * 9, 8, bytes(8)), "dimensions"),
     (one(b"int64", (2,), 8, bytes(8)), "bytes"), (one(b"int64", (1 << 62, 4), 0), "bytes"),

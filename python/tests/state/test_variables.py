@@ -118,7 +118,7 @@ def test_what_could_not_be_made_whole_leaves_no_names(cluster_of_two: Cluster, s
         c.variable(np.zeros(4), name="v", partitioner=halves, task="ps:0")
     kept.delete()
     with monkeypatch.context() as m:
-        m.setattr(handle.RemoteVariable, "assign_rows", lambda *args: 1 / 0)
+        m.setattr(handle.RemoteVariable, "assign", lambda *args: 1 / 0)
         for shards in (1, 2):
             with pytest.raises(ZeroDivisionError):
                 c.variable(np.zeros(4000), name="v", partitioner=muster.FixedShardsPartitioner(shards), task="ps:0")
@@ -240,11 +240,16 @@ def test_large_values_go_in_pieces(cluster_of_two: Cluster, small_pieces: None) 
 
 def test_more_than_one_call_can_carry_goes_there_and_back(cluster_of_two: Cluster) -> None:
     c = cluster_of_two.coordinator()
-    array = np.random.default_rng(1).random((18, 1 << 19))  # 72 MiB
+    array = 1 + np.random.default_rng(1).random((18, 1 << 19))  # 72 MiB
     v = c.variable(array)
     assert (v.read().fetch(60) == array).all()
-    with pytest.raises(ValueError, match="partitioner"):
-        v.adam(array)
+    v.adam(array, 0.5)
+    assert v.read().fetch(60) == pytest.approx(array - 0.5, abs=1e-3)
+    with cluster_of_two.coordinator(shm_bytes_max=0) as without_memory:
+        v = without_memory.variable(array)
+        assert (v.read().fetch(60) == array).all()
+        with pytest.raises(ValueError, match="partitioner"):
+            v.adam(array)
 
 
 def test_a_shape_needs_no_array(cluster_of_two: Cluster) -> None:

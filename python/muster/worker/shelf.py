@@ -1,0 +1,148 @@
+"""Large results of objects: memory that this process owns until those who called have mapped or copied it.
+
+A result is for one call, or, as what a variable is now, for as many as ask before it changes (`show`). It goes when nobody
+waits for it any more. Any thread; the worker, which holds it, is asked without the lock. Never imports grpc.
+"""
+from __future__ import annotations
+
+import threading
+import time
+from typing import Callable, Iterable, Optional, Sequence
+
+from muster._pickled.buffers import Data
+from muster.objects.within import Name, within
+from muster.worker.blobs import Blobs
+
+WAITED_FOR = 60.0
+"""Seconds for who has called to take it; then it is gone for who has died, or is cut off for so long."""
+SHOWN_FOR = 10.0
+"""Seconds after its last use for which what is shown stays."""
+LOOK_EVERY = 1.0
+
+
+class _Content:
+    def __init__(self, by: Optional[Name]) -> None:
+        self.waiting: set[Name] = set() if by is None else {by}
+        self.shown = False
+        self.used = time.monotonic()
+
+
+class Shelf:
+    def __init__(self, blobs: Callable[[], Optional[Blobs]]) -> None:
+        self._blobs = blobs
+        self._lock = threading.Lock()  # protects all below
+        self._contents: dict[bytes, _Content] = {}
+        self._calls: dict[Name, tuple[float, list[bytes]]] = {}
+        """Until when, oldest first, and what they wait for."""
+        self._watched = False
+
+    def there(self) -> bool:
+        blobs = self._blobs()
+        return blobs is not None and blobs.shared
+
+    # For results; see `muster.objects.within`.
+
+    def take(self, data: Data) -> bytes:
+        blobs = self._blobs()
+        if blobs is None:
+            raise OSError("this worker holds nothing")
+        try:
+            name = blobs.own(data)
+        except OSError:
+            if not self._let_go(float("inf")):
+                raise
+            name = blobs.own(data)
+        with self._lock:
+            self._contents[name] = _Content(None)
+            self._wait(within.call, [name])
+            begun, self._watched = self._watched, True
+        if not begun:
+            threading.Thread(target=self._watch, name="muster-shelf", daemon=True).start()
+        return name
+
+    def undo(self) -> None:
+        if within.call is not None:
+            self.taken([within.call])
+
+    def show(self, names: Sequence[bytes]) -> None:
+        with self._lock:
+            for name in names:
+                self._contents[name].shown = True
+
+    def again(self, names: Sequence[bytes]) -> bool:
+        with self._lock:
+            if not all(name in self._contents for name in names):
+                return False
+            self._wait(within.call, names)
+            return True
+
+    def hide(self, names: Sequence[bytes]) -> None:
+        with self._lock:
+            for name in names:
+                if name in self._contents:
+                    self._contents[name].shown = False
+            gone = self._unneeded(names)
+        self._drop(gone)
+
+    # What callers say.
+
+    def taken(self, calls: Iterable[Name]) -> None:
+        """They have their results."""
+        with self._lock:
+            names = [name for call in calls for name in self._forget(call)]
+            gone = self._unneeded(names)
+        self._drop(gone)
+
+    # Under the lock.
+
+    def _wait(self, call: Optional[Name], names: Sequence[bytes]) -> None:
+        now = time.monotonic()
+        for name in names:
+            self._contents[name].used = now
+        if call is not None:
+            _, before = self._calls.pop(call, (0.0, []))
+            self._calls[call] = now + WAITED_FOR, [*before, *names]
+            for name in names:
+                self._contents[name].waiting.add(call)
+
+    def _forget(self, call: Name) -> list[bytes]:
+        _, names = self._calls.pop(call, (0.0, []))
+        for name in names:
+            if name in self._contents:
+                self._contents[name].waiting.discard(call)
+        return names
+
+    def _unneeded(self, names: Iterable[bytes], shown_until: float = 0.0) -> list[bytes]:
+        """Of these, what nobody waits for, and that is not shown, or was not used after `shown_until`."""
+        gone = [name for name in names if (content := self._contents.get(name)) is not None and not content.waiting and
+                not (content.shown and content.used > shown_until)]
+        for name in gone:
+            self._contents.pop(name, None)
+        return gone
+
+    # Without it.
+
+    def _drop(self, names: Sequence[bytes]) -> None:
+        blobs = self._blobs()
+        for name in names if blobs is not None else ():
+            blobs.drop(name)  # type: ignore[union-attr]
+
+    def _let_go(self, shown_until: float) -> bool:
+        """Of what was waited for long enough, and what is only shown. False: there is nothing."""
+        now = time.monotonic()
+        with self._lock:
+            for call in [call for call, (until, _) in self._calls.items() if until <= now]:
+                self._forget(call)
+            gone = self._unneeded(list(self._contents), shown_until)
+        self._drop(gone)
+        return bool(gone)
+
+    def _watch(self) -> None:
+        """Ends when nothing is there."""
+        while True:
+            time.sleep(LOOK_EVERY)
+            self._let_go(time.monotonic() - SHOWN_FOR)
+            with self._lock:
+                if not self._contents:
+                    self._watched = False
+                    return

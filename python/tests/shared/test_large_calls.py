@@ -1,0 +1,281 @@
+"""Large arguments and results of objects and variables, by shared memory: real servers, real workers."""
+from __future__ import annotations
+
+import gc
+import os
+import pathlib
+import time
+from typing import Any, Callable, Iterator
+
+import pytest
+
+import muster
+from conftest import Cluster, until
+from large_objects import Keeper, add_many, held_up, read_and_add, read_some
+from memories import memories
+
+np = pytest.importorskip("numpy")
+MB = 1 << 20
+
+
+@pytest.fixture
+def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    """A parameter server, and a worker of two processes; nothing is held any more afterwards."""
+    found = make_cluster("--reconnect-grace", "1s")
+    found.add("--job", "ps", "--index", "0", "--processes", "1")
+    found.add("--index", "0", "--processes", "2")
+    yield found
+    found.close()
+    until(lambda: not memories(), "the memory is free")
+
+
+def at_server(cluster: Cluster) -> int:
+    return int(cluster.server.get("/api/v1/blobs")["blobs"])
+
+
+def filled(mb: int, number: float = 1.0) -> Any:
+    return np.full((mb, MB // 8), number)
+
+
+def test_a_variable_is_assigned_and_read_by_memory(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(40), name="w")
+        v.assign_add(filled(40, 2.0)).fetch(20)
+        found = v.read().fetch(20)
+        assert (found == 3).all() and at_server(made) == 0
+        found[0, 0] = 7  # it is the program's own
+        assert v.read().fetch(20)[0, 0] == 3
+        assert (v.gather(np.arange(10, 14)).fetch(20) == 3).all()
+        v.scatter_add(np.arange(4), filled(4))
+        v.assign_rows(4, filled(4, 9.0))
+        rows = v.read_rows(2, 6).fetch(20)
+        assert rows[:, 0].tolist() == [4, 4, 9, 9]
+        v.adam(filled(40), 0.5)
+        assert v.read().fetch(20)[20, 0] == pytest.approx(2.5)
+        assert at_server(made) == 0
+        del found, rows
+        gc.collect()
+        until(lambda: not memories(), "nothing is held when nobody reads any more")
+        assert made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0
+
+
+def test_what_was_assigned_is_the_variables_own(made: Cluster) -> None:
+    """It lies where it came from, until it is changed."""
+    with made.coordinator() as c:
+        v = c.variable(filled(2, 0.0))
+        array = filled(2)
+        v.assign(array).fetch(20)
+        array[:] = 5
+        assert (v.read().fetch(20) == 1).all()
+        v.assign_add(1)
+        v.sgd(filled(2), 0.5)
+        assert (v.read().fetch(20) == 1.5).all()
+
+
+def test_all_that_read_one_version_share_one_copy(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(8))
+        reads = [v.read() for _ in range(4)]
+        there = [value.fetch(20) for value in reads]
+        there += c.fetch([c.schedule(read_some, args=(v,)) for _ in range(4)], 20)
+        assert [size // MB for size in memories().values() if size].count(8) <= 2  # what is assigned, and what is read
+        assert len({name for name, size in memories(made.workers[0].process.pid).items() if size}) == 1
+        v.assign_add(filled(8)).fetch(20)
+        assert (v.read().fetch(20) == 2).all() and all((x == 1).all() for x in there[:4]) and there[4:] == [1.0] * 4
+
+
+def test_functions_read_and_update_by_memory(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(4, 0.0))
+        c.fetch([c.schedule(read_and_add, args=(v, 4)) for _ in range(6)], 30)
+        assert (v.read().fetch(20) == 6).all()
+        assert at_server(made) == 0
+
+
+def test_no_read_is_torn_while_updates_run(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(2, 0.0))
+        adders = [c.schedule(add_many, args=(v, 2, 40)) for _ in range(2)]
+        reads = 0
+        while not all(value.done() for value in adders) or reads < 5:
+            found = v.read().fetch(20)
+            assert (found == found[0, 0]).all()
+            reads += 1
+        c.join()
+        assert (v.read().fetch(20) == 80).all()
+
+
+def test_objects_of_classes_take_and_return_large_values(made: Cluster) -> None:
+    with made.coordinator() as c:
+        keeper = c.create(Keeper, (1,), task="ps:0")
+        big = filled(40)
+        assert (keeper.keep({"a": big, "b": [1, 2]}).fetch(20)["a"] == 1).all()  # the first asks who takes what
+        kept = keeper.kept()
+        assert (kept.fetch(20)["a"] == 1).all() and kept.fetch() is kept.fetch() and kept.fetch()["b"] == [1, 2]
+        assert at_server(made) == 0
+        keeper.kept().fetch(20)["a"][0, 0] = 8  # it may be written to, and nobody else sees it
+        assert keeper.kept().fetch(20)["a"][0, 0] == 1
+        done: list[Any] = []
+        keeper.kept().add_done_callback(lambda: done.append(1))
+        until(lambda: done)
+        with pytest.raises(RuntimeError, match="a callback cannot wait"):
+            blocked: list[Any] = []
+            value = keeper.kept()
+
+            def waits() -> None:
+                try:
+                    keeper.wait("").fetch(5)
+                except RuntimeError as error:
+                    blocked.append(error)
+
+            value.add_done_callback(waits)
+            raise until(lambda: blocked)[0]
+
+
+def test_without_memory_at_the_parameter_server_values_go_in_pieces(make_cluster: Callable[..., Cluster]) -> None:
+    for words, taken in (("0", False), (str(8 * MB), True)):
+        cluster = make_cluster()
+        cluster.add("--job", "ps", "--index", "0", "--processes", "1", "--shm-bytes-max", words)
+        with cluster.coordinator() as c:
+            v = c.variable(filled(40))
+            v.assign_add(filled(40))
+            assert (v.read().fetch(20) == 2).all()
+            assert (v.read_rows(1, 38).fetch(20) == 2).all()
+            assert (v.gather(np.arange(39)).fetch(20) == 2).all()
+            assert v._takes_large() == taken
+        cluster.close()
+
+
+def test_a_callers_memory_that_is_full_makes_it_go_in_pieces(made: Cluster) -> None:
+    with made.coordinator(shm_bytes_max=0) as c:
+        v = c.variable(filled(30))
+        assert not v._takes_large()
+        v.assign_sub(filled(30, 0.5))
+        assert (v.read().fetch(20) == 0.5).all()
+
+
+# What is lost.
+
+
+def killed_before_it_is_taken(made: Cluster, c: muster.ClusterCoordinator, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The parameter server is killed when its next large result is on its way here."""
+    memory, seen = c._session.blobs.memory, []
+    opened = memory.open
+
+    def open(name: bytes) -> memoryview:
+        if not seen:
+            made.workers[0].kill()
+        seen.append(name)
+        return opened(name)
+
+    monkeypatch.setattr(memory, "open", open)
+    return seen
+
+
+def test_a_read_whose_parameter_server_is_killed_meanwhile_is_unavailable(made: Cluster,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(4), name="w")
+        v.read().fetch(20)
+        seen = killed_before_it_is_taken(made, c, monkeypatch)
+        with pytest.raises(muster.UnavailableError, match="ps:0") as caught:
+            v.read().fetch(30)
+        assert seen and caught.value.dependency == ["ps:0"]
+        with pytest.raises(muster.UnavailableError, match="ps:0"):
+            c.join()
+
+
+def test_a_result_of_a_method_whose_task_is_killed_meanwhile_is_unavailable(made: Cluster,
+                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    with made.coordinator() as c:
+        keeper = c.create(Keeper, (1,), task="ps:0")
+        keeper.keep(filled(4)).fetch(20)
+        keeper.kept().fetch(20)
+        seen = killed_before_it_is_taken(made, c, monkeypatch)
+        with pytest.raises(muster.UnavailableError, match="ps:0") as caught:
+            keeper.kept().fetch(30)
+        assert len(seen) == 1 and caught.value.dependency == ["ps:0"]
+
+
+def test_a_result_that_is_gone_while_its_task_is_there(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads are called again, methods may not be executed twice."""
+    with made.coordinator() as c:
+        v, keeper = c.variable(filled(4)), c.create(Keeper, (1,), task="ps:0")
+        keeper.keep(filled(4)).fetch(20)
+        keeper.kept().fetch(20)
+        v.read().fetch(20)
+        memory, opened, fail = c._session.blobs.memory, c._session.blobs.memory.open, [1]
+
+        def open(name: bytes) -> memoryview:
+            if fail:
+                fail.pop()
+                raise OSError("gone")
+            return opened(name)
+
+        monkeypatch.setattr(memory, "open", open)
+        assert (v.read().fetch(20) == 1).all()
+        fail.append(1)
+        before = keeper.calls().fetch(20)
+        with pytest.raises(muster.UnavailableError, match="what kept of .*Keeper on ps:0 has returned was in the memory"):
+            keeper.kept().fetch(20)
+        assert keeper.calls().fetch(20) == before + 1
+
+
+def test_what_was_read_outlives_its_parameter_server(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(4))
+        value = v.read()
+        until(value.done)
+        made.workers[0].kill()
+        assert (value.fetch() == 1).all()
+
+
+def test_updates_of_a_function_that_has_succeeded_outlive_its_worker(made: Cluster, tmp_path: pathlib.Path) -> None:
+    """Though they were made without waiting, and their object is busy until the worker is gone."""
+    go = tmp_path / "go"
+    with made.coordinator() as c:
+        keeper = c.create(Keeper, (1,), task="ps:0")
+        keeper.keep(filled(4)).fetch(20)
+        value = c.schedule(held_up, args=(keeper, str(go), 4))
+        assert value.fetch(20) is None
+        made.workers[1].kill()
+        go.write_text("")
+        until(lambda: isinstance(keeper.kept().fetch(30), np.ndarray) and (keeper.kept().fetch(30) == 5).all())
+
+
+def test_a_detached_object_is_called_also_when_its_coordinator_is_closed(made: Cluster, tmp_path: pathlib.Path) -> None:
+    go = tmp_path / "go"
+    with made.coordinator() as c:
+        keeper = c.create(Keeper, (1,), task="ps:0", name="keeper", detached=True)
+        keeper.keep(filled(4)).fetch(20)
+        keeper.wait(str(go))
+        keeper.keep(filled(4, 5.0))
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    go.write_text("")
+    with made.coordinator() as other:
+        found = other.get_object("keeper")
+        assert (found.kept().fetch(30) == 5).all()
+        found.delete()
+
+
+def test_what_a_dead_process_owned_is_freed(made: Cluster) -> None:
+    with made.coordinator() as c:
+        v = c.variable(filled(4))
+        kept = v.read().fetch(20)
+        until(lambda: memories(made.workers[0].process.pid))
+        child = next(int(p) for p in os.listdir("/proc") if p.isdigit() and _is_child_of(int(p), made.workers[0].process.pid))
+        os.kill(child, 9)
+        until(lambda: not memories(made.workers[0].process.pid))
+        assert (kept == 1).all()
+
+
+def _is_child_of(pid: int, worker: int) -> bool:
+    """The process where functions run: a child of its forkserver."""
+    def parent(pid: int) -> int:
+        try:
+            return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return 0
+
+    return parent(parent(pid)) == worker
