@@ -89,6 +89,32 @@ def test_any_broken_bytes_are_an_error_or_arrays_of_their_size() -> None:
         assert sum(a.nbytes for a in found if hasattr(a, "nbytes")) <= len(data)
 
 
+def test_large_data_may_be_elsewhere() -> None:
+    kept: dict[bytes, bytes] = {}
+
+    def take(data: Any) -> bytes:
+        name = bytes([len(kept) + 1]) * arrays.NAME
+        kept[name] = bytes(data)
+        return name
+
+    given = [*samples(), np.arange(100.0), "text", None]
+    data = arrays.encode(given, take, above=400)
+    assert arrays.is_arrays(data) and arrays.may_be_elsewhere(data) and not arrays.may_be_elsewhere(arrays.encode(given))
+    assert arrays.names_of(data) == list(kept) and len(kept) == 1
+    found = arrays.decode(data, open=lambda name: memoryview(bytearray(kept[name])))
+    assert all((a == b).all() if hasattr(a, "all") else a == b for a, b in zip(found, given))
+    found[-3][0] = 7  # the memory itself
+    with pytest.raises(ValueError, match="array .*: name: nothing is elsewhere here"):
+        arrays.decode(data)
+    with pytest.raises(ValueError, match="array .*: bytes: 800, by its name there are 5"):
+        arrays.decode(data, open=lambda name: memoryview(b"short"))
+    at = data.index(next(iter(kept))) - 1
+    with pytest.raises(ValueError, match="name: has 31 bytes, not 32"):
+        arrays.decode(data[:at] + b"\x1f" + data[at + 1:])
+    with pytest.raises(ValueError, match="name"):
+        arrays.decode(data[:at + 9])
+
+
 def test_the_package_is_imported_without_numpy_and_variables_say_what_is_missing() -> None:
     program = ("import sys; sys.modules['numpy'] = None\n"
                "import muster; muster.ClusterCoordinator; import muster.worker.objects\n"

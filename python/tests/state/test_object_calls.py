@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import muster
+from conftest import until
 from muster._wire.messages import BYTES, JSON, Failure, ServerMessage, SessionResponse, WorkerMessage
 from muster.coordinator.objects import SessionObjects
-from muster.objects import calls, reasons, taken
+from muster.objects import calls, large, reasons, taken
 from muster.objects.handle import CallValue
+from muster.objects.large import Kept
 from muster.variables import arrays, variable
 from muster.worker.functions import FunctionTable
 from muster.worker.object_calls import ObjectCalls, within
@@ -357,3 +359,115 @@ def test_a_process_that_may_have_no_more_threads_says_so(monkeypatch: pytest.Mon
     hosted(sent)
     failed = said(sent).failed[0]
     assert failed.object == 1 and "can't start new thread" in failed.failure.message
+
+
+class Memory:
+    """As of a process; `there` is what it keeps."""
+
+    def __init__(self) -> None:
+        self.there: list[bytes] = []
+        self.put_names: list[bytes] = []
+
+    def keep(self, data: Any) -> Kept:
+        self.there.append(bytes([len(self.there) + 1]) * 32)
+        return Kept(self.there[-1], len(data), None)
+
+    def let_go(self, kept: Kept) -> None:
+        self.there.remove(kept.name)
+
+    def put(self, kept: Kept) -> None:
+        self.put_names.append(kept.name)
+
+    def open(self, name: bytes) -> memoryview:
+        raise OSError("it is not there")
+
+
+def large_calls(memory: Memory, knows: bool = True) -> calls.Calls:
+    """Of which object 1 is known to take large values, or not to."""
+    made = calls.Calls(lambda: None, lambda: memory)
+    asked = made.large.ask(1, b"", ("ps:0", "it"))
+    assert asked is not None and asked.method == large.METHOD
+    answer(made, asked, b"1", failure=None if knows else Failure(kind=int(muster.FailureKind.USER), message="no method"))
+    return made
+
+
+def test_what_a_call_is_given_is_kept_until_it_is_answered() -> None:
+    memory = Memory()
+    made = large_calls(memory)
+    keeping = made.large.keeping(1, b"", ("ps:0", "it"))
+    assert keeping is not None
+    keeping.take(b"12345")
+    call = made.add(1, "m", b"", b"", kept=keeping.kept)
+    assert memory.there and made._kept_bytes == 5
+    answer(made, call, b"null")
+    assert not memory.there and made._kept_bytes == 0
+    keeping = made.large.keeping(1, b"", ("ps:0", "it"))
+    assert keeping is not None
+    keeping.take(b"12345")
+    made.add(1, "m", b"", b"", kept=keeping.kept)
+    made.end("over")
+    assert not memory.there
+
+
+def test_an_object_that_knows_nothing_of_it_is_sent_all() -> None:
+    made = large_calls(Memory(), knows=False)
+    assert made.large.keeping(1, b"", ("ps:0", "it")) is None
+    assert len(made._pending) == 0  # and it is asked once
+
+
+def test_who_waits_too_long_to_know_sends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "ASK_WITHIN", 0.01)
+    made = calls.Calls(lambda: None, lambda: Memory())
+    assert made.large.keeping(1, b"", ("ps:0", "it")) is None
+    asked, = made._pending.values()
+    answer(made, asked, b"1")
+    assert made.large.keeping(1, b"", ("ps:0", "it")) is not None
+
+
+def test_callers_wait_while_too_many_bytes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "BYTES_MAX", 10)
+    made = large_calls(Memory())
+    first = made.add(1, "m", b"", b"", kept=[Kept(b"1" * 32, 100, None)])  # alone it may be more
+    waiting = threading.Thread(target=made.add, args=(1, "m", b"", b""), kwargs={"kept": [Kept(b"2" * 32, 1, None)]})
+    monkeypatch.setattr(made.large, "let_go", lambda kept: None)
+    waiting.start()
+    made.add(1, "m", b"", b"")  # others go on
+    assert waiting.is_alive() and len(made._pending) == 2
+    answer(made, first, b"null")
+    waiting.join(20)
+    assert not waiting.is_alive()
+
+
+def test_what_is_not_answered_is_put_before_its_caller_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "SETTLE_WITHIN", 0.01)
+    memory = Memory()
+    made = large_calls(memory)
+    made.settle()
+    made.add(1, "m", b"", b"", kept=[memory.keep(b"1")])
+    made.settle()
+    assert memory.put_names == memory.there
+
+
+def test_objects_of_which_it_is_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "ASKED_MAX", 2)
+    made = calls.Calls(lambda: None, lambda: Memory())
+    for object in range(5):
+        made.large.ask(object, b"", ("ps:0", "it"))
+    assert list(made.large._asked) == [3, 4]
+
+
+def test_a_read_whose_memory_is_gone_is_called_so_many_times_again() -> None:
+    made = large_calls(Memory())
+    call = made.add(1, "read", b"", b"", plain=True, of=("ps:0", "it"))
+    numbers = []
+    named = arrays.encode([arrays.numpy().zeros(3)], lambda data: b"n" * 32)
+    for _ in range(large.TRIES + 1):
+        numbers.append(call.number)
+        answer(made, call, named, BYTES)
+        until(lambda: call.number not in numbers or any(c.method == large.METHOD for c in made._pending.values()))
+    assert len(set(numbers)) == large.TRIES + 1 and not call.answered
+    asked, = (c for c in made._pending.values() if c.method == large.METHOD)
+    answer(made, asked, b"1")
+    until(lambda: call.answered)
+    with pytest.raises(muster.UnavailableError, match="ps:0"):
+        made.value_of(call)

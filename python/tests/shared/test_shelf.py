@@ -1,0 +1,119 @@
+"""Large results until their callers have them: no server."""
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from conftest import until
+from muster.objects.within import Name, within
+from muster.worker import shelf
+from muster.worker.shelf import Shelf
+
+
+class Blobs:
+    """What is owned by a process, which may have so many at a time."""
+
+    shared = True
+
+    def __init__(self) -> None:
+        self.room = 3
+        self.there: dict[bytes, bytes] = {}
+        self._numbers = itertools.count(1)
+
+    def own(self, data: bytes) -> bytes:
+        if len(self.there) >= self.room:
+            raise OSError("no room")
+        name = bytes([next(self._numbers)]) * 32
+        self.there[name] = bytes(data)
+        return name
+
+    def drop(self, name: bytes) -> None:
+        del self.there[name]
+
+
+@pytest.fixture
+def blobs() -> Blobs:
+    return Blobs()
+
+
+@pytest.fixture
+def made(blobs: Blobs) -> Iterator[Shelf]:
+    yield Shelf(lambda: blobs)  # type: ignore[arg-type,return-value]
+    within.call = None
+
+
+def call(number: int, caller: int = 1) -> Name:
+    within.call = (caller, False, number)
+    return within.call
+
+
+def test_a_result_stays_until_its_caller_has_it(made: Shelf, blobs: Blobs) -> None:
+    first = call(1)
+    made.take(b"a")
+    made.take(b"b")
+    second = call(2)
+    made.take(b"c")
+    made.taken([second])
+    assert sorted(blobs.there.values()) == [b"a", b"b"]
+    made.taken([first, first, (9, True, 9)])
+    assert not blobs.there and not made._calls and not made._contents
+
+
+def test_what_is_shown_stays_for_others_until_it_is_hidden(made: Shelf, blobs: Blobs) -> None:
+    one = call(1)
+    name = made.take(b"a")
+    made.show([name])
+    made.taken([one])
+    two = call(2)
+    assert made.again([name]) and blobs.there
+    made.hide([name])
+    assert blobs.there  # the second has not taken it yet
+    made.taken([two])
+    assert not blobs.there and not made.again([name])
+    made.hide([name])
+
+
+def test_of_a_call_that_fails_nothing_stays(made: Shelf, blobs: Blobs) -> None:
+    call(1)
+    made.take(b"a")
+    made.undo()
+    assert not blobs.there
+
+
+def test_where_there_is_no_room_what_is_only_shown_goes(made: Shelf, blobs: Blobs) -> None:
+    shown = [made.take(bytes([n])) for n in range(2) if call(n + 1)]
+    made.show(shown)
+    made.taken([(1, False, 1), (1, False, 2)])
+    call(3)
+    made.take(b"x")
+    made.take(b"y")
+    assert sorted(blobs.there.values()) == [b"x", b"y"] and not made.again(shown[:1])
+    made.take(b"z")
+    with pytest.raises(OSError, match="no room"):  # these are waited for
+        made.take(b"!")
+
+
+@pytest.mark.parametrize("limit, shows", [("WAITED_FOR", False), ("SHOWN_FOR", True)])
+def test_nothing_stays_for_those_who_never_take_it(made: Shelf, blobs: Blobs, monkeypatch: pytest.MonkeyPatch, limit: str,
+                                                   shows: bool) -> None:
+    monkeypatch.setattr(shelf, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(shelf, limit, 0.05)
+    one = call(1)
+    name = made.take(b"a")
+    if shows:
+        made.show([name])
+        made.taken([one])
+    until(lambda: not blobs.there)
+    until(lambda: not made._watched)  # and its thread has ended
+    call(2)
+    made.take(b"b")
+    assert made._watched
+
+
+def test_without_memory_nothing_is_taken() -> None:
+    made = Shelf(lambda: None)
+    assert not made.there()
+    with pytest.raises(OSError, match="holds nothing"):
+        made.take(b"a")
