@@ -63,7 +63,7 @@ std::optional<core::session_id> job_hint(query_check& query) {
   return id;
 }
 
-// Looks at the closure of the path: `work(hub, id, session)`.
+// Looks at the closure of the path: `work(services, hub, id, session)`.
 template <class Work>
 coro::task<response> look_at_closure(web_context& context, exchange& ex, Work const& work) {
   return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
@@ -73,13 +73,28 @@ coro::task<response> look_at_closure(web_context& context, exchange& ex, Work co
     return look(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
       // One that has logged is known to be of its session, too.
-      return work(h, id, (of ? of : h.logs().job_of(id)).value_or(core::session_id{}));
+      auto const session = (of ? of : h.logs().job_of(id)).value_or(core::session_id{});
+      return work(services, h, id, session);
     });
   });
 }
 
 coro::task<response> get_closure(web_context& context, exchange& ex) {
-  return look_at_closure(context, ex, closure_of);
+  return look_at_closure(
+      context, ex, [](engine_services&, server::hub& h, core::closure_id id, core::session_id of) {
+        return closure_of(h, id, of);
+      });
+}
+
+void place_members(member_list const& m, core::explanation const& why) {
+  auto const& place = *why.place;
+  m("remote_value", value_id{why.input});
+  m.some("bytes", place.bytes);
+  m("holders", place.holders,
+    "workers that have it in memory; INPUT_MADE_AGAIN: that had it, where one had");
+  auto const again = m.when(why.why == core::closure_reason::input_made_again);
+  again("made_again_by", place.made_by, "the closure that makes it again");
+  again("made_again_for_ms", place.made_for, "since so long");
 }
 
 struct explained {
@@ -95,11 +110,16 @@ void members(member_list const& m, explained const& e) {
   m("state", e.why.state);
   m("explanation", text(e.why), "a sentence for people");
   m("reason", name(e.why.why), "why it is where it is: NO_WORKER, BUSY, RETRY");
+  auto told = e.why;
+  if (!told.place) told.place.emplace();
+  m.when(e.why.place.has_value())
+      .object(
+          "input", [&told](member_list const& of) { place_members(of, told); },
+          "that it waits for, as far as that is known: INPUT_MADE_AGAIN, INPUT_ELSEWHERE");
   m.some("cause", cause(e.why), "of one that waits: the sentence without its state and age");
 }
 
-muster::result<explained> explanation_of(server::hub& h, core::closure_id id,
-                                         core::session_id session) {
+muster::result<explained> explanation_of(engine_services&, server::hub& h, core::closure_id id, core::session_id session) {
   auto why = history::explain(h.past(), h.state(), id, h.now(), session);
   if (!why) return why.error();
   explained e{id, {}, {}, std::move(*why)};

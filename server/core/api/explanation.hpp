@@ -21,7 +21,7 @@ enum class closure_reason : std::uint8_t {
   // BLOCKED
   input_not_ready,   ///< an input has not ended
   input_read_back,   ///< an input's value comes back from the disk
-  input_made_again,  ///< an input's value was lost, and its closure runs again
+  input_made_again,  ///< an input's value was lost, and its closure runs again; also RUNNING
   // QUEUED
   delay,            ///< it was scheduled with a delay
   retry,            ///< the function raised, and is tried again after a pause
@@ -46,6 +46,8 @@ enum class closure_reason : std::uint8_t {
   succeeded,
   failed,
   cancelled,
+  // RUNNING, and it waits for a value.
+  input_elsewhere,  ///< an input is in the memory of others, and not of its worker
 };
 std::string_view name(closure_reason);  ///< "NO_WORKER"
 
@@ -110,6 +112,27 @@ struct version_wait {
   bool operator==(version_wait const&) const = default;
 };
 
+/// Where a large value is.
+struct input_place {
+  std::uint64_t bytes = 0;
+  bool at_server = false;
+  std::vector<std::string> holders{};  ///< tasks that have it in memory; input_made_again: had
+  closure_id made_by{};                ///< input_made_again: the closure that does it…
+  duration made_for{};                 ///< …since so long
+
+  bool operator==(input_place const&) const = default;
+};
+
+/// A closure that has begun waits for a value; its slot is free meanwhile.
+struct value_wait {
+  static constexpr std::size_t large_max = 16;
+  /// Of its inputs some that are names of large values, by 64 hexadecimal digits. Where these are
+  /// is known outside of the core.
+  std::vector<std::pair<closure_id, std::string>> large{};
+
+  bool operator==(value_wait const&) const = default;
+};
+
 struct explanation {
   closure_id closure{};
   closure_state state{};
@@ -120,9 +143,9 @@ struct explanation {
 
   // Waiting for inputs.
   std::uint64_t inputs = 0, inputs_missing = 0;
-  closure_id input{};           ///< the first that is missing
-  closure_state input_state{};  ///< input_not_ready
-  closure_id made_by{};         ///< input_made_again
+  closure_id input{};                  ///< the first that is missing
+  closure_state input_state{};         ///< input_not_ready
+  std::optional<input_place> place{};  ///< of it, where that is known
   // Waiting for a time.
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
@@ -138,7 +161,7 @@ struct explanation {
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
   // Running.
-  bool waits_for_value = false;  ///< its slot is free meanwhile
+  std::optional<value_wait> waits{};
   bool stop_requested = false;
   std::optional<duration> away_for{};  ///< its worker's connection broke
   duration requeue_in{};               ///< unless that comes back

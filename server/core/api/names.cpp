@@ -78,8 +78,9 @@ std::string_view name(closure_reason r) {
                                                "RUNNING",
                                                "SUCCEEDED",
                                                "FAILED",
-                                               "CANCELLED"};
-  return named<closure_reason::cancelled>(names, r);
+                                               "CANCELLED",
+                                               "INPUT_ELSEWHERE"};
+  return named<closure_reason::input_elsewhere>(names, r);
 }
 
 std::string_view name(release_reason r) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "server/core/api/blob_name.hpp"
+
 namespace muster::core {
 
 std::optional<worker_lack> explainer::not_serving(function_id f) const {
@@ -101,7 +103,24 @@ void explainer::explain_exclusive(slot c, explanation& into) const {
   into.emptied_holds = core_.scheduler.of(w->number).held();
 }
 
-void explainer::explain_blocked(slot c, explanation& into) const {
+bool explainer::explain_made_again(closure_id input, time_point now, explanation& into) const {
+  auto const* again = core_.values.find_rebuilding(input);
+  if (!again) return false;
+  into.why = closure_reason::input_made_again;
+  into.input = input;
+  auto& place = into.place.emplace();
+  place.made_by = again->by;
+  place.made_for = now - again->since;
+  auto const note = core_.values.note_of(input);
+  slot const c = core_.closures.find(input);
+  if (!note || c == no_slot) return true;
+  place.bytes = note->bytes;
+  if (note->why == release_reason::holder_lost)
+    place.holders = {core_.places[core_.closures[c].place].worker};
+  return true;
+}
+
+void explainer::explain_blocked(slot c, time_point now, explanation& into) const {
   auto const& d = *core_.closures[c].details;
   into.inputs = d.input_ids.size();
   into.inputs_missing = d.inputs_missing;
@@ -118,11 +137,7 @@ void explainer::explain_blocked(slot c, explanation& into) const {
     into.input = i;
     into.why = closure_reason::input_read_back;
     if (core_.values.find_reading(i)) return;
-    auto const* again = core_.values.find_rebuilding(i);
-    if (!again) continue;
-    into.why = closure_reason::input_made_again;
-    into.made_by = again->by;
-    return;
+    if (explain_made_again(i, now, into)) return;
   }
 }
 
@@ -182,11 +197,26 @@ void explainer::explain_running(slot c, time_point now, explanation& into) const
   into.why = closure_reason::running;
   into.worker = core_.places[r.place].worker;
   into.lasted = now - r.started;
-  into.waits_for_value = r.waits;
   into.stop_requested = r.stop_requested;
+  if (r.waits) explain_waiting(c, now, into);
   if (!w.away) return;
   into.away_for = now - w.away_since;
   into.requeue_in = workers_.waits_until(w, c) - now;
+}
+
+void explainer::explain_waiting(slot c, time_point now, explanation& into) const {
+  constexpr std::size_t name_begin = 10, name_digits = 64;
+  into.waits.emplace();
+  auto const* d = core_.closures[c].details.get();
+  if (!d) return;
+  for (auto const i : d->input_ids) {
+    if (explain_made_again(i, now, into)) return;
+    slot const input = core_.closures.find(i);
+    if (input == no_slot || into.waits->large.size() == value_wait::large_max) continue;
+    auto const value = core_.closures[input].value.view();
+    if (named_blob_bytes(value) > 0)
+      into.waits->large.emplace_back(i, value.substr(name_begin, name_digits));
+  }
 }
 
 void explainer::explain_ended(slot c, explanation& into) const {
@@ -222,7 +252,7 @@ explanation explainer::explain(slot c, time_point now) const {
   e.version = versions_.why_it_waits(c, now);
   explain_loss(c, now, e);
   if (r.state() == closure_state::blocked)
-    explain_blocked(c, e);
+    explain_blocked(c, now, e);
   else if (r.state() == closure_state::queued)
     explain_queued(c, now, e);
   else if (r.state() == closure_state::running)

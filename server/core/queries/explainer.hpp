@@ -34,7 +34,11 @@ class explainer {
   std::optional<worker_lack> not_serving(function_id f) const;
   /// When every worker that has the function starts later; nothing otherwise.
   std::optional<worker_lack> starting(function_id f) const;
-  void explain_blocked(slot c, explanation& into) const;
+  void explain_blocked(slot c, time_point now, explanation& into) const;
+  /// The input is made again. False: it is not.
+  bool explain_made_again(closure_id input, time_point now, explanation& into) const;
+  /// Inputs of one that has begun and waits for a value.
+  void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;
   void explain_delayed(slot c, time_point now, explanation& into) const;
   void explain_prefetched(slot c, time_point now, explanation& into) const;

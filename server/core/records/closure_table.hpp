@@ -57,6 +57,7 @@ struct closure_details {
 struct release_note {
   release_reason why{};
   time_point at{};
+  std::uint64_t bytes = 0;  // of the blob, where it was the name of one; of the value
 };
 
 struct closure_record {

@@ -100,10 +100,12 @@ void value_store::forget_value(slot c) {
 }
 
 void value_store::drop(slot c, release_reason why, time_point now, bool restored) {
+  bool const on_disk = records_[c].where == value_place::disk;
+  auto const bytes = on_disk ? away_.at(records_.id_of(c)) : size_of_value(records_[c].value);
   let_go(c);
   ++held_;  // as a record
   records_[c].where = value_place::gone;
-  gone_.emplace(records_.id_of(c), release_note{why, now});
+  gone_.emplace(records_.id_of(c), release_note{why, now, bytes});
   changes_.values.push_back({records_.id_of(c), value_place::gone, why, restored});
 }
 
@@ -294,9 +296,11 @@ std::uint32_t value_store::runs_of(closure_id id) const {
   return it == runs_.end() ? 0 : it->second;
 }
 
-value_store::rebuilding& value_store::begin_rebuilding(closure_id id, std::uint32_t depth) {
+value_store::rebuilding& value_store::begin_rebuilding(closure_id id, std::uint32_t depth,
+                                                       time_point now) {
   auto& again = rebuilds_[id];
   again.depth = depth;
+  again.since = now;
   ++runs_[id];
   return again;
 }

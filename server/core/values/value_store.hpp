@@ -62,6 +62,7 @@ class value_store {
   struct rebuilding {
     closure_id by{};  // the closure that does it
     std::uint32_t depth = 0;
+    time_point since{};
     std::vector<closure_id> dependents;
   };
 
@@ -135,7 +136,7 @@ class value_store {
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
   /// It runs again; `by` is set by who makes it so.
-  rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth);
+  rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   /// It has ended; the value is back in the books where the closure waits for it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// The closure of a job has ended without a value: its arguments stay, so that it can be retried,

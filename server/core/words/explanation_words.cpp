@@ -53,13 +53,37 @@ std::string held_back(worker_lack const& l) {
   return said;
 }
 
+std::string list_of(std::vector<std::string> const& all) {
+  std::string said;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    said.append(i == 0 ? "" : i + 1 == all.size() ? " and " : ", ").append(all[i]);
+  return said;
+}
+
+std::string made_again(explanation const& e) {
+  auto const& place = *e.place;
+  auto said = text(e.input) + ", whose value";
+  if (place.bytes > 0) said += " of " + plural(place.bytes, "byte");
+  if (!place.holders.empty()) said += " in the memory of " + list_of(place.holders);
+  return said + " was lost: " + text(place.made_by) + " makes it again, for " +
+         ago(place.made_for) + " now";
+}
+
+std::string elsewhere(explanation const& e) {
+  auto said = "its input " + text(e.input);
+  auto const& place = *e.place;
+  if (place.bytes > 0) said += ", " + plural(place.bytes, "byte") + ",";
+  if (place.holders.empty()) return said + " is nowhere just now: it was in the memory of a worker";
+  return said + " is in the memory of " + list_of(place.holders) + ", not of its own worker";
+}
+
 std::string input_of(explanation const& e) {
   auto const first = text(e.input);
   switch (e.why) {
     case closure_reason::input_read_back:
       return first + ", which is read back from the disk";
     case closure_reason::input_made_again:
-      return first + ", whose value was lost and is made again by " + text(e.made_by);
+      return made_again(e);
     default:
       return first + ", which is " + std::string(name(e.input_state));
   }
@@ -123,10 +147,17 @@ std::string of_versions(explanation const& e) {
          v.wanted + " comes within " + milliseconds(v.fails_in) + ", it fails.";
 }
 
+/// What one that has begun waits for, as far as that is known.
+std::string waited_for(explanation const& e) {
+  if (!e.waits) return {};
+  auto const said = std::string(", waits for a value: its slot is free for others meanwhile");
+  if (e.why == closure_reason::input_made_again) return said + "; " + made_again(e);
+  return e.why == closure_reason::input_elsewhere ? said + "; " + elsewhere(e) : said;
+}
+
 std::string running(explanation const& e) {
   return "RUNNING on " + e.worker + " for " + ago(e.lasted) + ", attempt " +
-         std::to_string(e.attempt) +
-         (e.waits_for_value ? ", waits for a value: its slot is free for others meanwhile" : "") +
+         std::to_string(e.attempt) + waited_for(e) +
          (e.stop_requested ? "; it was asked to stop and has not answered." : ".") +
          (e.away_for ? " The worker's connection broke " + ago(*e.away_for) +
                            " ago; unless it comes back within " + ago(e.requeue_in) +

@@ -45,7 +45,7 @@ TEST_F(nested, what_waits_gives_its_slot_to_another_and_still_runs) {
   EXPECT_EQ(c.task(0).slots, 1u);
   EXPECT_EQ(c.task(0).running, 1u);
   EXPECT_EQ(c.task(0).waiting, 1u);
-  EXPECT_TRUE(c.core.closures().explain(job[0], c.now())->waits_for_value);
+  EXPECT_TRUE(c.core.closures().explain(job[0], c.now())->waits);
 }
 
 TEST_F(nested, ten_deep_on_one_slot) {

@@ -62,7 +62,7 @@ TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
   auto const why = *c.core.closures().explain(b, c.now());
   EXPECT_EQ(why.why, closure_reason::input_made_again);
   EXPECT_EQ(why.input, a);
-  EXPECT_EQ(why.made_by, again);
+  EXPECT_EQ(why.place->made_by, again);
   c.succeed(w, again, value('z'));
   EXPECT_EQ(c.held(w), closures{b});
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('z'));
@@ -90,6 +90,31 @@ TEST_F(lineage, a_value_that_was_in_the_memory_of_a_lost_worker_is_made_again) {
   c.succeed(w, only_held(), name);
   EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data.view(), name);
   EXPECT_EQ(c.core.closures().look(a)->data.view(), name);
+}
+
+TEST_F(lineage, who_waits_for_a_lost_input_is_told_which_how_large_whose_and_since_when) {
+  auto const name = R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":5000000})";
+  auto const a = scheduled("[1]");
+  c.succeed(w, a, name);
+  auto const begun = scheduled("[]", {a});
+  worker_results waits{w, {}, {}, {}, {}};
+  waits.waits.push_back({begun, c.watch().attempt(begun), true});
+  c.step(waits);
+  auto const running = *c.core.closures().explain(begun, c.now());
+  EXPECT_EQ(running.why, closure_reason::running);
+  ASSERT_TRUE(running.waits);
+  ASSERT_EQ(running.waits->large.size(), 1u);
+  EXPECT_EQ(running.waits->large[0], (std::pair{a, std::string(64, 'a')}));
+  c.step(values_moved{{{move_kind::lost, a, false, {}, "its worker is gone"}}});
+  auto const b = scheduled("[]", {a});
+  auto const again = c.fx().assignments.at(0).closure;
+  c.advance(2s);
+  for (auto const waiting : {begun, b}) {
+    auto const why = *c.core.closures().explain(waiting, c.now());
+    EXPECT_EQ(why.why, closure_reason::input_made_again);
+    EXPECT_EQ(why.input, a);
+    EXPECT_EQ(*why.place, (input_place{5'000'000, false, {"worker:0"}, again, 2s}));
+  }
 }
 
 TEST_F(lineage, it_is_told_as_many_workers_as_before) {

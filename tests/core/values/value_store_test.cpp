@@ -105,7 +105,7 @@ TEST_F(store_test, the_name_of_a_blob_that_was_made_again_stays_in_memory) {
   store.drop(a, release_reason::bytes, t0);
   auto const maker = records.allocate(job);
   records[maker].token = raw(id);
-  store.begin_rebuilding(id, 1).by = records.id_of(maker);
+  store.begin_rebuilding(id, 1, t0).by = records.id_of(maker);
   blob const name(blob_of(5'000));
   store.end_rebuilding(id, &name);
   store.write(t0);
@@ -178,7 +178,7 @@ TEST_F(store_test, what_was_lost_comes_back_when_it_was_made_again) {
   store.drop(a, release_reason::bytes, t0);
   auto const maker = records.allocate(job);
   records[maker].token = raw(id);
-  auto& again = store.begin_rebuilding(id, 1);
+  auto& again = store.begin_rebuilding(id, 1, t0);
   again.by = records.id_of(maker);
   again.dependents = {closure_id{9}};
   EXPECT_EQ(store.runs_of(id), 1u);

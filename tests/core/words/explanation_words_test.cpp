@@ -110,6 +110,38 @@ TEST(explanation_words, of_what_no_worker_has) {
   }
 }
 
+TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
+  explanation e;
+  e.state = closure_state::blocked;
+  e.why = closure_reason::input_made_again;
+  e.inputs = e.inputs_missing = 1;
+  e.input = closure_id{1};
+  e.place = input_place{5'000, false, {"worker:0"}, closure_id{2}, 1'500ms};
+  auto const again =
+      "cl_0000000000000001, whose value of 5000 bytes in the memory of worker:0 was lost: "
+      "cl_0000000000000002 makes it again, for 1500 ms now";
+  EXPECT_EQ(cause(e), std::string("it waits for 1 input of 1, among them ") + again + ".");
+  auto r = on_worker(closure_state::running, "worker:3", 4s, 1);
+  std::string const runs =
+      "RUNNING on worker:3 for 4000 ms, attempt 1, waits for a value: its slot is free for others "
+      "meanwhile";
+  r.waits.emplace();
+  EXPECT_EQ(text(r), runs + ".");
+  r.why = e.why;
+  r.input = e.input;
+  r.place = e.place;
+  EXPECT_EQ(text(r), runs + "; " + again + ".");
+  r.why = closure_reason::input_elsewhere;
+  r.place = input_place{5'000, false, {"worker:0", "worker:1", "worker:2"}};
+  EXPECT_EQ(text(r), runs +
+                         "; its input cl_0000000000000001, 5000 bytes, is in the memory of "
+                         "worker:0, worker:1 and worker:2, not of its own worker.");
+  r.place = input_place{};
+  EXPECT_EQ(text(r), runs +
+                         "; its input cl_0000000000000001 is nowhere just now: it was in the "
+                         "memory of a worker.");
+}
+
 TEST(explanation_words, of_a_gang) {
   EXPECT_EQ(text(gang_wait{"g", 3, 3, false}),
             "the connected workers have no room for the 3 closures of gang 'g' at one time, even "

@@ -43,7 +43,7 @@ value_store::rebuilding* admission::run_again(slot c) {
   if (!why_not_again(c).empty()) return nullptr;
   auto const id = core_.closures.id_of(c);
   if (auto* already = core_.values.find_rebuilding(id)) return already;
-  auto& again = core_.values.begin_rebuilding(id, rebuild_depth_ + 1);
+  auto& again = core_.values.begin_rebuilding(id, rebuild_depth_ + 1, core_.step.now);
 
   auto& r = core_.closures[c];
   closure_spec spec;
