@@ -60,7 +60,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
       ports_(store.coordination(), grpc_, ports_options_from(engine.config, connections_)),
       workers_(serve_workers(store.pools(), grpc_, streams())),
       sessions_(serve_sessions(store.pools(), grpc_, streams())),
-      blob_calls_(serve_blobs(store.blobs(), grpc_)),
+      blob_calls_(serve_blobs(store.blobs(), grpc_, &entry.gate())),
       agents_(serve_coordination(store.coordination(), ports_, connections_, grpc_,
                                  {.admit =
                                       [this](auto const& context, auto const& cluster, bool again) {

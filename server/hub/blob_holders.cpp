@@ -12,12 +12,11 @@ constexpr int ticket_bytes = 32;
 }  // namespace
 
 // Who puts a value under its name shows this number, so others must not guess it.
-core::holder_id blob_holders::open(holder_sink& sink, std::string socket, std::string task, peer p,
-                                   core::holder_id former) {
+core::holder_id blob_holders::open(holder_sink& sink, core::holder_hello hello, peer p) {
   core::holder_id id = 0;
   check(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof(id)) == 1,
         "the system has random numbers");
-  table_.open(id, std::move(socket), std::move(task), former);
+  table_.open(id, std::move(hello));
   holders_[id] = {&sink, std::move(p)};
   return id;
 }
@@ -27,16 +26,30 @@ void blob_holders::close(core::holder_id id, core::time_point now) {
   holders_.erase(id);
 }
 
-std::optional<blob_holders::place> blob_holders::find(std::string_view name) const {
-  auto const found = table_.find(name);
-  if (!found) return {};
-  return place{table_.socket_of(found->by), table_.task_of(found->by), found->size};
+std::vector<blob_holders::place> blob_holders::places(std::string_view name,
+                                                      std::string_view host) {
+  std::vector<place> found;
+  for (auto const id : table_.by_turns(name, host)) {
+    auto const& h = table_.of(id);
+    bool const known = !host.empty() && !h.host.empty();
+    found.push_back({id, h.socket, known && h.host == host, known && h.host != host});
+  }
+  return found;
 }
 
-std::optional<blob_holders::ticket> blob_holders::give_ticket(std::string_view name) {
-  auto const found = table_.find(name);
-  if (!found) return {};
-  auto const& by = holders_.at(found->by);
+std::vector<std::string> blob_holders::tasks(std::string_view name) const {
+  std::vector<std::string> found;
+  auto const* p = table_.find(name);
+  if (!p || !p->output) return found;
+  if (p->maker != 0) found.push_back(table_.of(p->maker).task);
+  for (auto const id : p->by)
+    if (id != p->maker) found.push_back(table_.of(id).task);
+  return found;
+}
+
+std::optional<blob_holders::ticket> blob_holders::give_ticket(std::string_view name,
+                                                              core::holder_id from) {
+  auto const& by = holders_.at(from);
   if (by.at.address.empty()) return {};
   std::string bytes(ticket_bytes, '\0');
   check(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), ticket_bytes) == 1,
@@ -45,20 +58,23 @@ std::optional<blob_holders::ticket> blob_holders::give_ticket(std::string_view n
   return ticket{by.at, std::move(bytes)};
 }
 
-bool blob_holders::want(std::string_view name) {
-  auto const found = table_.find(name);
-  if (!found) return false;
-  holders_.at(found->by).sink->on_wanted(name);
+bool blob_holders::want(std::string_view name, core::time_point now) {
+  auto const by = table_.who_puts(name, now);
+  if (!by) return false;
+  holders_.at(*by).sink->on_wanted(name);
   return true;
 }
 
 void blob_holders::not_named(std::string_view name) {
-  if (auto const worker = table_.not_named(name)) holders_.at(*worker).sink->on_unneeded(name);
+  auto const workers = table_.not_named(name);
+  for (auto const id : workers) holders_.at(id).sink->on_unneeded(name);
 }
 
 std::vector<std::string> blob_holders::sweep(core::time_point now, needs const& by) {
   for (auto const& name : table_.take_copied(now, looks))
-    if (by.is_named(name) && !by.is_at_server(name)) want(name);
+    if (by.is_named(name) && !by.is_at_server(name)) want(name, now);
+  for (auto const& name : table_.take_orphans(now, looks))
+    if (by.is_named(name) && !by.is_at_server(name)) want(name, now);
   for (auto const& name : table_.take_told(now, looks))
     if (!by.is_named(name)) not_named(name);
   auto lost = table_.take_lost(now, looks);

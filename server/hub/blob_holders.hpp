@@ -39,10 +39,12 @@ class blob_holders {
   /// Outputs that are looked at by one sweep.
   static constexpr std::size_t looks = 1'000;
 
+  /// One process that holds a value.
   struct place {
+    core::holder_id by = 0;
     std::string socket;
-    std::string task;  // of a worker
-    std::uint64_t size = 0;
+    bool same_host = false;   // as who asks, as both say
+    bool other_host = false;  // as both say; neither: not known
   };
   /// Where processes of other hosts take values of this one.
   struct peer {
@@ -57,23 +59,28 @@ class blob_holders {
   explicit blob_holders(core::holder_limits limits = {}) : table_(limits) {}
 
   /// `sink` stays until close.
-  core::holder_id open(holder_sink& sink, std::string socket, std::string task, peer p = {},
-                       core::holder_id former = 0);
+  core::holder_id open(holder_sink& sink, core::holder_hello hello, peer p = {});
   void close(core::holder_id id, core::time_point now);
   core::holder_table& table() { return table_; }
+  core::holder_table const& table() const { return table_; }
 
-  std::optional<place> find(std::string_view name) const;
-  /// For one process that is to take it, once. None: it cannot be had that way.
-  std::optional<ticket> give_ticket(std::string_view name);
-  /// Has who holds it put it. False: nobody does.
-  bool want(std::string_view name);
+  bool knows(std::string_view name) const { return table_.find(name) != nullptr; }
+  /// Who holds it, those of the asker's host first; each time another of them at first.
+  std::vector<place> places(std::string_view name, std::string_view host);
+  /// The workers that hold it, its maker first.
+  std::vector<std::string> tasks(std::string_view name) const;
+  /// For one process that is to take it from this one, once. None: it cannot be had that way.
+  std::optional<ticket> give_ticket(std::string_view name, core::holder_id from);
+  /// Has one that holds it put it. False: nobody does.
+  bool want(std::string_view name, core::time_point now);
   /// No value names it any more.
   void not_named(std::string_view name);
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
-  /// Outputs that values name for a while and that the server has not are wanted, those that none
-  /// has named are unneeded. Those that are lost with their worker.
+  /// Outputs that values name for a while, or whose maker has gone, and that the server has not,
+  /// are wanted; those that none has named are unneeded. Those that are lost with their last
+  /// worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/core/api/explanation.hpp"
+
 namespace muster::server {
 namespace {
 
@@ -178,9 +180,35 @@ void blob_store::fetch(std::string_view name, core::duration patience, std::func
 }
 
 void blob_store::want(std::string_view name) {
-  if (holders_.want(name) || !dependencies_.make_again) return;
+  for (auto const& [id, u] : uploads_)
+    if (u.name == name) return;  // it is on its way
+  if (holders_.want(name, dependencies_.now()) || !dependencies_.make_again) return;
   if (auto const closure = lost_.ask(name, dependencies_.now()))
     dependencies_.post([this, id = *closure] { dependencies_.make_again(id); });
+}
+
+core::input_place blob_store::place_of(std::string_view name) const {
+  core::input_place p;
+  auto const known = current(name);
+  auto const size = table_.size_of(known);
+  p.at_server = size.has_value();
+  if (auto const* held = holders_.table().find(known)) p.bytes = held->size;
+  if (size) p.bytes = *size;
+  p.holders = holders_.tasks(known);
+  return p;
+}
+
+void blob_store::explain_input(core::explanation& e) const {
+  if (e.why != core::closure_reason::running || !e.waits) return;
+  for (auto const& [input, name] : e.waits->large) {
+    auto place = place_of(blob_hash_of(name));
+    auto const& by = place.holders;
+    if (place.at_server || std::find(by.begin(), by.end(), e.worker) != by.end()) continue;
+    e.why = core::closure_reason::input_elsewhere;
+    e.input = input;
+    e.place = std::move(place);
+    return;
+  }
 }
 
 void blob_store::end_fetches() {

@@ -29,6 +29,11 @@
 #include "server/hub/blob_holders.hpp"
 #include "server/hub/lost_names.hpp"
 
+namespace muster::core {
+struct explanation;  // api/explanation.hpp
+struct input_place;
+}  // namespace muster::core
+
 namespace muster::server {
 
 struct blob_store_options {
@@ -124,8 +129,14 @@ class blob_store {
   void want(std::string_view name);
   /// It is not here, but may come: somebody holds it, or its closure runs again.
   bool may_come(std::string_view name) const {
-    return holders_.find(name) || lost_.is_missing(name);
+    return holders_.knows(name) || lost_.is_missing(name);
   }
+  /// Some value names it.
+  bool is_named(std::string_view name) const { return table_.is_held(name); }
+  /// Who has it now, or what stands for it; the bytes are 0 where nobody has.
+  core::input_place place_of(std::string_view name) const;
+  /// Adds where an input is that a running closure may wait for, and that its worker has not.
+  void explain_input(core::explanation& e) const;
   /// The name of what is here is the hash of its bytes.
   bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
 

@@ -64,6 +64,8 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 };
 
 constexpr int asked_at_once_max = 1'000;
+// For each value, of those that hold it on other hosts.
+constexpr int tickets_max = 3;
 // Whoever holds a value tells of it on another stream than the closure that names it comes by.
 constexpr auto told_within = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds located_every{1}, located_every_max{64};
@@ -75,8 +77,9 @@ grpc::Status too_many(std::string const& field, int asked) {
 
 class blob_service final : public stream_service {
  public:
-  blob_service(blob_store& store, coro::grpc_server& server)
+  blob_service(blob_store& store, coro::grpc_server& server, gate const* who)
       : store_(store),
+        who_(who),
         puts_("blob put", server.engine(), options_.calls_max),
         gets_("blob get", server.engine(), options_.calls_max),
         holds_("blob hold", server.engine(), holds_max) {
@@ -92,7 +95,8 @@ class blob_service final : public stream_service {
     auto on_locate = [this](std::unique_ptr<locate_call> call) { return locate(std::move(call)); };
     coro::accept_unary(server, service_, &service_type::RequestLocate, {"blob locate", 16, shared},
                        gets_.tasks(), on_locate);
-    holds_.accept(server, service_, &service_type::RequestHold, {"blob hold", 16, shared}, store_);
+    holds_.accept(server, service_, &service_type::RequestHold, {"blob hold", 16, shared}, store_,
+                  who_);
   }
 
   coro::task<void> stop() override {
@@ -139,37 +143,52 @@ class blob_service final : public stream_service {
       co_await pause.wait_for(wait);
     }
     v1::LocateResponse answer;
-    for (auto const& name : asked.name()) {
-      auto& told = *answer.add_place();
-      tell_place(name, told);
-      if (asked.peers()) tell_peer(name, told);
-    }
+    for (auto const& name : asked.name()) tell_place(name, asked, *answer.add_place());
     co_await call->finish(answer);
   }
 
   bool is_known(std::string const& name) const {
-    return store_.size_of(name) || store_.holders().find(name);
+    return store_.size_of(name) || store_.holders().knows(name);
   }
 
-  void tell_place(std::string const& name, v1::BlobPlace& told) const {
+  // A ticket is a message to who holds the value, so few are given, and none to who has it on its
+  // own host.
+  void tell_place(std::string const& name, v1::LocateRequest const& asked, v1::BlobPlace& told) {
     auto const size = store_.size_of(name);
     told.set_at_server(size.has_value());
     if (size) told.set_size(*size);
-    auto const found = store_.holders().find(name);
-    if (!found) return;
-    told.set_unix_socket(found->socket);
-    told.set_size(found->size);
+    auto const* held = store_.holders().table().find(name);
+    if (!held) return;
+    told.set_size(held->size);
+    told.set_may_copy(held->output);
+    auto const places = store_.holders().places(name, asked.host());
+    bool const near = places.front().same_host;
+    auto tickets = asked.peers() && !near ? tickets_max : 0;
+    for (auto const& p : places) {
+      v1::BlobHolder h;
+      if (!p.other_host) h.set_unix_socket(p.socket);
+      if (tickets > 0 && tell_peer(name, p.by, h)) --tickets;
+      if (!h.unix_socket().empty() || !h.ticket().empty()) told.add_holder()->Swap(&h);
+    }
+    told.set_unix_socket(places.front().socket);
+    if (told.holder().empty()) return;
+    auto const& first = told.holder(0);
+    told.set_peer(first.peer());
+    told.set_certificate(first.certificate());
+    told.set_ticket(first.ticket());
   }
 
-  void tell_peer(std::string const& name, v1::BlobPlace& told) {
-    auto const ticket = store_.holders().give_ticket(name);
-    if (!ticket) return;
+  bool tell_peer(std::string const& name, core::holder_id from, v1::BlobHolder& told) {
+    auto const ticket = store_.holders().give_ticket(name, from);
+    if (!ticket) return false;
     told.set_peer(ticket->at.address);
     told.set_certificate(ticket->at.certificate);
     told.set_ticket(ticket->bytes);
+    return true;
   }
 
   blob_store& store_;
+  gate const* who_;
   blob_call_options const options_;
   bool stopping_ = false;
   service_type service_;
@@ -192,8 +211,9 @@ std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& se
   return std::make_unique<coordinator_service>(all, server, std::move(options));
 }
 
-std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server) {
-  return std::make_unique<blob_service>(store, server);
+std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
+                                            gate const* who) {
+  return std::make_unique<blob_service>(store, server, who);
 }
 
 }  // namespace muster::server

@@ -66,8 +66,10 @@ std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& ser
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// muster.v1.BlobService. REQUIRES: the store as well outlives it.
-std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server);
+/// muster.v1.BlobService. `who`: knows who calls; null: nobody is asked. REQUIRES: these as well
+/// outlive it.
+std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
+                                            gate const* who = nullptr);
 /// grpc.reflection.v1 and v1alpha.ServerReflection: which services this port has (these and its own
 /// two), and their descriptors, so that tools such as grpcurl can list and call them. Over this
 /// server's own queue, as the one bundled with gRPC 1.51 (not tried with a newer one) would bring

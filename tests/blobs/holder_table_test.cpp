@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 class HolderTable : public testing::Test {
  protected:
   HolderTable() : table({.names_max = 3, .told = 30s}) {
-    table.open(1, "client", "");
-    table.open(2, "worker", "worker:0");
+    table.open(1, {"client"});
+    table.open(2, {"worker", "worker:0"});
   }
   ~HolderTable() override { EXPECT_EQ(table.invalid(), ""); }
 
@@ -24,7 +24,7 @@ TEST_F(HolderTable, KnowsWhoHoldsWhat) {
   EXPECT_TRUE(table.hold(2, "b", 20, now));
   EXPECT_TRUE(table.hold(2, "b", 20, now)) << "once more";
   ASSERT_TRUE(table.find("b"));
-  EXPECT_EQ(table.find("b")->by, 2u);
+  EXPECT_EQ(table.find("b")->by, std::vector<holder_id>{2});
   EXPECT_EQ(table.find("b")->size, 20u);
   EXPECT_TRUE(table.holds(1, "a"));
   EXPECT_FALSE(table.holds(2, "a"));
@@ -35,9 +35,9 @@ TEST_F(HolderTable, KnowsWhoHoldsWhat) {
   EXPECT_EQ(table.workers(5)[0].task, "worker:0");
   EXPECT_EQ(table.workers(5)[0].bytes, 20u);
   EXPECT_TRUE(table.workers(0).empty());
-  table.drop(2, "a");
+  table.drop(2, "a", now);
   EXPECT_TRUE(table.find("a")) << "it is another's";
-  table.drop(1, "a");
+  table.drop(1, "a", now);
   EXPECT_FALSE(table.find("a"));
 }
 
@@ -58,9 +58,9 @@ TEST_F(HolderTable, RefusesTheNameOfAnotherProcess) {
 
 TEST_F(HolderTable, GivesANameToTheNewerStreamOfAProcess) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
-  table.open(3, "client", "");
+  table.open(3, {"client"});
   EXPECT_FALSE(table.hold(3, "a", 10, now)) << "whoever says that it is that process";
-  table.open(4, "client", "", 1);
+  table.open(4, {"client", "", "", 1});
   EXPECT_TRUE(table.hold(4, "a", 10, now));
   table.close(1, now);
   EXPECT_TRUE(table.holds(4, "a"));
@@ -70,16 +70,16 @@ TEST_F(HolderTable, RefusesWhatIsTooMany) {
   for (auto const* name : {"a", "b", "c"}) EXPECT_TRUE(table.hold(1, name, 1, now));
   EXPECT_FALSE(table.hold(1, "d", 1, now));
   EXPECT_TRUE(table.hold(1, "a", 1, now)) << "it is known";
-  table.drop(1, "b");
+  table.drop(1, "b", now);
   EXPECT_TRUE(table.hold(1, "d", 1, now));
 }
 
 TEST_F(HolderTable, TellsWorkersAloneOfWhatNoValueNames) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   ASSERT_TRUE(table.hold(2, "b", 20, now));
-  EXPECT_EQ(table.not_named("a"), std::nullopt) << "a client drops its arguments by itself";
-  EXPECT_EQ(table.not_named("b"), std::optional<holder_id>(2));
-  EXPECT_EQ(table.not_named("c"), std::nullopt);
+  EXPECT_TRUE(table.not_named("a").empty()) << "a client drops its arguments by itself";
+  EXPECT_EQ(table.not_named("b"), std::vector<holder_id>{2});
+  EXPECT_TRUE(table.not_named("c").empty());
 }
 
 TEST_F(HolderTable, GivesOutputsTheirTimeToBeNamed) {
@@ -103,7 +103,7 @@ TEST_F(HolderTable, OutputsAreLostUnlessTheirWorkerComesBack) {
   table.close(1, now);
   table.close(2, now);
   EXPECT_TRUE(table.take_lost(now + 2s, 10).empty());
-  table.open(3, "worker", "worker:0");
+  table.open(3, {"worker", "worker:0"});
   ASSERT_TRUE(table.hold(3, "c", 20, now + 2s));
   EXPECT_EQ(table.take_lost(now + 3s, 10), std::vector<std::string>{"b"});
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());

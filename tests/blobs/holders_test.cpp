@@ -52,8 +52,8 @@ class Holders : public testing::Test {
       {[this] { return now; }, [this](std::function<void()> work) { engine.post(std::move(work)); },
        [this](core::closure_id id) { made_again.push_back(id); }}};
   told worker, client;
-  core::holder_id const by_worker = store.holders().open(worker, "w", "worker:0");
-  core::holder_id const by_client = store.holders().open(client, "c", "");
+  core::holder_id const by_worker = store.holders().open(worker, {"w", "worker:0", "here"});
+  core::holder_id const by_client = store.holders().open(client, {"c"});
   std::string const name = std::string(32, 'n');
 };
 
@@ -124,7 +124,7 @@ TEST_F(Holders, WhoAsksForALostNameIsGivenWhatWasMadeInItsPlace) {
   engine.run_until([&] { return !made_again.empty(); });
   EXPECT_EQ(made_again, std::vector{core::closure_id{1}}) << "once in a while";
   EXPECT_EQ(store.current(name), name);
-  auto const other = store.holders().open(worker, "w2", "worker:1");
+  auto const other = store.holders().open(worker, {"w2", "worker:1"});
   hold(other, again);
   store.name(core::closure_id{1}, again);
   EXPECT_EQ(store.current(name), again);
@@ -208,14 +208,14 @@ TEST_F(Holders, FetchesHaveALimit) {
 
 TEST_F(Holders, TicketsAreKnownToBothEndsAndToNoThird) {
   told far;
-  auto const by_far = store.holders().open(far, "f", "worker:1", {"10.0.0.1:7", "the certificate"});
+  auto const by_far =
+      store.holders().open(far, {"f", "worker:1", "there"}, {"10.0.0.1:7", "the certificate"});
   auto const there = std::string(32, 'f');
   hold(by_worker, name);
   hold(by_far, there);
-  EXPECT_FALSE(store.holders().give_ticket(name)) << "its process takes no connections";
-  EXPECT_FALSE(store.holders().give_ticket(std::string(32, 'u')));
-  auto const first = store.holders().give_ticket(there);
-  auto const second = store.holders().give_ticket(there);
+  EXPECT_FALSE(store.holders().give_ticket(name, by_worker)) << "its process takes no connections";
+  auto const first = store.holders().give_ticket(there, by_far);
+  auto const second = store.holders().give_ticket(there, by_far);
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->at.address, "10.0.0.1:7");
   EXPECT_EQ(first->at.certificate, "the certificate");
@@ -223,7 +223,7 @@ TEST_F(Holders, TicketsAreKnownToBothEndsAndToNoThird) {
   ASSERT_EQ(far.tickets.size(), 2u);
   EXPECT_EQ(far.tickets[0], (std::pair{first->bytes, there}));
   far.room = false;
-  EXPECT_FALSE(store.holders().give_ticket(there)) << "it does not read";
+  EXPECT_FALSE(store.holders().give_ticket(there, by_far)) << "it does not read";
   store.holders().close(by_far, now);
 }
 
@@ -231,8 +231,8 @@ TEST_F(Holders, ThoseThatHaveGoneAreAskedForNothing) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   store.holders().close(by_worker, now);
-  EXPECT_FALSE(store.holders().find(name));
-  EXPECT_FALSE(store.holders().want(name));
+  EXPECT_FALSE(store.holders().knows(name));
+  EXPECT_FALSE(store.holders().want(name, now));
   sweep(false);
   EXPECT_TRUE(worker.wanted.empty() && worker.unneeded.empty());
 }

@@ -206,6 +206,15 @@ void worker::on_dispatch(std::span<core::assignment const> batch) {
   });
 }
 
+void worker::wait(std::size_t n) {
+  engine_.run([&](engine_services& s) {
+    core::worker_results e{stream, {}, {}, {}, {}};
+    e.waits.push_back({held.at(n).closure, held.at(n).attempt, true});
+    s.pools.main().apply(std::move(e));
+    return true;
+  });
+}
+
 void worker::finish_all(std::string const& value, core::encoding e) {
   engine_.run([&](server::hub& h) {
     answer(h, [&](core::worker_result& r, core::blob args) {

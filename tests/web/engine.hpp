@@ -122,6 +122,8 @@ class worker final : public server::hub_worker {
   void log(std::string const& text, std::size_t n = 0,
            server::log_level level = server::log_level::info);
   void progress(double fraction, std::string const& text, std::size_t n = 0);
+  /// The n-th closure it holds waits for a value.
+  void wait(std::size_t n = 0);
   /// The connection breaks.
   void lose(std::string const& reason);
   std::size_t holds();

@@ -216,12 +216,14 @@ void held_members(member_list const& m, core::holder_counts const& c) {
   m("processes", c.holders, "that hold some, or may");
   m("values", c.names);
   m("outputs", c.outputs, "of these, in workers; others are arguments, in clients");
-  m("bytes", c.bytes);
+  m("bytes", c.bytes, "of these, each once");
+  m("copies", c.copies, "of outputs, in the memory of workers beyond the first that has each");
+  m("copy_bytes", c.copy_bytes, "of the copies; between processes of a host they are one memory");
 }
 
 void worker_members(member_list const& m, core::worker_holding const& w) {
   m("task", w.task);
-  m("values", w.names);
+  m("values", w.names, "with copies of others'");
   m("bytes", w.bytes);
 }
 
@@ -267,6 +269,9 @@ std::string blob_metrics(server::blob_figures const& f) {
   m.gauge("muster_values_elsewhere", "Large values in the memory of workers and clients.",
           f.elsewhere.names);
   m.gauge("muster_values_elsewhere_bytes", "Bytes of these.", f.elsewhere.bytes);
+  m.gauge("muster_value_copies", "Copies of outputs in the memory of other workers.",
+          f.elsewhere.copies);
+  m.gauge("muster_value_copy_bytes", "Bytes of these.", f.elsewhere.copy_bytes);
   m.family("muster_value_bytes_total", "counter", "Bytes of large values, by the way they took.")
       .sample("way", "shared", f.taken.shared)
       .sample("way", "peer", f.taken.peer)

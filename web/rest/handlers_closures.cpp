@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/history/closures.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/id_text.hpp"
 #include "web/rest/closure_listing.hpp"
 
@@ -119,9 +120,11 @@ void members(member_list const& m, explained const& e) {
   m.some("cause", cause(e.why), "of one that waits: the sentence without its state and age");
 }
 
-muster::result<explained> explanation_of(engine_services&, server::hub& h, core::closure_id id, core::session_id session) {
+muster::result<explained> explanation_of(engine_services& services, server::hub& h,
+                                         core::closure_id id, core::session_id session) {
   auto why = history::explain(h.past(), h.state(), id, h.now(), session);
   if (!why) return why.error();
+  services.blobs.explain_input(*why);
   explained e{id, {}, {}, std::move(*why)};
   if (auto c = history::closure(h.past(), h.state(), id, session)) {
     e.function = std::move(c->function);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "server/core/api/explanation.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/hub/blob_store.hpp"
@@ -128,8 +129,7 @@ std::string_view beginning(std::string_view text, std::size_t most) {
 /// A value, and where the bytes are, should it be the name of a blob.
 struct placed_value {
   core::closure_view view;
-  std::string holder;  // task
-  bool is_blob = false, at_server = false;
+  std::optional<core::input_place> blob{};
 };
 
 void preview_members(member_list const& m, placed_value const& v, std::size_t most) {
@@ -145,9 +145,13 @@ void preview_members(member_list const& m, placed_value const& v, std::size_t mo
   here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),
        "of bytes as hex digits");
   here("truncated", shown.size() < c.data.size());
-  auto const blob = m.when(v.is_blob);
-  blob("at_server", v.at_server, "the bytes of the blob");
-  m.some("holder", v.holder, "the worker in whose memory the bytes of the blob are");
+  static core::input_place const nowhere;
+  auto const& place = v.blob ? *v.blob : nowhere;
+  auto const blob = m.when(v.blob.has_value());
+  blob("at_server", place.at_server, "the bytes of the blob");
+  m.some("holder", place.holders.empty() ? std::string() : place.holders.front(),
+         "the first worker in whose memory the bytes of the blob are");
+  blob("holders", place.holders, "all of these, who has made it first; 8 at most");
   m.some("released", c.released, "why");
   m.some("error", c.error);
 }
@@ -156,16 +160,12 @@ coro::task<response> tell_preview(web_context& context, core::closure_id id, std
   auto look_at = [id](server::hub& h) { return h.state().closures().look(id); };
   auto view = co_await context.engine.on_engine(in_pool_of(id, std::move(look_at)));
   if (!view) co_return problem_response(view.error());
-  placed_value found{std::move(*view), {}};
+  placed_value found{std::move(*view)};
   if (auto const name = server::blob_named_by(found.view.data.view()); !name.empty()) {
-    found.is_blob = true;
-    auto find = [&name, &found](engine_services& services) {
-      found.at_server = services.blobs.size_of(name).has_value();
-      if (auto const place = services.blobs.holders().find(name)) found.holder = place->task;
-      return true;
-    };
-    auto const looked = co_await context.engine.on_engine(std::move(find));
-    if (!looked) co_return problem_response(looked.error());
+    auto find = [&name](engine_services& services) { return services.blobs.place_of(name); };
+    auto place = co_await context.engine.on_engine(std::move(find));
+    if (!place) co_return problem_response(place.error());
+    found.blob = std::move(*place);
   }
   co_return object_response(preview_members, found, most);
 }

@@ -68,6 +68,11 @@ class Giver:
             self._bytes += size
             self._reserved += 1
 
+    def free(self) -> int:
+        """Bytes that may still be held."""
+        with self._lock:
+            return self._bytes_max - self._bytes
+
     def unreserve(self, size: int) -> None:
         with self._lock:
             self._bytes -= size

@@ -18,6 +18,7 @@ import grpc
 
 from muster._shared import memory
 from muster._shared.giving import Giver
+from muster._shared.host import this_host
 from muster._shared.peers import PeerGiver
 from muster._wire import blobs, messages
 
@@ -45,18 +46,25 @@ class Channels(Protocol):
 class Holding:
     def __init__(self, giver: Giver, channels: Channels, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
-                 peers: Optional[PeerGiver] = None) -> None:
-        """`peers`: gives to other hosts, too."""
+                 peers: Optional[PeerGiver] = None,
+                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: Optional[str] = None) -> None:
+        """`peers`: gives to other hosts, too. `on_unlisted`: a copy that nobody is told of. `host`: another than this."""
         self._giver = giver
         self._peers = peers
         self._channels = channels
         self._task = task
         self._on_unneeded = on_unneeded
+        self._on_unlisted = on_unlisted
+        self.host = this_host() if host is None else host
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
         self._queued: set[bytes] = set()  # of these; of the thread that reads and the one that puts
         self._lock = threading.Lock()  # protects all below
+        self._copies: set[bytes] = set()
+        """Of what is held, what others have made, and…"""
+        self._unlisted: set[bytes] = set()
+        """…of these, what the server is not told of."""
         self._news: Optional[queue.SimpleQueue[tuple[bytes, int]]] = None
         """Of the stream: names that it has not said yet, and their sizes; -1: dropped. None: there is no stream."""
         self._call: Any = None
@@ -91,11 +99,23 @@ class Holding:
             if self._news is not None:
                 self._news.put((name, size))
 
+    def announce_copy(self, name: bytes, size: int, listed: bool) -> None:
+        """The same of what others have made. `listed`: the server wants to know."""
+        with self._lock:
+            self._copies.add(name)
+            if not listed:
+                self._unlisted.add(name)
+            elif self._news is not None:
+                self._news.put((name, size))
+
     def dropped(self, name: bytes) -> None:
         with self._lock:
             self._put_names.discard(name)
             self._refused.discard(name)
-            if self._news is not None:
+            self._copies.discard(name)
+            unlisted = name in self._unlisted
+            self._unlisted.discard(name)
+            if self._news is not None and not unlisted:
                 self._news.put((name, -1))
 
     def all_put(self) -> list[bytes]:
@@ -127,12 +147,14 @@ class Holding:
         return name in self._put_names or self._put(name)
 
     def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
-        """What is held is at the server when this returns, or could not be put there."""
+        """What is held is at the server when this returns, or could not be put there, without those of `but`. Others
+        have the copies, unless the server wants one."""
         end = time.monotonic() + timeout
         for name in self._giver.held():
             if not self.ready() or time.monotonic() > end:
                 return
-            if name not in self._put_names and name not in but:
+            is_copy = name in self._copies and name not in self._queued
+            if name not in self._put_names and name not in but and not is_copy:
                 self._put(name)  # one that cannot be, or that nobody wants any more, holds up no other
 
     def close(self) -> None:
@@ -170,7 +192,8 @@ class Holding:
         try:
             with self._lock:
                 for name, size in self._giver.held().items():
-                    news.put((name, size))
+                    if name not in self._unlisted:
+                        news.put((name, size))
                 self._news, self._refused = news, set()
             channel = self._channels.channel()
             call = blobs.hold(channel, self._say(news, ended))
@@ -195,7 +218,7 @@ class Holding:
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
         """On a thread of gRPC."""
-        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task, former=self._former,
+        yield messages.HoldRequest(unix_socket=self._giver.socket_name, task=self._task, former=self._former, host=self.host,
                                    peer=self._peers.address if self._peers is not None else "")
         while not ended.is_set():
             said = messages.HoldRequest()
@@ -222,6 +245,7 @@ class Holding:
         else:
             said.held.append(name)
             said.size.append(size)
+            said.copy.append(name in self._copies)
 
     def _hear(self, message: Any) -> None:
         if self._peers is not None:
@@ -238,6 +262,11 @@ class Holding:
             self._refused.update(message.refused)
         for name in message.unneeded:
             self._on_unneeded(name)
+        for name in message.unlisted:
+            with self._lock:
+                if name in self._copies:
+                    self._unlisted.add(name)
+            self._on_unlisted(name)
         if message.wanted and self._putting is None:
             self._putting = threading.Thread(target=self._put_wanted, name="muster-put", daemon=True)
             self._putting.start()

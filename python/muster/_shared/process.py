@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 import queue
-from typing import Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import grpc
 
@@ -14,12 +14,22 @@ from muster._shared.giving import Giver
 from muster._shared.holding import Channels, Holding
 from muster._shared.loop import Loop
 from muster._shared.peers import NotServed, PeerGiver, PeerTaker
-from muster._shared.taking import Got, NotReached, Taker
+from muster._shared.taking import NotReached, Taker
 from muster._wire import blobs
 
 log = logging.getLogger("muster.shared")
 
 LOCATE_WITHIN = 10.0
+
+
+class Taken(NamedTuple):
+    """A value of another process. The descriptor is whose who gets this."""
+
+    name: bytes
+    fd: int
+    size: int
+    may_copy: bool
+    """The server lists who holds it, too."""
 
 
 class Process:
@@ -28,9 +38,10 @@ class Process:
     def __init__(self, channels: Channels, bytes_max: int, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  on_dropped: Callable[[bytes], None] = lambda name: None,
-                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None) -> None:
+                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None,
+                 on_unlisted: Callable[[bytes], None] = lambda name: None, host: Optional[str] = None) -> None:
         """`on_unneeded`: an output that no value names any more. `on_dropped`: what was taken, to be kept, is to go.
-        `peers`: makes what gives to other hosts, if that is wanted."""
+        `peers`: makes what gives to other hosts, if that is wanted. `on_unlisted`: a copy that nobody is told of."""
         self._channels = channels
         self._dropping: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._loop = Loop()
@@ -38,12 +49,17 @@ class Process:
         self._taker = Taker(self._loop, on_dropped)
         self._peer_taker = PeerTaker()
         self._peers = peers(self.giver.opened)
-        self.holding = Holding(self.giver, channels, task, on_unneeded, self._peers)
+        self.holding = Holding(self.giver, channels, task, on_unneeded, self._peers, on_unlisted, host)
 
     def hold(self, name: bytes, fd: int, size: int) -> None:
         """What there is room for: `giver.reserve`. The descriptor is no longer the caller's."""
         self.giver.add(name, fd, size)
         self.holding.announce(name, size)
+
+    def hold_copy(self, taken: Taken) -> None:
+        """The same of what another has made."""
+        self.giver.add(taken.name, taken.fd, taken.size)
+        self.holding.announce_copy(taken.name, taken.size, taken.may_copy)
 
     def drop(self, name: bytes) -> None:
         if self.giver.drop(name):
@@ -63,32 +79,55 @@ class Process:
                 return
             self.drop(name)
 
-    def take(self, name: bytes, got: Got, keep: bool) -> bool:
-        """False: it is to be had from the server. `got`: as `Taker` calls it."""
+    def take(self, name: bytes, keep: bool, shared: Callable[[Taken], None], room: Callable[[int], None],
+             copied: Callable[[Taken], None]) -> bool:
+        """From one of the processes that hold it, those of this host first. False: it is to be had from the server.
+
+        `shared` gets what a process of this host has, on the loop's thread; `keep`: that process tells when it goes.
+        `copied` gets what came from another host, for which `room` is asked first. They may raise OSError."""
         if not self.holding.ready():
             return False
-        try:
-            place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN)
-            if not place.unix_socket:
+        shared_tried = False
+        for host in dict.fromkeys((self.holding.host, "")):  # whom one cannot reach by its socket, one may by its port
+            place = self._place(name, host)
+            if place is None:
                 return False
-            self._taker.take(place.unix_socket, name, place.size, got, keep)
-        except (grpc.RpcError, NotReached, ValueError):
+            holders = list(place.holder) or [place]  # of a server of before
+            for holder in holders:
+                if holder.unix_socket and not shared_tried and self._share(holder.unix_socket, name, place, shared, keep):
+                    return True
+                if holder.ticket and self._copy(holder, name, place, room, copied):
+                    return True
+            if shared_tried or any(holder.ticket for holder in holders):
+                return False
+            shared_tried = True
+        return False
+
+    def _place(self, name: bytes, host: str) -> Optional[Any]:
+        try:
+            place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN, peers=True, host=host)
+            return place
+        except (grpc.RpcError, ValueError):
+            return None
+
+    def _share(self, socket: str, name: bytes, place: Any, shared: Callable[[Taken], None], keep: bool) -> bool:
+        def got(fd: int) -> None:
+            shared(Taken(name, fd, place.size, place.may_copy))
+
+        try:
+            self._taker.take(socket, name, place.size, got, keep)
+        except NotReached:
             return False
         self.holding.taken(place.size)
         return True
 
-    def copy(self, name: bytes, room: Callable[[int], None], got: Got) -> bool:
-        """From the process of another host that holds it. False: it is to be had from the server. `room`: for so many
-        bytes; raises OSError. `got` owns the descriptor of a copy."""
-        if not self.holding.ready():
-            return False
+    def _copy(self, holder: Any, name: bytes, place: Any, room: Callable[[int], None],
+              copied: Callable[[Taken], None]) -> bool:
         try:
-            place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN, peers=True)
-            if not place.ticket:
-                return False
             room(place.size)
-            got(self._peer_taker.take(place.peer, place.ticket, name, place.size, place.certificate))
-        except (grpc.RpcError, OSError, ValueError) as error:
+            fd = self._peer_taker.take(holder.peer, holder.ticket, name, place.size, holder.certificate)
+            copied(Taken(name, fd, place.size, place.may_copy))
+        except OSError as error:
             if isinstance(error, NotServed):
                 log.info("%s", error)
             return False

@@ -85,8 +85,8 @@ def hold(channel: Any, requests: Iterator[Any]) -> Any:
                                  messages.HoldResponse.FromString)(requests)
 
 
-def locate(channel: Any, names: Sequence[bytes], timeout: float, peers: bool = False) -> Sequence[Any]:
-    """Where each is; with tickets for who holds it on another host where `peers`. Raises grpc.RpcError."""
+def locate(channel: Any, names: Sequence[bytes], timeout: float, peers: bool = False, host: str = "") -> Sequence[Any]:
+    """Where each is; with tickets for who holds it on another host than `host`, where `peers`. Raises grpc.RpcError."""
     ask = channel.unary_unary(METHOD + "Locate", messages.LocateRequest.SerializeToString,
                               messages.LocateResponse.FromString)
-    return ask(messages.LocateRequest(name=names, peers=peers), timeout=timeout).place  # type: ignore[no-any-return]
+    return ask(messages.LocateRequest(name=names, peers=peers, host=host), timeout=timeout).place  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from muster._pickled.buffers import Data
 from muster._shared import memory, regions
 from muster._shared.giving import Full
 from muster._shared.holding import Channels
-from muster._shared.process import Process
+from muster._shared.process import Process, Taken
 
 STAYS = 5.0
 """Seconds after its last use."""
@@ -109,10 +109,13 @@ class Shared:
             finally:
                 os.close(fd)
 
+        def taken(of: Taken) -> None:
+            got(of.fd)
+
         try:
             got(process.giver.opened(name))
         except KeyError:
-            process.take(name, got, keep=False) or process.copy(name, _check_size, got)
+            process.take(name, False, taken, _check_size, taken)
         return views[0] if views else None
 
     def outputs_stay(self) -> bool:

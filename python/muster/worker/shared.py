@@ -1,27 +1,27 @@
 """Memory that a worker shares: its own process takes and holds it, and its children open it in their folder.
 
 There a link by the content's name leads to a descriptor of the worker's own process, so children map it as they map
-files. What was taken goes with its holder; outputs are held until the server says that nobody needs them, also when their child is
-gone. What a child owns (of calls of objects) is held until that says so, or is gone. Any thread.
+files. Outputs are held until the server says that nobody needs them, also when their child is gone; those that others have made
+are held as well, see `copies`. Arguments go with their holder. What a child owns (of calls of objects) is held until that says
+so, or is gone. Any thread.
 """
 from __future__ import annotations
 
 import logging
 import os
 import threading
-import time
 from typing import Callable, Optional
 
 from muster._shared import memory
+from muster._shared.giving import Full
 from muster._shared.holding import Channels
 from muster._shared.peers import PeerGiver, listen_address
-from muster._shared.process import Process
+from muster._shared.process import Process, Taken
 from muster.worker.blobs import OFFER
+from muster.worker.copies import Copies, Links
 
 TAKEN_MAX = 256
 """Contents of others whose descriptors are kept; the one that was taken first goes, and may be taken again."""
-COPY_STAYS = 10.0
-"""Seconds for which what came from another host is kept for other closures. Copies count as what is held."""
 LEAVE_WITHIN = 10.0
 """Seconds for outputs to be put at the server when the worker leaves."""
 
@@ -47,54 +47,41 @@ def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[
 
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
-                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()  # protects all below, but _process
+                 peers: Callable[[Callable[[bytes], int]], Optional[PeerGiver]] = lambda opened: None,
+                 host: Optional[str] = None) -> None:
+        """`host`: another than this one."""
+        self._links = Links(folder)
+        self._lock = threading.Lock()  # protects _taken and _owned
         self._taken: dict[bytes, int] = {}
         self._owned: dict[bytes, int] = {}
         """By which of its processes."""
-        self._copies: dict[bytes, tuple[int, int, float]] = {}
-        """Descriptor, size, until when; the first to go first."""
-        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, peers)
+        self._process = Process(channels, bytes_max, task, self._unneeded, self._dropped, peers, self._unlisted, host)
+        self._copies = Copies(self._process, self._links)
 
     def take(self, name: bytes) -> bool:
         """False: it is to be had from the server."""
-        return self._process.take(name, lambda fd: self._took(name, fd), keep=True) or self._copy(name)
-
-    def _copy(self, name: bytes) -> bool:
         reserved = 0
 
         def room(size: int) -> None:
             nonlocal reserved
-            self.tick(time.monotonic())
-            self._process.giver.reserve(size)
-            reserved = size
+            if not reserved:  # another holder was tried before
+                self._copies.reserve(size)
+                reserved = size
 
-        def got(fd: int) -> None:
+        def copied(taken: Taken) -> None:
             nonlocal reserved
-            try:
-                self._link(name, fd)
-            except OSError:
-                os.close(fd)
-                raise
-            with self._lock:
-                self._copies[name] = (fd, reserved, time.monotonic() + COPY_STAYS)
             reserved = 0
+            self._copies.add(taken)
 
-        made = self._process.copy(name, room, got)
-        if reserved:
-            self._process.giver.unreserve(reserved)
-        return made
+        try:
+            return self._process.take(name, True, self._took, room, copied)
+        finally:
+            if reserved:
+                self._process.giver.unreserve(reserved)
 
     def tick(self, now: float) -> None:
-        """Lets go of copies that have stayed for long enough."""
-        with self._lock:
-            gone = [name for name, (_, _, until) in self._copies.items() if until <= now]
-            for name in gone:
-                fd, size, _ = self._copies.pop(name)
-                self._unlink(name)
-                os.close(fd)
-                self._process.giver.unreserve(size)
+        """Now and then."""
+        self._copies.tick(now)
 
     def offer(self, name: bytes, beside: bytes, owned: bool = False) -> None:
         """Holds what a child has. Raises OSError: the child is to put it, or, of what it is to own, to send it."""
@@ -102,12 +89,12 @@ class Shared:
         holding = self._process.holding
         if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
             raise OSError("outputs, or such large ones, do not stay with their worker")
-        self._process.giver.reserve(size)
+        self._copies.reserve(size)
         try:
             fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 memory.check(fd, name, size)
-                self._link(name, fd)
+                self._links.add(name, fd)
             except OSError:
                 os.close(fd)
                 raise
@@ -161,33 +148,26 @@ class Shared:
             for fd in self._taken.values():
                 os.close(fd)
             self._taken.clear()
-        self.tick(float("inf"))
 
-    def _path(self, name: bytes) -> str:
-        return os.path.join(self._folder, name.hex())
-
-    def _link(self, name: bytes, fd: int) -> None:
-        os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
-
-    def _unlink(self, name: bytes) -> None:
-        try:
-            if os.path.islink(self._path(name)):
-                os.unlink(self._path(name))
-        except FileNotFoundError:
-            pass
-
-    def _took(self, name: bytes, fd: int) -> None:
+    def _took(self, taken: Taken) -> None:
         """The loop's thread."""
+        if taken.may_copy:
+            try:
+                self._copies.reserve(taken.size)
+            except Full:
+                pass  # it goes with its holder
+            else:
+                return self._copies.add(taken)
         with self._lock:
             try:
-                self._link(name, fd)
+                self._links.add(taken.name, taken.fd)
             except FileExistsError:  # from the server, meanwhile
-                os.close(fd)
+                os.close(taken.fd)
                 return
             except OSError:
-                os.close(fd)
+                os.close(taken.fd)
                 raise
-            self._taken[name] = fd
+            self._taken[taken.name] = taken.fd
             if len(self._taken) > TAKEN_MAX:
                 self._let_go(next(iter(self._taken)))
 
@@ -199,14 +179,17 @@ class Shared:
 
     def _let_go(self, name: bytes) -> None:
         """Under _lock."""
-        self._unlink(name)
+        self._links.remove(name)
         os.close(self._taken.pop(name))
 
     def _unneeded(self, name: bytes) -> None:
         """No value names it: of what is owned none ever does."""
-        if not self.owns(name):
+        if not self._copies.drop(name) and not self.owns(name):
             self._forget(name)
 
     def _forget(self, name: bytes) -> None:
-        self._unlink(name)
+        self._links.remove(name)
         self._process.drop(name)
+
+    def _unlisted(self, name: bytes) -> None:
+        self._copies.unlisted(name)

@@ -22,7 +22,13 @@ class HolderServer:
         self.streams: list[queue.SimpleQueue[Optional[Any]]] = []
         self.lock = threading.Lock()  # protects all below
         self.places: dict[bytes, tuple[str, int]] = {}
+        self.holders: dict[bytes, list[dict[str, Any]]] = {}
+        """By name, what is told of those that hold it; see `BlobHolder`. Of those `host` may be another than the asker's."""
+        self.unlists: set[bytes] = set()
         self.held: dict[bytes, int] = {}
+        self.copies: set[bytes] = set()
+        """Of `held`."""
+        self.located: list[Any] = []
         self.announced: list[bytes] = []
         self.first: list[Any] = []
         self.shared_bytes = 0
@@ -63,6 +69,7 @@ class HolderServer:
         said: queue.SimpleQueue[Optional[Any]] = queue.SimpleQueue()
         with self.lock:
             self.held.clear()
+            self.copies.clear()
             self.first.append(next(requests))
         said.put(messages.HoldResponse(holder=len(self.first), outputs_stay=self.outputs_stay,
                                        blob_bytes_max=self.blob_bytes_max))
@@ -77,22 +84,33 @@ class HolderServer:
                 with self.lock:
                     self.shared_bytes += message.shared_bytes
                     self.announced += message.held
-                    for name, size in zip(message.held, message.size):
+                    for name, size, copy in zip(message.held, message.size, message.copy):
                         if name in self.refuses:
                             said.put(messages.HoldResponse(refused=[name]))
+                        elif copy and name in self.unlists:
+                            said.put(messages.HoldResponse(unlisted=[name]))
                         else:
                             self.held[name] = size
+                            if copy:
+                                self.copies.add(name)
                     for name in message.dropped:
                         self.held.pop(name, None)
+                        self.copies.discard(name)
         except grpc.RpcError:
             pass
         said.put(None)
 
     def _locate(self, request: Any, context: Any) -> Any:
         answer = messages.LocateResponse()
+        with self.lock:
+            self.located.append(request)
         for name in request.name:
             socket, size = self.places.get(name, ("", 0))
-            answer.place.add(unix_socket=socket, size=size)
+            told = answer.place.add(unix_socket=socket, size=size, may_copy=name in self.holders)
+            for holder in self.holders.get(name, []):
+                there = dict(holder)
+                if there.pop("host", "") in ("", request.host) or not request.host:
+                    told.holder.add(**there)
         return answer
 
     def _put(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:

@@ -151,7 +151,7 @@ def test_a_server_of_before(server: HolderServer, make: Make, monkeypatch: pytes
     process = make()
     assert not process.holding.ready(5)
     assert server.asked == 1  # it did not take those five seconds
-    assert not process.take(bytes(32), lambda fd: None, keep=True)
+    assert not process.take(bytes(32), True, lambda taken: None, lambda size: None, lambda taken: None)
     server.knows = True
     until(process.holding.ready, "it is asked again once in a while")
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/own_certificate.hpp"
+#include "server/rpc/call_access.hpp"
 
 namespace muster::server {
 namespace {
@@ -12,6 +13,7 @@ constexpr std::chrono::milliseconds first_message_within{10'000};
 constexpr std::size_t socket_bytes_max = 100;
 constexpr std::size_t task_bytes_max = 256;
 constexpr std::size_t peer_bytes_max = 300;
+constexpr std::size_t host_bytes_max = 64;
 
 bool names_socket(std::string_view text) {
   auto const fits = [](unsigned char c) {
@@ -20,6 +22,12 @@ bool names_socket(std::string_view text) {
   };
   return !text.empty() && text.size() <= socket_bytes_max &&
          std::all_of(text.begin(), text.end(), fits);
+}
+
+muster::status check_length(std::string const& text, std::string const& field, std::size_t most) {
+  if (text.size() <= most) return {};
+  return invalid(field + ": has " + std::to_string(text.size()) + " bytes, the limit is " +
+                 std::to_string(most));
 }
 
 muster::status check_names(google::protobuf::RepeatedPtrField<std::string> const& names,
@@ -33,8 +41,8 @@ muster::status check_names(google::protobuf::RepeatedPtrField<std::string> const
 
 }  // namespace
 
-hold_stream::hold_stream(call& c, blob_store& store)
-    : message_stream(c, finish_grace), store_(store) {}
+hold_stream::hold_stream(call& c, blob_store& store, gate const* who)
+    : message_stream(c, finish_grace), store_(store), who_(who) {}
 
 hold_stream::~hold_stream() {
   if (id_ != 0) store_.holders().close(id_, store_.now());
@@ -86,12 +94,9 @@ muster::status hold_stream::take_first(v1::HoldRequest const& message) {
   if (!names_socket(message.unix_socket()))
     return invalid("unix_socket: expected 1 to " + std::to_string(socket_bytes_max) +
                    " letters, digits, '-', '_' or '.'");
-  if (message.task().size() > task_bytes_max)
-    return invalid("task: has " + std::to_string(message.task().size()) + " bytes, the limit is " +
-                   std::to_string(task_bytes_max));
-  if (message.peer().size() > peer_bytes_max)
-    return invalid("peer: has " + std::to_string(message.peer().size()) + " bytes, the limit is " +
-                   std::to_string(peer_bytes_max));
+  if (auto wrong = check_length(message.task(), "task", task_bytes_max); !wrong.ok()) return wrong;
+  if (auto wrong = check_length(message.peer(), "peer", peer_bytes_max); !wrong.ok()) return wrong;
+  if (auto wrong = check_length(message.host(), "host", host_bytes_max); !wrong.ok()) return wrong;
   greeted();
   blob_holders::peer at{message.peer(), {}};
   auto& first = next();
@@ -102,8 +107,8 @@ muster::status hold_stream::take_first(v1::HoldRequest const& message) {
     first.set_certificate(made->certificate);
     at.certificate = std::move(made->certificate);
   }
-  id_ = store_.holders().open(*this, message.unix_socket(), message.task(), std::move(at),
-                              message.former());
+  core::holder_hello hello{message.unix_socket(), message.task(), message.host(), message.former()};
+  id_ = store_.holders().open(*this, std::move(hello), std::move(at));
   first.set_holder(id_);
   first.set_outputs_stay(store_.outputs_stay());
   first.set_blob_bytes_max(store_.limits().blob_bytes_max);
@@ -114,14 +119,33 @@ muster::status hold_stream::take_names(v1::HoldRequest const& message) {
   if (message.held_size() != message.size_size())
     return invalid("size: has " + std::to_string(message.size_size()) + " values, held has " +
                    std::to_string(message.held_size()));
+  if (message.copy_size() != 0 && message.copy_size() != message.held_size())
+    return invalid("copy: has " + std::to_string(message.copy_size()) + " values, held has " +
+                   std::to_string(message.held_size()));
   if (auto wrong = check_names(message.held(), "held"); !wrong.ok()) return wrong;
   if (auto wrong = check_names(message.dropped(), "dropped"); !wrong.ok()) return wrong;
   auto& table = store_.holders().table();
   for (int i = 0; i < message.held_size(); ++i)
-    if (!table.hold(id_, message.held(i), message.size(i), store_.now()))
+    if (i < message.copy_size() && message.copy(i))
+      take_copy(message.held(i), message.size(i));
+    else if (!table.hold(id_, message.held(i), message.size(i), store_.now()))
       next().add_refused(message.held(i));
-  for (auto const& name : message.dropped()) table.drop(id_, name);
+  for (auto const& name : message.dropped()) table.drop(id_, name, store_.now());
   return {};
+}
+
+// Whoever holds a copy gives it to others, so that is for those who may work.
+void hold_stream::take_copy(std::string const& name, std::uint64_t size) {
+  auto& table = store_.holders().table();
+  if (!store_.is_named(name))
+    next().add_unneeded(name);
+  else if (!may_work() || !table.copy(id_, name, size, store_.now()))
+    next().add_unlisted(name);
+}
+
+bool hold_stream::may_work() const {
+  auto const caller = caller_of(who_, call_.context());
+  return !caller || core::allows(caller->role, core::permission::work);
 }
 
 }  // namespace muster::server

@@ -12,10 +12,13 @@
 
 namespace muster::server {
 
+class gate;
+
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:
-  hold_stream(call& c, blob_store& store);
+  /// `who`: knows who calls; null: everybody may do all.
+  hold_stream(call& c, blob_store& store, gate const* who);
   ~hold_stream();
 
   /// Completion: the call is finished, and what was held is not known any more.
@@ -41,10 +44,13 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
 
   muster::status take_first(v1::HoldRequest const& message);
   muster::status take_names(v1::HoldRequest const& message);
+  void take_copy(std::string const& name, std::uint64_t size);
+  bool may_work() const;
   /// For one more name.
   v1::HoldResponse& next();
 
   blob_store& store_;
+  gate const* const who_;
   core::holder_id id_ = 0;         // once it has greeted
   std::set<std::string> waiting_;  // wanted, and not written yet
 };

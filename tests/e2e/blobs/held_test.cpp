@@ -1,7 +1,9 @@
 // Values that stay with a process, over the wire: a test that holds some, beside a real server.
 #include <gtest/gtest.h>
 
+#include <iomanip>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "muster/v1/blobs.grpc.pb.h"
@@ -15,18 +17,21 @@ namespace {
 using server::hash_of;
 
 struct holding : test::hand_stream<v1::HoldRequest, v1::HoldResponse> {
-  explicit holding(v1::BlobService::Stub& stub, std::string const& socket = "test-1") {
+  explicit holding(v1::BlobService::Stub& stub, std::string const& socket = "test-1",
+                   std::string const& host = "") {
     stream_ = stub.Hold(&context_);
     v1::HoldRequest first;
     first.set_peer("127.0.0.1:9");
     first.set_unix_socket(socket);
     first.set_task("worker:0");
+    first.set_host(host);
     write(first);
   }
-  void hold(std::string const& name, std::uint64_t size) {
+  void hold(std::string const& name, std::uint64_t size, bool copy = false) {
     v1::HoldRequest more;
     more.add_held(name);
     more.add_size(size);
+    if (copy) more.add_copy(true);
     write(more);
   }
 };
@@ -38,11 +43,12 @@ class held_values : public testing::Test {
     stub =
         v1::BlobService::NewStub(grpc::CreateChannel(c.grpc(), grpc::InsecureChannelCredentials()));
   }
-  v1::BlobPlace locate(std::string const& of, bool peers = false) {
+  v1::BlobPlace locate(std::string const& of, bool peers = false, std::string const& host = "") {
     grpc::ClientContext context;
     v1::LocateRequest asked;
     asked.add_name(of);
     asked.set_peers(peers);
+    asked.set_host(host);
     v1::LocateResponse told;
     EXPECT_TRUE(stub->Locate(&context, asked, &told).ok());
     return told.place_size() == 1 ? told.place(0) : v1::BlobPlace();
@@ -146,6 +152,52 @@ TEST_F(held_values, are_taken_by_tickets_from_other_hosts) {
   EXPECT_EQ(told->ticket(0).name(), name);
 }
 
+std::string hex_of(std::string const& name) {
+  std::ostringstream out;
+  for (unsigned char const c : name)
+    out << std::hex << std::setw(2) << std::setfill('0') << static_cast<int>(c);
+  return out.str();
+}
+
+TEST_F(held_values, are_named_with_all_that_hold_them_those_of_the_askers_host_first) {
+  holding maker(*stub, "maker", "here");
+  std::vector<std::unique_ptr<holding>> others;
+  for (int i = 0; i < 8; ++i)
+    others.push_back(
+        std::make_unique<holding>(*stub, "other-" + std::to_string(i), i == 0 ? "here" : "there"));
+  ASSERT_TRUE(maker.read());
+  for (auto const& o : others) ASSERT_TRUE(o->read());
+  maker.hold(name, 5);
+  ASSERT_EQ(locate(name).holder_size(), 1);
+  others[0]->hold(name, 5, true);
+  auto const early = others[0]->read();
+  ASSERT_TRUE(early && early->unneeded_size() == 1) << "no value names it yet";
+  test::hand_worker w(c.grpc(), test::make_hello());
+  c.post("/api/v1/jobs", R"({"closures":[{"function":"f"}]})");
+  w.answer(*w.read_closures(), R"({"$blob":")" + hex_of(name) + R"(","bytes":5})");
+  ASSERT_TRUE(await([&] {
+    auto const all = c.get("/api/v1/remote_values?status=READY").at("remote_values");
+    return !all.as_array().empty();
+  }));
+  for (auto const& o : others) o->hold(name, 5, true);
+  auto const last = others[7]->read();
+  ASSERT_TRUE(last && last->unlisted_size() == 1) << "eight have it";
+  ASSERT_TRUE(await([&] { return locate(name).holder_size() == 8; }));
+  auto const near = locate(name, true, "here");
+  ASSERT_EQ(near.holder_size(), 2);
+  EXPECT_TRUE(near.may_copy());
+  for (auto const& h : near.holder()) EXPECT_TRUE(!h.unix_socket().empty() && h.ticket().empty());
+  auto const far = locate(name, true, "elsewhere");
+  ASSERT_EQ(far.holder_size(), 3) << "tickets of three";
+  for (auto const& h : far.holder()) EXPECT_TRUE(h.unix_socket().empty() && !h.ticket().empty());
+  EXPECT_EQ(far.ticket(), far.holder(0).ticket());
+  EXPECT_NE(locate(name).holder(0).unix_socket(), locate(name).holder(0).unix_socket())
+      << "by turns";
+  maker.cancel();
+  EXPECT_TRUE(await([&] { return locate(name).holder_size() == 7; }));
+  EXPECT_EQ(c.get("/api/v1/blobs").at("elsewhere").at("copies").to_number<int>(), 6);
+}
+
 TEST_F(held_values, are_read_over_rest) {
   holding h(*stub);
   auto const first = h.read();
@@ -177,6 +229,21 @@ TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
     h.hold("short", 5);
     EXPECT_FALSE(h.read());
     EXPECT_EQ(h.finish().error_message(), "held[0]: has 5 bytes, not 32");
+  }
+  {
+    holding h(*stub, "test-1", std::string(65, 'h'));
+    EXPECT_FALSE(h.read());
+    EXPECT_EQ(h.finish().error_message(), "host: has 65 bytes, the limit is 64");
+  }
+  {
+    holding h(*stub);
+    ASSERT_TRUE(h.read());
+    v1::HoldRequest two;
+    for (auto const* n : {"a", "b"}) two.add_held(std::string(32, *n)), two.add_size(1);
+    two.add_copy(true);
+    h.write(two);
+    EXPECT_FALSE(h.read());
+    EXPECT_EQ(h.finish().error_message(), "copy: has 1 values, held has 2");
   }
   holding one(*stub), other(*stub, "test-2");
   ASSERT_TRUE(one.read() && other.read());

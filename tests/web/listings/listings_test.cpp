@@ -234,22 +234,62 @@ TEST_F(listings, a_large_value_is_where_its_worker_holds_it) {
   auto const name = std::string(32, '\xaa');
   auto const id = core_engine().run([&](engine_services& services) {
     auto& holders = services.blobs.holders();
-    auto const made = holders.open(sink, "socket", "worker:0");
+    auto const made = holders.open(sink, {"socket", "worker:0"});
     holders.table().hold(made, name, 12'000'009, services.blobs.now());
     return made;
   });
   EXPECT_EQ(text_at(get_json(at), "/holder"), "worker:0");
+  silent_holder another;
+  auto const copy = core_engine().run([&](engine_services& services) {
+    auto& holders = services.blobs.holders();
+    auto const made = holders.open(another, {"socket", "worker:1"});
+    EXPECT_TRUE(holders.table().copy(made, name, 12'000'009, services.blobs.now()));
+    return made;
+  });
+  auto const preview = get_json(at);
+  EXPECT_EQ(text_at(preview, "/holder"), "worker:0");
+  EXPECT_EQ(preview.at("holders"), json::parse(R"(["worker:0","worker:1"])"));
   auto const blobs = get_json("/api/v1/blobs");
+  EXPECT_EQ(number_at(blobs, "/elsewhere/copies"), 1);
+  EXPECT_EQ(number_at(blobs, "/elsewhere/copy_bytes"), 12'000'009);
+  EXPECT_NE(get("/metrics").body.find("\nmuster_value_copy_bytes 12000009\n"), std::string::npos);
   EXPECT_EQ(number_at(blobs, "/elsewhere/outputs"), 1);
   EXPECT_EQ(text_at(blobs, "/elsewhere/workers/0/task"), "worker:0");
   EXPECT_EQ(number_at(blobs, "/elsewhere/workers/0/bytes"), 12'000'009);
   EXPECT_EQ(number_at(blobs, "/taken_bytes/shared"), 0);
   EXPECT_NE(get("/metrics").body.find("\nmuster_values_elsewhere_bytes 12000009\n"),
             std::string::npos);
+  auto& third = add_worker(worker::habit::hold, 2, 1);
+  w.lose("gone");
+  auto const needs =
+      post_json("/api/v1/jobs",
+                R"({"closures":[{"function":"muster.echo","args":[{"$remote_value":")" +
+                    text_at(job, "/closures/0/remote_value") + R"("}]}]})",
+                201);
+  ASSERT_TRUE(eventually([&] { return third.holds() == 1; }));
+  third.wait();
+  auto const why = "/api/v1/closures/" + text_at(needs, "/closures/0/id") + "/explain";
+  auto const waits = get_json(why);
+  EXPECT_EQ(text_at(waits, "/reason"), "INPUT_ELSEWHERE");
+  EXPECT_EQ(text_at(waits, "/input/remote_value"), text_at(job, "/closures/0/remote_value"));
+  EXPECT_EQ(number_at(waits, "/input/bytes"), 12'000'009);
+  EXPECT_EQ(waits.at("input").at("holders"), preview.at("holders"));
+  auto const of = *server::parse_closure(text_at(job, "/closures/0/id"));
   core_engine().run([&](engine_services& services) {
-    services.blobs.holders().close(id, services.blobs.now());
+    for (auto const by : {id, copy}) services.blobs.holders().close(by, services.blobs.now());
+    services.pools.main().apply(
+        core::values_moved{{{core::move_kind::lost, of, false, {}, "its worker is gone"}}});
     return true;
   });
+  post_json("/api/v1/jobs",
+            R"({"closures":[{"function":"muster.echo","args":[{"$remote_value":")" +
+                text_at(job, "/closures/0/remote_value") + R"("}]}]})",
+            201);
+  auto const again = get_json(why);
+  EXPECT_EQ(text_at(again, "/reason"), "INPUT_MADE_AGAIN");
+  EXPECT_EQ(text_at(again, "/input/made_again_by").substr(0, 3), "cl_");
+  EXPECT_GE(number_at(again, "/input/made_again_for_ms"), 0);
+  EXPECT_EQ(again.at("input").at("holders"), json::parse(R"(["worker:0"])"));
 }
 
 TEST_F(listings, a_preview_is_the_beginning_of_a_value) {

@@ -1,0 +1,106 @@
+"""Values of others that a worker holds as well: for its own closures, and for whoever is told of it by the server.
+
+A copy stays until the server says that no value names it, or until its room is needed; then the ones that were not used for
+longest go, and the server is told. One that the server does not list stays for a few seconds. Any thread.
+"""
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from muster._shared.giving import Full
+from muster._shared.process import Process, Taken
+
+UNLISTED_STAYS = 10.0
+"""Seconds for which a copy that nobody is told of is kept for other closures."""
+
+
+class Links:
+    """Where children find what their worker holds: links by name, in a folder, to descriptors of the worker."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def add(self, name: bytes, fd: int) -> None:
+        """Raises OSError, FileExistsError as well."""
+        os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
+
+    def remove(self, name: bytes) -> None:
+        try:
+            if os.path.islink(self._path(name)):
+                os.unlink(self._path(name))
+        except FileNotFoundError:
+            pass
+
+    def used(self, name: bytes) -> float:
+        """When a child has opened it last, as the file's time of change says."""
+        try:
+            return os.stat(self._path(name)).st_mtime
+        except OSError:
+            return 0.0
+
+    def _path(self, name: bytes) -> str:
+        return os.path.join(self._folder, name.hex())
+
+
+class Copies:
+    def __init__(self, process: Process, links: Links) -> None:
+        self._process = process
+        self._links = links
+        self._lock = threading.Lock()  # protects all below; held while the process holds or drops one
+        self._held: dict[bytes, tuple[int, float]] = {}
+        """Sizes, and until when."""
+
+    def reserve(self, size: int) -> None:
+        """Room for what is to be held, for which copies go. Raises Full."""
+        giver = self._process.giver
+        while True:
+            try:
+                return giver.reserve(size)
+            except Full:
+                with self._lock:
+                    if size > giver.free() + sum(size for size, _ in self._held.values()) or not self._held:
+                        raise
+                    self._let_go(min(self._held, key=self._links.used))
+
+    def add(self, taken: Taken) -> None:
+        """What there is room for. Raises OSError."""
+        try:
+            self._links.add(taken.name, taken.fd)
+        except OSError as error:
+            os.close(taken.fd)
+            self._process.giver.unreserve(taken.size)
+            if isinstance(error, FileExistsError):  # from the server, meanwhile
+                return
+            raise
+        until = float("inf") if taken.may_copy else time.monotonic() + UNLISTED_STAYS
+        with self._lock:
+            self._process.hold_copy(taken)
+            self._held[taken.name] = (taken.size, until)
+
+    def unlisted(self, name: bytes) -> None:
+        """The server tells nobody of it."""
+        with self._lock:
+            if name in self._held:
+                self._held[name] = (self._held[name][0], time.monotonic() + UNLISTED_STAYS)
+
+    def drop(self, name: bytes) -> bool:
+        """False: it is no copy."""
+        with self._lock:
+            if name not in self._held:
+                return False
+            self._let_go(name)
+            return True
+
+    def tick(self, now: float) -> None:
+        """Lets go of those that have stayed for long enough."""
+        with self._lock:
+            for name in [name for name, (_, until) in self._held.items() if until <= now]:
+                self._let_go(name)
+
+    def _let_go(self, name: bytes) -> None:
+        """Under _lock."""
+        del self._held[name]
+        self._links.remove(name)
+        self._process.drop(name)

@@ -1,0 +1,243 @@
+"""A large value in several processes: what was taken from others is given on, and goes when its room is needed."""
+from __future__ import annotations
+
+import os
+import pathlib
+import secrets
+from typing import Any, Callable, Iterator
+
+import numpy
+import pytest
+
+from conftest import Cluster, until
+from holder_server import HolderServer
+from memories import memories
+from muster._shared import memory, peers
+from muster._shared.process import Process
+from muster.worker import copies, shared
+from muster.worker.blobs import OFFER
+from shared_closures import array, noted, total
+from test_holding import MB, To, hold
+
+FAR = "another host"
+
+
+@pytest.fixture
+def server() -> Iterator[HolderServer]:
+    made = HolderServer()
+    yield made
+    made.close()
+
+
+def giver_of(opened: Callable[[bytes], int]) -> peers.PeerGiver:
+    return peers.PeerGiver(opened, ("127.0.0.1", 0))
+
+
+@pytest.fixture
+def maker(server: HolderServer) -> Iterator[Process]:
+    """Of this host, and also at a port."""
+    made = Process(To(server), 64 * MB, peers=giver_of)
+    assert made.holding.ready(5)
+    yield made
+    made.close()
+
+
+Make = Callable[..., shared.Shared]
+
+
+@pytest.fixture
+def worker(server: HolderServer, tmp_path: pathlib.Path) -> Iterator[Make]:
+    made: list[shared.Shared] = []
+
+    def one(host: str = "", bytes_max: int = 4 * MB) -> shared.Shared:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(shared.Shared(str(folder), To(server), bytes_max, f"worker:{len(made)}", giver_of, host or None))
+        assert made[-1]._process.holding.ready(5)
+        return made[-1]
+
+    yield one
+    for each in made:
+        each.close()
+
+
+def place(server: HolderServer, name: bytes, size: int, *holders: dict[str, Any]) -> None:
+    server.places[name] = ("", size)
+    server.holders[name] = list(holders)
+
+
+def at_socket(of: Any) -> dict[str, Any]:
+    process = of._process if isinstance(of, shared.Shared) else of
+    return {"unix_socket": process.giver.socket_name, "host": process.holding.host}
+
+
+def at_port(of: Any, name: bytes) -> dict[str, Any]:
+    process = of._process if isinstance(of, shared.Shared) else of
+    ticket = secrets.token_bytes(32)
+    process._peers.expect(ticket, name)
+    return {"peer": process._peers.address, "ticket": ticket}
+
+
+def linked(of: shared.Shared, name: bytes) -> pathlib.Path:
+    return pathlib.Path(of._links._path(name))
+
+
+def made(maker: Process, server: HolderServer, seed: int = 0, size: int = MB) -> bytes:
+    name = hold(maker, bytes([seed]) * size)
+    place(server, name, size, at_socket(maker))
+    return name
+
+
+def test_what_was_taken_on_a_host_is_held_too_and_given_on(server: HolderServer, maker: Process, worker: Make) -> None:
+    name, one, other = made(maker, server), worker(), worker()
+    assert one.take(name)
+    until(lambda: name in server.copies)
+    maker.drop(name)
+    place(server, name, MB, at_socket(one))
+    assert other.take(name) and linked(other, name).read_bytes() == bytes(MB)
+
+
+def test_what_came_from_another_host_is_held_too_and_given_on(server: HolderServer, maker: Process, worker: Make) -> None:
+    one, other, near = worker(FAR), worker("a third"), worker(FAR)
+    name = hold(maker, b"x" * MB)
+    place(server, name, MB, at_port(maker, name))
+    assert one.take(name)
+    until(lambda: name in server.copies)
+    maker.drop(name)
+    place(server, name, MB, at_port(one, name))
+    assert other.take(name)
+    place(server, name, MB, at_socket(one))
+    assert near.take(name)
+    assert [linked(each, name).read_bytes() for each in (one, other, near)] == [b"x" * MB] * 3
+
+
+def test_a_holder_that_is_broken_slow_or_elsewhere_is_passed_over(server: HolderServer, maker: Process, worker: Make,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    monkeypatch.setattr(peers, "STALL", 0.2)
+    one = worker(FAR)
+    name = hold(maker, b"x" * MB)
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
+        slow, gone = (peers.joined(*each.getsockname()[:2]) for each in (silent, closed))
+        closed.close()
+        wrong = dict(at_port(maker, name), ticket=bytes(32))
+        place(server, name, MB, {"peer": slow, "ticket": bytes(32)}, {"peer": gone, "ticket": bytes(32)},
+              at_port(maker, name))
+        assert one.take(name)
+        assert one._process.giver.free() == 3 * MB, "room for one of them"
+    other = hold(maker, b"y" * MB)
+    place(server, other, MB, wrong)
+    assert not one.take(other), "by the server, then"
+    assert one._process.giver.free() == 3 * MB
+
+
+def test_whom_no_socket_reaches_a_port_may(server: HolderServer, maker: Process, worker: Make) -> None:
+    name, one = hold(maker, b"x" * MB), worker()
+    nobody = {"unix_socket": "muster-nobody", "host": one._process.holding.host}
+    place(server, name, MB, nobody, dict(at_port(maker, name), host=FAR))
+    assert one.take(name)
+    assert [request.host for request in server.located] == [one._process.holding.host, ""]
+
+
+def test_copies_go_when_their_room_is_needed_those_first_that_were_not_used_for_longest(
+        server: HolderServer, maker: Process, worker: Make) -> None:
+    one = worker()
+    names = [made(maker, server, seed) for seed in range(4)]
+    for name in names:
+        assert one.take(name)
+    os.utime(linked(one, names[0]))
+    for at, name in enumerate(names[1:]):
+        os.utime(linked(one, name), (at, at))
+    until(lambda: server.copies == set(names))
+    output = secrets.token_bytes(32)
+    fd = memory.make(output, [bytes(2 * MB)])
+    one.offer(output, OFFER.pack(os.getpid(), fd, 2 * MB))
+    os.close(fd)
+    until(lambda: server.copies == {names[0], names[3]} and output in server.held, "those that went are un-said")
+    assert not linked(one, names[1]).exists() and linked(one, names[0]).exists()
+    more = made(maker, server, 5, 3 * MB)
+    assert one.take(more), "it goes with its holder"
+    assert linked(one, names[0]).exists() and one._process.giver.free() == 0, "nothing went in vain"
+    maker.drop(more)
+    until(lambda: not os.path.lexists(linked(one, more)))
+
+
+def test_copies_that_no_value_names_go(server: HolderServer, maker: Process, worker: Make) -> None:
+    name, one = made(maker, server), worker()
+    assert one.take(name)
+    until(lambda: name in server.copies)
+    server.say(unneeded=[name])
+    until(lambda: name not in server.held and not linked(one, name).exists())
+    assert one._process.giver.free() == 4 * MB
+
+
+def test_a_copy_that_is_not_listed_stays_for_a_while(server: HolderServer, maker: Process, worker: Make,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "UNLISTED_STAYS", 1000.0)
+    name, one = made(maker, server), worker()
+    server.unlists.add(name)
+    assert one.take(name)
+    until(lambda: one._copies._held[name][1] < float("inf"))
+    one.tick(0.0)
+    assert linked(one, name).exists()
+    server.hang_up()
+    until(lambda: len(server.first) == 3 and one._process.holding.ready())
+    assert server.announced.count(name) == 2, "by who has made it, once by the other"
+    one.tick(float("inf"))
+    assert not linked(one, name).exists() and one._process.giver.free() == 4 * MB
+
+
+def test_copies_are_told_as_such_on_the_next_stream(server: HolderServer, maker: Process, worker: Make) -> None:
+    name, one = made(maker, server), worker()
+    assert one.take(name)
+    until(lambda: name in server.copies)
+    server.hang_up()
+    until(lambda: len(server.first) == 3 and name in server.copies)
+
+
+def test_who_leaves_puts_no_copies_but_those_that_are_wanted(server: HolderServer, maker: Process, worker: Make,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    one = worker()
+    names = [made(maker, server, seed) for seed in range(2)]
+    for name in names:
+        assert one.take(name)
+    until(lambda: server.copies == set(names))
+    monkeypatch.setattr(one._process.holding, "_put_wanted", lambda: None)  # it has not come to that yet
+    server.say(wanted=[names[1]])
+    until(lambda: one._process.holding._queued)
+    one.leave()
+    assert [first.name for first, _ in server.puts] == [names[1]]
+
+
+# Of real servers and workers.
+
+def holders(c: Cluster) -> list[str]:
+    """Of the one value that there is."""
+    found = c.server.get("/api/v1/remote_values?status=READY&sort=size&order=desc")["remote_values"]
+    return list(c.server.get(f"/api/v1/remote_values/{found[0]['id']}/preview").get("holders", []))
+
+
+def test_a_value_outlives_its_maker_where_another_worker_has_taken_it(make_cluster: Callable[..., Cluster],
+                                                                      tmp_path: pathlib.Path) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    expected = array(4, 3) + big[0]
+    with made.coordinator() as c:
+        made.add("--index", "0", "--processes", "1")
+        value = c.schedule(noted, args=(str(path), big, 3))
+        until(value.done)
+        made.add("--index", "1", "--processes", "1")
+        made.server.post("/api/v1/clusters/default/tasks/worker/0/cordon", {})
+        assert c.schedule(total, args=(value,)).fetch() == total(expected)
+        until(lambda: holders(made) == ["worker:0", "worker:1"])
+        told = made.server.get("/api/v1/blobs")["elsewhere"]
+        assert (told["copies"], told["copy_bytes"] >> 20) == (1, 4)
+        made.workers[0].kill()
+        until(lambda: holders(made) == ["worker:1"])
+        until(lambda: made.server.get("/api/v1/blobs")["blobs"] == 1, "the server has it before its room is needed")
+        assert c.schedule(total, args=(value,)).fetch() == total(expected)
+        assert numpy.array_equal(value.fetch(), expected)
+        assert path.read_text() == "made\n", "it was not made again"
+        del value
+        until(lambda: not made.server.get("/api/v1/blobs")["elsewhere"]["outputs"])
+        until(lambda: not memories(made.workers[1].process.pid), "its copy is free, too")

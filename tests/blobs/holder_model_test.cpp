@@ -1,0 +1,147 @@
+// The table of holders against a model that keeps each claim by itself, through random courses:
+// processes come and go, hold, copy and drop. A value is lost exactly when for `away` nobody had
+// it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "server/core/blobs/holder_table.hpp"
+
+namespace muster::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t names_few = 6, processes = 7, holders_max = 4;
+
+/// One course. The model is told what the table accepted, so what it checks is what follows.
+class course {
+ public:
+  explicit course(std::uint32_t seed) : random_(seed) {}
+
+  void run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) {
+      now_ += std::chrono::milliseconds(draw(1'500));
+      step();
+      check();
+    }
+    for (auto const& [id, name] : std::map(open_)) close(id);
+    now_ += 10s;
+    check();
+    EXPECT_TRUE(by_.empty() && away_.empty());
+    EXPECT_EQ(table_.counts().names, 0u);
+  }
+
+  std::uint64_t lost = 0, saved = 0, orphans = 0;  // what the courses met
+
+ private:
+  std::size_t draw(std::size_t below) { return random_() % below; }
+  std::string some_name() { return std::string(1, static_cast<char>('a' + draw(names_few))); }
+  static std::uint64_t size_of(std::string const& name) { return 10 + name[0]; }
+
+  void step() {
+    auto const what = draw(10);
+    if (open_.size() < processes && (open_.empty() || what == 0)) return open();
+    auto const at = std::next(open_.begin(), static_cast<long>(draw(open_.size())));
+    auto const [id, task] = *at;
+    auto const name = some_name();
+    if (what == 1) return close(id);
+    // A newer stream of a process may be there before this one is known to be broken.
+    if (what == 2 && open_.size() < 2 * processes) return open(id);
+    if (what < 4) return drop(id, name);
+    bool const had = by_[name].contains(id);
+    bool const taken = what < 7 ? table_.hold(id, name, size_of(name), now_)
+                                : table_.copy(id, name, size_of(name), now_);
+    if (had) {
+      EXPECT_TRUE(taken || what < 7) << "it is a holder already";
+    }
+    if (taken) begin(id, name);
+    if (by_[name].empty()) by_.erase(name);
+  }
+  void open(holder_id former = 0) {
+    table_.open(++last_, {"socket", "worker:" + std::to_string(last_), "", former});
+    open_[last_] = former;
+  }
+  void begin(holder_id id, std::string const& name) {
+    auto& by = by_[name];
+    if (auto const former = open_[id]; by.contains(former) && !by.contains(id)) by.erase(former);
+    saved += away_.erase(name);
+    by.insert(id);
+  }
+  void close(holder_id id) {
+    table_.close(id, now_);
+    open_.erase(id);
+    for (auto it = by_.begin(); it != by_.end();) it = gone(it, id, true);
+  }
+  void drop(holder_id id, std::string const& name) {
+    auto const it = by_.find(name);
+    auto const* p = table_.find(name);
+    bool const made_it = p && p->maker == id;
+    table_.drop(id, name, now_);
+    if (it != by_.end()) gone(it, id, !made_it);
+  }
+  using by_name = std::map<std::string, std::set<holder_id>>;
+  by_name::iterator gone(by_name::iterator it, holder_id id, bool back) {
+    if (it->second.erase(id) > 0 && it->second.empty()) {
+      if (back) away_[it->first] = now_;
+      return by_.erase(it);
+    }
+    return std::next(it);
+  }
+
+  void check() {
+    ASSERT_EQ(table_.invalid(), "");
+    std::uint64_t copies = 0;
+    for (auto const& [name, ids] : by_) {
+      auto const* p = table_.find(name);
+      ASSERT_TRUE(p) << name << " has holders";
+      ASSERT_EQ(std::set(p->by.begin(), p->by.end()), ids);
+      ASSERT_EQ(table_.by_turns(name, "").size(), ids.size());
+      copies += ids.size() - 1;
+    }
+    ASSERT_EQ(table_.counts().names, by_.size());
+    ASSERT_EQ(table_.counts().copies, copies);
+    std::set<std::string> due;
+    for (auto const& [name, since] : away_)
+      if (since + 3s <= now_) due.insert(name);
+    auto const told = table_.take_lost(now_, 100);
+    ASSERT_EQ(std::set(told.begin(), told.end()), due) << "lost, and each when it was away";
+    ASSERT_EQ(told.size(), due.size()) << "each once";
+    for (auto const& name : due) away_.erase(name);
+    lost += due.size();
+    for (auto const& name : table_.take_orphans(now_, 100)) {
+      ASSERT_TRUE(by_.contains(name)) << "it has no maker, and somebody has it";
+      ++orphans;
+    }
+    table_.take_copied(now_, 100);
+    table_.take_told(now_, 100);
+  }
+
+  std::mt19937 random_;
+  holder_table table_{{.names_max = names_few, .holders_max = holders_max}};
+  time_point now_{1'000s};
+  holder_id last_ = 0;
+  std::map<holder_id, holder_id> open_;  // and their former streams
+  by_name by_;
+  std::map<std::string, time_point> away_;
+};
+
+TEST(HolderModel, AValueIsLostExactlyWhenNobodyHasItForAWhile) {
+  std::uint64_t lost = 0, saved = 0, orphans = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    course c(seed);
+    c.run(400);
+    if (HasFailure()) return;
+    lost += c.lost, saved += c.saved, orphans += c.orphans;
+  }
+  EXPECT_GT(lost, 100u);
+  EXPECT_GT(saved, 100u);
+  EXPECT_GT(orphans, 100u);
+}
+
+}  // namespace
+}  // namespace muster::core
