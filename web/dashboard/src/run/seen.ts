@@ -43,7 +43,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
 
 const NONE: readonly MachineView[] = [];
 
-const BUCKETS = 300; // of a range
+const BUCKETS = 300; // samples of a range
 
 // Those of its ranks. Of what is over the time in which it ran, where that is kept.
 export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): readonly MachineView[] {
@@ -55,7 +55,7 @@ export function useMachines(p: ProgramView, ranks: readonly RankView[], range: R
 // Machines of a cluster, a task or a program: within the range from history, else the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): readonly MachineView[] {
   const newest: Record<string, string | number> = { ...of, samples };
-  const past: Record<string, string | number> = range ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), steps: BUCKETS } : newest;
+  const past: Record<string, string | number> = range ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;
   const looked = useLooked<readonly MachineView[]>(of ? api('machines', past) : '', {
     every: EVERY,
     keep: true,

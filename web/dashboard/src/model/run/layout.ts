@@ -1,5 +1,6 @@
 // Where lanes stand: those of a host below one strip that says how busy its machine was. Pure.
 
+import { hostOf } from '../agents';
 import { cpuText, machineThen, memoryText, type MachineView } from '../machines';
 import type { RunTimeline } from './timeline';
 
@@ -30,7 +31,7 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
   for (const m of machines) {
-    const lane = m.samples && seen(m.samples.seconds) && lanes.find((l) => l.worker === m.task);
+    const lane = m.samples && seen(m.samples.seconds) && lanes.find((l) => l.worker === m.task || l.host === hostOf(m.host));
     if (lane) byHost.set(lane.host, m);
   }
   const tops: number[] = [];
