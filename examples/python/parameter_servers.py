@@ -109,6 +109,8 @@ def here():
 
 
 def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     with contextlib.ExitStack() as stack:
         server = os.environ.get("MUSTER_SERVER") or stack.enter_context(here())
         while True:

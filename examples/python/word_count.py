@@ -41,6 +41,8 @@ def count(coordinator, paths):
 
 
 def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     with contextlib.ExitStack() as stack:
         server = os.environ.get("MUSTER_SERVER")
         if not server:

@@ -37,6 +37,16 @@ def test_words_are_counted_over_files(cluster: Cluster) -> None:
     assert int(shown[0][0]) == max(expected.values())
 
 
+@pytest.mark.parametrize("program", ["word_count.py", "parameter_servers.py"])
+@pytest.mark.parametrize("words", [[], ["--help"]])
+def test_one_that_needs_words_says_which(program: str, words: list[str]) -> None:
+    if program == "parameter_servers.py":
+        pytest.importorskip("numpy")
+    made = subprocess.run([sys.executable, program, *words], cwd=EXAMPLES, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert made.returncode == 1 and program in made.stderr and "Traceback" not in made.stderr
+
+
 def test_a_search_survives_a_killed_worker(cluster: Cluster) -> None:
     pytest.importorskip("sklearn")
     best = re.fullmatch(r"(\S+) with C=(\S+) and gamma=(\S+)\n",

@@ -182,7 +182,7 @@ class SessionWaits(SessionStreams):
         for r in records:
             if r.token == token:
                 self._warned_of.add(r.function)
-                log.warning("a closure waits for a worker that is not there: %s", why)
+                log.warning("no worker can run a closure that is waited for: %s", why)
 
     def _reason_of(self, timeout: Optional[float], records: Sequence[Record]) -> str:
         """For the end of a sentence; empty where it is not known."""
