@@ -208,6 +208,7 @@ class Calls:
         lost: list[Call] = []
         refused: Optional[Call] = None
         whole: Optional[Call] = None
+        due_again = False
         named: list[Call] = []
         gone: list[Kept] = []
         failures = {f.position: f for f in m.failure} if m.failure else None
@@ -225,6 +226,12 @@ class Calls:
                     if reasons.may_be_repeated(call, failure.reason):
                         self._refused.append(call)
                         continue
+                if failure is not None and reasons.may_be_given_again(call, failure.type) and call.tries < large.TRIES:
+                    call.tries += 1
+                    self._add(call)  # it is here still: there was no way to it
+                    self._renumbered()
+                    due_again = True
+                    continue
                 self._bytes -= len(call.args)
                 if call.kept:
                     self._forget_kept(call, gone)
@@ -249,7 +256,7 @@ class Calls:
                 call.waiters = None
             if full or gone:
                 self._room.notify_all()
-            due = self._taken.due
+            due = self._taken.due or due_again
         if refused is None:
             self._pause = REPEATED_AFTER[0]
         else:

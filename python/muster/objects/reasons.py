@@ -13,6 +13,8 @@ NO_ROOM_FOR_VALUE = 2
 SERVER_RESTARTED = 3
 """An earlier process of the server had the object."""
 
+ARGUMENT_GONE = "muster.ArgumentGone"
+"""The type of the failure of a call that was not executed, as what it was given could not be had from its caller."""
 NO_ROOM = frozenset((NO_ROOM_FOR_CALL, NO_ROOM_FOR_VALUE))
 READS = frozenset(("read", "read_rows", "gather", "info", "save", "cut_rows"))
 REPEATED = READS | frozenset(("assign_add", "assign_sub", "scatter_add", "scatter_sub", "sgd", "sgd_rows", "adam",
@@ -26,6 +28,10 @@ def may_be_repeated(call: Any, reason: int) -> bool:
         return False
     return (reason == NO_ROOM_FOR_CALL and call.method in REPEATED or
             reason == NO_ROOM_FOR_VALUE and call.method in READS)
+
+
+def may_be_given_again(call: Any, type: str) -> bool:
+    return type == ARGUMENT_GONE and bool(call.kept) and call.plain and call.method in REPEATED
 
 
 def lost(call: Any) -> UnavailableError:

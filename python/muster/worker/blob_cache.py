@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+import time
 from typing import Any, Optional, Sequence
 
 import grpc
@@ -16,6 +17,8 @@ from muster.worker.shared import Shared, peer_giver
 
 NEW = "new-"
 """What files that are being written begin with."""
+GONE_AFTER = 5.0
+"""Seconds in which who held something, and is not known any more, may come back with it: longer than the server waits."""
 CALLS_TRIED = 8
 """Times that a broken connection is tried again, a little later each time."""
 
@@ -79,7 +82,9 @@ class BlobCache:
             return self._shared.put(digest)
         for attempt in range(CALLS_TRIED):
             try:
-                if what == "get":
+                if what == "take":
+                    self._take(digest)
+                elif what == "get":
                     self._load(digest)
                 else:
                     self._store(digest)
@@ -108,6 +113,18 @@ class BlobCache:
                 self._channels[self._server] = with_token(
                     self._tls.channel(self._server, self._options), self._token)
             return self._channels[self._server]
+
+    def _take(self, digest: bytes) -> None:
+        """Raises OSError: nobody has it."""
+        if self._shared is not None and not os.path.exists(os.path.join(self.folder, digest.hex())):
+            if self._shared.take(digest):
+                return
+            end = time.monotonic() + GONE_AFTER
+            while self._shared.is_lost(digest):
+                if time.monotonic() > end:
+                    raise OSError(f"{digest.hex()} was in the memory of a process that is gone")
+                time.sleep(0.1)
+        self._load(digest)
 
     def _load(self, digest: bytes) -> None:
         """Once for all processes that want it."""

@@ -20,10 +20,11 @@ from muster._shared import memory, regions
 from muster.worker.context import waiting
 
 Ask = Callable[[str, bytes, bytes], None]
-"""Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; or "hold" the memory that OFFER
+"""Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; "take", which gets what can be had soon or not
+at all; or "hold" the memory that OFFER
 describes, as long as a value names it, or "own" it until it is told to "drop" it, which has no answer. Raises OSError with
 the reason."""
-ASKS = {"get": b"\0get", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
+ASKS = {"get": b"\0get", "take": b"\0tak", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
 """How frames between a child and its worker begin that are about blobs; no message does."""
 ANSWER = b"\0end"
 DIGEST = 32
@@ -51,8 +52,8 @@ class Blobs:
         self._free_bytes_max = free_bytes_max
         self._offers_from = 0.0 if shared else float("inf")
 
-    def open(self, digest: bytes) -> memoryview:
-        """Its bytes; writing to them is seen by nobody else. Raises BlobError."""
+    def open(self, digest: bytes, what: str = "get") -> memoryview:
+        """Its bytes; writing to them is seen by nobody else. "take": of who may be gone. Raises BlobError."""
         path = os.path.join(self._folder, digest.hex())
         why = "the worker has no room for it"
         for _ in range(TRIES):  # it may go again before it is opened
@@ -62,7 +63,7 @@ class Blobs:
                 if not isinstance(error, FileNotFoundError):
                     why = str(error)
                 try:
-                    self._ask("get", digest, b"")
+                    self._ask(what, digest, b"")
                 except OSError as reason:
                     raise BlobError(f"blob {digest.hex()} cannot be had: {reason}") from reason
         raise BlobError(f"blob {digest.hex()} does not stay: {why}")

@@ -14,6 +14,7 @@ from muster._pickled.buffers import Data
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.objects import named
+from muster.objects.reasons import ARGUMENT_GONE
 from muster.variables import variable
 from muster.worker import failures, uploads
 from muster.worker.blobs import BlobError, Blobs
@@ -270,9 +271,14 @@ class FunctionTable:
     def blobs(self) -> Optional[Blobs]:
         return self._callables.blobs
 
-    def open_blob(self, name: bytes) -> memoryview:
-        """Its bytes, which may be written to. Raises Refused: it cannot be had."""
-        return self._callables._open(name)
+    def open_argument(self, name: bytes) -> memoryview:
+        """Of a call of an object: its bytes, which may be written to. Raises Refused: they cannot be had."""
+        try:
+            if self.blobs is None:
+                raise BlobError("this worker has no blobs")
+            return self.blobs.open(name, "take")
+        except BlobError as error:
+            raise Refused(str(error), ARGUMENT_GONE) from error
 
     def use_blobs(self, blobs: Blobs) -> None:
         """Before the first call."""

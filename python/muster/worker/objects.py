@@ -252,10 +252,10 @@ class Objects:
 
     def _arguments(self, data: bytes) -> Any:
         if arrays.is_arrays(data):
-            return arrays.decode(data, open=self._table.open_blob), {}
+            return arrays.decode(data, open=self._table.open_argument), {}
         if not self._table.pickled:
             raise Refused("this worker reads no pickles: --no-pickled")
-        return buffers.load(data, self._table.open_blob)
+        return buffers.load(data, self._table.open_argument)
 
     # Answers.
 

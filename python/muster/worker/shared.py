@@ -79,6 +79,10 @@ class Shared:
             if reserved:
                 self._process.giver.unreserve(reserved)
 
+    def is_lost(self, name: bytes) -> bool:
+        """It is nowhere, as far as the server knows."""
+        return self._process.is_lost(name)
+
     def tick(self, now: float) -> None:
         """Now and then."""
         self._copies.tick(now)

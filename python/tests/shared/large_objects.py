@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import muster
+
 MB = 1 << 20
 
 
@@ -51,3 +53,12 @@ def add_many(v: Any, mb: int, times: int) -> None:
 def held_up(keeper: Any, path: str, mb: int) -> None:
     keeper.wait(path)
     keeper.keep(np.full((mb, MB // 8), 5.0))
+
+
+def held_up_and_stays(keeper: Any, path: str, mb: int, said: str) -> None:
+    if muster.context().attempt > 1:
+        return
+    held_up(keeper, path, mb)
+    with open(said, "w"):
+        pass
+    time.sleep(60)

@@ -11,8 +11,9 @@ import pytest
 
 import muster
 from conftest import Cluster, until
-from large_objects import Keeper, add_many, held_up, read_and_add, read_some
+from large_objects import Keeper, add_many, held_up, held_up_and_stays, read_and_add, read_some
 from memories import memories
+from muster._shared import taking
 
 np = pytest.importorskip("numpy")
 MB = 1 << 20
@@ -154,6 +155,22 @@ def test_a_callers_memory_that_is_full_makes_it_go_in_pieces(made: Cluster) -> N
         assert (v.read().fetch(20) == 0.5).all()
 
 
+@pytest.mark.parametrize("words, way", [((), "peer"), (("--transfer-listen", "off"), "server")])
+def test_results_come_from_the_task_of_another_host(make_cluster: Callable[..., Cluster], monkeypatch: pytest.MonkeyPatch,
+                                                    words: tuple[str, ...], way: str) -> None:
+    """By a ticket; or from the server, which has it put."""
+    def take(self: Any, holder: str, *rest: Any, **more: Any) -> None:
+        raise taking.NotReached("another host")
+
+    monkeypatch.setattr(taking.Taker, "take", take)
+    cluster = make_cluster()
+    cluster.add("--job", "ps", "--index", "0", "--processes", "1", *words)
+    with cluster.coordinator() as c:
+        v = c.variable(filled(30))
+        assert (v.read().fetch(20) == 1).all()
+        until(lambda: cluster.server.get("/api/v1/blobs")["taken_bytes"][way] >= 30 * MB, way)
+
+
 # What is lost.
 
 
@@ -241,6 +258,21 @@ def test_updates_of_a_function_that_has_succeeded_outlive_its_worker(made: Clust
         made.workers[1].kill()
         go.write_text("")
         until(lambda: isinstance(keeper.kept().fetch(30), np.ndarray) and (keeper.kept().fetch(30) == 5).all())
+
+
+def test_an_update_of_a_killed_caller_holds_nobody_up_for_long(made: Cluster, tmp_path: pathlib.Path) -> None:
+    """It is not executed: what it was given is gone."""
+    go, said = tmp_path / "go", tmp_path / "said"
+    with made.coordinator() as c:
+        keeper = c.create(Keeper, (1,), task="ps:0")
+        keeper.keep(filled(4)).fetch(20)
+        c.schedule(held_up_and_stays, args=(keeper, str(go), 4, str(said)))
+        until(said.exists)
+        made.workers[1].kill()
+        go.write_text("")
+        assert (keeper.kept().fetch(20) == 1).all()
+        made.add("--index", "0")
+        c.join()
 
 
 def test_a_detached_object_is_called_also_when_its_coordinator_is_closed(made: Cluster, tmp_path: pathlib.Path) -> None:

@@ -448,6 +448,22 @@ def test_what_is_not_answered_is_put_before_its_caller_ends(monkeypatch: pytest.
     assert memory.put_names == memory.there
 
 
+def test_an_update_whose_argument_was_not_reached_is_given_again() -> None:
+    memory = Memory()
+    made = large_calls(memory)
+    failure = Failure(kind=int(muster.FailureKind.INPUT), type=reasons.ARGUMENT_GONE, message="gone")
+    for method, tries in (("assign_add", large.TRIES), ("assign", 0)):
+        call = made.add(1, method, b"", b"", plain=True, kept=[memory.keep(b"12345")])
+        for _ in range(tries):
+            before = call.number
+            answer(made, call, failure=failure)
+            assert call.number > before and not call.answered and memory.there
+        answer(made, call, failure=failure)
+        assert call.answered and not memory.there and made._kept_bytes == 0
+        with pytest.raises(muster.InputError, match="gone"):
+            made.value_of(call)
+
+
 def test_objects_of_which_it_is_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "ASKED_MAX", 2)
     made = calls.Calls(lambda: None, lambda: Memory())
