@@ -90,6 +90,16 @@ TEST_F(Holders, AnOutputThatIsNamedForAWhileIsPutToo) {
   EXPECT_EQ(worker.wanted, std::vector{name});
 }
 
+TEST_F(Holders, AnArgumentThatAValueNamesIsPutAtOnce) {
+  hold(by_client, name);
+  EXPECT_TRUE(client.wanted.empty());
+  store.name(core::closure_id{1}, name);
+  EXPECT_EQ(client.wanted, std::vector{name}) << "its client lets go of it when the closure ends";
+  put("bytes", name);
+  store.name(core::closure_id{2}, name);
+  EXPECT_EQ(client.wanted, std::vector{name}) << "the server has it";
+}
+
 TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
   auto const copied = std::string(32, 'c');
   hold(by_worker, name);
