@@ -17,6 +17,7 @@ import pytest
 
 import muster
 from conftest import DEADLINE, Cluster, until
+from muster.coordinator.options import CoordinatorOptions
 
 
 def square(x: int) -> int:
@@ -298,3 +299,15 @@ def test_a_process_of_muster_run_knows_its_cluster() -> None:
         muster.tensorflow.cluster({})
     with pytest.raises(ValueError, match="no JSON object with a cluster"):
         muster.tensorflow.cluster({"TF_CONFIG": "[]"})
+
+
+@pytest.mark.parametrize("argv, name", [
+    ("/home/me/train.py", "train.py"), ("-c", ""), ("", ""), ("/usr/lib/ipykernel_launcher.py", "notebook"),
+    ("/lib/package/__main__.py", "package"), ("/tmp/\udcff.py", "?.py")])
+def test_a_session_is_called_as_its_script_unless_it_has_a_name(
+        monkeypatch: pytest.MonkeyPatch, argv: str, name: str) -> None:
+    monkeypatch.setattr("sys.argv", [argv])
+    assert CoordinatorOptions().open().name == name
+    assert CoordinatorOptions(name="mine").open().name == "mine"
+    monkeypatch.setattr("sys.argv", [])
+    assert CoordinatorOptions().open().name == ""

@@ -3,16 +3,31 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
+import sys
 from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
 
 from muster._tls import Tls
 from muster._wire import messages
 
 
+_NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
+
+
+# What its user has started: of `python -c`, and where Python is embedded, that is not known.
+def _script() -> str:
+    name = os.path.basename(sys.argv[0] if sys.argv else "")
+    if name in _NOTEBOOKS:
+        return "notebook"
+    if name == "__main__.py":  # python -m package
+        name = os.path.basename(os.path.dirname(sys.argv[0]))
+    return "" if name == "-c" else name.encode(errors="replace").decode()
+
+
 @dataclasses.dataclass(frozen=True)
 class CoordinatorOptions:
     name: str = ""
-    """Shown to operators."""
+    """Shown to operators. Empty: the script's, or that this is a notebook."""
     cluster: str = ""
     """Empty: the default one."""
     token: str = dataclasses.field(default="", repr=False)
@@ -73,7 +88,7 @@ class CoordinatorOptions:
 
     def open(self) -> Any:
         return messages.SessionRequest(open={
-            "name": self.name, "cluster": self.cluster, "hold_values": True,
+            "name": self.name or _script(), "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
             "max_worker_failures": self.max_worker_failures,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
