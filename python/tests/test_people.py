@@ -199,7 +199,7 @@ def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_jobs_over_rest(cluster: Cluster) -> None:
+def test_jobs_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> None:
     client = muster.Client(cluster.server.http)
     job = client.map("mean", [[[1, 2]], [[3]]], name="two <means>").join(20)
     assert list(job.results()) == [1.5, 3.0]
@@ -215,8 +215,13 @@ def test_jobs_over_rest(cluster: Cluster) -> None:
     with pytest.raises(muster.ClosureError, match="too few"):
         list(failed.results())
     waiting = client.submit("nobody.has.this")
-    with pytest.raises(muster.WaitTimeout):
+    with pytest.raises(muster.WaitTimeout, match=r"has not finished within 0.1 s: .* has had .*'nobody.has.this'"):
         waiting.join(0.1)
+    monkeypatch.setattr("muster.rest.client.SAY_AFTER", 0.1)
+    with pytest.raises(muster.WaitTimeout):
+        waiting.join(0.5)
+    (said,) = [r.getMessage() for r in caplog.records if r.name == "muster"]
+    assert said.startswith(f"{waiting.id} waits: ") and "nobody.has.this" in said
     waiting.cancel()
     until(lambda: waiting.state == "CANCELLED", "it is cancelled")
     assert any(f["name"] == "mean" for f in client.functions())

@@ -3,17 +3,20 @@ from __future__ import annotations
 
 import html
 import json
+import logging
 import time
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 
 from muster.errors import ClosureError, FailureKind, WaitTimeout, failure_error
-from muster.rest.http import Http, segment
-from muster.rest.programs import Program, Tasks, found, listed, submit
+from muster.rest.http import Http, ServerError, segment
+from muster.rest.programs import SAY_AFTER, Program, Tasks, found, listed, submit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from muster.rest.programs import LaunchWords
+
+log = logging.getLogger("muster")
 
 POLL = 30.0
 """Seconds that one request waits; longer waits are several."""
@@ -139,10 +142,14 @@ class Job:
         return str(self.refresh()["state"])
 
     def join(self, timeout: Optional[float] = None) -> Job:
-        """Waits until nothing of it is left. Raises the error that it failed with, or WaitTimeout."""
-        end = None if timeout is None else time.monotonic() + timeout
+        """Waits until nothing of it is left. Raises the error that it failed with, or WaitTimeout. Where nothing
+        of it runs after five seconds, the log (``muster``) says once what it waits for."""
+        begun = time.monotonic()
+        end = None if timeout is None else begun + timeout
+        told = False
         while True:
-            left = POLL if end is None else min(POLL, max(0.0, end - time.monotonic()))
+            patience = POLL if time.monotonic() - begun >= SAY_AFTER else SAY_AFTER
+            left = patience if end is None else min(patience, max(0.0, end - time.monotonic()))
             said = self._http.json("GET", self._path("/join"), timeout=left, wait=left)
             if said["done"]:
                 self.view = said
@@ -150,7 +157,24 @@ class Job:
                     raise _failure(said["error"])
                 return self
             if end is not None and time.monotonic() >= end:
-                raise WaitTimeout(f"{self.id} has not finished within {timeout:g} s")
+                why = self._what_for(said)
+                raise WaitTimeout(f"{self.id} has not finished within {timeout:g} s" + (f": {why}" if why else ""))
+            if not told and time.monotonic() - begun >= SAY_AFTER and (why := self._what_for(said)):
+                told = True
+                log.warning("%s waits: %s", self.id, why)
+
+    def _what_for(self, said: dict[str, Any]) -> str:
+        """What the first closure waits for, where none runs; empty where it is not known."""
+        if said["counts"]["running"]:
+            return ""
+        try:
+            for state in ("QUEUED", "BLOCKED"):
+                for closure in self._http.json("GET", self._path("/closures"), limit=1, state=state)["closures"]:
+                    path = f"/api/v1/closures/{segment(closure['id'])}/explain"
+                    return str(self._http.json("GET", path)["cause"])
+        except ServerError:  # it has ended meanwhile
+            pass
+        return ""
 
     def results(self) -> Iterator[Any]:
         """Values in the order of scheduling, as far as they are there. Raises a failed closure's

@@ -1,6 +1,7 @@
 """Programs: commands that run as ranks on the cluster's workers (docs/programs.md)."""
 from __future__ import annotations
 
+import logging
 import os
 import time
 from typing import (TYPE_CHECKING, Any, Iterator, List, Literal, Mapping, Optional, Sequence, TypedDict,
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
 
+log = logging.getLogger("muster")
+
+SAY_AFTER = 5.0
+"""Seconds until one who waits is told what for."""
 LOOK_EVERY = 0.3
 """Seconds between two looks of who waits; the server has no wait for programs."""
 
@@ -183,14 +188,20 @@ class Program:
 
     def wait(self, timeout: Optional[float] = None) -> Program:
         """Waits until it has ended. Raises ProgramFailedError where it has not succeeded, and
-        WaitTimeout after `timeout` seconds, which says what it waits for; it goes on then."""
-        end = None if timeout is None else time.monotonic() + timeout
+        WaitTimeout after `timeout` seconds, which says what it waits for; it goes on then. Where it waits for
+        workers after five seconds, the log (``muster``) says so once."""
+        begun = time.monotonic()
+        end = None if timeout is None else begun + timeout
+        told = False
         while self.refresh()["state"] not in ENDED:
             left = LOOK_EVERY if end is None else end - time.monotonic()
             if left <= 0:
                 why = self.view.get("waits_for")
                 raise WaitTimeout(f"the program {self.name} ({self.id}) has not ended within {timeout:g} s: "
                                   f"it is {self.view['state']}" + (f", {why}" if why else ""))
+            if not told and time.monotonic() - begun >= SAY_AFTER and (why := self.view.get("waits_for")):
+                told = True
+                log.warning("the program %s (%s) is %s: %s", self.name, self.id, self.view["state"], why)
             time.sleep(min(left, LOOK_EVERY))
         if self.view["state"] != "SUCCEEDED":
             raise ProgramFailedError(self)
