@@ -50,11 +50,11 @@ def state_and_parent(pid: int) -> tuple[str, int]:
 
 
 class Server:
-    def __init__(self, folder: pathlib.Path, *words: str) -> None:
+    def __init__(self, folder: pathlib.Path, *words: str, at: str = "127.0.0.1:0") -> None:
         self.ready = folder / "ready.json"
         self.log = folder / "serve.log"
         self.words = words
-        self.start("127.0.0.1:0", "127.0.0.1:0")
+        self.start(at, at)
 
     def start(self, grpc: str, http: str) -> None:
         self.ready.unlink(missing_ok=True)

@@ -35,9 +35,16 @@ SERVED_AT_ONCE = 32
 HELLO_WITHIN = 5.0
 """Seconds for TLS and the ticket in all."""
 RATE_MIN = 1 << 20
-"""Bytes a second that are had at least, after the first ten seconds."""
+"""Bytes a second that whoever takes has at least, after the first ten seconds."""
 STALL = 2.0
-"""Seconds without a byte, after which either end gives up."""
+"""Seconds without a byte, after which who gives gives up."""
+TAKER_STALL = 1.25
+"""Seconds until it is connected, until it has the first byte, and without a byte, after which who takes gives up."""
+PACE_AFTER = 1.25
+"""Seconds of a value after which its pace is looked at: it comes from the server where that is faster."""
+SERVER_RATE = 200e6
+"""Bytes a second that come by the server, for as long as nothing of RATED bytes has come that way."""
+RATED = 1 << 20
 AVOIDED_FOR = 30.0
 AVOIDED_MAX = 1000
 _SIZE = struct.Struct("<Q")
@@ -206,12 +213,45 @@ class PeerGiver:
         return expected == name and time.monotonic() < until
 
 
+class _Pace:
+    """Of a value that is coming. Raises TimeoutError when the server is faster, or it stands still."""
+
+    def __init__(self, sock: socket.socket, size: int, server_rate: float) -> None:
+        self._sock = sock
+        self._began = time.monotonic()
+        self._size = size
+        self._left = size
+        self._by_server = size / server_rate
+
+    def wait(self) -> None:
+        """Until more is there, or the end."""
+        self.look(0)
+        ready = select.poll()
+        ready.register(self._sock, select.POLLIN)
+        if not ready.poll(TAKER_STALL * 1000):
+            raise TimeoutError("timed out")
+
+    def look(self, got: int) -> None:
+        """So much more has come."""
+        self._left -= got
+        past = time.monotonic() - self._began
+        if past > PACE_AFTER and past * self._left > self._by_server * (self._size - self._left):
+            raise TimeoutError(f"{self._size - self._left} of {self._size} bytes in {past:.1f} s: the server is faster")
+
+
 class PeerTaker:
     """Any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects _avoided
+        self._lock = threading.Lock()  # protects all below
         self._avoided: dict[str, float] = {}
+        self._server_rate = SERVER_RATE
+
+    def by_server(self, size: int, seconds: float) -> None:
+        """So long it took for a value to come by the server."""
+        if size >= RATED:
+            with self._lock:
+                self._server_rate = size / max(seconds, 1e-3)
 
     def take(self, peer: str, ticket: bytes, name: bytes, size: int, certificate: str) -> int:
         """A sealed descriptor of its bytes, the caller's own. Raises NotServed."""
@@ -219,7 +259,7 @@ class PeerTaker:
             if self._avoided.get(peer, 0.0) > time.monotonic():
                 raise NotServed(f"{peer} was not reached a moment ago")
         try:
-            sock = socket.create_connection(split(peer), timeout=STALL)
+            sock = socket.create_connection(split(peer), timeout=TAKER_STALL)
         except (OSError, ValueError) as error:
             self._avoid(peer)
             raise NotServed(f"{peer} is not reached: {error}") from error
@@ -231,14 +271,16 @@ class PeerTaker:
                 raise NotServed(f"{name.hex()} is not had from {peer}: {error}") from error
 
     def _receive(self, sock: socket.socket, ticket: bytes, name: bytes, size: int, certificate: str) -> int:
+        by = time.monotonic() + TAKER_STALL
         over = sock if not certificate else _trusting(certificate).wrap_socket(sock, server_hostname="muster")
         with over:
             over.sendall(ticket + name)
             head = bytearray(_SIZE.size)
-            _receive(over, memoryview(head), time.monotonic() + HELLO_WITHIN)
+            _receive(over, memoryview(head), by)
             if _SIZE.unpack(head)[0] != size:
                 raise OSError(f"it has {_SIZE.unpack(head)[0]} bytes, not {size}")
-            return memory.filled(name, lambda fd: _receive_file(over, fd, size))
+            pace = _Pace(over, size, self._server_rate)
+            return memory.filled(name, lambda fd: _receive_file(over, fd, size, pace))
 
     def _avoid(self, peer: str) -> None:
         with self._lock:
@@ -254,28 +296,28 @@ def _trusting(certificate: str) -> ssl.SSLContext:
     return context
 
 
-def _receive_file(sock: socket.socket, fd: int, size: int) -> None:
+def _receive_file(sock: socket.socket, fd: int, size: int, pace: _Pace) -> None:
     """So many bytes to the file. Raises EOFError, OSError."""
-    end = time.monotonic() + taken_within(size)
     if isinstance(sock, ssl.SSLSocket) or not hasattr(os, "splice"):
         buffer = memoryview(bytearray(_BUFFER))
         while size:
-            part = buffer[:min(size, _BUFFER)]
-            _receive(sock, part, end)
-            size -= os.write(fd, part)
+            got = sock.recv_into(buffer, min(size, _BUFFER))
+            if not got:
+                raise EOFError("the other end has hung up")
+            pace.look(got)
+            size -= got
+            memory.write(fd, [buffer[:got]])
         return
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
     out, into = os.pipe()  # the kernel moves pages through it, and copies them once
     try:
         with contextlib.suppress(OSError):
             fcntl.fcntl(into, _SET_PIPE_SIZE, _PIECE)
         while size:
-            if time.monotonic() > end or not poll.poll(STALL * 1000):
-                raise TimeoutError("timed out")
+            pace.wait()
             got = os.splice(sock.fileno(), into, min(size, _PIECE))
             if not got:
                 raise EOFError("the other end has hung up")
+            pace.look(got)
             size -= got
             while got:
                 got -= os.splice(out, fd, got)

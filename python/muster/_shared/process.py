@@ -134,6 +134,10 @@ class Process:
         self.holding.copied(place.size)
         return True
 
+    def by_server(self, size: int, seconds: float) -> None:
+        """A value came from the server. Another host is to be faster."""
+        self._peer_taker.by_server(size, seconds)
+
     def is_lost(self, name: bytes) -> bool:
         """It is neither here nor at the server. False as well where nobody can say."""
         try:

@@ -191,8 +191,10 @@ class Blobs:
                 made[at:at + len(piece)] = piece
                 at += len(piece)
 
+            began = time.monotonic()
             try:
                 blobs.get(self.channel(), digest, begin, take)
+                self._shared.by_server(len(made), time.monotonic() - began)
                 return memoryview(made)
             except (grpc.RpcError, EOFError) as error:
                 if isinstance(error, grpc.RpcError) and error.code() is grpc.StatusCode.NOT_FOUND:

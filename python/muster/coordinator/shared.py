@@ -118,6 +118,11 @@ class Shared:
             process.take(name, False, taken, _check_size, taken)
         return views[0] if views else None
 
+    def by_server(self, size: int, seconds: float) -> None:
+        """A value came from the server."""
+        if self._process is not None:
+            self._process.by_server(size, seconds)
+
     def outputs_stay(self) -> bool:
         process = self._process
         return process is not None and process.holding.outputs_stay()

@@ -152,10 +152,13 @@ class BlobCache:
                 while len(view):
                     view = view[file.write(view):]
 
+            began = time.monotonic()
             try:
                 blobs.get(self.channel(), digest, begin, take)
                 assert file
                 os.rename(file.name, path)
+                if self._shared is not None:
+                    self._shared.by_server(os.stat(path).st_size, time.monotonic() - began)
             except BaseException:
                 if file:
                     os.unlink(file.name)

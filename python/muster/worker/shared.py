@@ -79,6 +79,10 @@ class Shared:
             if reserved:
                 self._process.giver.unreserve(reserved)
 
+    def by_server(self, size: int, seconds: float) -> None:
+        """A value came from the server."""
+        self._process.by_server(size, seconds)
+
     def is_lost(self, name: bytes) -> bool:
         """It is nowhere, as far as the server knows."""
         return self._process.is_lost(name)

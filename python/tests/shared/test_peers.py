@@ -115,7 +115,7 @@ def test_who_says_nothing_is_hung_up_on(giver: peers.PeerGiver, monkeypatch: pyt
 
 
 def test_who_cannot_be_reached_or_stands_still_is_not_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "STALL", 0.2)
+    monkeypatch.setattr(peers, "TAKER_STALL", 0.2)
     taker = peers.PeerTaker()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = peers.joined(*silent.getsockname()[:2])
@@ -127,6 +127,77 @@ def test_who_cannot_be_reached_or_stands_still_is_not_tried_again_at_once(monkey
         taker.take(address, b"t" * 32, NAME, 5, "")
     with pytest.raises(peers.NotServed, match="not reached"):
         peers.PeerTaker().take(address, b"t" * 32, NAME, 5, "")  # nobody listens there any more
+
+
+class Throttled:
+    """Stands between a giver and who takes, and hands on so many bytes a second; and all that it was given, or so many."""
+
+    def __init__(self, to: str, rate: float, bytes_max: int = 1 << 40) -> None:
+        self._to, self._rate, self._left = to, rate, bytes_max
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.address = peers.joined(*self._listening.getsockname()[:2])
+        self.over = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        sock, _ = self._listening.accept()
+        with sock, socket.create_connection(peers.split(self._to)) as giver:
+            giver.sendall(sock.recv(64, socket.MSG_WAITALL))
+            while not self.over.is_set() and (data := giver.recv(min(16 << 10, self._left))):
+                self._left -= len(data)
+                try:
+                    sock.sendall(data)
+                except OSError:
+                    return
+                if not self._left:
+                    self.over.wait()  # the link is cut: nobody hangs up
+                self.over.wait(len(data) / self._rate)
+
+    def close(self) -> None:
+        self.over.set()
+        self._listening.close()
+
+
+def test_one_that_is_slower_than_the_server_is_given_up(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PACE_AFTER", 0.2)
+    slow = Throttled(giver.address, 2e6)
+    try:
+        giver.expect(b"t" * 32, NAME)
+        taker = peers.PeerTaker()
+        began = time.monotonic()
+        with pytest.raises(peers.NotServed, match="the server is faster"):
+            taker.take(slow.address, b"t" * 32, NAME, len(CONTENT), "")
+        assert 0.2 <= time.monotonic() - began < 2
+        with pytest.raises(peers.NotServed, match="a moment ago"):
+            taker.take(slow.address, b"t" * 32, NAME, len(CONTENT), "")
+    finally:
+        slow.close()
+
+
+def test_one_that_is_as_fast_as_the_server_was_is_not(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PACE_AFTER", 0.2)
+    slow = Throttled(giver.address, 5e6)
+    try:
+        giver.expect(b"t" * 32, NAME)
+        taker = peers.PeerTaker()
+        taker.by_server(10 << 20, 60.0)  # the network is slow
+        taker.by_server(1 << 10, 0.0)  # so little says nothing
+        fd = taker.take(slow.address, b"t" * 32, NAME, len(CONTENT), "")
+        assert bytes(memory.mapped(fd)) == CONTENT
+        os.close(fd)
+    finally:
+        slow.close()
+
+
+def test_a_link_that_is_cut_is_noticed(giver: peers.PeerGiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "TAKER_STALL", 0.3)
+    cut = Throttled(giver.address, 1e9, 1 << 20)
+    try:
+        giver.expect(b"t" * 32, NAME)
+        with pytest.raises(peers.NotServed, match="timed out"):
+            peers.PeerTaker().take(cut.address, b"t" * 32, NAME, len(CONTENT), "")
+    finally:
+        cut.close()
 
 
 def test_what_is_given_is_held_until_it_was_received(monkeypatch: pytest.MonkeyPatch) -> None:
