@@ -133,6 +133,22 @@ def test_objects_of_classes_take_and_return_large_values(made: Cluster) -> None:
             raise until(lambda: blocked)[0]
 
 
+def test_a_parameter_server_of_threads_does_the_same(make_cluster: Callable[..., Cluster]) -> None:
+    cluster = make_cluster()
+    cluster.add("--job", "ps", "--index", "0", "--threads", "1")
+    with cluster.coordinator() as c:
+        v, keeper = c.variable(filled(40)), c.create(Keeper, (1,), task="ps:0")
+        v.assign_add(filled(40))
+        assert (v.read().fetch(20) == 2).all()
+        assert c.options(task="ps:0").schedule(read_some, args=(v,)).fetch(20) == 2.0
+        keeper.keep(filled(4)).fetch(20)
+        assert (keeper.kept().fetch(20) == 1).all()
+        assert at_server(cluster) == 0
+        c.fetch([v.assign_add(1), keeper.keep(1)], 20)  # what they were given is theirs no more
+        until(lambda: not memories(cluster.workers[0].process.pid), "nothing is held when nobody reads any more")
+    cluster.close()
+
+
 def test_without_memory_at_the_parameter_server_values_go_in_pieces(make_cluster: Callable[..., Cluster]) -> None:
     for words, taken in (("0", False), (str(8 * MB), True)):
         cluster = make_cluster()
