@@ -197,6 +197,10 @@ def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
     with pytest.raises(muster.MusterError, match="has not started: its options: .*'wrkers'"):
         muster.LocalCluster(wrkers=1)  # type: ignore[call-arg]
     assert "Traceback" not in capfd.readouterr().err
+    with pytest.raises(muster.MusterError, match="has not started: its workers have ended"):
+        muster.LocalCluster(workers=1, modules=["no_such_module"])
+    said = capfd.readouterr().err
+    assert "ModuleNotFoundError: No module named 'no_such_module'\n" in said and "Fatal" not in said
 
 
 def test_jobs_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> None:

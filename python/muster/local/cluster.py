@@ -1,6 +1,7 @@
 """A cluster on this machine."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
 from muster.rest.client import Client
+from muster.rest.http import NoServer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -69,12 +71,16 @@ class LocalCluster:
 
     def _wait_for(self, count: int) -> None:
         end = time.monotonic() + START_TIMEOUT
-        client = self.client()
-        while sum(t["state"] == "CONNECTED" for t in client.tasks()) < count:
-            if self._process.poll() is not None or time.monotonic() > end:
-                self._close()
-                raise MusterError(f"the local cluster's {count} workers have not attached")
+        while self._process.poll() is None and time.monotonic() < end:
+            with contextlib.suppress(NoServer):  # a client of its own each time: no other waits for a server to come back
+                if sum(t["state"] == "CONNECTED" for t in self.client().tasks()) >= count:
+                    return
             time.sleep(0.01)
+        ended = self._process.poll() is not None
+        self._close()
+        raise MusterError("the local cluster has not started: " + (
+            "its workers have ended; they have said why on stderr" if ended else
+            f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
 
     def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
         """Options are those of :class:`muster.CoordinatorOptions`. The cluster lives at least as long

@@ -86,7 +86,8 @@ def main() -> int:
             worker = _worker(addresses["grpc"], asked["worker"])
 
             def leave() -> None:
-                sys.stdin.buffer.read()  # until the program closes it, or ends
+                while os.read(0, 4096):  # until the program closes it, or ends; sys.stdin's lock would outlive main()
+                    pass
                 worker.stop()
                 worker.stop()
 

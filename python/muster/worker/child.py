@@ -77,7 +77,7 @@ def _table(start: dict[str, Any]) -> functions.FunctionTable:
 def _where(error: BaseException) -> str:
     """In which line of a module that was imported; a SyntaxError names its own."""
     frames = [f for f in traceback.extract_tb(error.__traceback__)
-              if f.filename != __file__ and not f.filename.startswith("<frozen importlib")]
+              if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<frozen importlib")]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
 
