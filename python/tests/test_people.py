@@ -193,6 +193,13 @@ def test_a_local_cluster_says_what_is_missing(monkeypatch: Any) -> None:
         muster.LocalCluster(workers=1)
 
 
+@pytest.mark.parametrize("options", [{"workers": 1}, {"threads": 1}])
+def test_a_local_cluster_is_silent_where_all_is_well(options: Any, capfd: Any) -> None:
+    with muster.LocalCluster(**options) as local:
+        assert local.coordinator().submit(pow, 2, 3).fetch() == 8
+    assert capfd.readouterr().err == ""
+
+
 def test_a_local_cluster_says_what_is_wrong(capfd: Any) -> None:
     with pytest.raises(muster.MusterError, match="has not started: its options: .*'wrkers'"):
         muster.LocalCluster(wrkers=1)  # type: ignore[call-arg]

@@ -74,6 +74,7 @@ def main() -> int:
     asked: dict[str, Any] = json.loads(sys.argv[1])
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(LineFormatter())
+    lines.setLevel(logging.WARNING)  # a worker of threads has the root logger take more
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
     with tempfile.TemporaryDirectory() as folder:
         try:
