@@ -17,7 +17,7 @@ import muster
 from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
 from muster.worker import gpus
-from muster.worker.attachment import Attachment
+from muster.worker.attachment import SAID_MAX, Attachment
 from muster.worker.deaths import CLOSURES_MAX, Deaths
 from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
@@ -288,6 +288,11 @@ def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> No
     running.join(20)
     (said,) = [r.getMessage() for r in caplog.records if r.name == "muster.worker"]
     assert said.startswith("worker:0: no connection to 127.0.0.1:1: ") and said.endswith("until there is one")
+    attachment._said.clear()
+    for i in range(SAID_MAX + 1):
+        attachment._say(f"reason {i}")
+    told = [r.getMessage() for r in caplog.records if "reason" in r.getMessage()]
+    assert told == [f"worker:0: reason {i}" for i in range(SAID_MAX)]
 
 
 def test_resources_and_gpus_are_shared_out(make_cluster: MakeCluster) -> None:
