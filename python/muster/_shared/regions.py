@@ -18,12 +18,12 @@ import signal
 import threading
 import time
 import weakref
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from muster._pickled.buffers import Data
 from muster._shared import memory
 
-FREE_MAX = 2
+FREE_MAX = 4
 FREE_STAYS = 5.0
 """Seconds for which one that nobody has stays."""
 USED_MAX = 8
@@ -39,6 +39,8 @@ class _Region:
         page = mmap.PAGESIZE
         self.room = -(-(size + memory.LABEL) // page) * page - memory.LABEL
         self.free_since: Optional[float] = None
+        self.fd = -1
+        self._mapping: Any = None
         self._populated = False
         opened = os.memfd_create(memory.PREFIX + secrets.token_hex(32), os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:  # what it was made with is not counted as a writer, and so gets no lease
@@ -53,7 +55,7 @@ class _Region:
             memory.seal_labelled(self.fd)
             fcntl.fcntl(self.fd, fcntl.F_SETSIG, signal.SIGURG)  # who opens it under a lease: it is ignored
         except BaseException:
-            os.close(self.fd)
+            self.close()
             raise
         _all.add(self)
 
@@ -84,9 +86,13 @@ class _Region:
         return True
 
     def close(self) -> None:
-        _all.discard(self)
-        os.close(self.fd)
-        del self._mapping  # a thread may still copy into it
+        """Others keep what they have."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+        self._mapping = None  # not unmapped: a thread may still copy into it
+
+    __del__ = close  # also where something was raised between two lines
 
 
 class Regions:

@@ -188,6 +188,7 @@ def test_what_stays_unused_goes(made: Regions, monkeypatch: pytest.MonkeyPatch) 
 def test_what_stays_has_limits(made: Regions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "FREE_STAYS", 60.0)
     monkeypatch.setattr(regions, "USED_MAX", 3)
+    monkeypatch.setattr(regions, "FREE_MAX", 2)
     one = content()
     holders = [make(made, one) for _ in range(6)]
     assert len(made._regions) == 3
