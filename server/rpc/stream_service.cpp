@@ -133,6 +133,11 @@ class blob_service final : public stream_service {
       co_await call->finish(many);
       co_return;
     }
+    if (auto const wrong = check_host(asked.host()); !wrong.ok()) {
+      auto const status = to_grpc(wrong);
+      co_await call->finish(status);
+      co_return;
+    }
     auto const end = coro::timer::clock::now() + told_within;
     coro::timer pause(call->engine());
     std::vector<std::string const*> unknown;

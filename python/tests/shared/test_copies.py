@@ -74,6 +74,7 @@ def at_socket(of: Any) -> dict[str, Any]:
 def at_port(of: Any, name: bytes) -> dict[str, Any]:
     process = of._process if isinstance(of, shared.Shared) else of
     ticket = secrets.token_bytes(32)
+    assert process._peers is not None
     process._peers.expect(ticket, name)
     return {"peer": process._peers.address, "ticket": ticket}
 

@@ -41,6 +41,10 @@ muster::status check_names(google::protobuf::RepeatedPtrField<std::string> const
 
 }  // namespace
 
+muster::status check_host(std::string const& host) {
+  return check_length(host, "host", host_bytes_max);
+}
+
 hold_stream::hold_stream(call& c, blob_store& store, gate const* who)
     : message_stream(c, finish_grace), store_(store), who_(who) {}
 
@@ -96,7 +100,7 @@ muster::status hold_stream::take_first(v1::HoldRequest const& message) {
                    " letters, digits, '-', '_' or '.'");
   if (auto wrong = check_length(message.task(), "task", task_bytes_max); !wrong.ok()) return wrong;
   if (auto wrong = check_length(message.peer(), "peer", peer_bytes_max); !wrong.ok()) return wrong;
-  if (auto wrong = check_length(message.host(), "host", host_bytes_max); !wrong.ok()) return wrong;
+  if (auto wrong = check_host(message.host()); !wrong.ok()) return wrong;
   greeted();
   blob_holders::peer at{message.peer(), {}};
   auto& first = next();

@@ -14,6 +14,9 @@ namespace muster::server {
 
 class gate;
 
+/// HoldRequest.host and LocateRequest.host have a limit.
+muster::status check_host(std::string const& host);
+
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:

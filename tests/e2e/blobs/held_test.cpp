@@ -245,6 +245,12 @@ TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
     EXPECT_FALSE(h.read());
     EXPECT_EQ(h.finish().error_message(), "copy: has 1 values, held has 2");
   }
+  grpc::ClientContext context;
+  v1::LocateRequest asked;
+  v1::LocateResponse told;
+  asked.set_host(std::string(65, 'h'));
+  EXPECT_EQ(stub->Locate(&context, asked, &told).error_message(),
+            "host: has 65 bytes, the limit is 64");
   holding one(*stub), other(*stub, "test-2");
   ASSERT_TRUE(one.read() && other.read());
   one.hold(name, 5);

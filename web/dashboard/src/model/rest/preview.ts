@@ -10,7 +10,8 @@ export interface Preview {
   truncated?: boolean;
   place?: string;
   at_server?: boolean; // the bytes of a blob
-  holder?: string; // the worker in whose memory they are
+  holder?: string; // the first worker in whose memory they are
+  holders?: string[]; // all of these; a server of before says the first alone
   error?: string | { message: string };
 }
 
@@ -32,7 +33,8 @@ export function previewText(p: Preview): Shown {
 
 // Of a blob.
 export function whereItLies(p: Preview): string {
-  if (p.holder) return `in the memory of ${p.holder}${p.at_server ? ', with a copy at the server' : ''}`;
+  const holders = p.holders?.join(', ') || p.holder;
+  if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy at the server' : ''}`;
   return p.at_server === false ? 'and the server has no bytes of it just now' : 'as a blob';
 }
 
