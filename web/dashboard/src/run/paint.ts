@@ -1,4 +1,4 @@
-// The timeline of a run on its canvas; the crosshair is on one above, so that a pointer that moves paints little.
+// The timeline of a run on its canvas.
 
 import { AXIS, STRIP, type Layout } from '../model/run/layout';
 import { gapOf } from '../model/machines';
@@ -115,15 +115,4 @@ function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, {
     pen.stroke();
   }
   pen.restore();
-}
-
-export function paintCross(pen: CanvasRenderingContext2D, width: number, height: number, x: number, began: number | null): void {
-  pen.clearRect(0, 0, width, height);
-  if (x < 0) return;
-  pen.fillStyle = color('text');
-  pen.fillRect(x * width, 0, 1, height);
-  if (began === null) return;
-  pen.globalAlpha = 0.2;
-  pen.fillRect(Math.min(began, x) * width, 0, Math.abs(x - began) * width, height);
-  pen.globalAlpha = 1;
 }

@@ -1,7 +1,7 @@
 // The timeline of a run: a lane for each rank below a strip of its machine, drawn on one canvas; what is under the
 // crosshair, and what happened within the range, stand beneath as text. The range is in the address.
 
-import { useSignal, useSignalEffect, type Signal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { age, moment } from '../model/format';
 import type { MachineView } from '../model/machines';
@@ -14,7 +14,7 @@ import { color, repaint } from '../theme';
 import { Panel } from '../parts/panel';
 import { Happened } from './happened';
 import { useRunTimeline } from './moving';
-import { fresh, paintCross, paintRun } from './paint';
+import { fresh, paintRun } from './paint';
 import { POINT_PX } from './paint-steps';
 import { crosshair, lookAtRange, lookedAt } from './range';
 import { useDetails } from './seen';
@@ -142,20 +142,9 @@ interface LanesProps {
 
 function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
-  const over = useRef<HTMLCanvasElement>(null);
   const fingers = useRef(new Map<number, number>()); // by pointer: where it is, a fraction
   const now = useRef({ t, view });
   now.current = { t, view };
-  useSignalEffect(() => {
-    const { value } = cross;
-    const began = drag.value;
-    const elsewhere = crosshair.value; // of another chart
-    const { from, to } = now.current.view;
-    repaint.value;
-    const got = fresh(over.current, layout.height);
-    const x = value?.x ?? (elsewhere === null ? -1 : (elsewhere - from) / (to - from));
-    if (got) paintCross(...got, layout.height, x > 1 ? -1 : x, began);
-  });
   useEffect(() => {
     // A trackpad's pinch comes as a wheel with ctrl; one that scrolls the page is left alone.
     const wheel = (e: WheelEvent) => {
@@ -250,8 +239,23 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
       style={{ position: 'relative', cursor: 'crosshair', touchAction: 'pan-y' }}
     >
       <canvas ref={canvas} aria-hidden="true" data-testid="run-canvas" style={sheet} />
-      <canvas ref={over} aria-hidden="true" style={{ ...sheet, position: 'absolute', inset: 0 }} />
+      <Crosshair cross={cross} drag={drag} view={view} />
     </div>
+  );
+}
+
+// Two elements above the canvas: to move them paints nothing anew.
+function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
+  const elsewhere = crosshair.value; // of another chart
+  const began = drag.value;
+  const x = cross.value?.x ?? (elsewhere === null ? -1 : (elsewhere - view.from) / (view.to - view.from));
+  if (x < 0 || x > 1) return null;
+  const share = (part: number) => `${(100 * part).toFixed(3)}%`;
+  return (
+    <>
+      {began !== null && <i class="run-drag" style={{ left: share(Math.min(began, x)), width: share(Math.abs(x - began)) }} />}
+      <i class="run-cross" style={{ left: share(x) }} />
+    </>
   );
 }
 

@@ -2,7 +2,7 @@
 // hour, or in a range that is chosen. All lines of the panel have one crosshair, with the other charts of the page.
 
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { cpuText, gpuText, machineThen, memoryText, rangeOf, rateText, sparkPath, type MachineView } from '../model/machines';
 import { hostOf } from '../model/agents';
 import { age, clock, moment, plural } from '../model/format';
@@ -102,7 +102,11 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
   const then = at === null ? null : machineThen(one, at);
   const m = at === null ? one.machine : then;
   const [from, to] = range ? [range.from / 1000, range.to / 1000] : rangeOf(s?.seconds ?? []);
-  const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
+  // A pointer that moves changes where the line stands, not the lines of the samples.
+  const paths = useMemo(() => {
+    const path = (values: (number | null)[] | undefined, most?: number) => (s && values ? sparkPath(s.seconds, values, most, [from, to]) : '');
+    return { cores: path(s?.cpu, one.machine?.cpus), memory: path(s?.memory_bytes, one.machine?.memory_total_bytes), gpus: path(s?.gpu_busy, 1) };
+  }, [s, from, to]);
   const course = { from: from * 1000, to: to * 1000, at };
   return (
     <tr data-machine={one.task ?? 'server'}>
@@ -120,9 +124,9 @@ function Row({ one, named, gpus, range }: { one: MachineView; named: boolean; gp
       <td>
         <bdi title={one.host}>{hostOf(one.host)}</bdi>
       </td>
-      <Figure {...course} of="cores" text={m ? cpuText(m) : ''} path={path(s?.cpu, one.machine?.cpus)} ink="k0" />
-      <Figure {...course} of="memory" text={m ? memoryText(m) : ''} path={path(s?.memory_bytes, one.machine?.memory_total_bytes)} ink="k1" />
-      {gpus && <Figure {...course} of="GPUs" text={m ? gpuText(m) : ''} path={path(s?.gpu_busy, 1)} ink="k4" />}
+      <Figure {...course} of="cores" text={m ? cpuText(m) : ''} path={paths.cores} ink="k0" />
+      <Figure {...course} of="memory" text={m ? memoryText(m) : ''} path={paths.memory} ink="k1" />
+      {gpus && <Figure {...course} of="GPUs" text={m ? gpuText(m) : ''} path={paths.gpus} ink="k4" />}
       {one.machine ? (
         <>
           <td data-of="network">{at === null && rateText(one.machine.received_per_s, one.machine.sent_per_s)}</td>

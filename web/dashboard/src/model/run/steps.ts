@@ -86,7 +86,9 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-// One point for each of so many stretches of the range: the median of all ranks, and the longest of any.
+const OF_RANKS = 64; // whose median is taken: those of more are as many of all, evenly
+
+// One point for each of so many stretches of the range: the median of the ranks, and the longest of any.
 export interface StepCurve {
   median: (number | null)[];
   longest: (number | null)[];
@@ -96,15 +98,16 @@ export function curveOf(cells: readonly StepCell[], view: Range, points: number)
   const each = (view.to - view.from) / points;
   const medians: number[][] = Array.from({ length: points }, () => []);
   const longest: (number | null)[] = Array.from({ length: points }, () => null);
+  const every = Math.ceil((cells.reduce((most, c) => Math.max(most, c.rank), 0) + 1) / OF_RANKS);
   for (const c of cells) {
     const first = Math.max(0, Math.floor((c.from - view.from) / each));
     const last = Math.min(points - 1, Math.ceil((c.to - view.from) / each) - 1);
     for (let n = first; n <= last; ++n) {
-      medians[n]!.push(c.median);
+      if (c.rank % every === 0) medians[n]!.push(c.median);
       longest[n] = Math.max(longest[n] ?? 0, c.longest);
     }
   }
-  const median = medians.map((all) => (all.length === 0 ? null : all.sort((a, b) => a - b)[all.length >> 1]!));
+  const median = medians.map((all) => (all.length === 0 ? null : Float64Array.from(all).sort()[all.length >> 1]!));
   return { median, longest, top: Math.max(1e-3, ...longest.map((v) => v ?? 0)) };
 }
 
