@@ -57,17 +57,13 @@ export function JobPicture({ job }: { job: JobView }) {
   return (
     <>
       {ended + counts.running > 0 && <JobTimeline job={job} all={all} />}
-      {picture && picture.n > 1 && <Durations picture={picture} part={part} />}
-      {picture && listed && all.length < ended && (
-        <p class="foot span-12" data-testid="picture-part">
-          Histogram, figures and tables are of {range ? `those of the first ${count(all.length)} that ran in this stretch` : part}, in the order in which they were submitted; the list below has all.
-        </p>
-      )}
+      {picture && picture.n > 1 && <Durations picture={picture} part={part} left={listed && all.length < ended ? (range ? `those of the first ${count(all.length)} that ran in this stretch` : part) : ''} />}
     </>
   );
 }
 
-function Durations({ picture, part }: { picture: Picture; part: string }) {
+// `left`: what it is of, where not of all.
+function Durations({ picture, part, left }: { picture: Picture; part: string; left: string }) {
   return (
     <Panel id="picture" title="How long they ran" note={part} span={12}>
       <p class="note" data-testid="durations" data-n={picture.n}>
@@ -78,6 +74,11 @@ function Durations({ picture, part }: { picture: Picture; part: string }) {
         <By title="By function" name="function" rows={picture.functions} />
         <By title="By worker" name="worker" rows={picture.workers} />
       </div>
+      {left && (
+        <p class="foot" data-testid="picture-part">
+          Histogram, figures and tables are of {left}, in the order in which they were submitted; the list below has all.
+        </p>
+      )}
     </Panel>
   );
 }
