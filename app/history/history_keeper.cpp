@@ -165,6 +165,7 @@ void history_keeper::look() {
   keep_lines();
   keep_runs();
   keep_jobs();
+  keep_steps();
   next_.call_at(coro::timer::clock::now() + every, [this] { look(); });
 }
 
@@ -232,6 +233,14 @@ void history_keeper::keep_jobs() {
   });
 }
 
+void history_keeper::keep_steps() {
+  auto const now = engine_.clock.now();
+  pools_.for_each([&](hub& h) {
+    for (auto const& s : h.steps().log().take_new(now))
+      store_->keep({history_kind::steps, now, encoded(*s)});
+  });
+}
+
 void history_keeper::keep(past_point const& p) {
   if (keeps_) store_->keep({history_kind::points, p.at, encoded(p)});
 }
@@ -244,6 +253,7 @@ void history_keeper::finish() {
   keep_lines();
   keep_runs();
   keep_jobs();
+  keep_steps();
 }
 
 void history_keeper::stop() {

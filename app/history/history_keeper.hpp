@@ -57,6 +57,7 @@ class history_keeper {
   void keep_lines();
   void keep_runs();
   void keep_jobs();
+  void keep_steps();
 
   engine_assembly& engine_;
   pools& pools_;

@@ -35,6 +35,14 @@ duration took(std::vector<step_column> const& columns, std::uint32_t rank) {
   return median_of(all);
 }
 
+step_span span_of(std::uint32_t rank, std::uint64_t before, step_report::mark const& m,
+                  duration took, duration offset) {
+  auto const count =
+      std::min<std::uint64_t>(m.step - before, std::numeric_limits<std::uint32_t>::max());
+  return {rank, static_cast<std::uint32_t>(count),      m.step, time_point(m.at + offset),
+          took, took / static_cast<std::int64_t>(count)};
+}
+
 }  // namespace
 
 std::size_t step_table::ranks() const {
@@ -158,7 +166,8 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
   return &*p.columns.insert(at, std::move(made));
 }
 
-void step_table::take(program& p, step_report const& r, duration offset, time_point now) {
+void step_table::take(program& p, step_report const& r, duration offset, time_point now,
+                      std::vector<step_span>& told) {
   auto& known = p.ranks[r.rank];
   // Counted anew: what was before is another count.
   if (known.said && r.step < known.step) {
@@ -175,6 +184,8 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
     if (c && follows && m.at > before.at)
       c->took[r.rank] =
           in_cell((m.at - before.at) / static_cast<std::int64_t>(m.step - before.step));
+    if (before.said && m.at > before.at)
+      told.push_back(span_of(r.rank, before.step, m, m.at - before.at, offset));
     before = {m.step, m.at, {}, true, {}};
     follows = true;
   }
@@ -183,16 +194,19 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
   known = {r.step, r.at, std::min(time_point(r.at + offset), now), true, pace};
 }
 
-void step_table::reported(time_point now, report const& what, places_function const& places) {
+std::vector<step_span> step_table::reported(time_point now, report const& what,
+                                            places_function const& places) {
+  std::vector<step_span> told;
   auto* const p = attempt_of(now, what, places);
-  if (!p) return;
+  if (!p) return told;
   p->slow_known.reset();
   for (auto const& r : what.ranks) {
     if (r.rank >= p->ranks.size()) continue;
     auto& known = p->ranks[r.rank];
     if (known.said && r.step == known.step) continue;
-    take(*p, r, offset(p->clocks[p->places[r.rank].host], now, what.sent), now);
+    take(*p, r, offset(p->clocks[p->places[r.rank].host], now, what.sent), now, told);
   }
+  return told;
 }
 
 step_table::program const* step_table::find(core::program_id id, std::uint32_t attempt) const {

@@ -17,6 +17,7 @@
 
 #include "server/core/api/ranks.hpp"
 #include "server/doctor/slow_ranks.hpp"
+#include "server/doctor/step_log.hpp"
 
 namespace muster::doctor {
 
@@ -87,8 +88,11 @@ class step_table {
   };
   /// By rank, of all that the attempt has. Asked once an attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Passed over: what is about an earlier attempt, or ranks that there are not.
-  void reported(core::time_point now, report const& what, places_function const& places);
+  /// Gives the steps that it tells of, with their times; of the first that a rank says it is not
+  /// known when it began. Passed over: what is about an earlier attempt, or ranks that there are
+  /// not.
+  std::vector<step_span> reported(core::time_point now, report const& what,
+                                  places_function const& places);
   void forget(core::program_id program);
 
   /// None: it has said no step.
@@ -132,7 +136,8 @@ class step_table {
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
   void make_room(core::program_id but, std::size_t for_ranks);
   static core::duration offset(clock& c, core::time_point now, core::duration sent);
-  static void take(program& p, step_report const& r, core::duration offset, core::time_point now);
+  static void take(program& p, step_report const& r, core::duration offset, core::time_point now,
+                   std::vector<step_span>& told);
   static step_column* column_of(program& p, std::uint64_t step);
   static void remember_hosts(program& p);
   /// In which a rank was behind, in this attempt or before.

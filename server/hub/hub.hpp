@@ -208,7 +208,6 @@ class hub {
   }
   /// Where ranks are just now.
   rank_stacks& stacks() { return rank_stacks_; }
-  /// Which programs hang.
   program_doctor& doctor() { return doctor_; }
   /// What is seen of the coordination cluster of the program; `tasks`: the rank of each of its own.
   void look_at_cluster(core::program_id program, std::vector<std::uint32_t> const& tasks,
@@ -218,8 +217,9 @@ class hub {
               std::vector<core::attempt_record::stack> where);
   /// Of the coordination cluster of an attempt.
   void note(history::black_box::name const& which, core::attempt_record::event what);
-  /// What is known of attempts.
+  /// What is known of attempts; of their barriers, while no later one has begun.
   history::black_box const& records() const { return records_; }
+  program_clusters::lateness lateness_of(core::program_id program, std::uint32_t attempt) const;
   /// The last attempt of the program has a coordination cluster.
   bool coordinates(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.coordination && dependencies_.coordination->serves(program, attempt);

@@ -107,13 +107,21 @@ void hub::deliver_orders(core::effects const& fx) {
   }
 }
 
+program_clusters::lateness hub::lateness_of(core::program_id program, std::uint32_t attempt) const {
+  std::vector<std::uint32_t> training;
+  auto const ranks = core_.programs().ranks(program);
+  if (!ranks || !dependencies_.coordination) return {};
+  for (auto const& r : *ranks)
+    if (program_clusters::trains(r)) training.push_back(r.rank);
+  return dependencies_.coordination->late(program, attempt, training);
+}
+
 // What an attempt was is asked before its cluster has the next one.
 void hub::fold_attempts(core::effects const& fx) {
   for (auto const& c : fx.changes.programs) {
     if (c.gone) records_.forget(c.program);
     if (c.gone || c.end == core::program_end::none) continue;
-    program_clusters::lateness late;
-    if (dependencies_.coordination) late = dependencies_.coordination->late(c.program, c.attempt);
+    auto late = lateness_of(c.program, c.attempt);
     records_.over({c.program, c.attempt}, std::move(late.barriers), std::move(late.latecomers));
   }
   for (auto const& o : fx.rank_orders)
@@ -131,6 +139,7 @@ void hub::fold_attempts(core::effects const& fx) {
 void hub::fold(core::rank_reports const& r) {
   auto const worker = names_.find(r.stream);
   if (worker == names_.end()) return;
+  for (auto const& s : r.started) records_.started(now(), worker->second, s.name);
   for (auto const& end : r.ended) records_.ended(now(), worker->second, end);
 }
 
@@ -171,7 +180,7 @@ void hub::killed(core::stream_id stream, history::black_box::name const& which,
 }
 
 void hub::note(history::black_box::name const& which, core::attempt_record::event what) {
-  what.at = now();
+  if (what.at == core::time_point{}) what.at = now();
   records_.told(which, std::move(what));
   write_records();
 }
@@ -197,6 +206,11 @@ void hub::restore(std::vector<core::programs::restored_program> programs) {
   for (auto const& p : programs)
     changes.push_back({p.course.program, p.course.state, p.course.attempts, false, {}});
   apply(core::programs::restore_programs{std::move(programs)});
+  for (auto const& c : changes)
+    if (auto const ranks = core_.programs().ranks(c.program))
+      for (auto const& r : *ranks)
+        if (r.started != core::never)
+          records_.started(r.started, r.worker, {c.program, c.attempt, r.rank});
   doctor_.follow(changes);
   follow_deadlines();
 }

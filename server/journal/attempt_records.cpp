@@ -1,5 +1,7 @@
 // Records of attempts as entries, and back. They are for people alone: one that cannot be read
 // keeps no server from starting.
+#include <algorithm>
+
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/facts.hpp"
 #include "server/journal/program_keys.hpp"
@@ -34,6 +36,7 @@ void add(attempt_record::ended_rank const& r, wire::AttemptRecord::Rank& w) {
   w.set_out_of_memory(r.out_of_memory);
   for (auto const& line : r.stderr_lines) w.add_stderr(line);
   for (auto const& line : r.stdout_lines) w.add_stdout(line);
+  w.set_started(us(r.started));
 }
 
 std::string encoded(attempt_record const& r) {
@@ -55,6 +58,10 @@ std::string encoded(attempt_record const& r) {
     to.set_host(b.host);
     to.set_late(b.late.count());
     to.set_spread(b.spread.count());
+    for (auto const& c : b.came) {
+      to.add_ranks(c.rank);
+      to.add_came(c.after_us);
+    }
   }
   for (auto const& l : r.latecomers) {
     auto& to = *w.add_latecomers();
@@ -83,10 +90,20 @@ attempt_record decoded(wire::AttemptRecord const& w) {
   attempt_record r;
   for (auto const& e : w.events())
     r.events.push_back(
-        {time(e.at()), within(e.kind(), core::attempt_event::worker_back), e.about(), e.text()});
-  for (auto const& b : w.barriers())
-    r.barriers.push_back({b.barrier(), b.counter(), time(b.ended()), b.participants(), b.last(),
-                          b.host(), core::duration(b.late()), core::duration(b.spread())});
+        {time(e.at()), within(e.kind(), core::attempt_event::moves_again), e.about(), e.text()});
+  for (auto const& b : w.barriers()) {
+    r.barriers.push_back({b.barrier(),
+                          b.counter(),
+                          time(b.ended()),
+                          b.participants(),
+                          b.last(),
+                          b.host(),
+                          core::duration(b.late()),
+                          core::duration(b.spread()),
+                          {}});
+    for (int i = 0; i < std::min(b.ranks_size(), b.came_size()); ++i)
+      r.barriers.back().came.push_back({b.ranks(i), b.came(i)});
+  }
   for (auto const& l : w.latecomers())
     r.latecomers.push_back({l.task(), l.host(), l.last(), l.barriers(),
                             core::duration(l.late_mean()), core::duration(l.late_max())});
@@ -98,7 +115,8 @@ attempt_record decoded(wire::AttemptRecord const& w) {
   for (auto const& one : w.ranks())
     r.ranks.push_back({one.rank(), one.task(), one.host(), time(one.ended()), one.exit_status(),
                        one.signal(), one.not_started(), one.stopped(), one.lease_ran_out(),
-                       one.out_of_memory(), lines(one.stderr()), lines(one.stdout())});
+                       one.out_of_memory(), lines(one.stderr()), lines(one.stdout()),
+                       time(one.started())});
   r.events_left_out = w.events_left_out();
   r.stacks_left_out = w.stacks_left_out();
   r.ranks_left_out = w.ranks_left_out();

@@ -247,15 +247,18 @@ TEST_F(clusters_of_programs, tell_who_was_late_at_the_barriers_of_the_attempt) {
     b.timeout = 10s;
     ask(1, std::move(b));
   }
-  auto const late = programs.late(program_id{1}, 1);
+  auto const late = programs.late(program_id{1}, 1, {0, 1, 5});
   ASSERT_EQ(late.barriers.size(), 1u);
   EXPECT_EQ(late.barriers[0].barrier, "step");
   EXPECT_EQ(late.barriers[0].last, "worker:0");
   EXPECT_EQ(late.barriers[0].late, 100ms);
+  using arrival = core::attempt_record::meeting::arrival;
+  EXPECT_EQ(late.barriers[0].came, (std::vector<arrival>{{0, 200'000}, {1, 100'000}, {5, 0}}))
+      << "by rank";
   ASSERT_EQ(late.latecomers.size(), 1u);
   EXPECT_EQ(late.latecomers[0].task, "worker:0");
-  EXPECT_TRUE(programs.late(program_id{1}, 2).barriers.empty());
-  EXPECT_TRUE(programs.late(program_id{2}, 1).barriers.empty());
+  EXPECT_TRUE(programs.late(program_id{1}, 2, {}).barriers.empty());
+  EXPECT_TRUE(programs.late(program_id{2}, 1, {}).barriers.empty());
 }
 
 TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_time) {

@@ -14,12 +14,23 @@ constexpr time_point at{std::chrono::seconds(1'700'000'000)};
 
 attempt_record some_record() {
   attempt_record r;
-  r.events = {{at, attempt_event::worker_back, "worker:3", "\xff"}};
-  r.barriers = {{"b", 2, at + 1s, 4, "worker:1", "host-b", 5ms, 7ms}};
+  r.events = {{at, attempt_event::moves_again, "worker:3", "\xff"}};
+  r.barriers = {{"b", 2, at + 1s, 4, "worker:1", "host-b", 5ms, 7ms, {{0, 0}, {3, 7'000}}}};
   r.latecomers = {{"worker:1", "host-b", 2, 3, 4ms, 5ms}};
   r.stacks = {{stack_state::in_kernel, "line 4", "D", {1, 3}}};
-  r.ranks = {
-      {2, "worker:2", "host-c", at, 1, 9, "no such file", true, true, true, {"e\xfe"}, {"o", "p"}}};
+  r.ranks = {{2,
+              "worker:2",
+              "host-c",
+              at,
+              1,
+              9,
+              "no such file",
+              true,
+              true,
+              true,
+              {"e\xfe"},
+              {"o", "p"},
+              at - 1s}};
   r.events_left_out = 1;
   r.stacks_left_out = 2;
   r.ranks_left_out = 3;

@@ -17,6 +17,15 @@ void event_members(member_list const& m, core::attempt_record::event const& e) {
 
 void meeting_members(member_list const& m, core::attempt_record::meeting const& b) {
   late_barrier_members(m, b.barrier, b);
+  using arrival = core::attempt_record::meeting::arrival;
+  m.when(!b.came.empty())
+      .list(
+          "ranks", b.came, [](arrival const& a) { return a.rank; },
+          "missing where so many have no room");
+  m.when(!b.came.empty())
+      .list(
+          "came_us", b.came, [](arrival const& a) { return a.after_us; },
+          "when each of them came, after the first");
 }
 
 void latecomer_members(member_list const& m, core::attempt_record::latecomer const& l) {
@@ -27,6 +36,7 @@ void rank_members(member_list const& m, core::attempt_record::ended_rank const& 
   m("rank", r.rank);
   m("task", r.task);
   m("host", r.host);
+  m.some("started_ms", r.started);
   m("ended_ms", r.ended);
   m("exit_status", r.exit_status);
   m.some("signal", r.signal);

@@ -32,6 +32,7 @@ void add_key_value_routes(std::vector<route>& to);
 void add_torch_routes(std::vector<route>& to);
 void add_event_routes(std::vector<route>& to);
 void add_past_routes(std::vector<route>& to);
+void add_timeline_routes(std::vector<route>& to);
 void add_log_search_routes(std::vector<route>& to);
 void add_alert_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);

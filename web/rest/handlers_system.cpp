@@ -143,6 +143,7 @@ std::vector<route> all_routes() {
   add_function_routes(all);
   add_stream_routes(all);
   add_past_routes(all);
+  add_timeline_routes(all);
   add_log_search_routes(all);
   add_blob_routes(all);
   add_token_routes(all);

@@ -202,7 +202,8 @@ constexpr std::string_view schema_names[] = {
     "RankList",        "AttemptList",   "RankLog",        "ObjectView",    "ObjectPage",
     "DatasetView",     "DatasetPage",   "ClusterFailure", "ProgramStacks", "StopRequest",
     "AttemptDetail",   "TaskStacks",    "MachineView",    "MachinePage",   "TorchStore",
-    "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches"};
+    "TorchKeyPage",    "TorchAttempt",  "RunPage",        "PastStream",    "LogMatches",
+    "RunTimeline"};
 
 // Of requests, of what several answers hold, and of what each route answers.
 std::map<std::string_view, schema::json> all_schemas(std::span<route const> routes) {

@@ -130,6 +130,9 @@ def test_it_is_over_when_the_rank_moves_again(url: str, tmp_path: pathlib.Path) 
     assert p.state == "RUNNING"
     assert [e["kind"] for e in asked(url, "events", "events") if e["kind"].startswith("program_")] == [
         "program_hangs", "program_moves_again"]
+    seen = asked(url, f"programs/{p.id}/attempts/1", "events")
+    assert [e["kind"] for e in seen] == ["HANGS", "MOVES_AGAIN"]
+    assert seen[0]["at_ms"] == hang["since_ms"] and seen[0]["about"] == "worker:1"
     p.cancel()
 
 

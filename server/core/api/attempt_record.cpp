@@ -13,8 +13,8 @@ std::string_view name(stack_state s) {
 
 std::string_view name(attempt_event e) {
   static constexpr std::string_view names[] = {"TASK_FAILED", "BARRIER_FAILED", "WORKER_LOST",
-                                               "WORKER_BACK"};
-  return named<attempt_event::worker_back>(names, e);
+                                               "WORKER_BACK", "HANGS",          "MOVES_AGAIN"};
+  return named<attempt_event::moves_again>(names, e);
 }
 
 }  // namespace muster::core

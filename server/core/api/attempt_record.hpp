@@ -1,7 +1,6 @@
 // The black box of a program's attempt: what was seen of it while it ran, for people, when it is
 // long over. No decision rests on it. Plain data; server/history/programs/black_box.hpp fills it,
-// and says how much of everything is kept. Steps of ranks (muster.step) are to stand beside
-// `barriers`.
+// and says how much of everything is kept.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +31,8 @@ enum class attempt_event : std::uint8_t {
   barrier_failed,  ///< there
   worker_lost,     ///< one with ranks of it is out of sight
   worker_back,     ///< it is there again
+  hangs,           ///< nothing of it has moved, since then
+  moves_again,     ///< it does, after that
 };
 std::string_view name(attempt_event e);  // "TASK_FAILED"
 
@@ -53,6 +54,14 @@ struct attempt_record {
     std::string last{}, host{};  ///< the task that came last
     duration late{};             ///< after the median
     duration spread{};           ///< from the first to the last
+    /// When each came, if there was room for all of them.
+    struct arrival {
+      std::uint32_t rank = 0;
+      std::uint32_t after_us = 0;  ///< the first of them
+
+      bool operator==(arrival const&) const = default;
+    };
+    std::vector<arrival> came{};
 
     bool operator==(meeting const&) const = default;
   };
@@ -83,6 +92,7 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
+    time_point started{};  ///< epoch: not known, or it never was
 
     bool operator==(ended_rank const&) const = default;
   };

@@ -35,12 +35,13 @@ void lateness::note(coordination::barrier_instance which,
   meeting m{.which = std::move(which),
             .ended = ended,
             .who = std::move(who),
-            .late_us = {},
+            .came_us = {},
+            .median_us = microseconds(median - *first),
             .last = last_one,
             .late = *last - median,
             .spread = *last - *first};
-  m.late_us.reserve(came.size());
-  for (auto const at : came) m.late_us.push_back(at > median ? microseconds(at - median) : 0);
+  m.came_us.reserve(came.size());
+  for (auto const at : came) m.came_us.push_back(microseconds(at - *first));
   add(m, 1, by_task_);
   meetings_.push_back(std::move(m));
 }
@@ -49,7 +50,7 @@ void lateness::add(meeting const& m, int times, std::vector<sums>& to) {
   for (std::size_t i = 0; i < m.who->size(); ++i) {
     auto& s = to[(*m.who)[i]];
     s.meetings += times;
-    s.late_us += std::int64_t{m.late_us[i]} * times;
+    s.late_us += std::int64_t{m.late_us(i)} * times;
   }
   to[m.last].last += times;
 }
@@ -75,7 +76,7 @@ duration lateness::latest(coordination::task_index t) const {
   for (auto const& m : meetings_) {
     auto const it = std::lower_bound(m.who->begin(), m.who->end(), t);
     if (it != m.who->end() && *it == t)
-      most = std::max(most, m.late_us[static_cast<std::size_t>(it - m.who->begin())]);
+      most = std::max(most, m.late_us(static_cast<std::size_t>(it - m.who->begin())));
   }
   return std::chrono::microseconds(most);
 }

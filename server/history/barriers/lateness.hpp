@@ -5,6 +5,7 @@
 // 25 MB for the greatest cluster; one more takes the place of the oldest.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <span>
 #include <vector>
@@ -23,10 +24,16 @@ class lateness {
     coordination::barrier_instance which;
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
-    std::vector<std::uint32_t> late_us;  // by position in `who`; 0: not after the median
+    std::vector<std::uint32_t> came_us;  // by position in `who`, after the first of them
+    std::uint32_t median_us = 0;         // of these
     coordination::task_index last = coordination::no_task;
     duration late{};    // of the last one
     duration spread{};  // from the first to the last
+
+    /// By which one came after the median; 0: it did not.
+    std::uint32_t late_us(std::size_t position) const {
+      return std::max(came_us[position], median_us) - median_us;
+    }
   };
   /// Over the meetings that are remembered.
   struct sums {

@@ -18,7 +18,8 @@ std::size_t size_of(attempt_record const& r) {
   auto bytes = sizeof r;
   for (auto const& e : r.events) bytes += sizeof e + e.about.size() + e.text.size();
   for (auto const& b : r.barriers)
-    bytes += sizeof b + b.barrier.size() + b.last.size() + b.host.size();
+    bytes += sizeof b + b.barrier.size() + b.last.size() + b.host.size() +
+             b.came.size() * sizeof b.came[0];
   for (auto const& l : r.latecomers) bytes += sizeof l + l.task.size() + l.host.size();
   for (auto const& s : r.stacks)
     bytes += sizeof s + s.text.size() + s.process.size() + s.ranks.size() * sizeof s.ranks[0];
@@ -77,6 +78,11 @@ black_box::box* black_box::of(name const& which, std::uint32_t rank, std::string
   return rank < b.seats.size() && b.seats[rank].worker == worker ? &b : nullptr;
 }
 
+void black_box::started(time_point now, std::string_view worker, rank_name const& rank) {
+  auto* const b = of({rank.program, rank.attempt}, rank.rank, worker);
+  if (b && b->seats[rank.rank].started == time_point{}) b->seats[rank.rank].started = now;
+}
+
 void black_box::ended(time_point now, std::string_view worker, rank_end const& end) {
   name const which{end.name.program, end.name.attempt};
   auto* b = of(which, end.name.rank, worker);
@@ -91,7 +97,8 @@ void black_box::ended(time_point now, std::string_view worker, rank_end const& e
                                .not_started = end.not_started,
                                .stopped = end.stopped,
                                .lease_ran_out = end.lease_ran_out,
-                               .out_of_memory = end.out_of_memory};
+                               .out_of_memory = end.out_of_memory,
+                               .started = seat.started};
   auto const room = limits_.line_bytes_max - std::min(limits_.line_bytes_max, b->line_bytes);
   auto const each = std::min(limits_.rank_bytes_max, room) / 2;
   r.stderr_lines = last_of(end.stderr_lines, each);
@@ -171,7 +178,12 @@ void black_box::over(name const& which, std::vector<attempt_record::meeting> bar
   b.what.latecomers = std::move(late);
   b.what.barriers.resize(std::min(b.what.barriers.size(), limits_.barriers_max));
   b.what.latecomers.resize(std::min(b.what.latecomers.size(), limits_.latecomers_max));
-  for (auto& m : b.what.barriers) m.barrier = shortened(m.barrier, limits_.name_bytes_max);
+  auto arrivals = limits_.arrivals_max;
+  for (auto& m : b.what.barriers) {
+    m.barrier = shortened(m.barrier, limits_.name_bytes_max);
+    if (m.came.size() > arrivals) m.came = {};
+    arrivals -= m.came.size();
+  }
   changed(which, b);
 }
 

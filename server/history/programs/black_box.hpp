@@ -31,6 +31,7 @@ struct black_box_limits {
   // Of one attempt. More is counted, and left out.
   std::size_t events_max = 64, event_bytes_max = 512;
   std::size_t barriers_max = 16, latecomers_max = 16, name_bytes_max = 256;
+  std::size_t arrivals_max = 4'096;                     // at the newest of these barriers that fit
   std::size_t stack_bytes_max = std::size_t{96} << 10;  // of different ones together
   std::size_t line_bytes_max = std::size_t{96} << 10;   // of what ranks have printed, together
   std::size_t rank_bytes_max = std::size_t{4} << 10;    // of one of them: its last lines
@@ -47,6 +48,7 @@ class black_box {
   /// Whose rank each is, by number.
   struct seat {
     std::string task, worker, host;  // "worker:3", that of the cluster, its host
+    time_point started{};            // epoch: not known
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
@@ -58,6 +60,7 @@ class black_box {
   bool knows(name const& which) const { return boxes_.contains(which); }
 
   /// What a worker says of its ranks; what it had said already is passed over.
+  void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
   /// A worker tells where ranks were that it has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);

@@ -23,13 +23,14 @@ struct part {
   unsigned share;  // of 32
 };
 // By kind. What workers did is most of it.
-constexpr std::array<part, 7> parts{{{"events", 4},
+constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"points", 2},
                                      {"machines", 4},
-                                     {"spans", 13},
-                                     {"lines", 7},
+                                     {"spans", 10},
+                                     {"lines", 6},
                                      {"runs", 1},
-                                     {"jobs", 1}}};
+                                     {"jobs", 1},
+                                     {"steps", 4}}};
 
 constexpr auto looked_every = std::chrono::seconds(10);
 // A file for so much, so that the oldest that goes is a small part.

@@ -10,6 +10,7 @@
 #include "server/core/api/activity.hpp"
 #include "server/core/api/views.hpp"
 #include "server/core/coordination/api/views.hpp"
+#include "server/doctor/step_log.hpp"
 #include "server/history/history.hpp"
 #include "server/history/machines/machines.hpp"
 #include "server/history/metrics/past_point.hpp"
@@ -60,5 +61,9 @@ std::vector<past_run> runs_from(std::string_view bytes);
 /// was of use while it was there.
 std::string encoded(std::vector<core::job_view> const& all);
 std::vector<core::job_view> jobs_from(std::string_view bytes);
+
+std::string encoded(doctor::step_segment const& s);
+/// What it has is not looked at: doctor::unpack does. An empty one has no spans.
+doctor::step_segment steps_from(std::string_view bytes);
 
 }  // namespace muster::server

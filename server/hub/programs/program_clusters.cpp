@@ -47,6 +47,15 @@ std::uint64_t count_of(core::time_point t) {
   return static_cast<std::uint64_t>(t.time_since_epoch().count());
 }
 
+// Of tasks that are ranks.
+std::vector<core::attempt_record::meeting::arrival> arrivals(
+    history::lateness::meeting const& m, std::vector<std::uint32_t> const& ranks) {
+  std::vector<core::attempt_record::meeting::arrival> all;
+  for (std::size_t i = 0; i < m.who->size(); ++i)
+    if ((*m.who)[i] < ranks.size()) all.push_back({ranks[(*m.who)[i]], m.came_us[i]});
+  return all;
+}
+
 // The median of its meetings.
 core::duration usual_spread(history::lateness const& late, std::string_view id) {
   std::vector<core::duration> spreads;
@@ -156,17 +165,21 @@ void program_clusters::note(coordination::cluster_id of, coordination::task_inde
                        std::string(name(why.code)) + ": " + why.message});
 }
 
-program_clusters::lateness program_clusters::late(core::program_id program,
-                                                  std::uint32_t attempt) const {
+program_clusters::lateness program_clusters::late(core::program_id program, std::uint32_t attempt,
+                                                  std::vector<std::uint32_t> const& ranks) const {
   lateness found;
   auto const it = programs_.find(program);
   auto const id = all_.state().find(core::text(program));
   if (!id || it == programs_.end() || it->second.attempt != attempt || !it->second.has_begun)
     return found;
-  auto const seen = history::stragglers(all_.late().of(*id), all_.state().current(*id).views());
-  for (auto const& b : seen.barriers)
+  auto const* const met = all_.late().of(*id);
+  auto const seen = history::stragglers(met, all_.state().current(*id).views());
+  for (auto const& b : seen.barriers) {
+    // The newest first, as they stand in the view.
+    auto const& m = met->meetings()[met->meetings().size() - 1 - found.barriers.size()];
     found.barriers.push_back({b.id, b.counter, b.ended, static_cast<std::uint32_t>(b.participants),
-                              b.last, b.host, b.late, b.spread});
+                              b.last, b.host, b.late, b.spread, arrivals(m, ranks)});
+  }
   for (auto const& t : seen.tasks)
     found.latecomers.push_back({t.name, t.host, t.last, t.barriers, t.late_mean, t.late_max});
   return found;

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "server/core/api/attempt_record.hpp"
+#include "server/core/api/program_views.hpp"
 #include "server/core/api/ranks.hpp"
 #include "server/doctor/hangs.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -72,8 +73,13 @@ class program_clusters {
     std::vector<core::attempt_record::meeting> barriers;
     std::vector<core::attempt_record::latecomer> latecomers;
   };
-  /// Who came late to barriers of the attempt.
-  lateness late(core::program_id program, std::uint32_t attempt) const;
+  /// Who came late to barriers of the attempt. `ranks`: of each of its tasks.
+  lateness late(core::program_id program, std::uint32_t attempt,
+                std::vector<std::uint32_t> const& ranks) const;
+  /// A rank that is one of the cluster's tasks: nobody waits for the others at a barrier.
+  static bool trains(core::rank_view const& r) {
+    return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
+  }
   /// The program's cluster; empty: it has none.
   std::string of(core::program_id program) const;
   /// Adds whether it has been used and the barriers that some wait at; nothing where it has none.

@@ -8,15 +8,6 @@
 #include "server/hub/hub.hpp"
 
 namespace muster::server {
-namespace {
-
-// As the program's coordination cluster has it: nobody waits for these two at a barrier.
-bool trains(core::rank_view const& r) {
-  return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
-}
-
-}  // namespace
-
 void program_doctor::follow(std::vector<core::program_changed> const& changes) {
   for (auto const& c : changes) {
     auto const it = all_.find(c.program);
@@ -36,14 +27,14 @@ void program_doctor::begin(core::program_id id) {
   auto ranks = programs.ranks(id);
   if (!p || !ranks || p->spec.on_hang == core::hang_policy::off) return;
   std::vector<bool> which;
-  for (auto const& r : *ranks) which.push_back(trains(r));
+  for (auto const& r : *ranks) which.push_back(program_clusters::trains(r));
   auto const count = std::count(which.begin(), which.end(), true);
   if (count == 0 || (count == 1 && p->spec.on_hang == core::hang_policy::tell)) return;
   auto& made = all_.emplace(id, patient(doctor::hang_watch(hub_.now(), p->spec.hang_after, which)))
                    .first->second;
   made.attempt = p->attempt;
   for (auto const& r : *ranks)
-    if (trains(r)) made.training.push_back(r.rank);
+    if (program_clusters::trains(r)) made.training.push_back(r.rank);
   made.ranks = std::move(*ranks);
 }
 
@@ -208,15 +199,18 @@ void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news new
   auto const program = hub_.state().programs().look(id);
   if (!program) return;
   auto const& name = program->spec.name;
-  if (news == doctor::hang_news::over)
+  history::black_box::name const which{id, p.attempt};
+  if (news == doctor::hang_news::over) {
+    hub_.note(which, {{}, core::attempt_event::moves_again, {}, {}});
     return hub_.log(severity::info, "program_moves_again", core::text(id),
                     "'" + name + "' moves again, and was said to hang");
+  }
   auto const what = *hang_of(id);
   hub_.log(severity::warning, "program_hangs", core::text(id),
            "'" + name + "' hangs: " + core::text(what));
-  auto const attempt = p.attempt;
+  hub_.note(which, {what.since, core::attempt_event::hangs, what.task, core::text(what)});
   if (program->spec.on_hang != core::hang_policy::tell)
-    hub_.apply(core::program_hangs{id, attempt, what});  // `p` may be gone
+    hub_.apply(core::program_hangs{id, which.attempt, what});  // `p` may be gone
 }
 
 }  // namespace muster::server

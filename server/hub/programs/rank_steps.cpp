@@ -10,6 +10,7 @@ namespace muster::server {
 
 rank_steps::rank_steps(hub& of)
     : hub_(of),
+      log_(of.now()),
       stops_({[this](core::stream_id s, doctor::hold_steps const& h) {
                 auto* const sink = hub_.sink_of(s);
                 if (sink) sink->on_hold_steps(h);
@@ -29,7 +30,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
   });
   if (what.ranks.empty()) return;
   bool first = false;
-  table_.reported(hub_.now(), what, [&] {
+  auto const told = table_.reported(hub_.now(), what, [&] {
     first = true;
     std::vector<doctor::rank_place> places;
     if (auto const all = programs.ranks(what.program))
@@ -37,6 +38,7 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
         places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
+  log_.add(hub_.now(), what.program, what.attempt, told);
   if (!first || !p->spec.step_pattern.empty()) return;  // those cannot be told where to end
   core::program_steps_said some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_said::kind::some;
@@ -110,6 +112,7 @@ rank_steps::news rank_steps::news_of(core::effects const& fx) {
 void rank_steps::follow(news const& n) {
   for (auto const program : n.forgotten) {
     table_.forget(program);
+    log_.forget(program);
     stops_.forget(program);
   }
   for (auto const program : n.running) ask_again(program);
@@ -219,8 +222,8 @@ void rank_steps::show(core::program_view& p, bool slow_ones) const {
   if (p.stop_at && p.stop_at->attempt == p.attempt) view.stop_after = p.stop_at->step;
   for (auto const& s : all->slow_ones)
     view.slow_ones.push_back({s.what.rank, s.host, s.worker, s.what.chronic, s.what.arrives_late,
-                              s.what.permille, s.attempts, s.runs, s.what.step, s.what.took, s.what.usual,
-                              s.what.times});
+                              s.what.permille, s.attempts, s.runs, s.what.step, s.what.took,
+                              s.what.usual, s.what.times});
 }
 
 void rank_steps::show(core::program_id program, std::uint32_t attempt,

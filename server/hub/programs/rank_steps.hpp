@@ -19,6 +19,7 @@
 
 #include "server/core/api/effects.hpp"
 #include "server/core/api/program_views.hpp"
+#include "server/doctor/step_log.hpp"
 #include "server/doctor/step_stops.hpp"
 #include "server/doctor/steps.hpp"
 
@@ -67,6 +68,8 @@ class rank_steps {
   void show(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;
   doctor::step_table const& table() const { return table_; }
+  /// When they made their steps.
+  doctor::step_log& log() { return log_; }
 
  private:
   /// Of ranks that are alive; one that is away has none.
@@ -81,6 +84,7 @@ class rank_steps {
 
   hub& hub_;
   doctor::step_table table_;
+  doctor::step_log log_;
   doctor::step_stops stops_;
   std::vector<core::program_steps_said> decided_;  // to be said to the core
 };

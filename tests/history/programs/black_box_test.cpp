@@ -51,6 +51,32 @@ TEST(black_boxes, keep_how_each_rank_ended_as_its_own_worker_says) {
   EXPECT_EQ(b.find(first_of(1, 2)), nullptr);
 }
 
+TEST(black_boxes, say_when_a_rank_began_and_who_came_when) {
+  black_box b;
+  b.begun(first_of(), seats());
+  b.started(at, "w:1", {program_id{1}, 1, 0});  // not its own
+  b.started(at + 1s, "w:0", {program_id{1}, 1, 0});
+  b.started(at + 2s, "w:0", {program_id{1}, 1, 0});
+  b.ended(at + 3s, "w:0", end(0));
+  b.ended(at + 3s, "w:0", end(1));
+  auto const& ranks = b.find(first_of())->ranks;
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].started, at + 1s);
+  EXPECT_EQ(ranks[1].started, time_point{}) << "nobody has said so";
+}
+
+TEST(black_boxes, keep_arrivals_of_the_newest_barriers_that_fit) {
+  black_box b({.arrivals_max = 5});
+  b.begun(first_of(), seats());
+  using meeting = attempt_record::meeting;
+  meeting const two{.came = {{0, 0}, {1, 7}}}, four{.came = {{0, 0}, {1, 7}, {2, 8}, {3, 9}}};
+  b.over(first_of(), {two, four, two}, {});
+  auto const& all = b.find(first_of())->barriers;
+  EXPECT_EQ(all[0].came, two.came);
+  EXPECT_TRUE(all[1].came.empty()) << "all of them or none";
+  EXPECT_EQ(all[2].came, two.came);
+}
+
 TEST(black_boxes, put_equal_stacks_together_over_workers_and_take_each_rank_once) {
   black_box b;
   b.begun(first_of(), seats());

@@ -181,5 +181,12 @@ TEST(history_records, of_jobs) {
   EXPECT_TRUE(jobs_from("nonsense").empty());
 }
 
+TEST(past_steps, are_the_same_when_they_are_read) {
+  doctor::step_segment const s{core::program_id{7}, 2,  some_noon, some_noon - 2s,
+                               some_noon - 1s,      11, "packed"};
+  EXPECT_EQ(steps_from(encoded(s)), s);
+  EXPECT_EQ(steps_from("nonsense"), doctor::step_segment{});
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -54,6 +54,9 @@ class written_past {
     p.figures[history::past_point::run_p99] = queued;
     keep(history_kind::points, after_noon, server::encoded(p));
   }
+  void steps(core::duration after_noon, doctor::step_segment const& s) {
+    keep(history_kind::steps, after_noon, server::encoded(s));
+  }
   void job(core::duration after_noon, std::string const& cluster, std::string const& name) {
     core::job_view j;
     j.id = core::session_id{7};

@@ -32,12 +32,17 @@ bool asks_for_past(query_check const& query) {
   return !query.text("from_ms").empty() || !query.text("to_ms").empty();
 }
 
-std::optional<problem> read_past_query(query_check& query, past_query& into) {
+std::optional<problem> read_past_time(query_check& query, past_query& into) {
   into.from = from_ms(query.number("from_ms", 0));
   // A millisecond has a thousand moments.
   if (!query.text("to_ms").empty())
     into.to = from_ms(query.number("to_ms", 0)) + std::chrono::microseconds(999);
   if (into.to < into.from) return impossible("to_ms", "is before from_ms");
+  return {};
+}
+
+std::optional<problem> read_past_query(query_check& query, past_query& into) {
+  if (auto wrong = read_past_time(query, into)) return wrong;
   into.limit = query.limit();
   into.place.at = into.from;
   std::string_view const token = query.text("page_token");

@@ -49,7 +49,9 @@ inline constexpr query_parameter past_token_parameter =
     page_token_parameter("y", query_kind::page_text);
 /// Whether it asks for a time.
 bool asks_for_past(query_check const& query);
-/// from_ms, to_ms, page_token and limit.
+/// from_ms and to_ms.
+std::optional<problem> read_past_time(query_check& query, past_query& into);
+/// The same, page_token and limit.
 std::optional<problem> read_past_query(query_check& query, past_query& into);
 std::string token_behind(server::history_place at, std::uint32_t rows);
 

@@ -1,0 +1,102 @@
+// Steps of a program's ranks as a picture: each one where there are few, else sums by rank and
+// piece of time. Pure: what is folded comes from memory and from the disk, and is read once.
+//
+// Limits: those of the picture, and 64 bytes of samples for each of its cells.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "server/doctor/step_log.hpp"
+#include "web/json/members.hpp"
+
+namespace muster::web {
+
+/// Some of many numbers, of equal distance in their order, so that half of them is about half of
+/// all.
+template <std::size_t most>
+class spread_samples {
+ public:
+  void add(std::uint32_t value, std::uint64_t times) {
+    seen_ += times;
+    while (next_ < seen_) {
+      if (kept_ == most) {
+        thin();
+        continue;
+      }
+      all_[kept_++] = value;
+      next_ += stride_;
+    }
+  }
+  std::uint32_t median() const {
+    if (kept_ == 0) return 0;
+    auto some = all_;
+    auto const middle = some.begin() + (kept_ - 1) / 2;
+    std::nth_element(some.begin(), middle, some.begin() + kept_);
+    return *middle;
+  }
+
+ private:
+  // Every other one stays.
+  void thin() {
+    for (std::uint32_t i = 0; 2 * i < kept_; ++i) all_[i] = all_[2 * i];
+    kept_ = (kept_ + 1) / 2;
+    stride_ *= 2;
+    next_ = kept_ * stride_;
+  }
+
+  std::uint64_t seen_ = 0, next_ = 0, stride_ = 1;
+  std::uint32_t kept_ = 0;
+  std::array<std::uint32_t, most> all_{};
+};
+
+struct picture_query {
+  core::time_point from{}, to{};
+  std::uint32_t attempt = 0;  // 0: all
+  std::uint32_t first_rank = 0, ranks = 256;
+  std::uint32_t buckets = 300;
+};
+
+class step_picture {
+ public:
+  static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
+  /// More: they are added up.
+  static constexpr std::size_t spans_max = 10'000;
+  /// What takes so many times as long as usual is slow.
+  static constexpr int slow_times = 2;
+
+  /// REQUIRES: it ends behind its beginning. Fewer buckets where so many ranks have no room for
+  /// them.
+  explicit step_picture(picture_query const& q);
+
+  void add(doctor::step_segment const& s);
+  /// What is later was not looked at.
+  void ends_at(core::time_point until) { until_ = until; }
+  core::time_point until() const { return until_; }
+
+  void say(member_list const& m) const;
+
+ private:
+  struct cell {
+    std::uint64_t steps = 0;
+    std::uint32_t longest = 0;
+    spread_samples<15> some;
+  };
+  using lane = std::map<std::uint32_t, cell>;  // by bucket
+
+  void add(doctor::step_span const& s);
+  void say_spans(member_list const& m) const;
+
+  picture_query q_;
+  core::duration bucket_{};
+  core::time_point until_{}, since_ = core::never;
+  std::vector<doctor::step_span> spans_;
+  bool many_ = false;                    // there are more than those
+  std::map<std::uint32_t, lane> lanes_;  // by rank
+  spread_samples<1'023> all_;
+};
+
+}  // namespace muster::web
