@@ -13,6 +13,7 @@
 #include "server/core/api/effects.hpp"
 #include "server/history/activity/activity_log.hpp"
 #include "server/history/jobs/job_lists.hpp"
+#include "server/history/jobs/job_times.hpp"
 #include "server/history/log/log_events.hpp"
 #include "server/history/metrics/closure_metrics.hpp"
 #include "server/history/metrics/program_meter.hpp"
@@ -40,6 +41,7 @@ class history {
     activity_.fold(fx.changes, names_, now);
     rows_.fold(fx.changes);
     jobs_.fold(fx.changes);
+    times_.fold(fx.changes, names_);
     log_.fold(fx.changes, now);
     meter_.fold(fx, now);
     programs_.fold(fx.changes);
@@ -57,6 +59,7 @@ class history {
   activity_log const& activity() const { return activity_; }
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
+  job_times const& times() const { return times_; }
   /// See job_lists.
   std::vector<session_id> take_ended_jobs() { return jobs_.take_ended(); }
   log_events const& log() const { return log_; }
@@ -76,6 +79,7 @@ class history {
   names names_;
   session_rows rows_;
   job_lists jobs_;
+  job_times times_;
   closure_meter meter_;
   program_meter programs_;
   log_events log_;

@@ -33,6 +33,7 @@ void add_torch_routes(std::vector<route>& to);
 void add_event_routes(std::vector<route>& to);
 void add_past_routes(std::vector<route>& to);
 void add_timeline_routes(std::vector<route>& to);
+void add_duration_routes(std::vector<route>& to);
 void add_log_search_routes(std::vector<route>& to);
 void add_alert_routes(std::vector<route>& to);
 void add_log_routes(std::vector<route>& to);

@@ -144,6 +144,7 @@ std::vector<route> all_routes() {
   add_stream_routes(all);
   add_past_routes(all);
   add_timeline_routes(all);
+  add_duration_routes(all);
   add_log_search_routes(all);
   add_blob_routes(all);
   add_token_routes(all);

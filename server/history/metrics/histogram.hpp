@@ -29,6 +29,11 @@ class histogram {
     return duration(static_cast<std::int64_t>(an_octave + 1 + part) << (4 + octave));
   }
 
+  /// The place of what takes so long; `buckets` for what is longer than all limits.
+  static std::size_t bucket_of(duration d) {
+    return bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
+  }
+
   void add(duration d) {
     auto const us = std::max<std::int64_t>(0, d.count());
     auto& b = buckets_[bucket_of(static_cast<std::uint64_t>(us))];

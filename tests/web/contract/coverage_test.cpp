@@ -52,6 +52,7 @@ constexpr exception exceptions[] = {
     {"AttemptDetail.ranks_left_out", "black_boxes.*"},
     {"AttemptDetail.stacks_left_out", "black_boxes.*"},
     {"AttemptDetail.stacks.ranks.worker", "attempts.*, by ranks that are processes"},
+    {"JobDurations.tables_gone", "times_of_jobs.lose_the_tables_of_the_oldest_beyond_their_limit"},
     {"Failure.dependencies", "fault_tolerance.*, by functions of real workers"},
 };
 

@@ -1,0 +1,79 @@
+// How long the executions of a job took.
+#include "server/core/queries/session_queries.hpp"
+#include "server/history/jobs/job_times.hpp"
+#include "server/hub/id_text.hpp"
+#include "web/rest/answers.hpp"
+#include "web/rest/cluster_access.hpp"
+
+namespace muster::web {
+namespace durations {
+
+using history::run_times;
+
+// Of the same run_times: what people ask of any of them.
+void sums(member_list const& m, run_times const& t) {
+  m("executions", t.ran(), "that workers have answered; of a closure that is tried again each");
+  m("failed", t.failed());
+  m("busy_ms", t.busy(), "all together");
+  m("p50_us", t.percentile(0.5).count(), "not more than a fifth above it, as all of these");
+  m("p90_us", t.percentile(0.9).count());
+  m("p99_us", t.percentile(0.99).count());
+  m("max_us", t.longest().count());
+}
+
+void rows(member_list const& m, std::string_view name,
+          std::vector<history::job_times_view::row> const& all) {
+  m.list(
+      name, all,
+      [](member_list const& of, history::job_times_view::row const& r) {
+        of("name", r.name, "empty: of those that have no row of their own");
+        sums(of, r.times);
+      },
+      "the busiest first");
+}
+
+void members(member_list const& m, history::job_times_view const& v) {
+  sums(m, v.all);
+  m.list(
+      "buckets", v.all.cells(),
+      [](member_list const& of, run_times::cell const& c) {
+        bool const last = c.bucket >= history::histogram::buckets;
+        of.when(!last)("up_to_us",
+                       last ? std::int64_t{0} : history::histogram::limit(c.bucket).count(),
+                       "itself included; missing: what takes longer than all others");
+        of("executions", c.ran);
+        of("failed", c.failed);
+      },
+      "four an octave, those that have something, the shortest first");
+  rows(m, "functions", v.functions);
+  rows(m, "workers", v.workers);
+  m.some("tables_gone", !v.detailed, "there was no room for those of so old a job");
+}
+
+struct view {
+  history::job_times_view times;
+};
+void members(member_list const& m, view const& v) {
+  members(m, v.times);
+}
+
+coro::task<response> get_durations(web_context& context, exchange& ex) {
+  return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
+    auto work = [id](server::hub& h) -> muster::result<view> {
+      if (auto const job = h.state().sessions().look(id); !job) return job.error();
+      auto const& past = h.past();
+      return view{past.times().look(id, past.named()).value_or(history::job_times_view{})};
+    };
+    return look(context, in_pool_of(id, std::move(work)));
+  });
+}
+
+}  // namespace durations
+
+void add_duration_routes(std::vector<route>& to) {
+  to.push_back(get("/api/v1/jobs/{id}/durations", durations::get_durations, "getJobDurations",
+                   "How long the executions of a job or session took, by function and by worker")
+                   .tells("JobDurations", schema_of<durations::view>));
+}
+
+}  // namespace muster::web
