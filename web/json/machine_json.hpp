@@ -20,6 +20,9 @@ struct seen_machine {
   std::vector<history::machine_sample> samples{};
 };
 
+template <>
+inline constexpr std::string_view schema_name<seen_machine> = "MachineView";
+
 void machine_members(member_list const& m, machine const& seen);
 void members(member_list const& m, seen_machine const& s);
 /// A task with what its worker sees of its machine.

@@ -54,6 +54,14 @@ class written_past {
     p.figures[history::past_point::run_p99] = queued;
     keep(history_kind::points, after_noon, server::encoded(p));
   }
+  void machine(core::duration after_noon, std::string const& task, std::string const& host,
+               float cpu, std::string const& cluster = {}) {
+    auto const s =
+        std::chrono::duration_cast<std::chrono::seconds>((noon + after_noon).time_since_epoch());
+    server::past_machine m{cluster, task, host, {static_cast<std::uint32_t>(s.count())}};
+    m.sample.cpu = cpu;
+    keep(history_kind::machines, after_noon, server::encoded(std::vector{m}));
+  }
   void steps(core::duration after_noon, doctor::step_segment const& s) {
     keep(history_kind::steps, after_noon, server::encoded(s));
   }

@@ -44,8 +44,9 @@ TEST_F(past_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_disk)
   EXPECT_TRUE(get_json("/api/v1/events?from_ms=1&to_ms=2").at("events").as_array().empty());
   EXPECT_TRUE(get_json("/api/v1/clusters/default/runs").at("runs").as_array().empty());
   get_json("/api/v1/clusters/nobody/runs", 404);
-  for (auto const* path : {"/api/v1/history/jobs", "/api/v1/history/stream?from_ms=1",
-                           "/api/v1/samples?from_ms=1", "/api/v1/logs/search?text=a"})
+  for (auto const* path :
+       {"/api/v1/history/jobs", "/api/v1/history/stream?from_ms=1", "/api/v1/samples?from_ms=1",
+        "/api/v1/logs/search?text=a", "/api/v1/machines?from_ms=1"})
     EXPECT_TRUE(contains(text_at(get_json(path, 409), "/detail"), "--data-dir")) << path;
 }
 
@@ -182,6 +183,8 @@ TEST_F(past_fixture, a_token_sees_the_past_of_its_clusters_alone) {
   past.job(1min, "train", "train");
   past.line(1min, {}, "line of default");
   past.line(1min, "train", "line of train");
+  past.machine(1min, "worker:0", "h", 1);
+  past.machine(1min, "worker:1", "h", 1, "train");
   start_guarded(with_past());
   ASSERT_EQ(send_as(admin_, "POST", "/api/v1/clusters", R"({"name":"train"})").status, 201u);
   auto const bound = make_token(core::role::viewer, {"train"});
@@ -197,6 +200,8 @@ TEST_F(past_fixture, a_token_sees_the_past_of_its_clusters_alone) {
   EXPECT_EQ(told(admin_, events, "events", "text").size(), 3u);
   EXPECT_EQ(told(bound, "/api/v1/history/jobs", "jobs", "name"), names{"train"});
   EXPECT_EQ(told(bound, "/api/v1/logs/search?text=line", "lines", "text"), names{"line of train"});
+  EXPECT_EQ(told(bound, "/api/v1/machines" + events.substr(events.find('?')), "machines", "task"),
+            names{"worker:1"});
   EXPECT_EQ(seen(bound, "/api/v1/history/jobs?cluster=default").status, 403u);
   EXPECT_EQ(seen(bound, "/api/v1/logs/search?text=line&cluster=default").status, 403u);
   EXPECT_EQ(seen(bound, "/api/v1/history/stream?from_ms=1&cluster=default").status, 403u);
@@ -213,9 +218,9 @@ TEST_F(past_fixture, a_reader_that_has_enough_to_do_refuses) {
   for (std::size_t i = 0; i < server::past_reader::questions_max; ++i)
     ASSERT_TRUE(reader.ask([busy](auto const&) { busy.wait(); }).ok());
   start(with_past());
-  for (auto const* path :
-       {"/api/v1/history/jobs", "/api/v1/events?from_ms=1", "/api/v1/samples?from_ms=1",
-        "/api/v1/history/stream?from_ms=1", "/api/v1/logs/search?text=a"})
+  for (auto const* path : {"/api/v1/history/jobs", "/api/v1/events?from_ms=1",
+                           "/api/v1/samples?from_ms=1", "/api/v1/history/stream?from_ms=1",
+                           "/api/v1/logs/search?text=a", "/api/v1/machines?to_ms=1"})
     EXPECT_TRUE(contains(get_json(path, 429).at("detail").as_string(), "ask again")) << path;
   get_json("/api/v1/clusters/default/runs", 429);
   go_on.set_value();

@@ -1,9 +1,14 @@
-// The machines of workers and of the server, and what they were like within the last hour.
+// The machines of workers and of the server, and what they were like within the last hour, or
+// before.
+#include <map>
+
+#include "server/core/programs/controller.hpp"
 #include "server/hub/access/cluster_scope.hpp"
 #include "web/json/machine_json.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/machines/past_machines.hpp"
 
 namespace muster::web {
 namespace {
@@ -11,14 +16,13 @@ namespace {
 constexpr std::uint64_t samples_max = history::machines::samples_max;
 // Of one page with samples.
 constexpr std::size_t charted_max = 50;
+constexpr std::size_t past_samples_default = 300;
 
 struct machine_query {
-  std::string task, host;  // empty: any
+  machine_filter filter;
   std::size_t samples = 0, limit = 0;
   std::uint64_t after = 0;
 };
-
-using machine_page = core::page<seen_machine, std::uint64_t>;
 
 seen_machine copy(server::hub& h, std::string const& task, history::machines::row const& row,
                   machine_query const& q) {
@@ -32,32 +36,118 @@ seen_machine copy(server::hub& h, std::string const& task, history::machines::ro
 }
 
 // `at`: the position in the whole listing, counted up.
-void take(server::hub& h, machine_query const& q, std::uint64_t& at, machine_page& to) {
+void take(server::hub& h, machine_query const& q, std::uint64_t& at, past_machines& to) {
+  std::set<std::string> shown;
   for (auto const& [task, row] : h.machines().all()) {
-    if ((!q.task.empty() && q.task != task) || (!q.host.empty() && q.host != row.newest.host))
-      continue;
+    if (!q.filter.takes(task, row.newest.host)) continue;
+    if (q.filter.hosts && !shown.insert(row.newest.host).second) continue;
     if (at++ < q.after) continue;
-    if (to.items.size() == q.limit) {
-      to.next = at - 1;
+    if (to.page.items.size() == q.limit) {
+      to.page.next = at - 1;
       return;
     }
-    to.items.push_back(copy(h, task, row, q));
+    to.page.items.push_back(copy(h, task, row, q));
   }
+}
+
+// Where ranks of the program are, and those of earlier attempts that have ended were.
+muster::result<std::set<std::string>> hosts_of(server::hub& h, core::program_id id) {
+  auto const attempts = h.state().programs().attempts_of(id);
+  auto const ranks = h.state().programs().ranks(id);
+  if (!attempts || !ranks) return attempts ? ranks.error() : attempts.error();
+  std::set<std::string> hosts;
+  for (auto const& r : *ranks) hosts.insert(r.host);
+  for (auto const& a : *attempts)
+    if (auto const* const record = h.records().find({id, a.attempt}))
+      for (auto const& r : record->ranks) hosts.insert(r.host);
+  hosts.erase(std::string());
+  return hosts;
+}
+
+// Its hosts, which are of its cluster.
+muster::status find_hosts(engine_services& services, server::cluster_scope const& scope,
+                          core::program_id id, std::string& cluster, machine_filter& into) {
+  auto& h = services.pools.of(id);
+  auto hosts = hosts_of(h, id);
+  if (!hosts) return hosts.error();
+  if (!scope.sees(h.cluster())) return {code::not_found, "there is no program " + core::text(id)};
+  cluster = h.cluster();
+  into.hosts = std::move(*hosts);
+  return {};
+}
+
+coro::task<response> list_past_machines(web_context& context, exchange& ex, machine_query q,
+                                        past_query time, std::optional<core::program_id> program) {
+  if (!keeps_past(context)) co_return problem_response(no_past());
+  time.limit = std::min(q.limit, charted_max);
+  auto prepare = [q, time, program, name = std::string(ex.req.parameter("cluster")),
+                  scope = scope_of(context, ex.req)](engine_services& services) {
+    auto filter = q.filter;
+    auto until = time;
+    if (until.to == core::never) until.to = services.coordination.now();
+    if (until.from == core::time_point{})
+      until.from = std::max(until.from, until.to - std::chrono::hours(1));
+    until.to = std::max(until.to, until.from);
+    std::map<std::string, std::string> clusters;  // for people, by what machines have
+    services.pools.for_each(
+        [&](server::hub& h) { clusters.emplace(h.cluster(), h.state().configuration().cluster); });
+    auto wrong = muster::status{};
+    std::optional<std::string> only;
+    if (auto const pool = services.pools.named(name); !name.empty()) {
+      if (pool)
+        only = (*pool)->cluster();
+      else
+        wrong = pool.error();
+    }
+    if (program && wrong.ok())
+      wrong = find_hosts(services, *scope, *program, only.emplace(), filter);
+    auto const samples = q.samples > 0 ? q.samples : past_samples_default;
+    return [filter, until, clusters, wrong, only, samples, after = q.after,
+            may = sight(services, scope)](
+               server::history_store const& store) -> muster::result<past_machines> {
+      if (!wrong.ok()) return wrong;
+      return read_machines(store, until, filter, samples, after,
+                           [&](std::string const& cluster) -> std::optional<std::string> {
+                             if ((only && *only != cluster) || !may(cluster)) return {};
+                             auto const known = clusters.find(cluster);
+                             return known == clusters.end() ? cluster : known->second;
+                           });
+    };
+  };
+  co_return co_await look_back<past_machines>(context, ex, std::move(prepare), as_json());
 }
 
 coro::task<response> list_machines(web_context& context, exchange& ex) {
   query_check query(ex.req);
   machine_query q;
-  q.task = query.text("task");
-  q.host = query.text("host");
+  q.filter.task = query.text("task");
+  q.filter.host = query.text("host");
   q.samples = static_cast<std::size_t>(query.number("samples", 0));
   q.limit = query.limit();
   if (q.samples > 0) q.limit = std::min(q.limit, charted_max);
   q.after = query.page_token('m');
-  auto work = [q, name = std::string(query.text("cluster")), scope = scope_of(context, ex.req)](
-                  engine_services& services) -> muster::result<machine_page> {
-    machine_page page;
+  std::optional<core::program_id> program;
+  if (auto const text = query.text("program"); !text.empty()) {
+    program = server::parse_program(text);
+    if (!program) return refused(unknown_id("program", text));
+  }
+  if (asks_for_past(query)) {
+    past_query time;
+    if (auto const wrong = read_past_time(query, time)) return refused(*wrong);
+    return list_past_machines(context, ex, std::move(q), time, program);
+  }
+  auto work = [q, program, name = std::string(query.text("cluster")),
+               scope = scope_of(context, ex.req)](
+                  engine_services& services) mutable -> muster::result<past_machines> {
+    past_machines page;
     std::uint64_t at = 0;
+    if (program) {
+      std::string of_it;
+      auto const found = find_hosts(services, *scope, *program, of_it, q.filter);
+      if (!found.ok()) return found;
+      take(services.pools.of(*program), q, at, page);
+      return page;
+    }
     if (!name.empty()) {
       auto const pool = services.pools.named(name);
       if (!pool) return pool.error();
@@ -65,11 +155,11 @@ coro::task<response> list_machines(web_context& context, exchange& ex) {
       return page;
     }
     services.pools.for_each([&](server::hub& h) {
-      if (!page.next && scope->sees(h.cluster())) take(h, q, at, page);
+      if (!page.page.next && scope->sees(h.cluster())) take(h, q, at, page);
     });
     return page;
   };
-  return look(context, std::move(work), as_page{"machines", 'm'});
+  return look(context, std::move(work));
 }
 
 }  // namespace
@@ -84,10 +174,17 @@ void add_machine_routes(std::vector<route>& to) {
                  {"samples", query_kind::number,
                   "so many of the last hour with each, one in 5 s; then a page has at most 50", 0,
                   samples_max},
+                 {"program", query_kind::text,
+                  "one machine of each host where this program's ranks are or were, prog_…"},
+                 from_parameter,
+                 to_parameter,
                  limit_parameter,
                  page_token_parameter("m")})
-          .tells("MachinePage", [] { return page_schema("machines", "MachineView"); })
-          .also(404, "No such cluster"));
+          .tells("MachinePage", schema_of<past_machines>)
+          .also(404, "No such cluster, or program")
+          .also(409, "With a time: this server keeps no history")
+          .also(422, "It ends before it begins")
+          .also(429, "Too many questions about the past wait"));
 }
 
 }  // namespace muster::web
