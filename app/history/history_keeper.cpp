@@ -20,18 +20,11 @@ constexpr auto machines_every = 5s;
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
 // At a start: records of a second each, and points of each series as many as are shown.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
-constexpr std::size_t events_read = 10'000, lines_read = 100'000, runs_read = 10'000;
+constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
 // Some 500,000 spans: what is older is on disk for those who ask for it, and a start takes no
 // longer.
 constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
-
-// How many of the newest records fit.
-std::size_t fitting(std::vector<std::size_t> const& sizes, std::size_t bytes_max) {
-  std::size_t n = 0, bytes = 0;
-  while (n < sizes.size() && (bytes += sizes[sizes.size() - 1 - n]) <= bytes_max) ++n;
-  return n;
-}
 
 std::string in_words(core::duration d) {
   auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
@@ -96,35 +89,26 @@ void history_keeper::read() {
   auto const begun = std::chrono::steady_clock::now();
   auto const since = engine_.clock.now() - engine_.config.history.limits.age;
   std::size_t events = 0, spans = 0;
-  store_->read(history_kind::events, since, events_read, [&](std::string_view bytes) {
+  store_->read(history_kind::events, since, {events_read}, [&](std::string_view bytes) {
     for (auto& e : events_from(bytes)) engine_.events().add(e.at, std::move(e.what)), ++events;
   });
-  store_->read(history_kind::points, since, points_read, [this](std::string_view bytes) {
+  store_->read(history_kind::points, since, {points_read}, [this](std::string_view bytes) {
     if (auto const p = point_from(bytes); p.at != core::time_point{}) points_.push_back(p);
   });
-  store_->read(history_kind::machines, since, machines_read, [this](std::string_view bytes) {
+  store_->read(history_kind::machines, since, {machines_read}, [this](std::string_view bytes) {
     for (auto const& m : machines_from(bytes))
       if (auto const h = pools_.named(m.cluster))
         (*h)->machines().restore(m.task, m.host, m.sample);
   });
-  std::vector<std::size_t> sizes;
-  store_->read(history_kind::spans, since, seconds_read,
-               [&sizes](std::string_view bytes) { sizes.push_back(bytes.size()); });
-  store_->read(history_kind::spans, since, fitting(sizes, spans_bytes_read),
+  store_->read(history_kind::spans, since, {seconds_read, spans_bytes_read},
                [&](std::string_view bytes) {
                  auto const all = spans_from(bytes);
                  auto const h = pools_.named(all.cluster);
                  if (!h) return;
                  for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
                });
-  store_->read(history_kind::lines, since, lines_read, [&](std::string_view bytes) {
-    auto all = lines_from(bytes);
-    auto const h = pools_.named(all.cluster);
-    if (!h) return;
-    for (auto& [job, line] : all.lines)  // those of others would be forgotten by nobody
-      if ((*h)->state().knows(job)) (*h)->logs().add(job, std::move(line));
-  });
-  store_->read(history_kind::runs, since, runs_read, [this](std::string_view bytes) {
+  read_lines(since);
+  store_->read(history_kind::runs, since, {runs_read}, [this](std::string_view bytes) {
     for (auto& [cluster, run] : runs_from(bytes))
       if (auto const c = coordination_.state().find(cluster))
         coordination_.remember(*c, std::move(run));
@@ -134,6 +118,21 @@ void history_keeper::read() {
   spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
                engine_.config.history_directory().string(), events, spans, points_.size(),
                std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+}
+
+// Of jobs that are there: those of others would be forgotten by nobody, and are most of them.
+void history_keeper::read_lines(core::time_point since) {
+  std::size_t jobs = 0;
+  pools_.for_each([&jobs](hub& h) { jobs += h.past().jobs().size(); });
+  if (jobs == 0) return;
+  store_->scan(history_kind::lines, {since, 0}, [&](history_place, std::string_view bytes) {
+    auto all = lines_from(
+        bytes, [this](core::session_id job) { return pools_.of(job).state().knows(job); });
+    if (all.lines.empty()) return true;
+    if (auto const h = pools_.named(all.cluster))
+      for (auto& [job, line] : all.lines) (*h)->logs().add(job, std::move(line));
+    return true;
+  });
 }
 
 void history_keeper::begin() {

@@ -50,6 +50,7 @@ class history_keeper {
  private:
   void open();
   void read();
+  void read_lines(core::time_point since);
   void look();
   void keep_events();
   void keep_machines();

@@ -1,7 +1,8 @@
 // Fills a history as a busy server would have left it: a week of charts, machines and events, and
 // as much of the task stream and of lines as fits.
 //
-//   bench_fill_history DIR [MIB]        of a data directory: DIR/history, 256 MiB unless told
+//   bench_fill_history DIR [MIB [PROGRAM]]    of a data directory: DIR/history, 256 MiB unless told;
+//                                             with steps of 64 ranks of a program, ten a second
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "server/history/store/history_store.hpp"
 #include "server/history/store/records.hpp"
+#include "server/hub/id_text.hpp"
 
 namespace {
 
@@ -77,12 +79,29 @@ std::string event_of(core::time_point at) {
                                       "nothing was heard of it for a while"}}});
 }
 
+muster::doctor::step_segment steps_of(core::program_id program, core::time_point end) {
+  muster::doctor::step_segment s{program, 1, end, end - 1s, end, 0, {}};
+  std::vector<muster::doctor::step_span> all;
+  for (std::uint32_t rank = 0; rank < workers; ++rank) {
+    auto const first = static_cast<std::uint64_t>(end.time_since_epoch() / 1s) * 10;
+    auto at = s.first;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      auto const took = core::duration(90'000 + random_bits() % 10'000);
+      all.push_back({rank, 1, first + i, at += took, took, took});
+    }
+  }
+  s.spans = static_cast<std::uint32_t>(all.size());
+  s.bytes = muster::doctor::packed(std::move(all), s.first);
+  return s;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "bench_fill_history DIR [MIB]\n"), 2;
+  if (argc < 2) return std::fprintf(stderr, "bench_fill_history DIR [MIB [PROGRAM]]\n"), 2;
   history_limits limits;
   if (argc > 2) limits.bytes_max = std::strtoull(argv[2], nullptr, 10) << 20;
+  auto const program = argc > 3 ? muster::server::parse_program(argv[3]) : std::nullopt;
   limits.waiting_bytes_max = std::size_t{1} << 30;
   auto opened = history_store::open(std::string(argv[1]) + "/" + history_folder, limits,
                                     history_store::access::write);
@@ -103,6 +122,8 @@ int main(int argc, char** argv) {
     if (left.count() % 20 == 0) store.keep({history_kind::events, at, event_of(at)});
     if (left < 6h) store.keep({history_kind::spans, at, spans_of(at, named)});
     if (left < 6h) store.keep({history_kind::lines, at, lines_of(at)});
+    if (left < 6h && program)
+      store.keep({history_kind::steps, at, encoded(steps_of(*program, at))});
   }
   store.stop();
   return 0;

@@ -138,14 +138,20 @@ history_store::~history_store() {
   if (db_) (void)db_->Close();
 }
 
-void history_store::read(history_kind kind, core::time_point since, std::size_t records_max,
+void history_store::read(history_kind kind, core::time_point since, amount most,
                          std::function<void(std::string_view)> const& v) const {
   auto* const family = families_[static_cast<std::size_t>(kind)];
   if (!family) return;
-  std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator({}, family));
-  std::size_t n = 0;
+  rocksdb::ReadOptions once;
+  once.fill_cache = false;
+  std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator(once, family));
+  std::size_t n = 0, bytes = 0;
   it->SeekToLast();
-  for (; it->Valid() && n < records_max && time_of(it->key()) >= since; it->Prev()) ++n;
+  for (; it->Valid() && n < most.records_max && time_of(it->key()) >= since; it->Prev()) {
+    bytes += it->value().size();
+    if (bytes > most.bytes_max) break;
+    ++n;
+  }
   if (it->Valid())
     it->Next();
   else

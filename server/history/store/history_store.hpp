@@ -30,7 +30,16 @@ class DB;
 namespace muster::server {
 
 /// Each is kept apart: none takes the room of another. A part of the whole, in history_store.cpp.
-enum class history_kind : std::uint8_t { events, points, machines, spans, lines, runs, jobs };
+enum class history_kind : std::uint8_t {
+  events,
+  points,
+  machines,
+  spans,
+  lines,
+  runs,
+  jobs,
+  steps
+};
 
 struct history_record {
   history_kind kind{};
@@ -75,9 +84,14 @@ class history_store {
   ~history_store();
   history_store(history_store const&) = delete;
 
-  /// The newest `records_max` that are not older than `since`, oldest first. Damaged ones are
+  /// How many of the newest records, and how many bytes they have.
+  struct amount {
+    std::size_t records_max = ~std::size_t{0};
+    std::size_t bytes_max = ~std::size_t{0};
+  };
+  /// The newest of them that are not older than `since` and so many, oldest first. Damaged ones are
   /// passed over. REQUIRES: `start` was not called.
-  void read(history_kind kind, core::time_point since, std::size_t records_max,
+  void read(history_kind kind, core::time_point since, amount most,
             std::function<void(std::string_view bytes)> const& v) const;
   /// Oldest first from that place on, until `v` says no. Any thread.
   void scan(history_kind kind, history_place from,

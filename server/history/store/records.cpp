@@ -1,5 +1,7 @@
 #include "server/history/store/records.hpp"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -25,6 +27,30 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
                              &machine_sample::gpu,      &machine_sample::gpu_memory,
                              &machine_sample::received, &machine_sample::sent,
                              &machine_sample::read,     &machine_sample::written};
+
+// A record has lines of many jobs, of which few are there: whether it has one that is wanted can be
+// seen without the lines. True where it cannot.
+bool may_have(std::string_view bytes, std::function<bool(core::session_id)> const& wanted) {
+  constexpr std::uint32_t line_tag = wire::PastLines::kLineFieldNumber << 3 | 2;
+  constexpr std::uint32_t job_tag = wire::PastLines::Line::kJobFieldNumber << 3 | 1;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<std::uint8_t const*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  std::uint64_t last = 0;
+  for (std::uint32_t tag = 0, size = 0; (tag = in.ReadTag()) != 0;) {
+    if ((tag & 7) != 2 || !in.ReadVarint32(&size)) return true;
+    std::uint64_t job = 0;
+    auto left = static_cast<int>(size);
+    if (tag == line_tag) {
+      auto const at = in.CurrentPosition();
+      if (in.ReadTag() != job_tag || !in.ReadLittleEndian64(&job)) return true;
+      left -= in.CurrentPosition() - at;
+      if (job != last && wanted(core::session_id{job})) return true;
+      last = job;
+    }
+    if (left < 0 || !in.Skip(left)) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -190,12 +216,14 @@ std::string encoded(past_lines const& all) {
   return w.SerializeAsString();
 }
 
-past_lines lines_from(std::string_view bytes) {
+past_lines lines_from(std::string_view bytes, std::function<bool(core::session_id)> const& wanted) {
+  if (wanted && !may_have(bytes, wanted)) return {};
   auto const w = read<wire::PastLines>(bytes);
   past_lines all{w.cluster(), {}};
   std::vector<std::shared_ptr<std::string const>> workers;
   for (auto const& name : w.workers()) workers.push_back(std::make_shared<std::string const>(name));
   for (auto const& l : w.line()) {
+    if (wanted && !wanted(core::session_id{l.job()})) continue;
     log_line to;
     to.at = from_us(l.at());
     to.closure = core::closure_id{l.closure()};

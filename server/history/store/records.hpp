@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,9 @@ struct past_lines {
   std::vector<log_store::job_line> lines;
 };
 std::string encoded(past_lines const& all);
-past_lines lines_from(std::string_view bytes);
+/// Of those jobs that are `wanted`; none: of all.
+past_lines lines_from(std::string_view bytes,
+                      std::function<bool(core::session_id)> const& wanted = {});
 
 struct past_run {
   std::string cluster;

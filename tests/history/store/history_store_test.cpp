@@ -28,9 +28,10 @@ struct history_store_test : testing::Test {
     return opened ? std::move(*opened) : nullptr;
   }
   static std::vector<std::string> all(history_store const& a, history_kind kind,
-                                      core::time_point since = {}, std::size_t most = 1'000'000) {
+                                      core::time_point since = {}, std::size_t most = 1'000'000,
+                                      std::size_t bytes = 1'000'000) {
     std::vector<std::string> found;
-    a.read(kind, since, most, [&](std::string_view bytes) { found.emplace_back(bytes); });
+    a.read(kind, since, {most, bytes}, [&](std::string_view one) { found.emplace_back(one); });
     return found;
   }
   static void keep(history_store& a, history_kind kind, std::initializer_list<char const*> what) {
@@ -60,6 +61,8 @@ TEST_F(history_store_test, the_newest_are_read_where_there_are_more_or_older_one
   write(history_kind::points, {"a", "b", "c"});
   auto const a = open();
   EXPECT_EQ(all(*a, history_kind::points, {}, 2), (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(all(*a, history_kind::points, {}, 9, 2), (std::vector<std::string>{"b", "c"}))
+      << "bytes";
   EXPECT_EQ(all(*a, history_kind::points, noon + 3s), (std::vector<std::string>{"c"}));
 }
 

@@ -68,6 +68,26 @@ TEST(history_records, of_lines) {
   EXPECT_EQ(*found.worker, "worker:3");
 }
 
+TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
+  past_lines all{"train", {}};
+  for (std::uint64_t job : {9, 9, 7, 8})
+    all.lines.emplace_back(core::session_id{job}, log_line{}).second.text = std::to_string(job);
+  auto const bytes = encoded(all);
+  auto const texts = [&bytes](std::uint64_t wanted) {
+    std::string found;
+    auto const is_wanted = [wanted](core::session_id j) { return j == core::session_id{wanted}; };
+    auto const back = lines_from(bytes, is_wanted);
+    for (auto const& [job, line] : back.lines) found += line.text;
+    return found;
+  };
+  EXPECT_EQ(texts(9), "99");
+  EXPECT_EQ(texts(8), "8");
+  EXPECT_EQ(texts(6), "");
+  EXPECT_EQ(lines_from(bytes).lines.size(), 4u);
+  for (std::size_t n = 0; n < bytes.size(); ++n)  // cut off
+    (void)lines_from(std::string_view(bytes).substr(0, n), [](auto) { return false; });
+}
+
 struct history_records_of_spans : testing::Test {
   core::config settings;
   core::server_wide wide{some_noon};
