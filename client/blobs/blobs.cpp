@@ -1,120 +1,69 @@
-// The calls of BlobService; what may pass is tried again, and what was put here kept at the server.
+// What was put here is kept for others, and what was fetched for the next who wants it.
 #include "muster/blobs.hpp"
 
 #include <absl/strings/escaping.h>
-#include <grpcpp/client_context.h>
-#include <openssl/sha.h>
 
 #include <boost/json.hpp>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "client/blobs/blob_calls.hpp"
 #include "client/blobs/content_cache.hpp"
+#include "client/blobs/shared_values.hpp"
 #include "client/checks.hpp"
-#include "client/link/client_engine.hpp"
-#include "client/link/server_list.hpp"
-#include "muster/v1/blobs.grpc.pb.h"
+#include "client/log.hpp"
+#include "muster/context.hpp"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
-using stub = v1::BlobService::Stub;
+using detail::blob_stub;
 
+constexpr auto looked_every = 1s;
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
+constexpr auto leaving_limit = 10s;
 constexpr auto transfer_limit = 10min;  // a gibibyte on a slow line
-constexpr auto pause_min = 50ms;
-constexpr auto pause_max = 1s;
-constexpr std::size_t asked_max = 1'000;
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// Of one content; the server's limit. More is not believed.
-constexpr std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
+constexpr int put_tries = 8;            // of what is held, each a little later
 
-bool may_pass(grpc::StatusCode c) {
-  using enum grpc::StatusCode;
-  return c == UNAVAILABLE || c == CANCELLED || c == DEADLINE_EXCEEDED || c == INTERNAL ||
-         c == RESOURCE_EXHAUSTED;
+std::string hex(std::string_view name) {
+  return absl::BytesToHexString({name.data(), name.size()});
 }
 
-std::string sha256_of(std::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
+// Of the worker whose function this thread runs. Empty: it runs none.
+std::string task_here() {
+  auto const* const w = detail::contents_here::worker();
+  return w ? w->job + ":" + std::to_string(w->index) : std::string();
 }
 
-grpc::Status call_put(stub& to, grpc::ClientContext& context, std::string_view hash,
-                      std::string_view bytes) {
-  auto const call = to.Put(&context);
-  v1::PutBlob piece;
-  piece.set_sha256(hash.data(), hash.size());
-  piece.set_size(bytes.size());
-  // False: the server has answered, that it had it, or why it does not take it.
-  bool wanted = call->Write(piece);
-  piece.Clear();
-  for (std::size_t at = 0; wanted && at < bytes.size(); at += piece_bytes) {
-    auto const part = bytes.substr(at, piece_bytes);
-    piece.set_data(part.data(), part.size());
-    wanted = call->Write(piece);
-  }
-  if (wanted) call->WritesDone();
-  v1::BlobThere there;
-  bool const answered = call->Read(&there);
-  if (answered && there.had()) context.TryCancel();  // whatever is still on its way
-  auto const ended = call->Finish();
-  return answered ? grpc::Status::OK : ended;
-}
+// Of what the server has.
+class put_content final : public detail::blob_content {
+ public:
+  explicit put_content(std::string_view bytes) : bytes_(bytes) {}
+  std::string_view bytes() const override { return bytes_; }
 
-grpc::Status call_get(stub& from, grpc::ClientContext& context, std::string_view hash,
-                      std::string& into) {
-  auto const call = from.Get(&context);
-  v1::GetBlob asked;
-  asked.set_sha256(hash.data(), hash.size());
-  into.clear();
-  std::uint64_t size = 0;
-  bool began = false, whole = false, is_hash = true;
-  if (call->Write(asked) && call->WritesDone()) {
-    for (v1::BlobPiece piece; !whole && call->Read(&piece);) {
-      if (!std::exchange(began, true)) {
-        size = piece.size();
-        is_hash = !piece.under_name();
-      }
-      if (size > blob_bytes_max || into.size() + piece.data().size() > size) break;
-      if (into.empty()) into.reserve(size);
-      into += piece.data();
-      whole = into.size() == size;
-    }
-  }
-  if (began) context.TryCancel();
-  auto const ended = call->Finish();
-  if (whole && is_hash && sha256_of(into) != hash)
-    return {grpc::StatusCode::DATA_LOSS, "the server sent other bytes than the name says"};
-  if (whole) return grpc::Status::OK;
-  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
-}
-
-/// `there` is as long as `hashes`, of which there are asked_max at most.
-grpc::Status call_has(stub& of, grpc::ClientContext& context,
-                      std::vector<std::string> const& hashes, std::vector<bool>& there) {
-  v1::HasBlobs asked;
-  for (auto const& h : hashes) asked.add_sha256(h);
-  v1::BlobsThere answer;
-  auto const ended = of.Has(&context, asked, &answer);
-  there.assign(answer.there().begin(), answer.there().end());
-  if (ended.ok() && there.size() != hashes.size())
-    return {grpc::StatusCode::INTERNAL, "the server answered about other blobs"};
-  return ended;
-}
+ private:
+  std::string const bytes_;
+};
 
 }  // namespace
 
+namespace detail {
+
+thread_local blob_contents* contents_here::into_ = nullptr;
+thread_local worker_identity const* contents_here::worker_ = nullptr;
+
+}  // namespace detail
+
 void tag_invoke(boost::json::value_from_tag, boost::json::value& to, blob const& from) {
+  if (from.content) detail::contents_here::add(from.content);
   auto& o = to.emplace_object();
   o["$blob"] = from.sha256;
   o["bytes"] = from.bytes;
@@ -133,179 +82,291 @@ blob tag_invoke(boost::json::value_to_tag<blob>, boost::json::value const& from)
 
 class blobs::store {
  public:
-  explicit store(blobs_options o) : options_(std::move(o)), cache_(options_.cache_bytes_max) {
+  explicit store(blobs_options o)
+      : options_(std::move(o)),
+        shared_max_(detail::memory_max(options_.shm_bytes_max)),
+        server_(options_),
+        cache_(options_.cache_bytes_max) {
     checked_tls(options_.tls);
   }
 
-  ~store() {
-    {
-      std::lock_guard held(mutex_);
-      over_ = true;
-      for (auto* const c : calls_) c->TryCancel();
-    }
+  void close() {
+    std::unique_lock held(mutex_);
+    leaving_ = true;
     changed_.notify_all();
+    if (keeper_.joinable()) changed_.wait_for(held, leaving_limit, [this] { return left_; });
+    over_ = true;
+    changed_.notify_all();
+    auto const shared = shared_;
+    held.unlock();
+    server_.cancel();
     if (keeper_.joinable()) keeper_.join();
+    if (shared) shared->close();
   }
 
-  blob put(std::string bytes) {
-    auto const mine = std::make_shared<std::string const>(std::move(bytes));
-    auto const hash = sha256_of(*mine);
+  blob put(std::string_view bytes) {
+    if (bytes.size() >= detail::shared_values::size_min)
+      if (auto const shared = started())
+        if (auto made = shared->hold(bytes, task_here()); made.content)
+          return {hex(made.name), bytes.size(), std::move(made.content)};
+    auto const hash = detail::raw_sha256_of(bytes);
     {
       std::lock_guard held(mutex_);
-      if (auto const same = kept(hash)) return {absl::BytesToHexString(hash), same->size(), same};
+      if (auto const same = kept(hash)) return {hex(hash), bytes.size(), same};
     }
-    try_until([&](auto& to, auto& context) { return call_put(to, context, hash, *mine); },
-              transfer_limit, "blob " + absl::BytesToHexString(hash) + " cannot be put");
+    server_.try_until(
+        [&](auto& to, auto& context) { return detail::call_put(to, context, hash, bytes); },
+        transfer_limit, "blob " + hex(hash) + " cannot be put");
+    auto const mine = std::make_shared<put_content const>(bytes);
     std::lock_guard held(mutex_);
     auto content = kept(hash);  // somebody else's, who was as fast
     if (!content) kept_[hash] = content = mine;
-    if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
-    return {absl::BytesToHexString(hash), content->size(), content};
+    begin_keeping();
+    return {hex(hash), bytes.size(), content};
   }
 
-  std::shared_ptr<std::string const> get(blob const& which) {
-    if (which.content) return which.content;
-    auto const hash = hash_bytes(which.sha256);
-    if (hash.empty())
+  blob_bytes get(blob const& which) {
+    if (which.content) return {which.content, which.content->bytes()};
+    auto const name = hash_bytes(which.sha256);
+    if (name.empty())
       throw blob_error(failure_kind::input, "a blob's name has 64 hexadecimal digits");
     std::unique_lock held(mutex_);
     // Ends with the call that fetches it, which has a deadline.
-    changed_.wait(held, [&] { return !fetching_.contains(hash); });
-    if (auto here = cache_.find(hash)) return here;
-    fetching_.insert(hash);
+    changed_.wait(held, [&] { return !fetching_.contains(name); });
+    if (auto here = cache_.find(name)) return here;
+    fetching_.insert(name);
     held.unlock();
-    std::string bytes;
     auto const done = [&] {
       held.lock();
-      fetching_.erase(hash);
+      fetching_.erase(name);
       changed_.notify_all();
     };
+    blob_bytes got;
     try {
-      try_until([&](auto& from, auto& context) { return call_get(from, context, hash, bytes); },
-                transfer_limit, "blob " + which.sha256 + " cannot be had");
+      got = taken(name, which.bytes);
+      if (!got) got = fetched(name);
     } catch (...) {
       done();
       throw;
     }
-    auto const got = std::make_shared<std::string const>(std::move(bytes));
     done();
-    cache_.add(hash, got);
     return got;
   }
 
  private:
-  /// One server, and the way to it.
-  struct dialled {
-    explicit dialled(blobs_options const& o)
-        : server(chosen_server(o.server)),
-          calls(v1::BlobService::NewStub(make_channel(server, o.tls))) {}
-
-    std::string const server;
-    std::unique_ptr<stub> const calls;
-  };
-
   /// REQUIRES: the mutex.
-  std::shared_ptr<std::string const> kept(std::string const& hash) const {
+  std::shared_ptr<detail::blob_content const> kept(std::string const& hash) const {
     auto const it = kept_.find(hash);
     return it == kept_.end() ? nullptr : it->second.lock();
   }
 
-  /// A call with a deadline that the destructor can cancel.
-  template <class Call>
-  grpc::Status once(Call const& call, clock::duration limit) {
-    std::shared_ptr<dialled const> there;
-    grpc::ClientContext context;
-    add_token(context, options_.token);
-    context.set_deadline(std::chrono::system_clock::now() + limit);
-    {
-      std::lock_guard held(mutex_);
-      if (over_) return {grpc::StatusCode::CANCELLED, "the blobs are being closed"};
-      if (!dialled_) dialled_ = std::make_shared<dialled const>(options_);
-      there = dialled_;
-      calls_.insert(&context);
-    }
-    auto const ended = call(*there->calls, context);
+  /// Null: nothing is shared.
+  std::shared_ptr<detail::shared_values> started() {
     std::lock_guard held(mutex_);
-    calls_.erase(&context);
-    if (ended.ok() || ended.error_code() != grpc::StatusCode::UNAVAILABLE) return ended;
-    pass_over(options_.server, there->server);
-    if (dialled_ == there) dialled_.reset();
-    return ended;
+    if (shared_ || shared_max_ == 0 || over_ || leaving_) return shared_;
+    auto const wanted = [this](std::string const& name) { want(name); };
+    auto const dropped = [this](std::string const& name) { forget(name); };
+    auto const put = [this](std::string const& name) { put_held(name, transfer_limit); };
+    try {
+      shared_ = std::make_shared<detail::shared_values>(
+          options_, shared_max_, detail::shared_values::callbacks{wanted, dropped, put});
+      begin_keeping();
+    } catch (std::system_error const& e) {
+      log(log_level::warning, std::string("values go by the server: ") + e.what());
+      shared_max_ = 0;
+    }
+    return shared_;
   }
 
-  template <class Call>
-  void try_until(Call const& call, clock::duration limit, std::string const& what) {
-    auto const end = clock::now() + options_.patience;
-    clock::duration pause = pause_min;
-    for (;;) {
-      auto const ended = once(call, limit);
+  void want(std::string const& name) {
+    std::lock_guard held(mutex_);
+    if (wanted_names_.insert(name).second) wanted_.push_back(name);
+    changed_.notify_all();
+  }
+
+  void forget(std::string const& name) {
+    std::lock_guard held(mutex_);
+    cache_.erase(name);
+  }
+
+  // From memory of this host. Nothing: have it from the server. `size`: 0 where it is not known.
+  blob_bytes taken(std::string const& name, std::uint64_t size) {
+    if (size != 0 && size < detail::shared_values::size_min) return {};
+    auto const shared = started();
+    if (!shared) return {};
+    if (auto const own = shared->own(name)) return {own, own->bytes()};
+    v1::BlobPlace place;
+    auto const locate = [&](auto& of, auto& context) {
+      return detail::call_locate(of, context, name, place);
+    };
+    auto const task = task_here();
+    if (!shared->may_take(task) || !server_.once(locate, asking_limit).ok() ||
+        place.unix_socket().empty())
+      return {};
+    std::string why;
+    // It may come when nobody waits for it any more.
+    auto const keep = [this, name](detail::taker::memory const& m) {
+      std::lock_guard held(mutex_);
+      cache_.add(name, {m, m->bytes()});
+    };
+    auto const m = shared->take(place, name, task, keep, why);
+    if (m) return {m, m->bytes()};
+    log(log_level::debug, hex(name) + " is had from the server: " + why);
+    return {};
+  }
+
+  blob_bytes fetched(std::string const& name) {
+    auto const bytes = std::make_shared<std::string>();
+    server_.try_until(
+        [&](auto& from, auto& context) { return detail::call_get(from, context, name, *bytes); },
+        transfer_limit, "blob " + hex(name) + " cannot be had");
+    blob_bytes got{bytes, *bytes};
+    std::lock_guard held(mutex_);
+    cache_.add(name, got);
+    return got;
+  }
+
+  // Under its name, which only its holder may put. Errors: blob_error.
+  void put_held(std::string const& name, clock::duration limit) {
+    auto const shared = started();
+    if (!shared) throw blob_error(failure_kind::dependency_lost, "the blobs are being closed");
+    auto const bytes = shared->own(name);
+    if (!bytes) return;  // nobody wants it any more
+    auto const hash = detail::raw_sha256_of(bytes->bytes());
+    grpc::Status ended;
+    for (int tries = 1; tries <= put_tries; ++tries) {
+      // Its stream may be another than the last time.
+      auto const now = shared->find(name);
+      if (!now.bytes) return;
+      auto const put = [&](auto& to, auto& context) {
+        return detail::call_put(to, context, hash, bytes->bytes(), name, now.holder);
+      };
+      ended = server_.once(put, limit);
       if (ended.ok()) return;
-      bool const passes = may_pass(ended.error_code());
+      bool const is_stranger = ended.error_code() == grpc::StatusCode::PERMISSION_DENIED;
       std::unique_lock held(mutex_);
-      if (!passes || over_ || clock::now() + pause > end)
-        throw blob_error(passes ? failure_kind::dependency_lost : failure_kind::input,
-                         what + ": " + ended.error_message());
-      changed_.wait_for(held, pause, [this] { return over_; });
-      pause = std::min<clock::duration>(pause * 2, pause_max);
+      if (over_ || !(is_stranger || detail::may_pass(ended.error_code()))) break;
+      changed_.wait_for(held, 100ms * tries, [this] { return over_; });
+    }
+    throw blob_error(failure_kind::dependency_lost,
+                     "blob " + hex(name) + " cannot be put: " + ended.error_message());
+  }
+
+  void try_to_put(std::string const& name) {
+    try {
+      put_held(name, transfer_limit);
+    } catch (blob_error const& e) {
+      log(log_level::warning, e.what());
     }
   }
 
-  // The thread that asks for what was put here and is still wanted.
+  /// REQUIRES: the mutex.
+  void begin_keeping() {
+    if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
+  }
+
+  // The thread that puts what others want, and asks for what was put here and is still wanted.
   void keep() {
+    auto asked_at = clock::now();
     std::unique_lock held(mutex_);
-    while (!changed_.wait_for(held, asked_every, [this] { return over_; })) {
-      std::erase_if(kept_, [](auto const& k) { return k.second.expired(); });
-      std::vector<std::string> hashes;
-      for (auto const& [hash, content] : kept_) hashes.push_back(hash);
+    while (!leaving_) {
+      changed_.wait_for(held, looked_every, [this] { return leaving_ || !wanted_.empty(); });
+      put_wanted(held);
+      if (leaving_) break;
+      let_go(held);
+      if (clock::now() - asked_at < asked_every) continue;
+      asked_at = clock::now();
+      renew(held);
+    }
+    if (auto const shared = shared_) {
       held.unlock();
-      for (std::size_t at = 0; at < hashes.size(); at += asked_max)
-        renew({hashes.begin() + static_cast<std::ptrdiff_t>(at),
-               hashes.begin() +
-                   static_cast<std::ptrdiff_t>(std::min(hashes.size(), at + asked_max))});
+      for (auto const& name : shared->needed()) try_to_put(name);
       held.lock();
     }
+    left_ = true;
+    changed_.notify_all();
+  }
+
+  void put_wanted(std::unique_lock<std::mutex>& held) {
+    while (!wanted_.empty() && !leaving_) {
+      auto const name = std::move(wanted_.front());
+      wanted_.pop_front();
+      held.unlock();
+      try_to_put(name);
+      held.lock();
+      wanted_names_.erase(name);
+    }
+  }
+
+  void let_go(std::unique_lock<std::mutex>& held) {
+    auto const shared = shared_;
+    if (!shared) return;
+    held.unlock();
+    for (auto const& name : shared->tick(clock::now())) {
+      try_to_put(name);
+      shared->let_go(name);
+    }
+    held.lock();
   }
 
   // What fails is tried again when it is asked for the next time.
-  void renew(std::vector<std::string> const& hashes) {
+  void renew(std::unique_lock<std::mutex>& held) {
+    std::erase_if(kept_, [](auto const& k) { return k.second.expired(); });
+    std::vector<std::string> hashes;
+    for (auto const& [hash, content] : kept_) hashes.push_back(hash);
+    held.unlock();
+    for (std::size_t at = 0; at < hashes.size(); at += detail::asked_max)
+      renew_some({hashes.begin() + static_cast<std::ptrdiff_t>(at),
+                  hashes.begin() + static_cast<std::ptrdiff_t>(
+                                       std::min(hashes.size(), at + detail::asked_max))});
+    held.lock();
+  }
+
+  void renew_some(std::vector<std::string> const& hashes) {
     std::vector<bool> there;
-    auto const asked =
-        once([&](auto& of, auto& context) { return call_has(of, context, hashes, there); },
-             asking_limit);
-    if (!asked.ok()) return;
+    auto const has = [&](auto& of, auto& context) {
+      return detail::call_has(of, context, hashes, there);
+    };
+    if (!server_.once(has, asking_limit).ok()) return;
     for (std::size_t i = 0; i < hashes.size(); ++i) {
       if (there[i]) continue;
       std::unique_lock held(mutex_);
       auto const content = kept(hashes[i]);
       held.unlock();
-      if (content)
-        (void)once(
-            [&](auto& to, auto& context) { return call_put(to, context, hashes[i], *content); },
-            transfer_limit);
+      auto const put = [&](auto& to, auto& context) {
+        return detail::call_put(to, context, hashes[i], content->bytes());
+      };
+      if (content) (void)server_.once(put, transfer_limit);
     }
   }
 
   blobs_options const options_;
+  std::size_t shared_max_;  // under the mutex
+  detail::blob_caller server_;
   std::mutex mutex_;  // protects all below
   std::condition_variable changed_;
-  bool over_ = false;
+  bool leaving_ = false, left_ = false, over_ = false;
   detail::content_cache cache_;
-  std::set<std::string> fetching_;        // one a thread at most
-  std::set<grpc::ClientContext*> calls_;  // the same
-  std::shared_ptr<dialled const> dialled_;
+  std::set<std::string> fetching_;  // one a thread at most
   /// What was put here: as many as there are copies of blobs, and what went since the last look.
-  std::map<std::string, std::weak_ptr<std::string const>> kept_;
-  std::thread keeper_;  // from the first put on
+  std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
+  std::shared_ptr<detail::shared_values> shared_;  // from the first large content on
+  std::deque<std::string> wanted_;                 // of what is held, each once
+  std::set<std::string> wanted_names_;             // these, and the one that is being put
+  std::thread keeper_;                             // from the first put on
 };
 
 blobs::blobs(blobs_options options) : store_(std::make_unique<store>(std::move(options))) {}
-blobs::~blobs() = default;
 
-blob blobs::put(std::string content) {
-  return store_->put(std::move(content));
+blobs::~blobs() {
+  store_->close();
 }
 
-std::shared_ptr<std::string const> blobs::get(blob const& which) {
+blob blobs::put(std::string_view content) {
+  return store_->put(content);
+}
+
+blob_bytes blobs::get(blob const& which) {
   return store_->get(which);
 }
 

@@ -2,42 +2,43 @@
 #pragma once
 
 #include <list>
-#include <memory>
 #include <string>
 #include <unordered_map>
+
+#include "muster/blobs.hpp"
 
 namespace muster::detail {
 
 class content_cache {
  public:
-  using content = std::shared_ptr<std::string const>;
-
   explicit content_cache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// Null: it is not here.
-  content find(std::string const& hash) {
-    auto const it = places_.find(hash);
+  /// Nothing: it is not here.
+  blob_bytes find(std::string const& name) {
+    auto const it = places_.find(name);
     if (it == places_.end()) return {};
     order_.splice(order_.begin(), order_, it->second);
     return it->second->second;
   }
   /// Larger than all of it: it does not stay.
-  void add(std::string const& hash, content const& c) {
-    if (c->size() > bytes_max_ || places_.contains(hash)) return;
-    order_.emplace_front(hash, c);
-    places_.emplace(hash, order_.begin());
+  void add(std::string const& name, blob_bytes const& c) {
+    if (c->size() > bytes_max_ || places_.contains(name)) return;
+    order_.emplace_front(name, c);
+    places_.emplace(name, order_.begin());
     bytes_ += c->size();
-    while (bytes_ > bytes_max_) {
-      auto const& [oldest, what] = order_.back();
-      bytes_ -= what->size();
-      places_.erase(oldest);
-      order_.pop_back();
-    }
+    while (bytes_ > bytes_max_) erase(order_.back().first);
+  }
+  void erase(std::string const& name) {
+    auto const it = places_.find(name);
+    if (it == places_.end()) return;
+    bytes_ -= it->second->second->size();
+    order_.erase(it->second);
+    places_.erase(it);
   }
   std::size_t bytes() const { return bytes_; }
 
  private:
-  using entries = std::list<std::pair<std::string, content>>;
+  using entries = std::list<std::pair<std::string, blob_bytes>>;
 
   std::size_t const bytes_max_;
   std::size_t bytes_ = 0;

@@ -33,6 +33,9 @@ struct closure_record {
   muster::encoding encoding = muster::encoding::json;
   std::vector<use> inputs;  // in order of their offsets
   std::vector<use> per_worker;
+  /// That its arguments name. Where its output is a blob they stay as long as that is wanted: it
+  /// may have to be made again.
+  blob_contents contents;
   std::shared_ptr<closure_options const> options;
   std::uint64_t gang = 0;  // the first member's token
   std::uint32_t generation = 0;

@@ -73,6 +73,7 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
   for (auto const& used : added.per_worker)
     if (used.token != 0) ++built_.at(used.token).references;
   added.args = std::move(r.args);
+  added.contents = std::move(r.contents);
   added.function = number_of(r.function);
   added.gang = gang;
   auto const token = ++last_token_;
@@ -92,6 +93,7 @@ std::uint64_t coordinator_session::put_builder(request r) {
   built_record added;
   added.function = number_of(r.function);
   added.args = std::move(r.args);
+  for (auto const& content : r.contents) content->named_elsewhere();
   auto const token = ++last_token_;
   auto const& stored = built_.emplace(token, std::move(added)).first->second;
   if (streaming_) append_built(token, stored);

@@ -158,6 +158,7 @@ void coordinator_session::end_one(std::uint64_t token, closure_record& r) {
   for (auto& w : std::exchange(r.waiters, {})) ready_.push_back(std::move(w));
   r.args = {};
   r.options.reset();
+  if (r.error || !r.output.bytes.starts_with("{\"$blob\":")) r.contents.clear();
   auto const inputs = std::exchange(r.inputs, {});
   auto const built = std::exchange(r.per_worker, {});
   if (r.references == 0) forget(token);

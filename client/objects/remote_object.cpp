@@ -16,6 +16,7 @@ thread_local call_name const* calls_here::within_ = nullptr;
 std::string plain_arguments(request r) {
   if (!r.per_worker.empty())
     throw std::invalid_argument("a per-worker value is no argument of objects");
+  for (auto const& content : r.contents) content->named_elsewhere();
   std::string args;
   std::size_t copied = 0;
   for (auto const& [offset, of] : r.inputs) {

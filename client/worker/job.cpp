@@ -8,6 +8,7 @@
 #include <typeinfo>
 
 #include "muster/closure_error.hpp"
+#include "muster/detail/blob_content.hpp"
 #include "muster/function_error.hpp"
 
 namespace muster {
@@ -93,7 +94,13 @@ void run_job(job& j, context& c) noexcept {
   try {
     if (!j.uses.empty() && !j.function->typed)
       j.args = j.kept->resolve({j.args.bytes, j.args.encoding}, j.uses);
-    j.ok = call_function(*j.function, c, {j.args.bytes, j.args.encoding}, j.result, j.why);
+    detail::blob_contents named;
+    {
+      detail::contents_here const here(named, j.worker.get());
+      j.ok = call_function(*j.function, c, {j.args.bytes, j.args.encoding}, j.result, j.why);
+    }
+    if (j.ok)
+      for (auto const& content : named) content->named_by_output();
   } catch (...) {
     j.ok = false;
     j.why = failure_of_current_exception();

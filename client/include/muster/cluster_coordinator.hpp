@@ -210,12 +210,12 @@ class cluster_coordinator {
   /// For schedule only.
   template <class... Args>
   static detail::request request_of(std::string_view function, Args const&... args) {
-    detail::request r{std::string(function), {}, encoding::json, {}, {}, {}};
+    detail::request r{std::string(function), {}, encoding::json, {}, {}, {}, {}};
     detail::append_arguments(r, args...);
     return r;
   }
   static detail::request raw_request(std::string_view function, value_view args) {
-    return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}};
+    return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}, {}};
   }
   std::shared_ptr<detail::value_handle const> put(detail::request r);
   boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> async_put(detail::request r);

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "muster/closure_error.hpp"
+#include "muster/detail/blob_content.hpp"
 #include "muster/json.hpp"
 #include "muster/keyword.hpp"
 #include "muster/session_options.hpp"
@@ -86,8 +87,13 @@ class session {
   std::future<Result> call(std::string_view name, Args const&... args) {
     auto promise = std::make_shared<std::promise<Result>>();
     auto future = promise->get_future();
-    auto const text = to_json(detail::json_arguments(args...));
-    schedule(function(name), {text, encoding::json}, [promise](outcome const& o) {
+    detail::blob_contents contents;  // that the closure names stay until it has ended
+    std::string text;
+    {
+      detail::contents_here const here(contents);
+      text = to_json(detail::json_arguments(args...));
+    }
+    schedule(function(name), {text, encoding::json}, [promise, contents](outcome const& o) {
       try {
         if (!o.ok()) throw closure_error(*o.failure);
         if constexpr (std::is_void_v<Result>)

@@ -127,6 +127,7 @@ void append_named(request& r, std::vector<std::string_view>& names, keyword<T> c
 template <class... Args>
 void append_arguments(request& r, Args const&... args) {
   static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
+  contents_here const here(r.contents);
   if constexpr (!any_keyword<Args...>) {
     append_tuple(r, std::tie(args...));
   } else {

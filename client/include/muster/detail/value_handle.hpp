@@ -13,6 +13,7 @@
 
 #include "muster/closure_error.hpp"
 #include "muster/coordinator_options.hpp"
+#include "muster/detail/blob_content.hpp"
 #include "muster/value.hpp"
 
 namespace muster {
@@ -79,6 +80,7 @@ struct request {
   std::vector<input> inputs;                                           // in order of their offsets
   std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // that the arguments name
   std::shared_ptr<closure_options const> options{};
+  blob_contents contents{};  // that the arguments name
 };
 
 }  // namespace muster::detail

@@ -1,0 +1,137 @@
+// Packets are answered as they come; who does not read its answers is hung up on.
+#include "client/blobs/giving.hpp"
+
+#include <absl/strings/escaping.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+
+#include "client/blobs/memory.hpp"
+
+namespace muster::detail {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+
+// After a connection that could not be accepted: no descriptor is left.
+constexpr std::chrono::milliseconds accepting_pause{100};
+
+std::size_t names_that_fit() {
+  rlimit of{};
+  if (getrlimit(RLIMIT_NOFILE, &of) != 0 || of.rlim_cur == RLIM_INFINITY) return giver::names_max;
+  return std::min<std::size_t>(giver::names_max, of.rlim_cur / 4);
+}
+
+}  // namespace
+
+giver::giver(boost::asio::io_context& loop, std::size_t bytes_max)
+    : loop_(loop),
+      bytes_max_(bytes_max),
+      names_here_max_(names_that_fit()),
+      socket_name_("muster-" + absl::BytesToHexString(random_name().substr(0, 16))),
+      listening_(loop, listen_at(socket_name_, connections_max).release()),
+      pause_(loop) {
+  boost::asio::post(loop_, [this] { accept(); });
+}
+
+bool giver::reserve(std::size_t size) {
+  std::lock_guard held(mutex_);
+  if (size > bytes_max_ - bytes_ || held_.size() + reserved_ >= names_here_max_) return false;
+  bytes_ += size;
+  ++reserved_;
+  return true;
+}
+
+void giver::unreserve(std::size_t size) {
+  std::lock_guard held(mutex_);
+  bytes_ -= size;
+  --reserved_;
+}
+
+void giver::add(std::string const& name, file_descriptor fd, std::size_t size) {
+  std::lock_guard held(mutex_);
+  --reserved_;
+  held_.insert_or_assign(name, content{std::move(fd), size});
+}
+
+void giver::drop(std::string const& name) {
+  {
+    std::lock_guard held(mutex_);
+    auto const node = held_.extract(name);
+    if (!node) return;
+    bytes_ -= node.mapped().size;
+  }
+  boost::asio::post(loop_, [this, name] { tell_dropped(name); });
+}
+
+file_descriptor giver::opened(std::string const& name) {
+  std::lock_guard held(mutex_);
+  auto const it = held_.find(name);
+  if (it == held_.end()) return {};
+  return file_descriptor(fcntl(it->second.fd.get(), F_DUPFD_CLOEXEC, 0));
+}
+
+void giver::close() {
+  boost::system::error_code ignored;
+  pause_.cancel();
+  listening_.close(ignored);
+  for (auto const& p : peers_) p->socket.close(ignored);
+  peers_.clear();
+}
+
+void giver::accept() {
+  listening_.async_wait(stream_descriptor::wait_read, [this](boost::system::error_code failed) {
+    if (!failed) take_connection();
+  });
+}
+
+void giver::take_connection() {
+  file_descriptor socket(
+      accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket && errno != EAGAIN && errno != ECONNABORTED) {
+    pause_.expires_after(accepting_pause);
+    return pause_.async_wait([this](boost::system::error_code failed) {
+      if (!failed) accept();
+    });
+  }
+  if (socket && peers_.size() < static_cast<std::size_t>(connections_max) &&
+      is_of_same_user(socket.get())) {
+    auto const made = std::make_shared<peer>(loop_, std::move(socket));
+    peers_.insert(made);
+    listen_to(made);
+  }
+  accept();
+}
+
+void giver::listen_to(std::shared_ptr<peer> const& p) {
+  p->socket.async_wait(stream_descriptor::wait_read, [this, p](boost::system::error_code failed) {
+    if (failed || !peers_.contains(p)) return;
+    if (answer(*p))
+      listen_to(p);
+    else
+      peers_.erase(p);
+  });
+}
+
+// False: it is to be hung up on.
+bool giver::answer(peer& p) {
+  unix_packet asked;
+  auto const read = read_packet(p.socket.native_handle(), asked);
+  if (read == packet_read::nothing_yet) return true;
+  if (read == packet_read::hung_up || (asked.said != 'G' && asked.said != 'O')) return false;
+  std::lock_guard held(mutex_);  // so that nobody closes the descriptor
+  auto const it = held_.find(asked.name);
+  if (it == held_.end()) return send_packet(p.socket.native_handle(), 'N', asked.name);
+  if (asked.said == 'G') p.names.insert(asked.name);
+  return send_packet(p.socket.native_handle(), 'A', asked.name, it->second.fd.get());
+}
+
+void giver::tell_dropped(std::string const& name) {
+  std::erase_if(peers_, [&name](std::shared_ptr<peer> const& p) {
+    return p->names.erase(name) > 0 && !send_packet(p->socket.native_handle(), 'D', name);
+  });
+}
+
+}  // namespace muster::detail

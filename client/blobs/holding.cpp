@@ -1,0 +1,221 @@
+// The loop over streams, and what is said on one.
+#include "client/blobs/holding.hpp"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <random>
+#include <set>
+
+#include "base/check.hpp"
+#include "proto/byte_buffer.hpp"
+
+namespace muster::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds hold_pause_min{50}, hold_pause_max{2'000};
+// Until a server of before is asked again: another may be there by then.
+constexpr milliseconds ask_again{30'000};
+// Between tries of what was refused.
+constexpr milliseconds refused_again{1'000};
+constexpr int names_in_message = 1'000;
+
+}  // namespace
+
+holding::holding(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
+                 std::string socket_name, std::string task, callbacks on)
+    : engine_(*engine),
+      engine_there_(engine),
+      options_(o),
+      socket_name_(std::move(socket_name)),
+      task_(std::move(task)),
+      on_(std::move(on)),
+      pause_(engine->context()),
+      backoff_(hold_pause_min, hold_pause_max, std::random_device{}()) {}
+
+void holding::start() {
+  engine_.context().post(
+      [self = shared_from_this()] { self->engine_.tasks().spawn("hold", self->run(self)); });
+}
+
+void holding::close() {
+  engine_.context().post([self = shared_from_this()] {
+    self->closing_ = true;
+    if (self->stream_) self->stream_->cancel();
+    self->pause_.cancel();
+  });
+}
+
+void holding::wait_ended() {
+  std::unique_lock held(mutex_);
+  changed_.wait(held, [this] { return ended_; });  // no deadline: its stream was cancelled
+}
+
+coro::task<void> holding::run(std::shared_ptr<holding> /*self*/) {
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
+  while (!closing_) {
+    stream_side& side = *this;
+    stream_ = std::make_unique<server_stream>(engine_, options_.server, options_.tls,
+                                              options_.token, "/muster.v1.BlobService/Hold", side);
+    auto const status = co_await stream_->run();
+    stream_.reset();
+    lost();
+    if (closing_) break;
+    bool const unknown = status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
+    co_await pause_.wait_for(unknown ? ask_again : backoff_.next());
+  }
+  // Nobody is called from here on.
+  std::lock_guard held(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+void holding::lost() {
+  std::lock_guard held(mutex_);
+  streaming_ = outputs_stay_ = false;
+  holder_ = 0;
+  settled_ = true;
+  news_.clear();
+  refused_.clear();
+  changed_.notify_all();
+}
+
+// What is dropped meanwhile is said behind what was held before.
+void holding::connected() {
+  first_said_ = false;
+  {
+    std::lock_guard held(mutex_);
+    streaming_ = true;
+  }
+  auto const all = on_.held();
+  std::lock_guard held(mutex_);
+  std::set<std::string> known;
+  for (auto const& n : news_) known.insert(n.first);
+  for (auto const& [name, size] : all)
+    if (!known.contains(name)) news_.emplace_front(name, static_cast<std::int64_t>(size));
+}
+
+holding::next holding::next_message(grpc::ByteBuffer& to) {
+  v1::HoldRequest m;
+  std::lock_guard held(mutex_);
+  if (!std::exchange(first_said_, true)) {
+    m.set_unix_socket(socket_name_);
+    m.set_task(task_);
+    m.set_former(former_);
+  } else if (news_.empty() && taken_ == 0) {
+    return next::nothing;
+  }
+  for (; !news_.empty() && m.held_size() + m.dropped_size() < names_in_message; news_.pop_front()) {
+    auto const& [name, size] = news_.front();
+    if (size < 0) {
+      m.add_dropped(name);
+    } else if (m.dropped_size() > 0) {
+      break;  // what is held comes first in a message
+    } else {
+      m.add_held(name);
+      m.add_size(static_cast<std::uint64_t>(size));
+    }
+  }
+  m.set_shared_bytes(std::exchange(taken_, 0));
+  check(proto::encode(m, to), "a message is within its limits");
+  return next::message;
+}
+
+std::string holding::take(grpc::ByteBuffer& message) {
+  if (!proto::decode(message, heard_)) return "the server sent a message that could not be decoded";
+  if (heard_.holder() != 0) {
+    backoff_.reset();
+    std::lock_guard held(mutex_);
+    holder_ = former_ = heard_.holder();
+    outputs_stay_ = heard_.outputs_stay();
+    bytes_max_ = heard_.blob_bytes_max();
+    settled_ = true;
+    changed_.notify_all();
+  }
+  for (auto const& name : heard_.unneeded()) on_.on_unneeded(name);
+  for (auto const& name : heard_.wanted()) on_.on_wanted(name);
+  if (heard_.refused_size() > 0) {
+    std::lock_guard held(mutex_);
+    bool const first = refused_.empty();
+    refused_.insert(refused_.end(), heard_.refused().begin(), heard_.refused().end());
+    if (first)
+      call_later(engine_there_, refused_again, [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) self->say_refused_again();
+      });
+  }
+  return {};
+}
+
+void holding::say_refused_again() {
+  if (closing_) return;
+  auto const all = on_.held();
+  {
+    std::lock_guard held(mutex_);
+    std::set<std::string> const again(refused_.begin(), refused_.end());
+    refused_.clear();
+    for (auto const& [name, size] : all)
+      if (again.contains(name)) news_.emplace_back(name, static_cast<std::int64_t>(size));
+  }
+  wake();
+}
+
+bool holding::ready(milliseconds patience) {
+  std::unique_lock held(mutex_);
+  changed_.wait_for(held, patience, [this] { return settled_; });
+  return streaming_ && holder_ != 0 && refused_.empty();
+}
+
+bool holding::outputs_stay() const {
+  std::lock_guard held(mutex_);
+  return outputs_stay_;
+}
+
+bool holding::may_hold(std::uint64_t size) const {
+  std::lock_guard held(mutex_);
+  return bytes_max_ == 0 || size <= bytes_max_;
+}
+
+std::uint64_t holding::holder() const {
+  std::lock_guard held(mutex_);
+  return holder_;
+}
+
+void holding::announce(std::string const& name, std::uint64_t size) {
+  say(name, static_cast<std::int64_t>(size));
+}
+
+void holding::dropped(std::string const& name) {
+  say(name, -1);
+}
+
+void holding::say(std::string const& name, std::int64_t size) {
+  {
+    std::lock_guard held(mutex_);
+    if (!streaming_) return;
+    // What goes before it was said needs no word, so news are at most what is held and was said.
+    auto const of_it = [&name](auto const& n) { return n.first == name && n.second >= 0; };
+    auto const it = size < 0 ? std::find_if(news_.begin(), news_.end(), of_it) : news_.end();
+    if (it != news_.end())
+      news_.erase(it);
+    else
+      news_.emplace_back(name, size);
+  }
+  wake();
+}
+
+void holding::taken(std::uint64_t size) {
+  {
+    std::lock_guard held(mutex_);
+    taken_ += size;
+  }
+  wake();
+}
+
+void holding::wake() {
+  engine_.context().post([self = shared_from_this()] {
+    if (self->stream_) self->stream_->wake();
+  });
+}
+
+}  // namespace muster::detail

@@ -1,0 +1,91 @@
+// Made by write(), and not by a mapping, where a full memory is SIGBUS.
+#include "client/blobs/memory.hpp"
+
+#include <absl/strings/escaping.h>
+#include <fcntl.h>
+#include <openssl/rand.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "process/machine/control_group.hpp"
+
+namespace muster::detail {
+namespace {
+
+constexpr std::size_t memory_bytes_max = std::size_t{4} << 30;
+constexpr std::size_t written_at_once = std::size_t{1} << 30;
+constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+[[noreturn]] void refuse(char const* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+}  // namespace
+
+bool memory_can_be_shared() {
+  struct stat of {};
+  return stat("/proc/self/fd", &of) == 0 && of.st_uid == geteuid();
+}
+
+std::size_t memory_max(std::optional<std::size_t> asked) {
+  if (!memory_can_be_shared()) return 0;
+  if (asked) return *asked;
+  auto const total = static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) *
+                     static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  auto const limit = control_group("").memory_limit().value_or(total);
+  return std::min<std::size_t>(memory_bytes_max, std::min<std::size_t>(total, limit) / 2);
+}
+
+std::string random_name() {
+  std::string name(name_bytes, '\0');
+  check(RAND_bytes(reinterpret_cast<unsigned char*>(name.data()), name_bytes) == 1,
+        "the system has random numbers");
+  return name;
+}
+
+file_descriptor make_memory(std::string_view name, std::string_view bytes) {
+  auto const label = "muster-" + absl::BytesToHexString({name.data(), name.size()});
+  auto made = opened(memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
+  while (!bytes.empty()) {
+    auto const wrote = write(made.get(), bytes.data(), std::min(bytes.size(), written_at_once));
+    if (wrote < 0 && errno != EINTR) refuse("memory cannot be written");
+    if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  if (fcntl(made.get(), F_ADD_SEALS, seals) != 0) refuse("memory cannot be sealed");
+  return made;
+}
+
+std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
+  char link[256];
+  auto const at = "/proc/self/fd/" + std::to_string(fd);
+  auto const length = readlink(at.c_str(), link, sizeof link);
+  auto const hex = absl::BytesToHexString({name.data(), name.size()});
+  std::string_view const called(link, length < 0 ? 0 : static_cast<std::size_t>(length));
+  struct stat of {};
+  if (called.find(hex) == called.npos || fstat(fd, &of) != 0 ||
+      static_cast<std::uint64_t>(of.st_size) != size)
+    return "this is not the memory of " + hex;
+  auto const sealed = fcntl(fd, F_GET_SEALS);
+  if (sealed < 0 || (sealed & seals) != seals) return "the memory of " + hex + " is not sealed";
+  return {};
+}
+
+mapping::mapping(int fd) {
+  struct stat of {};
+  if (fstat(fd, &of) != 0) refuse("fstat");
+  auto const size = static_cast<std::size_t>(of.st_size);
+  if (size == 0) return;
+  auto* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (at == MAP_FAILED) refuse("memory cannot be mapped");
+  bytes_ = {static_cast<char const*>(at), size};
+}
+
+mapping::~mapping() {
+  if (!bytes_.empty()) munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace muster::detail

@@ -1,0 +1,267 @@
+// Lives of what is held.
+#include "client/blobs/shared_values.hpp"
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+
+#include "base/check.hpp"
+#include "client/log.hpp"
+
+namespace muster::detail {
+
+// What blobs and closures keep. Its end is that of their interest.
+class shared_values::held_content final : public blob_content {
+ public:
+  held_content(std::weak_ptr<shared_values> of, std::string name, memory bytes)
+      : of_(std::move(of)), name_(std::move(name)), bytes_(std::move(bytes)) {}
+  ~held_content() override {
+    if (auto const of = of_.lock()) of->content_gone(name_, by_closure_, elsewhere_);
+  }
+
+  std::string_view bytes() const override { return bytes_->bytes(); }
+  void named_by_closure() const override { by_closure_ = true; }
+  void named_elsewhere() const override { elsewhere_ = true; }
+  void named_by_output() const override {
+    if (auto const of = of_.lock()) of->output_names(name_);
+  }
+
+ private:
+  std::weak_ptr<shared_values> const of_;
+  std::string const name_;
+  memory const bytes_;
+  mutable std::atomic<bool> by_closure_ = false, elsewhere_ = false;
+};
+
+shared_values::shared_values(blobs_options const& o, std::size_t bytes_max, callbacks on)
+    : options_(o),
+      on_(std::move(on)),
+      engine_(client_engine::shared()),
+      work_(loop_.get_executor()),
+      giver_(loop_, bytes_max),
+      taker_(loop_, on_.on_dropped),
+      thread_([this] { loop_.run(); }) {}
+
+shared_values::~shared_values() {
+  check(!thread_.joinable(), "shared values are closed before they are destroyed");
+}
+
+void shared_values::close() {
+  std::shared_ptr<holding> all[2];
+  {
+    std::lock_guard held(mutex_);
+    closed_ = true;
+    all[0] = arguments_;
+    all[1] = outputs_;
+  }
+  for (auto const& h : all)
+    if (h) h->close();
+  for (auto const& h : all)
+    if (h) h->wait_ended();
+  boost::asio::post(loop_, [this] {
+    giver_.close();
+    taker_.close();
+    work_.reset();
+  });
+  thread_.join();
+  {
+    std::lock_guard held(mutex_);
+    entries_.clear();
+    arguments_.reset();
+    outputs_.reset();
+  }
+  for (auto& h : all) h.reset();  // before the engine that they are on
+  engine_.reset();
+}
+
+std::shared_ptr<holding> shared_values::make_holding(std::string const& task) {
+  std::weak_ptr<shared_values> const weak = weak_from_this();
+  auto const outputs = !task.empty();
+  auto held = [weak, outputs] {
+    auto const self = weak.lock();
+    return self ? self->held_by(outputs) : holding::names_and_sizes();
+  };
+  auto unneeded = [weak](std::string const& name) {
+    if (auto const self = weak.lock()) self->unneeded(name);
+  };
+  auto made = std::make_shared<holding>(
+      engine_, options_, giver_.socket_name(), task,
+      holding::callbacks{std::move(held), on_.on_wanted, std::move(unneeded)});
+  made->start();
+  return made;
+}
+
+std::shared_ptr<holding> shared_values::told_by(std::string const& task) {
+  std::lock_guard held(mutex_);
+  auto& which = task.empty() ? arguments_ : outputs_;
+  if (!which) which = make_holding(task);
+  return which;
+}
+
+holding::names_and_sizes shared_values::held_by(bool outputs) {
+  std::lock_guard held(mutex_);
+  holding::names_and_sizes all;
+  for (auto const& [name, e] : entries_)
+    if (e.output == outputs) all.emplace_back(name, e.bytes->bytes().size());
+  return all;
+}
+
+shared_values::held shared_values::hold(std::string_view bytes, std::string const& task) {
+  bool const is_output = !task.empty();
+  auto const via = told_by(task);
+  if (!via->ready(settle_within) || (is_output && !via->outputs_stay()) ||
+      !via->may_hold(bytes.size()))
+    return {};
+  if (!is_output)
+    if (auto found = same(bytes); found.content) return found;
+  if (!reserve(bytes.size())) return {};
+  auto const name = random_name();
+  file_descriptor fd;
+  memory made;
+  try {
+    fd = make_memory(name, bytes);
+    made = std::make_shared<mapping const>(fd.get());
+  } catch (std::system_error const& e) {
+    giver_.unreserve(bytes.size());
+    log(log_level::debug, std::string("what is put goes to the server: ") + e.what());
+    return {};
+  }
+  auto content = std::make_shared<held_content const>(weak_from_this(), name, made);
+  giver_.add(name, std::move(fd), bytes.size());
+  std::lock_guard held(mutex_);
+  auto& e = entries_[name];
+  e.bytes = std::move(made);
+  e.via = via;
+  e.output = is_output;
+  e.content = content;
+  via->announce(name, bytes.size());
+  return {name, std::move(content)};
+}
+
+// An argument that is put again while it is here. Comparing is faster than copying.
+shared_values::held shared_values::same(std::string_view bytes) {
+  std::vector<std::pair<std::string, memory>> alike;
+  {
+    std::lock_guard held(mutex_);
+    for (auto const& [name, e] : entries_)
+      if (!e.output && !e.is_put && e.bytes->bytes().size() == bytes.size())
+        alike.emplace_back(name, e.bytes);
+  }
+  std::erase_if(alike, [&](auto const& a) { return a.second->bytes() != bytes; });
+  std::lock_guard held(mutex_);
+  for (auto const& [name, memory] : alike) {
+    auto const it = entries_.find(name);
+    if (it == entries_.end() || it->second.is_put) continue;
+    if (auto there = it->second.content.lock()) return {name, std::move(there)};
+    auto made = std::make_shared<held_content const>(weak_from_this(), name, memory);
+    it->second.content = made;
+    it->second.last_use = {};
+    return {name, std::move(made)};
+  }
+  return {};
+}
+
+// What stays for calls that may follow makes room.
+bool shared_values::reserve(std::size_t size) {
+  if (giver_.reserve(size)) return true;
+  tick(clock::time_point::max());
+  return giver_.reserve(size);
+}
+
+shared_values::memory shared_values::own(std::string const& name) {
+  return find(name).bytes;
+}
+
+shared_values::to_put shared_values::find(std::string const& name) {
+  std::lock_guard held(mutex_);
+  auto const it = entries_.find(name);
+  if (it == entries_.end()) return {};
+  return {it->second.bytes, it->second.via->holder()};
+}
+
+shared_values::memory shared_values::take(v1::BlobPlace const& from, std::string const& name,
+                                          std::string const& task, taker::got then,
+                                          std::string& why) {
+  auto made = taker_.take(from.unix_socket(), name, from.size(), std::move(then), why);
+  if (made) told_by(task)->taken(from.size());
+  return made;
+}
+
+std::map<std::string, shared_values::entry>::iterator shared_values::drop(
+    std::map<std::string, entry>::iterator it) {
+  giver_.drop(it->first);
+  it->second.via->dropped(it->first);
+  return entries_.erase(it);
+}
+
+void shared_values::content_gone(std::string const& name, bool by_closure, bool elsewhere) {
+  std::lock_guard held(mutex_);
+  auto const it = entries_.find(name);
+  if (it == entries_.end() || closed_) return;
+  auto& e = it->second;
+  e.by_closure |= by_closure;
+  e.elsewhere |= elsewhere;
+  e.last_use = clock::now();
+  if (!e.output || !e.unneeded || !e.content.expired()) return;
+  // It was returned again, perhaps, after the server had said that: it is asked anew.
+  e.unneeded = false;
+  e.via->dropped(name);
+  e.via->announce(name, e.bytes->bytes().size());
+}
+
+void shared_values::unneeded(std::string const& name) {
+  std::lock_guard held(mutex_);
+  auto const it = entries_.find(name);
+  if (it == entries_.end() || !it->second.output) return;
+  it->second.unneeded = true;
+  if (it->second.content.expired()) drop(it);
+}
+
+std::vector<std::string> shared_values::tick(clock::time_point now) {
+  std::vector<std::string> first;
+  std::lock_guard held(mutex_);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    auto& e = it->second;
+    bool const is_over = !e.output && !e.is_put && e.content.expired() &&
+                         now - stays >= e.last_use && e.last_use != clock::time_point();
+    if (!is_over) {
+      ++it;
+    } else if (e.by_closure && !e.elsewhere) {
+      it = drop(it);
+    } else {
+      if (now != clock::time_point::max()) {
+        e.is_put = true;
+        first.push_back(it->first);
+      }
+      ++it;
+    }
+  }
+  return first;
+}
+
+void shared_values::let_go(std::string const& name) {
+  std::lock_guard held(mutex_);
+  auto const it = entries_.find(name);
+  if (it != entries_.end() && it->second.is_put) drop(it);
+}
+
+std::vector<std::string> shared_values::needed() {
+  std::lock_guard held(mutex_);
+  std::vector<std::string> all;
+  for (auto const& [name, e] : entries_) {
+    bool const is_over = e.content.expired() && e.by_closure && !e.elsewhere;
+    if (e.output ? !e.unneeded : !is_over) all.push_back(name);
+  }
+  return all;
+}
+
+// A value that names an argument of this program: it is the server's to keep.
+void shared_values::output_names(std::string const& name) {
+  {
+    std::lock_guard held(mutex_);
+    auto const it = entries_.find(name);
+    if (it == entries_.end() || it->second.output) return;
+  }
+  on_.put(name);
+}
+
+}  // namespace muster::detail

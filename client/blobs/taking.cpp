@@ -1,0 +1,152 @@
+// Questions of one name are answered in their order.
+#include "client/blobs/taking.hpp"
+
+#include <boost/asio/post.hpp>
+#include <vector>
+
+namespace muster::detail {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+
+}  // namespace
+
+taker::memory taker::take(std::string const& from, std::string const& name, std::uint64_t size,
+                          got then, std::string& why) {
+  auto const q = std::make_shared<question>();
+  q->size = size;
+  q->then = std::move(then);
+  std::shared_ptr<holder> to;
+  {
+    std::lock_guard held(mutex_);
+    to = connected(from, why);
+    if (!to) return {};
+    if (!send_packet(to->socket.native_handle(), 'G', name)) {
+      why = "it has hung up";
+      avoid(from);
+      return {};
+    }
+    to->asked[name].push_back(q);
+  }
+  auto answer = q->answer.get_future();
+  if (answer.wait_for(answer_within) != std::future_status::ready) {
+    why = "the process that holds it does not answer";
+    std::lock_guard held(mutex_);
+    avoid(from);
+    boost::asio::post(loop_, [this, to] { end(to); });  // whoever comes next does not wait for it
+    return {};
+  }
+  auto const made = answer.get();
+  why = q->why;
+  return made;
+}
+
+std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::string& why) {
+  auto const it = holders_.find(name);
+  if (it != holders_.end() && !it->second->gone) return it->second;
+  auto const avoided = avoided_.find(name);
+  why = "it is not tried";
+  if (closed_ || holders_.size() >= holders_max ||
+      (avoided != avoided_.end() && avoided->second > clock::now()))
+    return {};
+  auto socket = connect_to(name, why);
+  if (!socket) {
+    avoid(name);
+    return {};
+  }
+  auto const made = std::make_shared<holder>(loop_, name, std::move(socket));
+  holders_[name] = made;
+  boost::asio::post(loop_, [this, made] { listen_to(made); });
+  return made;
+}
+
+void taker::avoid(std::string const& name) {
+  if (avoided_.size() >= avoided_max) avoided_.clear();
+  avoided_[name] = clock::now() + avoided_for;
+}
+
+void taker::listen_to(std::shared_ptr<holder> const& h) {
+  h->socket.async_wait(stream_descriptor::wait_read, [this, h](boost::system::error_code failed) {
+    if (failed) return;
+    if (hear(*h))
+      listen_to(h);
+    else
+      end(h);
+  });
+}
+
+// False: it has hung up.
+bool taker::hear(holder& h) {
+  unix_packet said;
+  switch (read_packet(h.socket.native_handle(), said)) {
+    case packet_read::nothing_yet:
+      return true;
+    case packet_read::hung_up:
+      return false;
+    case packet_read::got:
+      break;
+  }
+  if (said.said == 'D') {
+    if (h.taken.erase(said.name) > 0) on_dropped_(said.name);
+    return true;
+  }
+  std::shared_ptr<question> q;
+  {
+    std::lock_guard held(mutex_);
+    auto const it = h.asked.find(said.name);
+    if (it == h.asked.end()) return true;
+    q = std::move(it->second.front());
+    it->second.pop_front();
+    if (it->second.empty()) h.asked.erase(it);
+  }
+  answer(h, *q, said);
+  return true;
+}
+
+void taker::answer(holder& h, question& q, unix_packet& said) {
+  memory made;
+  if (said.said != 'A' || !said.fd)
+    q.why = "it is not held any more";
+  else if (q.why = wrong_memory(said.fd.get(), said.name, q.size); q.why.empty()) {
+    try {
+      made = std::make_shared<mapping const>(said.fd.get());
+      h.taken.insert(said.name);
+      q.then(made);
+    } catch (std::exception const& e) {
+      q.why = e.what();
+      made.reset();
+    }
+  }
+  q.answer.set_value(std::move(made));
+}
+
+void taker::end(std::shared_ptr<holder> const& h) {
+  std::map<std::string, std::deque<std::shared_ptr<question>>> asked;
+  {
+    std::lock_guard held(mutex_);
+    if (auto const it = holders_.find(h->name); it != holders_.end() && it->second == h)
+      holders_.erase(it);
+    h->gone = true;
+    asked.swap(h->asked);
+  }
+  boost::system::error_code ignored;
+  h->socket.close(ignored);
+  for (auto const& name : std::exchange(h->taken, {})) on_dropped_(name);
+  for (auto const& [name, questions] : asked)
+    for (auto const& q : questions) {
+      q->why = "the process that holds it has hung up";
+      q->answer.set_value(nullptr);
+    }
+}
+
+void taker::close() {
+  std::vector<std::shared_ptr<holder>> all;
+  {
+    std::lock_guard held(mutex_);
+    closed_ = true;
+    for (auto const& [name, h] : holders_) all.push_back(h);
+  }
+  for (auto const& h : all) end(h);
+}
+
+}  // namespace muster::detail

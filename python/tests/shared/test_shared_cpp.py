@@ -1,0 +1,75 @@
+"""Large values of one language in the memory of the other: C++ programs beside Python's clients and workers."""
+from __future__ import annotations
+
+import pathlib
+import subprocess
+from typing import Any, Callable, Iterator
+
+import numpy
+import pytest
+
+from conftest import Cluster, binary, until
+from memories import memories, nowhere
+from muster._pickled import buffers
+from shared_closures import MB, array
+
+BLOBS = pathlib.Path(binary()).with_name("example_blobs")
+pytestmark = pytest.mark.skipif(not BLOBS.exists(), reason="only beside the examples in C++")
+
+
+@pytest.fixture
+def made(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> Iterator[Cluster]:
+    """worker:0 of Python, worker:1 of C++."""
+    found = make_cluster()
+    found.add("--processes", "1", "--index", "0")
+    with (tmp_path / "program.log").open("wb") as log:
+        program = subprocess.Popen([str(BLOBS), "worker", found.server.grpc], stderr=log, stdout=log)
+    found.program = program  # type: ignore[attr-defined]
+    try:
+        found.wait_connected(2)
+        yield found
+    finally:
+        program.kill()
+        program.wait(20)
+        found.close()
+
+
+def blobs(made: Cluster) -> Any:
+    return made.server.get("/api/v1/blobs")
+
+
+def test_cpp_reads_what_a_python_worker_holds(made: Cluster) -> None:
+    with made.coordinator() as c:
+        value = c.schedule(array, args=(8, 3))
+        length = c.schedule("length", args=(value,)).fetch()
+        assert length > 8 * MB  # the pickle of it
+        copying = c.schedule("copied", args=(value,))
+        copied = copying.fetch()
+        name = bytes.fromhex(copied["$blob"])
+        assert copied["bytes"] == length
+        # What a function with a name returns is data; the bytes are the client's to read.
+        found = buffers.load(c._session.blobs.get(name))
+        assert numpy.array_equal(found, array(8, 3))
+        assert blobs(made)["blobs"] == 0
+        until(lambda: blobs(made)["taken_bytes"]["shared"] >= 2 * length)
+        del value, copying
+    names = set(memories())
+    until(lambda: blobs(made)["elsewhere"]["values"] == 0, "nobody needs them any more")
+    until(lambda: nowhere(names))
+
+
+def test_a_value_of_a_killed_cpp_worker_is_made_again(made: Cluster) -> None:
+    with made.coordinator() as c:
+        value = c.schedule(array, args=(4, 3))
+        copying = c.schedule("copied", args=(value,))
+        copied = copying.fetch()
+        made.program.kill()  # type: ignore[attr-defined]
+        made.program.wait()  # type: ignore[attr-defined]
+        until(lambda: blobs(made)["elsewhere"]["values"] == 1)
+        again = [subprocess.Popen([str(BLOBS), "worker", made.server.grpc]) for _ in range(2)]
+        try:  # one that was handed its name, on one of them, has what the other makes in its place
+            assert c.schedule("length", args=(copying,)).fetch(60) == copied["bytes"]
+        finally:
+            for each in again:
+                each.kill()
+                each.wait()

@@ -1,0 +1,212 @@
+// Giving and taking memory between two ends of this process, and with ends that misbehave.
+#include <absl/strings/escaping.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <thread>
+
+#include "client/blobs/giving.hpp"
+#include "client/blobs/taking.hpp"
+
+namespace muster::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// An io_context and the thread that runs it.
+class loop {
+ public:
+  loop() : work_(io.get_executor()), thread_([this] { io.run(); }) {}
+  ~loop() {
+    work_.reset();
+    thread_.join();
+  }
+  template <class F>
+  void run(F f) {
+    std::promise<void> done;
+    boost::asio::post(io, [&] { f(), done.set_value(); });
+    done.get_future().wait();
+  }
+
+  boost::asio::io_context io{1};
+
+ private:
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+class sharing : public testing::Test {
+ protected:
+  ~sharing() override {
+    l.run([this] {
+      gives.close();
+      takes.close();
+    });
+  }
+  std::string hold(std::string const& bytes) {
+    auto const name = random_name();
+    EXPECT_TRUE(gives.reserve(bytes.size()));
+    gives.add(name, make_memory(name, bytes), bytes.size());
+    return name;
+  }
+  taker::memory take(std::string const& from, std::string const& name, std::uint64_t size) {
+    why.clear();
+    return takes.take(
+        from, name, size, [this](auto const&) { ++got; }, why);
+  }
+  /// A socket of a holder that answers one question in a way of its own.
+  std::thread answer_once(std::string const& at, std::function<void(int, unix_packet&)> with) {
+    auto listening = std::make_shared<file_descriptor>(listen_at(at, 1));
+    fcntl(listening->get(), F_SETFL, 0);
+    return std::thread([listening, with] {
+      file_descriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
+      unix_packet asked;
+      while (read_packet(socket.get(), asked) == packet_read::nothing_yet)
+        std::this_thread::yield();
+      with(socket.get(), asked);
+    });
+  }
+
+  loop l;
+  std::promise<std::string> dropped;
+  giver gives{l.io, 100};
+  taker takes{l.io, [this](std::string const& name) { dropped.set_value(name); }};
+  std::string why;
+  int got = 0;
+};
+
+TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
+  auto const name = hold("bytes");
+  auto const taken = take(gives.socket_name(), name, 5);
+  ASSERT_TRUE(taken) << why;
+  EXPECT_EQ(taken->bytes(), "bytes");
+  EXPECT_EQ(got, 1);
+  gives.drop(name);
+  EXPECT_EQ(dropped.get_future().get(), name);
+  EXPECT_EQ(taken->bytes(), "bytes") << "whoever has it keeps it";
+  EXPECT_FALSE(take(gives.socket_name(), name, 5));
+  EXPECT_EQ(why, "it is not held any more");
+  EXPECT_FALSE(gives.opened(name));
+}
+
+TEST_F(sharing, names_go_with_their_holder) {
+  auto const name = hold("bytes");
+  ASSERT_TRUE(take(gives.socket_name(), name, 5)) << why;
+  l.run([this] { gives.close(); });
+  EXPECT_EQ(dropped.get_future().get(), name);
+}
+
+TEST_F(sharing, what_is_held_has_a_limit) {
+  hold(std::string(60, 'x'));
+  EXPECT_FALSE(gives.reserve(41));
+  EXPECT_TRUE(gives.reserve(40));
+  gives.unreserve(40);
+  std::size_t names = 1;
+  for (; names <= giver::names_max && gives.reserve(0); ++names) {
+  }
+  EXPECT_LE(names, giver::names_max);
+}
+
+TEST_F(sharing, another_size_than_was_said_is_not_taken) {
+  auto const name = hold("bytes");
+  EXPECT_FALSE(take(gives.socket_name(), name, 6));
+  EXPECT_EQ(why, "this is not the memory of " + absl::BytesToHexString(name));
+  EXPECT_EQ(got, 0);
+}
+
+TEST_F(sharing, another_memory_than_was_asked_for_is_not_taken) {
+  auto const name = random_name();
+  auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
+  auto holder = answer_once(at, [](int socket, unix_packet& asked) {
+    auto const other = make_memory(random_name(), "bytes");
+    send_packet(socket, 'A', asked.name, other.get());
+  });
+  EXPECT_FALSE(take(at, name, 5));
+  EXPECT_EQ(why, "this is not the memory of " + absl::BytesToHexString(name));
+  holder.join();
+}
+
+TEST_F(sharing, memory_that_could_change_is_not_taken) {
+  auto const name = random_name();
+  auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
+  auto holder = answer_once(at, [](int socket, unix_packet& asked) {
+    auto const label = "muster-" + absl::BytesToHexString(asked.name);
+    file_descriptor const open(memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    EXPECT_EQ(write(open.get(), "bytes", 5), 5);
+    send_packet(socket, 'A', asked.name, open.get());
+  });
+  EXPECT_FALSE(take(at, name, 5));
+  EXPECT_EQ(why, "the memory of " + absl::BytesToHexString(name) + " is not sealed");
+  holder.join();
+}
+
+TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
+  auto const name = random_name();
+  auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
+  auto holder = answer_once(at, [](int, unix_packet&) {});
+  EXPECT_FALSE(take(at, name, 5));
+  EXPECT_EQ(why, "the process that holds it has hung up");
+  holder.join();
+  EXPECT_FALSE(take(at, name, 5));
+  EXPECT_EQ(why, "Connection refused");
+  EXPECT_FALSE(take(at, name, 5));
+  EXPECT_EQ(why, "it is not tried") << "for a while";
+}
+
+TEST_F(sharing, who_talks_nonsense_is_hung_up_on) {
+  auto const name = hold("bytes");
+  for (std::string const& said : {std::string("G"), "X" + name, "G" + name + "longer"}) {
+    std::string ignored;
+    auto const socket = connect_to(gives.socket_name(), ignored);
+    ASSERT_TRUE(socket);
+    fcntl(socket.get(), F_SETFL, 0);
+    EXPECT_EQ(send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(said.size()));
+    char byte = 0;
+    EXPECT_EQ(recv(socket.get(), &byte, 1, 0), 0);
+  }
+}
+
+TEST_F(sharing, more_takers_than_the_limit_are_hung_up_on) {
+  std::vector<file_descriptor> all;
+  std::string ignored;
+  auto const name = hold("bytes");
+  auto const is_served = [&](file_descriptor const& socket) {
+    fcntl(socket.get(), F_SETFL, 0);
+    if (!send_packet(socket.get(), 'O', name)) return false;
+    unix_packet told;
+    char byte = 0;
+    if (recv(socket.get(), &byte, 1, MSG_PEEK) <= 0) return false;
+    return read_packet(socket.get(), told) == packet_read::got && told.said == 'A';
+  };
+  for (int i = 0; i < giver::connections_max; ++i) {
+    all.push_back(connect_to(gives.socket_name(), ignored));
+    ASSERT_TRUE(is_served(all.back())) << i;
+  }
+  EXPECT_FALSE(is_served(connect_to(gives.socket_name(), ignored)));
+}
+
+TEST_F(sharing, another_user_gets_nothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  auto const name = hold("bytes");
+  auto const& at = gives.socket_name();
+  auto const child = fork();
+  if (child == 0) {
+    std::string ignored;
+    if (setuid(65'534) != 0) _exit(9);
+    if (connect_to(at, ignored)) _exit(1);  // it sees that the holder is another user
+    _exit(ignored == "it is another user's" ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace muster::detail

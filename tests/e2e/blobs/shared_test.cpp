@@ -1,0 +1,183 @@
+// C++ programs whose large values go from one to the other by memory, beside real servers.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <optional>
+
+#include "muster/blobs.hpp"
+#include "muster/cluster_coordinator.hpp"
+#include "muster/session.hpp"
+#include "tests/e2e/cluster.hpp"
+
+namespace muster::e2e {
+namespace {
+
+class shared_blobs : public testing::Test {
+ protected:
+  void start(words const& flags = {}) {
+    c.serve(flags);
+    store.emplace(blobs_options{.server = c.grpc()});
+  }
+  process& work(words const& more = {}) {
+    words all{MUSTER_EXAMPLES "blobs", "worker", c.grpc()};
+    all.insert(all.end(), more.begin(), more.end());
+    auto& started = c.program(all);
+    EXPECT_TRUE(c.await_tasks(1));
+    return started;
+  }
+  std::int64_t at_server() { return c.get("/api/v1/blobs").at("blobs").to_number<std::int64_t>(); }
+  std::int64_t elsewhere(char const* what = "values") {
+    return c.get("/api/v1/blobs").at("elsewhere").at(what).to_number<std::int64_t>();
+  }
+  std::int64_t taken(char const* way) {
+    return c.get("/api/v1/blobs").at("taken_bytes").at(way).to_number<std::int64_t>();
+  }
+
+  cluster c;
+  std::optional<blobs> store;
+  std::string const bytes = std::string((4 << 20) + 1, 'x');
+};
+
+TEST_F(shared_blobs, go_there_and_back_without_the_server) {
+  start();
+  work();
+  cluster_coordinator to({.server = c.grpc()});
+  {
+    auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+    EXPECT_TRUE(*store->get(doubled.fetch()) == bytes + bytes);
+    auto const length = to.schedule<std::uint64_t>("length", doubled);
+    EXPECT_EQ(length.fetch(), 2 * bytes.size()) << "an output is an argument, too";
+    EXPECT_EQ(elsewhere("outputs"), 1);
+    EXPECT_EQ(at_server(), 0);
+  }
+  auto const wanted = static_cast<std::int64_t>(3 * bytes.size());
+  EXPECT_TRUE(await([&] { return taken("shared") == wanted; })) << taken("shared");
+  EXPECT_EQ(taken("server"), 0);
+  EXPECT_TRUE(await([&] { return elsewhere() == 0; })) << "nobody needs them any more";
+  EXPECT_EQ(at_server(), 0);
+}
+
+TEST_F(shared_blobs, are_one_content_for_many_closures_and_stay_for_those_that_wait) {
+  start();
+  cluster_coordinator to({.server = c.grpc()});
+  std::vector<remote_value<std::uint64_t>> lengths;
+  for (int i = 0; i < 8; ++i)
+    lengths.push_back(to.schedule<std::uint64_t>("length", store->put(bytes)));
+  EXPECT_TRUE(await([&] { return elsewhere() == 1; }));
+  work();
+  for (auto const& each : lengths) EXPECT_EQ(each.fetch(), bytes.size());
+  session s({.server = c.grpc()});
+  EXPECT_EQ(s.call<std::uint64_t>("length", store->put(bytes + "y")).get(), bytes.size() + 1);
+  EXPECT_EQ(at_server(), 0);
+}
+
+TEST_F(shared_blobs, of_a_killed_worker_are_made_again) {
+  start();
+  auto& first = work();
+  cluster_coordinator to({.server = c.grpc()});
+  auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+  auto const named = doubled.fetch();
+  first.kill_at_once();
+  EXPECT_TRUE(await([&] { return elsewhere("outputs") == 0; }));
+  work();
+  EXPECT_TRUE(*store->get(named) == bytes + bytes);
+}
+
+TEST_F(shared_blobs, of_a_worker_that_leaves_are_at_the_server) {
+  start();
+  auto& worker = work();
+  cluster_coordinator to({.server = c.grpc()});
+  auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+  auto const named = doubled.fetch();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0) << worker.errors();
+  EXPECT_EQ(at_server(), 1);
+  EXPECT_TRUE(*store->get(named) == bytes + bytes);
+}
+
+TEST_F(shared_blobs, that_a_value_hands_on_outlive_their_client) {
+  start();
+  work();
+  cluster_coordinator to({.server = c.grpc()});
+  auto const same = to.schedule<blob>("same", store->put(bytes));
+  auto const named = same.fetch();
+  EXPECT_TRUE(await([&] { return at_server() == 1; })) << "the value keeps its blob";
+  store.reset();
+  EXPECT_TRUE(*blobs({.server = c.grpc()}).get({named.sha256}) == bytes);
+}
+
+TEST_F(shared_blobs, are_put_before_their_program_goes) {
+  start();
+  auto const kept = store->put(bytes);
+  EXPECT_EQ(at_server(), 0);
+  store.reset();
+  EXPECT_EQ(at_server(), 1);
+  EXPECT_TRUE(*blobs({.server = c.grpc()}).get({kept.sha256}) == bytes);
+}
+
+TEST_F(shared_blobs, whose_names_went_their_own_way_are_put_before_they_go) {
+  start();
+  auto const name = store->put(bytes).sha256;
+  EXPECT_TRUE(await([&] { return at_server() == 1 && elsewhere() == 0; }));
+  EXPECT_TRUE(*store->get({name}) == bytes);
+}
+
+TEST_F(shared_blobs, that_do_not_fit_go_by_the_server) {
+  start();
+  work({"9000000"});
+  store.emplace(blobs_options{.server = c.grpc(), .shm_bytes_max = std::size_t{9'000'000}});
+  cluster_coordinator to({.server = c.grpc()});
+  std::vector<blob> put;
+  for (char x : {'a', 'b', 'c'}) put.push_back(store->put(std::string(bytes.size(), x)));
+  EXPECT_EQ(at_server(), 1);
+  std::vector<remote_value<blob>> copied;
+  for (auto const& each : put) copied.push_back(to.schedule<blob>("copied", each));
+  for (std::size_t i = 0; i < put.size(); ++i)
+    EXPECT_TRUE(*store->get(copied[i].fetch()) == *store->get(put[i]));
+  EXPECT_EQ(elsewhere(), 4) << "two here and two there";
+}
+
+TEST_F(shared_blobs, go_by_the_server_where_nothing_is_shared) {
+  start();
+  work({"0"});
+  cluster_coordinator to({.server = c.grpc()});
+  auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+  EXPECT_TRUE(*store->get(doubled.fetch()) == bytes + bytes);
+  EXPECT_EQ(at_server(), 2) << "the argument was put when the worker asked for it";
+}
+
+TEST_F(shared_blobs, outputs_are_put_where_a_server_that_starts_anew_must_have_them) {
+  start({"--data-dir", c.file("data").string()});
+  work();
+  cluster_coordinator to({.server = c.grpc()});
+  auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+  auto const named = doubled.fetch();
+  EXPECT_EQ(at_server(), 1) << "before it was told";
+  EXPECT_EQ(elsewhere("outputs"), 0);
+  EXPECT_TRUE(*store->get(named) == bytes + bytes);
+}
+
+TEST_F(shared_blobs, are_told_to_a_server_that_was_started_again) {
+  auto& server = c.serve();
+  store.emplace(blobs_options{.server = c.grpc()});
+  auto const put = store->put(bytes);
+  EXPECT_TRUE(await([&] { return elsewhere() == 1; }));
+  server.kill_at_once();
+  c.serve();
+  EXPECT_TRUE(await([&] { return elsewhere() == 1; }));
+  blobs without({.server = c.grpc(), .shm_bytes_max = std::size_t{0}});
+  EXPECT_TRUE(*without.get({put.sha256}) == bytes);
+}
+
+TEST_F(shared_blobs, of_a_killed_program_are_mapped_for_as_long_as_somebody_has_them) {
+  start();
+  auto& worker = work();
+  cluster_coordinator to({.server = c.grpc()});
+  auto const doubled = to.schedule<blob>("doubled", store->put(bytes));
+  auto const got = store->get(doubled.fetch());
+  worker.kill_at_once();
+  EXPECT_TRUE(*got == bytes + bytes);
+}
+
+}  // namespace
+}  // namespace muster::e2e
