@@ -18,16 +18,15 @@ pytestmark = pytest.mark.skipif(not BLOBS.exists(), reason="only beside the exam
 
 
 @pytest.fixture
-def made(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> Iterator[Cluster]:
-    """worker:0 of Python, worker:1 of C++."""
+def both(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> Iterator[tuple[Cluster, Any]]:
+    """worker:0 of Python, worker:1 of C++, and its process."""
     found = make_cluster()
     found.add("--processes", "1", "--index", "0")
     with (tmp_path / "program.log").open("wb") as log:
         program = subprocess.Popen([str(BLOBS), "worker", found.server.grpc], stderr=log, stdout=log)
-    found.program = program  # type: ignore[attr-defined]
     try:
         found.wait_connected(2)
-        yield found
+        yield found, program
     finally:
         program.kill()
         program.wait(20)
@@ -38,7 +37,8 @@ def blobs(made: Cluster) -> Any:
     return made.server.get("/api/v1/blobs")
 
 
-def test_cpp_reads_what_a_python_worker_holds(made: Cluster) -> None:
+def test_cpp_reads_what_a_python_worker_holds(both: tuple[Cluster, Any]) -> None:
+    made, _ = both
     with made.coordinator() as c:
         value = c.schedule(array, args=(8, 3))
         length = c.schedule("length", args=(value,)).fetch()
@@ -58,13 +58,14 @@ def test_cpp_reads_what_a_python_worker_holds(made: Cluster) -> None:
     until(lambda: nowhere(names))
 
 
-def test_a_value_of_a_killed_cpp_worker_is_made_again(made: Cluster) -> None:
+def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any]) -> None:
+    made, program = both
     with made.coordinator() as c:
         value = c.schedule(array, args=(4, 3))
         copying = c.schedule("copied", args=(value,))
         copied = copying.fetch()
-        made.program.kill()  # type: ignore[attr-defined]
-        made.program.wait()  # type: ignore[attr-defined]
+        program.kill()
+        program.wait()
         until(lambda: blobs(made)["elsewhere"]["values"] == 1)
         again = [subprocess.Popen([str(BLOBS), "worker", made.server.grpc]) for _ in range(2)]
         try:  # one that was handed its name, on one of them, has what the other makes in its place
