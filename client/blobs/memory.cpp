@@ -18,10 +18,41 @@ namespace {
 
 constexpr std::size_t memory_bytes_max = std::size_t{4} << 30;
 constexpr std::size_t written_at_once = std::size_t{1} << 30;
-constexpr int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+constexpr int whole = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int seals = whole | F_SEAL_WRITE;
+constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
 
 [[noreturn]] void refuse(char const* what) {
   throw std::system_error(errno, std::generic_category(), what);
+}
+
+// The end of memory that its maker, a process of Python, uses again when nobody else has it
+// (python/muster/_shared/ regions.py). Until then nobody writes to it, but its name is the one that
+// it was made with.
+struct label {
+  char magic[8];
+  std::uint64_t size;  // of the content
+  char name[name_bytes];
+};
+constexpr std::string_view label_magic = "MUSTER-R";
+
+// Nothing: it has none. Of what is being written the name is empty.
+struct content {
+  std::string name;
+  std::uint64_t size = 0;
+};
+std::optional<content> labelled(int fd) {
+  auto const sealed = fcntl(fd, F_GET_SEALS);
+  if (sealed < 0 || (sealed & (seals | labelled_seals)) != labelled_seals) return {};
+  struct stat of {};
+  label l{};
+  if (fstat(fd, &of) != 0 || of.st_size < static_cast<off_t>(sizeof l)) return content{};
+  auto const end = of.st_size - static_cast<off_t>(sizeof l);
+  if (pread(fd, &l, sizeof l, end) != static_cast<ssize_t>(sizeof l)) return content{};
+  if (std::string_view(l.magic, sizeof l.magic) != label_magic ||
+      l.size > static_cast<std::uint64_t>(end))
+    return content{};
+  return content{std::string(l.name, sizeof l.name), l.size};
 }
 
 }  // namespace
@@ -60,15 +91,17 @@ file_descriptor make_memory(std::string_view name, std::string_view bytes) {
 }
 
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
+  auto const hex = absl::BytesToHexString({name.data(), name.size()});
+  auto const another = "this is not the memory of " + hex;
+  if (auto const of = labelled(fd)) return of->name == name && of->size == size ? "" : another;
   char link[256];
   auto const at = "/proc/self/fd/" + std::to_string(fd);
   auto const length = readlink(at.c_str(), link, sizeof link);
-  auto const hex = absl::BytesToHexString({name.data(), name.size()});
   std::string_view const called(link, length < 0 ? 0 : static_cast<std::size_t>(length));
   struct stat of {};
   if (called.find(hex) == called.npos || fstat(fd, &of) != 0 ||
       static_cast<std::uint64_t>(of.st_size) != size)
-    return "this is not the memory of " + hex;
+    return another;
   auto const sealed = fcntl(fd, F_GET_SEALS);
   if (sealed < 0 || (sealed & seals) != seals) return "the memory of " + hex + " is not sealed";
   return {};
@@ -77,7 +110,8 @@ std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
 mapping::mapping(int fd) {
   struct stat of {};
   if (fstat(fd, &of) != 0) refuse("fstat");
-  auto const size = static_cast<std::size_t>(of.st_size);
+  auto const content = labelled(fd);
+  auto const size = content ? content->size : static_cast<std::size_t>(of.st_size);
   if (size == 0) return;
   auto* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (at == MAP_FAILED) refuse("memory cannot be mapped");

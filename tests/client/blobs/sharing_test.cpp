@@ -146,6 +146,45 @@ TEST_F(sharing, memory_that_could_change_is_not_taken) {
   holder.join();
 }
 
+// As Python makes what it uses again: more room than content, and a label at the end.
+TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
+  std::string const bytes(5000, 'b');
+  auto const labelled = [](std::string const& of, std::uint64_t size, std::string const& name,
+                           int seal) {
+    auto const fd = memfd_create("muster-other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    std::string end("MUSTER-R");
+    end.append(reinterpret_cast<char const*>(&size), sizeof size).append(name);
+    auto const all = of + std::string(8192 - of.size() - end.size(), '\0') + end;
+    EXPECT_EQ(write(fd, all.data(), all.size()), 8192);
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | seal), 0);
+    return file_descriptor(fd);
+  };
+  auto const give = [&](file_descriptor fd) {
+    auto const name = random_name();
+    EXPECT_TRUE(gives.reserve(bytes.size()));
+    gives.add(name, std::move(fd), bytes.size());
+    return name;
+  };
+  auto const name = random_name();
+  EXPECT_TRUE(gives.reserve(bytes.size()));
+  gives.add(name, labelled(bytes, bytes.size(), name, F_SEAL_FUTURE_WRITE), bytes.size());
+  auto const taken = take(gives.socket_name(), name, bytes.size());
+  ASSERT_TRUE(taken) << why;
+  EXPECT_EQ(taken->bytes(), bytes);
+
+  auto const other = give(labelled(bytes, bytes.size(), random_name(), F_SEAL_FUTURE_WRITE));
+  EXPECT_FALSE(take(gives.socket_name(), other, bytes.size()));
+  EXPECT_NE(why.find("not the memory of"), std::string::npos) << why;
+  auto const longer = random_name();
+  EXPECT_TRUE(gives.reserve(bytes.size()));
+  gives.add(longer, labelled(bytes, 8192, longer, F_SEAL_FUTURE_WRITE), bytes.size());
+  EXPECT_FALSE(take(gives.socket_name(), longer, 8192)) << "its label is not part of it";
+  auto const open = random_name();
+  EXPECT_TRUE(gives.reserve(bytes.size()));
+  gives.add(open, labelled(bytes, bytes.size(), open, 0), bytes.size());
+  EXPECT_FALSE(take(gives.socket_name(), open, bytes.size())) << "it could change";
+}
+
 TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
   auto const name = random_name();
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
