@@ -18,7 +18,7 @@ LOOK_EVERY = 0.25
 RUN_AGAIN_WITHIN = 600.0
 """Seconds for the closure to be run again: it may wait for a worker as the first time."""
 THREADS_MAX = 4
-"""That fetch large values for futures and callbacks; others wait for these."""
+"""That fetch large values for futures and callbacks, or take those of calls of objects; others wait for these."""
 NOT_READY, READY = 0, 1
 
 
@@ -54,7 +54,7 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
                 end = time.monotonic() + LOST_WITHIN
 
 
-class _Apart:
+class Apart:
     """Threads that are there while there is something to do."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class _Apart:
             f()
 
 
-_apart = _Apart()
+_apart = Apart()
 
 
 def when_here(is_large: bool, f: Callable[[], None]) -> None:

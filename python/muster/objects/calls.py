@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON
-from muster.coordinator.made_again import when_here
+from muster.coordinator.made_again import Apart
 from muster.errors import ClosureError, WaitTimeout
 from muster.objects import large, reasons
 from muster.objects.call import Call, Of, decoded, run_all
@@ -47,6 +47,8 @@ class _Callbacks(threading.local):
 
 _callbacks = _Callbacks()
 """Of calls whose results were taken on a thread beside the one that reads."""
+_beside = Apart()
+"""Its own threads: those of closures' values may wait until these are made again."""
 
 
 class Calls:
@@ -267,7 +269,7 @@ class Calls:
         if whole is not None:
             self.large.ask(whole.object, whole.ticket, whole.of)
         for call in named:
-            when_here(True, functools.partial(self.large.take, call))
+            _beside.run(functools.partial(self.large.take, call))
         for call in lost:
             self.lost(call.of[0], call.error)
         self._reader = threading.get_ident()

@@ -209,9 +209,9 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
         begin, array = self._rows_from(begin, value)
-        made = self._whole_call("assign_rows", begin, array)
-        return made or self._all([self._call("assign_rows", a, array[a - begin:b - begin])
-                          for a, b in self._pieces(begin, begin + len(array))])
+        return self._whole_call("assign_rows", begin, array) or self._all(
+            [self._call("assign_rows", a, array[a - begin:b - begin])
+             for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
         return self._update("assign_add", "scatter_add", delta)
@@ -314,7 +314,8 @@ class RemoteVariable(Ranged, RemoteObject):
     def _update(self, method: str, of_rows: str, value: Any, *more: Any) -> RemoteValue[None]:
         array = self._whole(value)
         arange = arrays.numpy().arange
-        return self._whole_call(method, array, *more) or self._in_pieces(lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
+        return self._whole_call(method, array, *more) or self._in_pieces(
+            lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
         """It cannot go in pieces: each would be a step."""
@@ -324,10 +325,10 @@ class RemoteVariable(Ranged, RemoteObject):
     def _scatter(self, method: str, indices: Any, rows: Any, *more: Any, adds: bool = True
                  ) -> RemoteValue[None]:
         indices, rows = self._some(indices, rows, adds)
-        made = self._whole_call(method, indices, rows, *more)
         count = max(1, PIECE // self._indexed_bytes)
-        return made or self._all([self._call(method, indices[a:a + count], rows[a:a + count], *more)
-                          for a in range(0, len(indices), count)])
+        return self._whole_call(method, indices, rows, *more) or self._all(
+            [self._call(method, indices[a:a + count], rows[a:a + count], *more)
+             for a in range(0, len(indices), count)])
 
     def _in_pieces(self, call: Callable[[int, int], tuple[Any, ...]]) -> RemoteValue[None]:
         return self._all([self._call(*call(a, b)) for a, b in self._pieces(0, self._shape[0])])
