@@ -138,13 +138,13 @@ muster::status hold_stream::take_names(v1::HoldRequest const& message) {
   return {};
 }
 
-// Whoever holds a copy gives it to others, so that is for those who may work.
+// Whoever holds a copy gives it to others, so that is for those who may work. What no value names
+// was taken all the same, and may be about to be opened: it is its worker's to let go of.
 void hold_stream::take_copy(std::string const& name, std::uint64_t size) {
   auto& table = store_.holders().table();
-  if (!store_.is_named(name))
-    next().add_unneeded(name);
-  else if (!may_work() || !table.copy(id_, name, size, store_.now()))
-    next().add_unlisted(name);
+  bool const listed =
+      store_.is_named(name) && may_work() && table.copy(id_, name, size, store_.now());
+  if (!listed) next().add_unlisted(name);
 }
 
 bool hold_stream::may_work() const {

@@ -171,7 +171,7 @@ TEST_F(held_values, are_named_with_all_that_hold_them_those_of_the_askers_host_f
   ASSERT_EQ(locate(name).holder_size(), 1);
   others[0]->hold(name, 5, true);
   auto const early = others[0]->read();
-  ASSERT_TRUE(early && early->unneeded_size() == 1) << "no value names it yet";
+  ASSERT_TRUE(early && early->unlisted_size() == 1) << "no value names it yet";
   test::hand_worker w(c.grpc(), test::make_hello());
   c.post("/api/v1/jobs", R"({"closures":[{"function":"f"}]})");
   w.answer(*w.read_closures(), R"({"$blob":")" + hex_of(name) + R"(","bytes":5})");
