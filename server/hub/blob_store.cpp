@@ -170,8 +170,8 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   if (!named.empty()) release(named);
   named = hash;
   // Its client lets go of an argument when the closures that name it have ended.
-  if (auto const place = holders_.find(hash); place && place->task.empty() && !table_.size_of(hash))
-    holders_.want(hash);
+  auto const* place = holders_.table().find(hash);
+  if (place && !place->output && !table_.size_of(hash)) holders_.want(hash, dependencies_.now());
 }
 
 void blob_store::fetch(std::string_view name, core::duration patience, std::function<void()> then) {
