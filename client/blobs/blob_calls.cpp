@@ -3,6 +3,7 @@
 
 #include <openssl/sha.h>
 
+#include "client/blobs/memory.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/link/server_list.hpp"
 
@@ -99,6 +100,7 @@ grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          v1::BlobPlace& into) {
   v1::LocateRequest asked;
+  asked.set_host(this_host());
   asked.add_name(name);
   v1::LocateResponse answer;
   auto const ended = of.Locate(&context, asked, &answer);

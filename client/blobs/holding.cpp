@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.hpp"
+#include "client/blobs/memory.hpp"
 #include "proto/byte_buffer.hpp"
 
 namespace muster::detail {
@@ -102,6 +103,7 @@ holding::next holding::next_message(grpc::ByteBuffer& to) {
   if (!std::exchange(first_said_, true)) {
     m.set_unix_socket(socket_name_);
     m.set_task(task_);
+    m.set_host(this_host());
     m.set_former(former_);
   } else if (news_.empty() && taken_ == 0) {
     return next::nothing;

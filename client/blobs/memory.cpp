@@ -4,11 +4,13 @@
 #include <absl/strings/escaping.h>
 #include <fcntl.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/check.hpp"
 #include "process/machine/control_group.hpp"
@@ -60,6 +62,22 @@ std::optional<content> labelled(int fd) {
 bool memory_can_be_shared() {
   struct stat of {};
   return stat("/proc/self/fd", &of) == 0 && of.st_uid == geteuid();
+}
+
+std::string const& this_host() {
+  static std::string const host = [] {
+    std::string kernel;
+    std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), kernel);
+    char network[256];
+    auto const length = readlink("/proc/self/ns/net", network, sizeof network);
+    if (kernel.empty() || length <= 0) return std::string();
+    auto const text = kernel + " " + std::string(network, static_cast<std::size_t>(length)) + " " +
+                      std::to_string(geteuid());
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    SHA256(reinterpret_cast<unsigned char const*>(text.data()), text.size(), hash);
+    return absl::BytesToHexString({reinterpret_cast<char const*>(hash), sizeof hash / 2});
+  }();
+  return host;
 }
 
 std::size_t memory_max(std::optional<std::size_t> asked) {

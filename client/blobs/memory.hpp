@@ -17,6 +17,9 @@ inline constexpr std::size_t name_bytes = 32;
 /// Whether other processes of this user may open what this one has: not where it has changed its
 /// user after it was started.
 bool memory_can_be_shared();
+/// The same text for processes that reach each other's Unix sockets, and may: those of a kernel, a
+/// network namespace and a user, in C++ and Python. Empty: the system does not say.
+std::string const& this_host();
 /// What a process may hold; 0: none. `asked`: see blobs_options.
 std::size_t memory_max(std::optional<std::size_t> asked);
 
