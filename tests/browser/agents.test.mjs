@@ -79,7 +79,7 @@ test('a cluster of agents has a timeline: its runs, its agents, where they met a
     await timeline.focus();
     await seen.page.keyboard.press('ArrowDown');
     await seen.reads('run-at', /worker:1.* run 1, running/);
-    const failed = await fetch(`${server.url}/api/v1/clusters/train/fail`, { method: 'POST', body: JSON.stringify({ message: 'the storage is gone' }) });
+    const failed = await fetch(`${server.url}/api/v1/clusters/train/fail`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ message: 'the storage is gone' }) });
     assert.equal(failed.status, 200, await failed.text());
     await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-timeline"]').dataset.marks) > 0);
     await seen.at('run-happened').click();
