@@ -41,31 +41,35 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
   return looked.value ?? NOTHING;
 }
 
-const NONE: readonly MachineView[] = [];
+export interface Machines {
+  machines: readonly MachineView[];
+  next_page_token?: string; // there are more
+}
+const NONE: Machines = { machines: [] };
 
 const BUCKETS = 300; // samples of a range
 
 // Those of its ranks. Of what is over the time in which it ran, where that is kept.
-export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): readonly MachineView[] {
+export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): Machines {
   const few = hostsOf(ranks) <= STRIPS_MAX;
   const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
   return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
 }
 
 // Machines of a cluster, a task or a program: within the range from history, else the newest samples, which every server has.
-export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): readonly MachineView[] {
+export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
   const past: Record<string, string | number> = range ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;
-  const looked = useLooked<readonly MachineView[]>(of ? api('machines', past) : '', {
+  const looked = useLooked<Machines>(of ? api('machines', past) : '', {
     every: EVERY,
     keep: true,
     over: () => range !== null,
     async read(path) {
       try {
-        return (await get<{ machines: MachineView[] }>(path)).machines;
+        return await get<Machines>(path);
       } catch (error) {
         if (!range || !(error instanceof Refused)) throw error;
-        return (await get<{ machines: MachineView[] }>(api('machines', newest))).machines; // it keeps no history
+        return get<Machines>(api('machines', newest)); // it keeps no history
       }
     },
   });

@@ -11,7 +11,7 @@ import { slow, viewNow } from '../page';
 import { choose, chosen, follow, workerAddress } from '../route';
 import { Panel } from '../parts/panel';
 import { crosshair, lookAtRange, lookedAt } from '../run/range';
-import { SAMPLES, SAMPLES_OF_MANY, useMachinesOf } from '../run/seen';
+import { SAMPLES, SAMPLES_OF_MANY, useMachinesOf, type Machines as Listed } from '../run/seen';
 
 const SPANS = [
   ['', '1 h'],
@@ -20,7 +20,6 @@ const SPANS = [
 ] as const;
 const SPAN_MS: Record<string, number> = { '24h': 86_400_000, '7d': 604_800_000 };
 const ROUND = 60_000; // ms: the range of a span moves in such steps, so that not each second is another question
-const SHOWN = 100;
 
 export function Machines({ cluster, task = '' }: { cluster: string; task?: string }) {
   slow.value;
@@ -29,7 +28,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
   const back = SPAN_MS[span];
   const now = Math.ceil(viewNow() / ROUND) * ROUND;
   const range = zoom ?? (back ? { from: now - back, to: now } : null);
-  const all = useMachinesOf(task ? { cluster, task } : { cluster }, range, task ? SAMPLES : SAMPLES_OF_MANY);
+  const of = useMachinesOf(task ? { cluster, task } : { cluster }, range, task ? SAMPLES : SAMPLES_OF_MANY);
   const spans = (
     <div class="segments" role="group" aria-label="Time span of the machines">
       {SPANS.map(([value, word]) => (
@@ -39,11 +38,11 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
       ))}
     </div>
   );
-  return <MachinesTable all={all} range={range} zoomed={zoom} title={task ? 'Its machine' : 'Machines'} named={!task} aside={spans} />;
+  return <MachinesTable of={of} range={range} zoomed={zoom} title={task ? 'Its machine' : 'Machines'} named={!task} aside={spans} />;
 }
 
 interface TableProps {
-  all: readonly MachineView[];
+  of: Listed;
   range: Range | null; // of the lines; null: what there is
   zoomed: Range | null;
   title: string;
@@ -51,7 +50,7 @@ interface TableProps {
   aside?: ComponentChildren;
 }
 
-export function MachinesTable({ all, range, zoomed, title, named, aside }: TableProps) {
+export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
   if (all.length === 0) return null; // workers that are older say nothing
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
   const note = zoomed ? (
@@ -76,13 +75,13 @@ export function MachinesTable({ all, range, zoomed, title, named, aside }: Table
           </tr>
         </thead>
         <tbody>
-          {all.slice(0, SHOWN).map((one) => (
+          {all.map((one) => (
             <Row key={one.task ?? ''} one={one} named={named} gpus={gpus} range={range} />
           ))}
         </tbody>
       </table>
       <At />
-      {all.length > SHOWN && <p class="foot">The first {plural(SHOWN, 'machine')} are shown.</p>}
+      {next && <p class="foot">Only the first {plural(all.length, 'machine')} are shown.</p>}
     </Panel>
   );
 }

@@ -48,11 +48,11 @@ function Whole({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
     <div class="panels">
       <Summary p={p} ranks={ranks} />
       <LineAsked program={p.id} attempt={p.attempt} />
-      <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines} />
+      <RunTimelinePanel p={p} attempts={seen.attempts} ranks={ranks} machines={machines.machines} />
       <Ranks p={p} ranks={ranks} barriers={seen.barriers} />
       {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchStore cluster={p.coordination_cluster} />}
       {!over(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
-      <MachinesTable all={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of its ranks" named />
+      <MachinesTable of={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of its ranks" named />
       <Attempts program={p.id} all={seen.attempts} />
       <Spec p={p} />
     </div>
