@@ -112,7 +112,26 @@ CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::s
 template <class Text = std::string, class Take>
 CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const& type,
                       std::string const& help, Take take) {
-  return verb.add_option_function<Text>(name, std::move(take), help)->type_name(type);
+  auto const flag = name.substr(name.rfind(',') + 1);
+  auto named = [flag, take = std::move(take)](Text const& text) mutable {
+    try {
+      take(text);
+    } catch (CLI::ValidationError const& e) {
+      if (!flag.starts_with('-') || std::string_view(e.what()).starts_with('-')) throw;
+      throw CLI::ValidationError(flag, e.what());
+    }
+  };
+  return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
+}
+
+/// For a count of which 0 makes no sense.
+inline CLI::Validator at_least_one() {
+  auto const wrong = [](std::string const& text) {
+    bool const number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    bool const good = number && text.find_first_not_of('0') != text.npos;
+    return good ? std::string() : "'" + text + "': must be a number, at least 1";
+  };
+  return CLI::Validator([wrong](std::string& text) { return wrong(text); }, "");
 }
 
 /// A number, its default shown.

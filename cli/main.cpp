@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <string_view>
 #include <vector>
@@ -43,9 +46,9 @@ void add_verbs(CLI::App& app, choice& chosen) {
         verb_group{"Work",
                    {add_submit, add_jobs, add_fetch, add_logs, add_explain, add_cancel, add_retry,
                     add_functions, add_per_worker, add_programs, add_objects, add_datasets}},
-        verb_group{
-            "Look",
-            {add_tasks, add_top, add_stacks, add_events, add_history, add_trace, add_postmortem, add_doctor}},
+        verb_group{"Look",
+                   {add_tasks, add_top, add_stacks, add_events, add_history, add_trace,
+                    add_postmortem, add_doctor}},
         verb_group{"Coordinate", {add_clusters, add_barriers, add_kv, add_torch, add_resolve}},
         verb_group{"Operate", {add_cordon, add_data, add_token, add_tls, add_proxy}},
         verb_group{"This program", {add_help, add_version, add_completion, add_man}}}) {
@@ -78,6 +81,16 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
+// Whoever reads what a program has printed believes its status, so a full disk is a failure. Who
+// has closed the pipe has read enough.
+int printed(CLI::App const& app, int status) {
+  errno = 0;
+  bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
+  if (whole || errno == EPIPE || status != exit_ok) return status;
+  auto const why = errno == 0 ? std::string() : std::string(": ") + std::strerror(errno);
+  return complain(app, "what it has printed could not be written" + why, exit_failed);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,7 +116,7 @@ int main(int argc, char** argv) {
         !takes("kv") && !takes("per-worker"))
       return misunderstood(
           app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take words behind --");
-    return chosen.run ? chosen.run() : exit_ok;
+    return printed(app, chosen.run ? chosen.run() : exit_ok);
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends
@@ -116,7 +129,7 @@ int main(int argc, char** argv) {
     auto const unknown = !words.empty() && words.front().starts_with('-');
     return misunderstood(app, unknown ? unexpected_words(app, verb).what() : e.what());
   } catch (CLI::ParseError const& e) {
-    if (e.get_exit_code() == 0) return app.exit(e, std::cout, std::cerr);
+    if (e.get_exit_code() == 0) return printed(app, app.exit(e, std::cout, std::cerr));
     return misunderstood(app, e.what());
   } catch (std::exception const& e) {
     return complain(app, e.what(), exit_failed);

@@ -104,7 +104,9 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   std::vector<std::string> lines;
   lines.push_back("muster " + text_of(f.version, "version") + "  " + l.url + "  up " +
                   rounded(std::chrono::milliseconds(number_of(o, "uptime_ms"))));
-  if (f.alerts > 0) lines.back() += "  " + std::to_string(f.alerts) + " alerts: muster doctor";
+  if (f.alerts > 0)
+    lines.back() += "  " + std::to_string(f.alerts) + (f.alerts == 1 ? " alert" : " alerts") +
+                    ": muster doctor";
   lines.push_back(
       "closures  " + count(c, "running") + " running  " + count(c, "queued") + " queued  " +
       count(c, "blocked") + " blocked  " + per_second(real_of(rate, "finished")) + "/s finished  " +

@@ -187,7 +187,7 @@ void add_barriers(CLI::App& app, choice& chosen) {
             "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
   add_count(*verb, "--limit", o->limit, "How many to list, running ones first")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   add_value(*verb, "--task", o->task, "JOB:INDEX",
             "wait: whose place is taken, a task that has no agent; registers nothing");
   add_value(*verb, "--participants", o->participants, "TASKS",

@@ -89,7 +89,7 @@ void add_events(CLI::App& app, choice& chosen) {
   add_value(*verb, "--limit", o->limit, "N",
             "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
             "the oldest (10,000)")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   add_server_options(*verb, *o);
   verb->footer(
       "With --output json each event is a line.\n"

@@ -29,13 +29,15 @@ int init(action_words const& words, tls_options const& o) {
   must(issue(directory, {"worker", {}, o.days}));
   must(issue(directory, {"client", {}, o.days}));
   auto const at = [&](char const* file) { return (directory / file).string(); };
+  auto const& host =
+      o.hosts.empty() ? std::string("localhost") : o.hosts.front();  // that the certificate names
   std::cout << at("ca.pem") << (fresh ? " is a new authority" : " is the authority as before")
             << "; server, worker and client have new certificates\n"
             << "  muster serve --tls-cert " << at("server.pem") << " --tls-key " << at("server.key")
             << " --tls-client-ca " << at("ca.pem") << "\n"
             << "  muster worker --ca " << at("ca.pem") << " --cert " << at("worker.pem")
             << " --key " << at("worker.key") << "\n"
-            << "  muster jobs --url https://localhost:8477 --ca " << at("ca.pem") << " --cert "
+            << "  muster jobs --url https://" << host << ":8477 --ca " << at("ca.pem") << " --cert "
             << at("client.pem") << " --key " << at("client.key") << '\n';
   if (fresh)
     std::cout << "who has " << at("ca.key") << " can pass for anybody: keep it elsewhere\n";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "tests/e2e/cli/run_words.hpp"
 
@@ -67,6 +68,9 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
         wrong{{"tasks", "all"}, "'all' is too much"},
         wrong{{"launch", "--task", "2"}, "unknown flag --task; did you mean --tasks?"},
         wrong{{"launch", "sleep", "1"}, "--tasks is required"},
+        wrong{{"events", "--limit", "0"}, "--limit: '0': must be a number, at least 1"},
+        wrong{{"serve", "--grpc", "nowhere"}, "--grpc: "},
+        wrong{{"serve", "--heartbeat-timeout", "15x"}, "--heartbeat-timeout: "},
         wrong{{"tasks", "--url", "127.0.0.1:80"}, "'127.0.0.1:80': expected http://HOST:PORT"},
         wrong{{"serve", "--cluster", "worker=4"}, "write NAME:JOB=N, as in train:worker=4"}}) {
     auto const r = c.run(w.typed);
@@ -74,6 +78,16 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
     EXPECT_TRUE(says(r.err, w.said)) << r.err;
     EXPECT_EQ(lines(r.err).size(), 1u) << r.err;
   }
+}
+
+TEST(cli_words, what_could_not_be_written_is_a_failure) {
+  auto const status = [](std::string const& rest) {
+    auto const ended = std::system(("'" MUSTER_BINARY "' " + rest).c_str());
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+  };
+  EXPECT_EQ(status("version --client > /dev/null"), 0);
+  EXPECT_EQ(status("version --client > /dev/full 2> /dev/null"), 1);
+  EXPECT_EQ(status("--help > /dev/full 2> /dev/null"), 1);
 }
 
 struct cli_words_served : testing::Test {
@@ -84,6 +98,13 @@ struct cli_words_served : testing::Test {
     EXPECT_TRUE(c.await_tasks(1));
   }
 };
+
+TEST_F(cli_words_served, a_map_that_cannot_be_read_is_no_empty_job) {
+  auto const r =
+      c.run({"submit", "muster.echo", "--map", std::filesystem::temp_directory_path().string()});
+  EXPECT_EQ(r.status, 1) << r.out;
+  EXPECT_TRUE(says(r.err, "cannot be read to its end")) << r.err;
+}
 
 TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
   EXPECT_EQ(c.run({"submit", "muster.echo", "1", "--timeout", "20s"}).status, 0);
