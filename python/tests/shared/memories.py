@@ -29,15 +29,32 @@ def below(root: Optional[int] = None) -> set[int]:
     return found
 
 
-def _of(pid: int) -> Iterator[tuple[str, int]]:
+def links_of(pid: int) -> list[tuple[str, str]]:
+    """Descriptors of one process, and what each is of. Empty: it has ended."""
+    found = []
     try:
         for fd in os.listdir(f"/proc/{pid}/fd"):
-            if name := _NAME.match(os.readlink(f"/proc/{pid}/fd/{fd}")):
+            try:
+                found.append((fd, os.readlink(f"/proc/{pid}/fd/{fd}")))
+            except OSError:  # it has just been closed
+                pass
+    except OSError:
+        pass
+    return found
+
+
+def _of(pid: int) -> Iterator[tuple[str, int]]:
+    for fd, link in links_of(pid):
+        if name := _NAME.match(link):
+            try:
                 yield name[1], os.stat(f"/proc/{pid}/fd/{fd}").st_size
+            except OSError:
+                pass
+    try:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
             if name := _NAME.search(line):
                 yield name[1], 0
-    except OSError:  # it has ended, or has just closed it
+    except OSError:  # it has ended
         pass
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import muster
 from conftest import Cluster, until
-from memories import memories, nowhere
+from memories import links_of, memories, nowhere
 from muster._shared.regions import FREE_STAYS, regions
 from muster.coordinator import shared
 from shared_closures import MB, array, echo, total, where
@@ -226,8 +226,7 @@ def test_a_client_is_killed(made: Cluster) -> None:
         # The children have it mapped for as long as their closures run; nobody else has it.
         until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0, "the server knows")
         for pid in workers:
-            until(lambda: not os.listdir(f"/proc/{pid}/fd") or not any(
-                "memfd:muster-" in os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")))
+            until(lambda: not any("memfd:muster-" in link for _, link in links_of(pid)))
         for worker in made.workers:
             worker.kill()
         until(lambda: nowhere(names))
@@ -281,8 +280,7 @@ def test_no_descriptor_stays(made: Cluster) -> None:
         del values, kept
         settled(made)
         for worker in made.workers:
-            assert not [f for f in os.listdir(f"/proc/{worker.process.pid}/fd")
-                        if "memfd" in os.readlink(f"/proc/{worker.process.pid}/fd/{f}")]
+            assert not [link for _, link in links_of(worker.process.pid) if "memfd" in link]
 
 
 def test_calls_of_joblib_share_one_array(made: Cluster) -> None:
