@@ -318,7 +318,7 @@ def test_a_process_of_muster_run_knows_its_cluster() -> None:
 
 
 @pytest.mark.parametrize("argv, name", [
-    ("/home/me/train.py", "train.py"), ("-c", ""), ("", ""), ("/usr/lib/ipykernel_launcher.py", "notebook"),
+    ("/srv/train.py", "train.py"), ("-c", ""), ("", ""), ("/usr/lib/ipykernel_launcher.py", "notebook"),
     ("/lib/package/__main__.py", "package"), ("/tmp/\udcff.py", "?.py")])
 def test_a_session_is_called_as_its_script_unless_it_has_a_name(
         monkeypatch: pytest.MonkeyPatch, argv: str, name: str) -> None:
