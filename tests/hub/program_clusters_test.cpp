@@ -253,7 +253,7 @@ TEST_F(clusters_of_programs, tell_who_was_late_at_the_barriers_of_the_attempt) {
   EXPECT_EQ(late.barriers[0].last, "worker:0");
   EXPECT_EQ(late.barriers[0].late, 100ms);
   using arrival = core::attempt_record::meeting::arrival;
-  EXPECT_EQ(late.barriers[0].came, (std::vector<arrival>{{0, 200'000}, {1, 100'000}, {5, 0}}))
+  EXPECT_EQ(late.barriers[0].came, (std::vector<arrival>{{0, 0}, {1, 200'000}, {5, 100'000}}))
       << "by rank";
   ASSERT_EQ(late.latecomers.size(), 1u);
   EXPECT_EQ(late.latecomers[0].task, "worker:0");
