@@ -148,7 +148,7 @@ TEST_F(sharing, memory_that_could_change_is_not_taken) {
 
 // As Python makes what it uses again: more room than content, and a label at the end.
 TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
-  std::string const bytes(5000, 'b');
+  std::string const bytes(20, 'b');
   auto const labelled = [](std::string const& of, std::uint64_t size, std::string const& name,
                            int seal) {
     auto const fd = memfd_create("muster-other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
