@@ -131,7 +131,7 @@ test('the timeline of a run shows the attempt that failed, the restart and its c
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
   const lane = box.y + 22 + 3; // that of rank 0, below the strip
-  await seen.page.mouse.move(box.x + 1, lane);
+  await seen.page.mouse.move(box.x + box.width * 0.05, lane); // it has not begun at once
   await seen.reads('run-at', /rank 0.*attempt 1, stopped on/);
   await seen.page.mouse.down();
   await seen.page.mouse.move(box.x + box.width / 4, lane);

@@ -97,6 +97,9 @@ let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
+// What was, by time, can be asked for. Not before the first numbers are there.
+export const keepsHistory = (): boolean => store.counters?.durable?.history_bytes !== undefined;
+
 function requestFrame(): void {
   if (frame === 0 && !document.hidden) frame = requestAnimationFrame(onFrame);
 }

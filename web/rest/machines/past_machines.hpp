@@ -15,12 +15,13 @@ namespace muster::web {
 /// Which are wanted; what is empty takes all.
 struct machine_filter {
   std::string task, host;
-  /// Of each of these hosts one machine alone: its workers see the same.
+  /// Of each of these hosts one worker's machine alone: they see the same. Not the server's, whose
+  /// control group may be another.
   std::optional<std::set<std::string>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
     return (task.empty() || task == of_task) && (host.empty() || host == of_host) &&
-           (!hosts || hosts->contains(of_host));
+           (!hosts || (!of_task.empty() && hosts->contains(of_host)));
   }
 };
 

@@ -7,7 +7,8 @@ import { STRIPS_MAX } from '../model/run/layout';
 import type { AttemptDetail } from '../model/rest/attempt';
 import { hostsOf, over, type AttemptView, type ProgramView, type RankView } from '../model/rest/programs';
 import type { Range } from '../model/run/timeline';
-import { api, get, Gone, Refused } from '../rest';
+import { keepsHistory } from '../page';
+import { api, get, Gone } from '../rest';
 
 const DETAILS = 12; // attempts, the newest; of those before only the attempt's own times are drawn
 export const SAMPLES = 720; // an hour
@@ -59,19 +60,11 @@ export function useMachines(p: ProgramView, ranks: readonly RankView[], range: R
 // Machines of a cluster, a task or a program: within the range from history, else the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
-  const past: Record<string, string | number> = range ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;
+  const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;
   const looked = useLooked<Machines>(of ? api('machines', past) : '', {
     every: EVERY,
     keep: true,
     over: () => range !== null,
-    async read(path) {
-      try {
-        return await get<Machines>(path);
-      } catch (error) {
-        if (!range || !(error instanceof Refused)) throw error;
-        return get<Machines>(api('machines', newest)); // it keeps no history
-      }
-    },
   });
   return looked.value ?? NONE;
 }
