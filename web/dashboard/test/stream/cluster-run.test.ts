@@ -34,6 +34,13 @@ test('an agent that is gone ends with its last heartbeat, and its error is a mar
   assert.deepEqual(t.barriers.map((b) => [b.lane, b.late]), [[1, true]]);
 });
 
+test('a casualty ends with its run, and who left when it was told', () => {
+  const over: RunView[] = [{ number: 1, state: 'FAILED', started_ms: 1000, ended_ms: 9000, cause: { message: 'the storage is gone' } }];
+  const { attempts, ranks, seen } = clusterRun(over, [agent(0, { state: 'ERROR', casualty: true, registered: 1100, seen: 1200 }), agent(1, { state: 'DISCONNECTED', registered: 1100, seen: 1300 })], [], [event(1, 5000, 'TASK_LEFT', '/job:worker/task:1', '')]);
+  const t = runTimeline(attempts, ranks, 9500, seen);
+  assert.deepEqual(t.spans.map((s) => [s.lane, s.from, s.to]), [[0, 1100, 9000], [1, 1100, 5000]]);
+});
+
 test('a cluster whose run has not begun has no timeline', () => {
   const { attempts, ranks, seen } = clusterRun([{ number: 1, state: 'WAITING', started_ms: 0, ended_ms: 0 }], [agent(0)], [], []);
   assert.equal(runTimeline(attempts, ranks, 4000, seen).lanes.length, 0);

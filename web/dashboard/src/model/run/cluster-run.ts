@@ -18,6 +18,7 @@ export interface RunView {
 }
 
 const RANKS: Partial<Record<AgentRow['state'], RankView['state']>> = { CONNECTED: 'RUNNING', LATE: 'RUNNING', ERROR: 'FAILED', DISCONNECTED: 'STOPPED' };
+const ENDS = /^TASK_(ERROR|LEFT)$/;
 const TOLD = /^(TASK_|BARRIER|GENERATION_FAILED|NOTICE_)/;
 const short = (task: string): string => task.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
@@ -27,8 +28,8 @@ export interface ClusterRun {
   seen: Seen;
 }
 
-// Of an agent that is gone its last heartbeat is its end. Barriers and events are of the newest run; of those before it
-// their own times and causes are known.
+// An agent that is gone ended when an event says so, a casualty with its run, any other with its last heartbeat. Barriers
+// and events are of the newest run; of those before it their own times and causes are known.
 export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));
@@ -45,8 +46,11 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
     };
   });
   const newest = attempts.at(-1);
+  const told = newest ? events.filter((e) => e.time_ms >= newest.begun_ms && TOLD.test(e.kind)) : [];
+  const ended = new Map(told.filter((e) => ENDS.test(e.kind)).map((e) => [short(e.subject), e.time_ms]));
   const ranks = agents.map((a, rank): RankView => {
     const gone = a.state === 'ERROR' || a.state === 'DISCONNECTED';
+    const end = ended.get(agentName(a)) ?? ((a.casualty && newest?.ended_ms) || a.seen);
     return {
       rank,
       task: agentName(a),
@@ -55,7 +59,7 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
       host: hostOf(a.address),
       address: a.address,
       ...(a.registered ? { started_ms: a.registered } : {}),
-      ...(gone && a.seen ? { ended_ms: a.seen } : {}),
+      ...(gone && end ? { ended_ms: end } : {}),
       agent: { state: a.state, ...(a.error ? { error: a.error } : {}), ...(a.late_for ? { late_for: a.late_for } : {}), ...(a.late_since ? { late_since: a.late_since } : {}) },
     };
   });
@@ -63,7 +67,7 @@ export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[]
   if (newest)
     details.set(newest.attempt, {
       ...newest,
-      events: events.filter((e) => e.time_ms >= newest.begun_ms && TOLD.test(e.kind)).map((e) => ({ at_ms: e.time_ms, kind: e.kind, about: e.subject, text: e.text })),
+      events: told.map((e) => ({ at_ms: e.time_ms, kind: e.kind, about: e.subject, text: e.text })),
       barriers: barriers.filter((b) => b.ended_ms >= newest.begun_ms),
       latecomers: [],
       stacks: [],
