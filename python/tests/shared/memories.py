@@ -1,6 +1,7 @@
 """Which memory is held where, as /proc has it."""
 from __future__ import annotations
 
+import gc
 import os
 import pathlib
 import re
@@ -11,10 +12,11 @@ _NAME = re.compile(r"/memfd:muster-([0-9a-f]{64})")
 
 def _parents() -> dict[int, int]:
     found = {}
-    for at in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            found[int(at.parent.name)] = int(at.read_text().rpartition(")")[2].split()[1])
-        except OSError:
+            stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            found[int(pid)] = int(stat.rpartition(")")[2].split()[1])
+        except OSError:  # it has ended
             pass
     return found
 
@@ -59,7 +61,9 @@ def _of(pid: int) -> Iterator[tuple[str, int]]:
 
 
 def memories(root: Optional[int] = None) -> dict[str, int]:
-    """Contents that these processes hold or have mapped, and their bytes (0: only mapped)."""
+    """Contents that these processes hold or have mapped, and their bytes (0: only mapped). Here without what only waits to
+    be collected."""
+    gc.collect()
     found: dict[str, int] = {}
     for pid in below(root):
         for name, size in _of(pid):
@@ -69,4 +73,5 @@ def memories(root: Optional[int] = None) -> dict[str, int]:
 
 def nowhere(names: set[str]) -> bool:
     """No process of this machine has any of them."""
+    gc.collect()
     return not any(name in names for pid in _parents() for name, _ in _of(pid))

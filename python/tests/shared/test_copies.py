@@ -228,6 +228,8 @@ def test_a_value_outlives_its_maker_where_another_worker_has_taken_it(make_clust
         value = c.schedule(noted, args=(str(path), big, 3))
         until(value.done)
         made.add("--index", "1", "--processes", "1")
+        # Before it has said who it is the second has values from the server.
+        until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["processes"] == 3)
         made.server.post("/api/v1/clusters/default/tasks/worker/0/cordon", {})
         assert c.schedule(total, args=(value,)).fetch() == total(expected)
         until(lambda: holders(made) == ["worker:0", "worker:1"])
