@@ -52,7 +52,7 @@ def test_cpp_reads_what_a_python_worker_holds(both: tuple[Cluster, Any]) -> None
         assert numpy.array_equal(found, array(8, 3))
         assert blobs(made)["blobs"] == 0
         until(lambda: blobs(made)["taken_bytes"]["shared"] >= 2 * length)
-        del value, copying
+        del value, copying, found
     names = set(memories())
     until(lambda: blobs(made)["elsewhere"]["values"] == 0, "nobody needs them any more")
     until(lambda: nowhere(names))
