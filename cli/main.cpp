@@ -1,5 +1,7 @@
 // The `muster` program: declares the verbs, reads the command line, runs the chosen one.
 #include <absl/synchronization/mutex.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -81,12 +83,17 @@ int misunderstood(CLI::App const& app, std::string const& what) {
   return complain(app, what + " (see '" + name_of(app) + " --help')", exit_usage);
 }
 
-// Whoever reads what a program has printed believes its status, so a full disk is a failure. Who
-// has closed the pipe has read enough.
+// Who has closed the pipe has read enough.
+bool is_pipe(int fd) {
+  struct stat of {};
+  return fstat(fd, &of) == 0 && (S_ISFIFO(of.st_mode) || S_ISSOCK(of.st_mode));
+}
+
+// Whoever reads what a program has printed believes its status, so a full disk is a failure.
 int printed(CLI::App const& app, int status) {
   errno = 0;
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
-  if (whole || errno == EPIPE || status != exit_ok) return status;
+  if (whole || status != exit_ok || is_pipe(STDOUT_FILENO)) return status;
   auto const why = errno == 0 ? std::string() : std::string(": ") + std::strerror(errno);
   return complain(app, "what it has printed could not be written" + why, exit_failed);
 }
