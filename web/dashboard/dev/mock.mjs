@@ -238,6 +238,7 @@ class Cluster {
       jobs: { running: this.jobs.filter((j) => j.state === 'RUNNING').length, succeeded: this.jobs.filter((j) => j.state === 'SUCCEEDED').length, failed: this.jobs.filter((j) => j.state === 'FAILED').length, cancelled: 0 },
       sessions: full ? 3 : 0,
       stalled: { since_ms: 0, oldest: [] },
+      durable: { store: 'rocksdb', data_dir: '/var/lib/muster', epoch: 3, restored_in_ms: 900, changes: 12_000, changes_waiting: 0, waiting_bytes: 0, disk_bytes: 212_000_000, history_since_ms: now - 86_400_000, history_bytes: 48_000_000, history_dropped: 0 },
       alone: { count: 0, oldest: [] },
       functions,
       progress: { functions: functions.map(({ workers, ever_had, ...shown }) => ({ ...shown, cancelled: 0 })), more: full ? 3 : 0 },
