@@ -65,10 +65,14 @@ class Process:
         if self.giver.drop(name):
             self.holding.dropped(name)
 
+    def soon(self, what: Callable[[], None]) -> None:
+        """On the loop's thread. Takes no lock: also for what runs while something is collected."""
+        self._loop.soon(what)
+
     def drop_soon(self, name: bytes) -> None:
         """The same for what runs while something is collected, which takes no lock."""
         self._dropping.put(name)
-        self._loop.soon(self.drop_now)
+        self.soon(self.drop_now)
 
     def drop_now(self) -> None:
         """What was to be dropped soon."""

@@ -1,16 +1,19 @@
 """Large arguments of a coordinator in memory that workers of its host take, and values taken from there.
 
 A buffer that is passed again while its content is still there is the same content, if it has not changed. The last
-few stay a little longer than the closures that name them, for calls that follow each other. Any thread.
+few stay a little longer than the closures that name them, for calls that follow each other; but not longer than the
+object whose bytes they are, which nobody can pass again. So a loop that makes an array for each call writes to the
+same memory again. Any thread.
 """
 from __future__ import annotations
 
 import collections
 import os
+import queue
 import threading
 import time
 import weakref
-from typing import Optional
+from typing import Any, NamedTuple, Optional
 
 from muster._pickled.buffers import Data
 from muster._shared import memory, regions
@@ -21,6 +24,8 @@ from muster._shared.process import Process, Taken
 STAYS = 5.0
 """Seconds after its last use."""
 STAYING_MAX = 8
+VIEWS_MAX = 32
+"""That are looked through for whose bytes they show."""
 VALUE_BYTES_MAX = 1 << 30
 """Of a value from another host, which is memory of this process: the limit of a blob."""
 
@@ -40,6 +45,26 @@ class SharedContent:
         self.view = view
 
 
+class _Staying(NamedTuple):
+    until: float
+    content: SharedContent
+    source: Optional[Data]
+    """The buffer that it is of, where that is not to be compared again."""
+    watch: Optional[weakref.ref[Any]]
+    """On whose bytes it is of; none, where its end is not told."""
+
+
+def _owner(data: Data) -> Any:
+    """Whose memory its bytes are, as far as objects say."""
+    found: Any = memoryview(data).obj
+    for _ in range(VIEWS_MAX):
+        below = found.obj if isinstance(found, memoryview) else getattr(found, "base", None)
+        if below is None:
+            break
+        found = below
+    return found
+
+
 class Shared:
     """Starts with the first large argument or value."""
 
@@ -50,10 +75,9 @@ class Shared:
         self._process: Optional[Process] = None
         self._closed = False
         self._by_place: weakref.WeakValueDictionary[tuple[int, int], SharedContent] = weakref.WeakValueDictionary()
-        self._staying: collections.OrderedDict[bytes, tuple[float, SharedContent, Optional[Data]]] = (
-            collections.OrderedDict())
-        """Until when, what, and the buffer that it is of, where that is not to be compared again."""
+        self._staying: collections.OrderedDict[bytes, _Staying] = collections.OrderedDict()
         self._unchanged = False
+        self._sources_gone: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     @property
     def there(self) -> bool:
@@ -73,7 +97,7 @@ class Shared:
         with self._lock:
             found = self._by_place.get(place)
             known = None if found is None else self._staying.get(found.digest)
-        is_same = known is not None and known[2] is not None  # which is there, so nothing else is in its place
+        is_same = known is not None and known.source is not None  # which is there, so nothing else is in its place
         if found is None or not (is_same or memory.same(found.view, data)):
             if found is not None:  # what is there now has taken the place of what it is of
                 with self._lock:
@@ -84,7 +108,7 @@ class Shared:
                 return None
             with self._lock:
                 self._by_place[place] = found
-        self._stays(found, data if self._unchanged else None)
+        self._stays(found, data, process)
         return found
 
     def unchanged(self, yes: bool) -> None:
@@ -93,7 +117,7 @@ class Shared:
             self._unchanged = yes
             before = list(self._staying.items())
             if not yes:
-                self._staying.update({name: (by, content, None) for name, (by, content, _) in before})
+                self._staying.update({name: each._replace(source=None) for name, each in before})
         del before  # without the lock
 
     def get(self, name: bytes, timeout: float) -> Optional[memoryview]:
@@ -150,7 +174,7 @@ class Shared:
     def tick(self, now: float) -> bool:
         """Lets go of what nobody has used for a while. Whether some is left."""
         with self._lock:
-            gone = [self._staying.pop(name) for name, (by, *_) in list(self._staying.items()) if by <= now]
+            gone = [self._staying.pop(name) for name, each in list(self._staying.items()) if each.until <= now]
         del gone  # without the lock
         return bool(self._staying)
 
@@ -200,10 +224,26 @@ class Shared:
         weakref.finalize(made, process.drop_soon, name).atexit = False
         return made
 
-    def _stays(self, content: SharedContent, source: Optional[Data]) -> None:
-        by = time.monotonic() + STAYS
+    def _stays(self, content: SharedContent, data: Data, process: Process) -> None:
+        name, until = content.digest, time.monotonic() + STAYS
+
+        def source_gone(_: Any) -> None:  # while something is collected: takes no lock
+            self._sources_gone.put(name)
+            process.soon(self._forget_sources)
+
+        try:
+            watch = weakref.ref(_owner(data), source_gone)
+        except TypeError:
+            watch = None
         with self._lock:
-            before = self._staying.pop(content.digest, None)
-            self._staying[content.digest] = (by, content, source)
+            before = self._staying.pop(name, None)
+            self._staying[name] = _Staying(until, content, data if self._unchanged else None, watch)
             gone = self._staying.popitem(last=False) if len(self._staying) > STAYING_MAX else None
         del before, gone  # without the lock
+
+    def _forget_sources(self) -> None:
+        """The loop's thread."""
+        while not self._sources_gone.empty():
+            with self._lock:
+                found = self._staying.pop(self._sources_gone.get(), None)
+            del found  # without the lock

@@ -104,6 +104,42 @@ def test_few_contents_stay_after_their_closures(made: Cluster, monkeypatch: pyte
         assert time.monotonic() - began < shared.STAYS + FREE_STAYS + 3
 
 
+def test_what_is_of_an_array_that_is_gone_is_used_again(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "STAYS", 1000.0)
+    with made.coordinator() as c:
+        def staying() -> int:
+            return len(c._session.blobs._shared._staying)
+
+        for i in range(8):
+            big = array(4, i)
+            assert c.options(task="worker:0").schedule(total, args=(big,)).fetch() == total(big)
+            assert staying() == 1
+            del big
+            until(lambda: not staying())
+        assert len(memories()) <= 3
+        big = array(4)
+        view = big[1000:]
+        assert c.schedule(total, args=(view,)).fetch() == total(view)
+        del view
+        assert c.schedule(total, args=(big[1000:],)).fetch() == total(big[1000:])
+        assert staying() == 1  # one content: whose bytes they are is still there
+        del big
+        until(lambda: not staying())
+
+
+def test_outputs_of_a_loop_go_before_the_next(made: Cluster) -> None:
+    """Or each of them is new memory, which costs more than what is in it."""
+    def elsewhere() -> int:
+        return int(made.server.get("/api/v1/blobs")["elsewhere"]["values"])
+
+    with made.coordinator() as c:
+        began = time.monotonic()
+        for i in range(12):
+            assert c.schedule(array, args=(2, i)).fetch()[0] == array(2, i)[0]
+            until(lambda: not elsewhere())
+        assert time.monotonic() - began < 6  # when nothing is expected, the server looks once a second
+
+
 def test_an_output_is_an_argument_of_another_worker(made: Cluster) -> None:
     with made.coordinator() as c:
         value = c.options(task="worker:0").schedule(array, args=(8, 3))
