@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds blobs_looked_at_every{1'000};
 constexpr std::chrono::milliseconds outputs_looked_at_every{20};
+constexpr std::chrono::seconds outputs_expected_for{5};  // after the last one
 
 blob_store_options blob_options_from(configuration const& c) {
   blob_store_options o;
@@ -82,10 +83,11 @@ void store_assembly::watch_blobs() {
     pools().moved(std::move(m));
   };
   blobs_.sweep(has_value, lost);
-  // What workers hold is memory of theirs.
-  auto const outputs = blobs_.holders().counts().outputs;
+  // What workers hold is memory of theirs, where the next output can be written.
+  if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
+  auto const often = now < outputs_seen_at_ + outputs_expected_for;
   next_look_.call_at(
-      coro::timer::clock::now() + (outputs > 0 ? outputs_looked_at_every : blobs_looked_at_every),
+      coro::timer::clock::now() + (often ? outputs_looked_at_every : blobs_looked_at_every),
       [this] { watch_blobs(); });
 }
 

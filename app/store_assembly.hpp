@@ -27,7 +27,8 @@ class store_assembly {
 
   /// Behind the data directory, before the engine runs. start_error.
   void open_files();
-  /// Looks every second which blobs are named no more, more often while workers hold some.
+  /// Looks every second which blobs are named no more, more often while workers hold some and
+  /// shortly after.
   /// REQUIRES: the files are open.
   void watch_blobs();
   /// Restores jobs. REQUIRES: data directory and files are open.
@@ -45,6 +46,7 @@ class store_assembly {
   blob_store blobs_;   // has a thread of its own
   coro::timer next_look_;
   core::time_point uploads_looked_at_{};
+  core::time_point outputs_seen_at_{};
   durable_coordination durable_;
   closure_hubs hubs_;
 };
