@@ -14,6 +14,7 @@ from conftest import Cluster, until
 from large_objects import Keeper, add_many, held_up, held_up_and_stays, read_and_add, read_some
 from memories import memories
 from muster._shared import taking
+from muster._shared.regions import regions
 
 np = pytest.importorskip("numpy")
 MB = 1 << 20
@@ -27,6 +28,7 @@ def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     found.add("--index", "0", "--processes", "2")
     yield found
     found.close()
+    regions.clear()  # what this process keeps for the next
     until(lambda: not memories(), "the memory is free")
 
 

@@ -33,7 +33,8 @@ def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
         found.add("--processes", "1", "--index", str(i))
     yield found
     found.close()
-    until(lambda: not memories(), "what this process keeps for the next is let go of")
+    regions.clear()  # what this process keeps for the next; `test_regions` has that it goes by itself
+    until(lambda: not memories(), "the memory is free")
 
 
 def at_server(cluster: Cluster) -> int:
