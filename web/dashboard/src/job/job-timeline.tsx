@@ -7,7 +7,7 @@ import { age, count, plural } from '../model/format';
 import { streamOf, type Ran } from '../model/job-picture';
 import { ENDED, type JobView } from '../model/rest/views';
 import { Stream } from '../model/stream';
-import { spanOf, type View } from '../model/time-view';
+import { around, spanOf, type View } from '../model/time-view';
 import { slow, viewNow } from '../page';
 import { Panel } from '../parts/panel';
 import { StreamCanvas } from '../parts/stream-canvas';
@@ -18,14 +18,9 @@ import { askStream, StreamFeed } from '../stream-client';
 import { looking, useLooking, zoom, type Looking } from '../stream-state';
 
 const MOST_HIGH = 264; // pixels: the list of closures is not to be far
-const EDGE = 0.02; // of its length: room at both ends
 
-// All of it; while it runs, up to now.
-function whole(job: JobView, began: number): View {
-  const to = job.finished_ms || viewNow();
-  const room = Math.max(10, (to - began) * EDGE);
-  return { from: began - room, to: to + room };
-}
+// While it runs, up to now.
+const whole = (job: JobView, began: number): View => around(began, job.finished_ms || viewNow());
 
 export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | null }) {
   slow.value;

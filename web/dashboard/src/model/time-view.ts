@@ -9,8 +9,17 @@ export interface View {
 
 export const MIN_SPAN = 20; // ms
 export const MAX_SPAN = 86_400_000;
+const EDGE = 0.02; // of the length
 
 export const spanOf = (view: View): number => view.to - view.from;
+
+// All that began and ended then, with room at both ends. The clock that says when it ends may stand a little behind the
+// one that said when it began: then it is that moment.
+export function around(began: number, ended: number): View {
+  const length = Math.max(0, ended - began);
+  const room = Math.max(MIN_SPAN / 2, length * EDGE);
+  return { from: began - room, to: began + length + room };
+}
 
 // Within the limits; never wholly in the future.
 export function clamped({ from, to }: View, now: number): View {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, ticks, zoomed } from '../../src/model/time-view';
+import { around, clamped, MAX_SPAN, MIN_SPAN, panned, spanOf, ticks, zoomed } from '../../src/model/time-view';
 
 const now = 1_700_000_000_000;
 const view = { from: now - 60_000, to: now };
@@ -10,6 +10,11 @@ test('zooming keeps what is under the pointer there', () => {
   const next = zoomed(view, 0.5, at, now);
   assert.equal(spanOf(next), 30_000);
   assert.equal((at - next.from) / spanOf(next), 0.75);
+});
+
+test('what has just begun by a clock that is ahead is shown around its beginning', () => {
+  assert.deepEqual(around(now, now + 10_000), { from: now - 200, to: now + 10_200 });
+  for (const ended of [now, now - 150, 0]) assert.deepEqual(around(now, ended), { from: now - 10, to: now + 10 });
 });
 
 test('zooming has limits', () => {
