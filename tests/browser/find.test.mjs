@@ -2,40 +2,23 @@
 // cancel it, retry it.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
 const MANY = 50_000;
 const FAILED = 43_217;
-let browser;
 let cluster;
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { open } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve('--torch', '127.0.0.1:0');
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
-});
-after(async () => {
-  cluster?.end();
-  await browser?.close();
-});
-
-// Nothing on the way may have been refused, nor have thrown.
-let visited = [];
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
 });
 
 /** A page that counts. */
 async function visitor(path = '/') {
-  const seen = await WatchedPage.open(browser, cluster.url + path);
-  visited.push(seen);
+  const seen = await open(path);
   let clicks = 0;
   const click = async (locator) => {
     await locator.click();

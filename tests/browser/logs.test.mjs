@@ -3,21 +3,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe needle';
 const axe = readFileSync(createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json')).resolve('axe-core/axe.min.js'), 'utf8');
-let browser;
 let cluster;
 let job;
 let program;
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { visitor } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve('--data-dir', join(cluster.folder, 'data'));
   cluster.worker(0, '--allow-exec', '--allow-programs');
   cluster.worker(1, '--allow-exec', '--allow-programs');
@@ -30,25 +27,6 @@ before(async () => {
     name: 'talks', command: ['sh', '-c', 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo "rank $RANK step $i"; [ $i = 2000 ] && echo "the needle of rank $RANK"; done; exec sleep 600'], tasks: { worker: 2 }, grace: '1s',
   });
 });
-after(async () => {
-  cluster?.end();
-  await browser?.close();
-});
-
-let visited = [];
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
-});
-
-async function visitor(path) {
-  const seen = await WatchedPage.open(browser, cluster.url + path);
-  visited.push(seen);
-  await seen.reads('conn-state', /live/i);
-  return seen;
-}
 
 const done = (seen) => seen.at('log-search-state', '[data-state="done"]').waitFor();
 

@@ -1,36 +1,21 @@
 // Objects on the page: a session as Python's makes them, on a task that is not here; found, looked at, deleted.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { after, test } from 'node:test';
 
 import { ObjectSession } from './agent.mjs';
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
-let browser;
 let cluster;
 let maker;
-let visited = [];
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { open } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve();
 });
-after(async () => {
-  maker?.end();
-  cluster?.end();
-  await browser?.close();
-});
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
-});
+after(() => maker?.end());
 
 test('objects are listed as they are made, filtered, looked at, and deleted', async () => {
-  const seen = await WatchedPage.open(browser, `${cluster.url}/objects`);
-  visited.push(seen);
+  const seen = await open('/objects');
   await seen.page.locator('#objects', { hasText: 'There is no object.' }).waitFor();
   maker = new ObjectSession(cluster.grpc);
   const weights = await maker.create({ name: 'weights', className: 'Weights', job: 'ps', index: 0, concurrency: 2 });

@@ -4,20 +4,17 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)> \u202Egnp.exe';
 const axe = readFileSync(createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json')).resolve('axe-core/axe.min.js'), 'utf8');
-let browser;
 let cluster;
 let failed;
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { open, visitor } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve();
   cluster.worker(0);
   cluster.worker(1);
@@ -26,25 +23,6 @@ before(async () => {
   await cluster.submit('muster.noop', [], 2, HOSTILE);
   failed = await cluster.submit('muster.fail', ['no'], 1, 'nightly');
 });
-after(async () => {
-  cluster?.end();
-  await browser?.close();
-});
-
-let visited = [];
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
-});
-
-async function visitor(path = '/') {
-  const seen = await WatchedPage.open(browser, cluster.url + path);
-  visited.push(seen);
-  await seen.reads('conn-state', /live/i);
-  return seen;
-}
 
 async function find(seen, text) {
   await seen.page.keyboard.press('Control+k');
@@ -204,8 +182,7 @@ test('what turns text around is shown by its number', async () => {
 });
 
 test('on a telephone: one bar, a menu, and names beside the values', async () => {
-  const seen = await WatchedPage.open(browser, `${cluster.url}/tasks`, { viewport: { width: 390, height: 844 } });
-  visited.push(seen);
+  const seen = await open('/tasks', { viewport: { width: 390, height: 844 } });
   await seen.reads('conn-state', /live/i);
   const bar = await seen.page.locator('.rail').boundingBox();
   assert.ok(bar.height < 60, `${bar.height}`);

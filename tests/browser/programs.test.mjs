@@ -1,37 +1,16 @@
 // Programs on the page, with ranks of real workers: what waits says why, ranks and their logs, attempts, what can be done.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 
 import { Agent } from './agent.mjs';
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
-let browser;
 let cluster;
-let visited = [];
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { visitor } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve();
 });
-after(async () => {
-  cluster?.end();
-  await browser?.close();
-});
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
-});
-
-async function visitor(path) {
-  const seen = await WatchedPage.open(browser, cluster.url + path);
-  visited.push(seen);
-  await seen.reads('conn-state', /live/i);
-  return seen;
-}
 
 const inState = (seen, state) => seen.at('program', `[data-state="${state}"]`).waitFor();
 

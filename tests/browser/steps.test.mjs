@@ -1,38 +1,17 @@
 // Steps of ranks in the timeline of a run, and that all charts of a page have one crosshair and one range.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
-let browser;
 let cluster;
-let visited = [];
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { visitor } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve('--data-dir', join(cluster.folder, 'data'));
   cluster.worker(0, '--allow-programs');
 });
-after(async () => {
-  cluster?.end();
-  await browser?.close();
-});
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
-});
-
-async function visitor(path) {
-  const seen = await WatchedPage.open(browser, cluster.url + path);
-  visited.push(seen);
-  await seen.reads('conn-state', /live/i);
-  return seen;
-}
 
 test('steps stand in the lanes and by rank, and a moment under the pointer is shown by lanes and machines alike', async () => {
   const id = await cluster.program({

@@ -1,20 +1,17 @@
 // Twelve things that people come to the page for, each in no more clicks than it is worth. What is typed is no click.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, afterEach, before, test } from 'node:test';
+import { after, test } from 'node:test';
 
 import { Agent } from './agent.mjs';
-import { Cluster } from './cluster.mjs';
-import { launch, WatchedPage } from './page.mjs';
+import { onStage } from './stage.mjs';
 
 const STEPS = 3;
-let browser;
 let cluster;
 let agents;
 
-before(async () => {
-  browser = await launch();
-  cluster = new Cluster();
+const { open, visitor: connected } = onStage(async (made) => {
+  cluster = made;
   await cluster.serve();
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
   const { address } = await cluster.declare('train', { worker: 3 }, { stuck_after: '1s' });
@@ -26,25 +23,13 @@ before(async () => {
     await Promise.all([...first, agents[2].barrier(`step/${step}`, 60_000)]);
   }
 });
-after(async () => {
+after(() => {
   for (const agent of agents ?? []) agent.end();
-  cluster?.end();
-  await browser?.close();
-});
-
-let visited = [];
-afterEach(async () => {
-  const faults = visited.flatMap((seen) => seen.faults);
-  for (const seen of visited) await seen.page.context().close();
-  visited = [];
-  assert.deepEqual(faults, []);
 });
 
 /** The overview, and a click that counts. */
 async function visitor(most, options) {
-  const seen = await WatchedPage.open(browser, `${cluster.url}/`, options);
-  visited.push(seen);
-  await seen.reads('conn-state', /live/i);
+  const seen = await connected('/', options);
   let clicks = 0;
   const click = async (locator) => {
     await locator.click();
@@ -144,8 +129,7 @@ test('9. a link shows somebody else the same', async () => {
   await rail('Jobs');
   await seen.at('state-FAILED').click();
   await seen.reads('count-line', /fit/);
-  const other = await WatchedPage.open(browser, seen.page.url());
-  visited.push(other);
+  const other = await open(seen.page.url().slice(cluster.url.length));
   await other.reads('count-line', /fit/);
   assert.equal(await other.at('count-line').textContent(), await seen.at('count-line').textContent());
 });
