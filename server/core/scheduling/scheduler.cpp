@@ -47,7 +47,7 @@ void scheduler::close(session_number n) {
 
 void scheduler::clear_queues(session_number n) {
   auto& q = queues_[n];
-  placement_.forget(q);
+  end_turns(n);
   release_requirements(q);
   q.queues.clear();
   q.queue_of.clear();
@@ -108,7 +108,7 @@ std::uint32_t scheduler::queue_with_needs(session_number n, closure_spec const& 
       if (satisfies(*w, requirements_[number])) reconsider(*w);
   }
   auto const before = q.queues.size();
-  auto const at = q.queue_for(spec.function, spec.extras->options.priority, number);
+  auto const at = find_or_add(q, {spec.function, spec.extras->options.priority, number});
   if (q.queues.size() == before || number == 0) return at;
   if (!fresh) requirements_.hold(number);
   q.queues[at].single = !requirements_[number].resources.empty();
@@ -150,7 +150,7 @@ void scheduler::enlist(worker_slots& w) {
 }
 
 void scheduler::place(worker_slots& w, std::vector<function_id> functions) {
-  placement_.add(w, std::move(functions), all_queues());
+  enter(w, {sorted(std::move(functions)), w.satisfied, w.by_name_only});
 }
 
 void scheduler::forget(worker_slots& w) {
@@ -184,7 +184,10 @@ void scheduler::reconsider(worker_slots& w) {
   });
   if (now_satisfied == w.satisfied) return;
   w.satisfied = std::move(now_satisfied);
-  if (w.placed) placement_.move(w, all_queues());
+  if (!w.placed) return;
+  auto functions = w.placed->functions;
+  remove(w);
+  enter(w, {std::move(functions), w.satisfied, w.by_name_only});
 }
 
 void scheduler::set_built(worker_slots& w, per_worker_id v, bool built) {
@@ -351,7 +354,7 @@ std::string scheduler::invalid(bool handing_out) const {
   if (!wrong.empty()) return wrong;
   if (auto broken = gangs.invalid(); !broken.empty()) return broken;
   if (auto broken = invalid_exclusive(handing_out); !broken.empty()) return broken;
-  return placement_.violated_invariant();
+  return invalid_classes();
 }
 
 }  // namespace muster::core

@@ -1,6 +1,6 @@
 // What waits for workers, and which worker gets it: the queues of sessions, the slots of workers,
-// what closures require of them, gangs, and closures that run alone. Placement brings both sides
-// together; see there.
+// what closures require of them, gangs, and closures that run alone. Placement classes bring both
+// sides together, turn by turn; see scheduler_placement.cpp.
 //
 // It knows sessions and workers by their numbers alone and counts nothing: what a move means for
 // counts, records and effects is for the caller. A closure is queued in its queue, deferred (it
@@ -12,7 +12,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/status.hpp"
@@ -20,21 +22,21 @@
 #include "server/core/common/numbered.hpp"
 #include "server/core/scheduling/exclusive_table.hpp"
 #include "server/core/scheduling/gang_table.hpp"
-#include "server/core/scheduling/placement.hpp"
+#include "server/core/scheduling/placement_class.hpp"
 #include "server/core/scheduling/requirement_table.hpp"
 
 namespace muster::core {
 
 class scheduler {
  public:
-  explicit scheduler(closure_table& closures) : closures_(closures), placement_(closures) {}
+  explicit scheduler(closure_table& closures) : closures_(closures) {}
 
   /// Sessions take turns in the order of `id` when a kind of workers is new.
   void open(session_number n, session_id id, std::uint32_t weight);
   /// REQUIRES: nothing of it is queued or deferred.
   void close(session_number n);
   /// It has ended: no more turns.
-  void end_turns(session_number n) { placement_.forget(queues_[n]); }
+  void end_turns(session_number n);
   /// Forgets its queues, which it does not need any more. REQUIRES: as close.
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
@@ -45,7 +47,7 @@ class scheduler {
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
   /// The closure's queue, made where it is new. REQUIRES: room_for.
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
-    return spec.extras ? queue_with_needs(n, spec) : queues_[n].queue_for(spec.function);
+    return spec.extras ? queue_with_needs(n, spec) : find_or_add(queues_[n], {spec.function, 0, 0});
   }
   closure_queue const& queue_of(slot c) const {
     auto const& r = closures_[c];
@@ -54,10 +56,15 @@ class scheduler {
   requirement const& required(std::uint32_t number) const { return requirements_[number]; }
 
   [[gnu::always_inline]] void push_back(slot c) {
-    placement_.push_back(queues_[closures_[c].owner], c);
+    auto& s = queues_[closures_[c].owner];
+    auto& l = s.queues[closures_[c].queue];
+    closures_.push_back(l.queue, c);
+    if (l.queue.size == 1) announce(s, l);
   }
-  void push_front(slot c) { placement_.push_front(queues_[closures_[c].owner], c); }
-  void unqueue(slot c) { placement_.unqueue(queues_[closures_[c].owner], c); }
+  void push_front(slot c);
+  void unqueue(slot c) {
+    closures_.remove(queues_[closures_[c].owner].queues[closures_[c].queue].queue, c);
+  }
   void defer(slot c);
   void end_deferral(slot c);
 
@@ -65,12 +72,13 @@ class scheduler {
   worker_slots& add(worker_slots s);
   /// From now on it can be given closures.
   void place(worker_slots& w, std::vector<function_id> functions);
-  void remove(worker_slots& w) { placement_.remove(w); }
+  void remove(worker_slots& w);
   /// REQUIRES: it holds nothing and was removed.
   void forget(worker_slots& w);
   /// After any change of what the worker holds, its window, or whether it is open.
   void update(worker_slots& w) {
-    if (w.placed) placement_.update(w);
+    if (!w.placed) return;
+    if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
   }
   worker_slots& of(worker_number n) const { return *by_number_[raw(n)]; }
   worker_slots* find(stream_id s) const {
@@ -127,7 +135,7 @@ class scheduler {
     if (auto const& l = queue_of(c); l.single) give_back_for_queue(w, l);
   }
 
-  bool any_idle() const { return placement_.idle() > 0; }
+  bool any_idle() const { return idle_workers_ > 0; }
   /// Notes which workers have an idle slot; retract() is about those that got nothing since.
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
@@ -136,8 +144,9 @@ class scheduler {
   /// is asked shrinks to what stays. Nothing is chosen twice.
   std::vector<slot> retract();
 
-  /// One turn; see placement.
-  worker_slots* next(std::vector<slot>& run) { return placement_.next(run); }
+  /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
+  /// null when nothing can be placed. The caller hands them over and calls `update`.
+  worker_slots* next(std::vector<slot>& run);
 
   /// A worker came, or takes closures again, or does not any more.
   void fleet_changed() {
@@ -180,7 +189,21 @@ class scheduler {
   std::string invalid(bool handing_out) const;
 
  private:
+  using class_key = std::tuple<std::vector<function_id>, std::vector<std::uint32_t>, bool>;
+
   std::uint32_t queue_with_needs(session_number n, closure_spec const& spec);
+  static std::uint32_t find_or_add(session_queue& s, session_queue::queue_key const& key) {
+    if (!s.queues.empty()) {
+      auto const& newest = s.queues.back();
+      if (session_queue::queue_key(newest.function, newest.priority, newest.requirement) == key)
+        return static_cast<std::uint32_t>(s.queues.size() - 1);
+    }
+    auto const [it, fresh] =
+        s.queue_of.try_emplace(key, static_cast<std::uint32_t>(s.queues.size()));
+    auto const& [function, priority, requirement] = key;
+    if (fresh) s.queues.push_back({function, priority, requirement, false, 0, {}});
+    return it->second;
+  }
   void take_for_queue(worker_slots& w, closure_queue const& l);
   void give_back_for_queue(worker_slots& w, closure_queue const& l);
   void enlist(worker_slots& w);
@@ -188,14 +211,39 @@ class scheduler {
   std::string misplaced(worker_slots const& w) const;
   std::string invalid_exclusive(bool handing_out) const;
   bool could_run(worker_slots const& w, closure_queue const& l) const;
+  std::string invalid_classes() const;
   static bool enough(resource_amounts const& of, requirement const& r);
   void keep_none_empty();
   slot_list& list_of(worker_slots& w, slot c) {
     return closures_[c].sent() ? w.prefetched : w.running;
   }
 
+  // The worker stands with those of its class.
+  void enter(worker_slots& w, class_key key);
+  placement_class& make_class(class_key key);
+  /// Into the ring of `wanted`.
+  void stand(worker_slots& w, readiness wanted);
+  void announce(session_queue& s, placement_class& c);
+  void announce(session_queue& s, closure_queue const& l);
+  void mark(placement_class& c);
+  /// Up to `max` closures of `s` that `c` can run, highest priority first, then lowest order; fewer
+  /// where another queue of the session comes first, one where it takes resources.
+  void take(session_queue& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
+  /// Workers with an idle slot; `f` must not change how they stand.
+  template <class F>
+  void for_each_idle(F f) const {
+    for (auto const& [key, c] : classes_) c->idle.for_each(f);
+  }
+  /// One that holds nothing, stands in its ring and can run what is in the queue.
+  worker_slots* empty_worker(closure_queue const& l) const;
+
   closure_table& closures_;
-  core::placement placement_;
+  std::map<class_key, std::unique_ptr<placement_class>> classes_;
+  std::vector<std::vector<placement_class*>> classes_of_;  // by function: whose workers have it
+  std::vector<std::uint32_t> free_indexes_;                // of classes
+  std::uint32_t next_index_ = 0;
+  std::size_t idle_workers_ = 0;         // in all rings of idle ones
+  std::vector<placement_class*> dirty_;  // may have both a worker with room and work
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
   std::map<session_id, session_number> in_order_;

@@ -18,7 +18,7 @@ worker_slots* scheduler::empty_worker_for(slot c) {
     if (!w || !could_run(*w, l)) w = keep_one_empty_for(c);
     if (w && w->held() == 0 && w->placed->can_run(l)) return w;
   }
-  return placement_.empty_worker(l);
+  return empty_worker(l);
 }
 
 // The one whose oldest closure started last: where closures are short, it is empty soon.
@@ -100,7 +100,7 @@ std::string scheduler::invalid_exclusive(bool handing_out) const {
   }
   if (handing_out && exclusives.waiting().size() <= exclusive_table::tries_max)
     for (auto const id : exclusives.waiting())
-      if (placement_.empty_worker(queue_of(closures_.find(id))))
+      if (empty_worker(queue_of(closures_.find(id))))
         return text(id) + " waits beside a worker that does nothing";
   return wrong.empty() ? exclusives.invalid() : wrong;
 }

@@ -113,7 +113,7 @@ std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool 
     if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : besides_ranks(w)});
   };
   if (idle) {
-    placement_.for_each_idle(add);
+    for_each_idle(add);
     for (auto const stream : reserved_)
       if (auto* w = find(stream)) add(*w);
   } else {

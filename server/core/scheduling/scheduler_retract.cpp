@@ -46,14 +46,14 @@ void scheduler::take_slot(worker_slots& w, slot c) {
 
 void scheduler::note_idle(time_point now) {
   noted_at_ = now;
-  placement_.for_each_idle([](worker_slots& w) { w.idle_noted = true; });
+  for_each_idle([](worker_slots& w) { w.idle_noted = true; });
 }
 
 std::vector<slot> scheduler::retract() {
   auto const noted_at = std::exchange(noted_at_, never);
   std::vector<placement_class const*> takers;
   std::uint64_t idle_slots = 0, busy_slots = 0;
-  placement_.for_each_idle([&](worker_slots& w) {
+  for_each_idle([&](worker_slots& w) {
     if (!std::exchange(w.idle_noted, false)) return;
     idle_slots += w.slots - w.held();
     if (std::find(takers.begin(), takers.end(), w.placed) == takers.end())

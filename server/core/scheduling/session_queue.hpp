@@ -26,25 +26,12 @@ struct closure_queue {
 struct session_queue {
   session_id id{};  // of the session; those of the core's own come last
   std::uint32_t weight = 1;
-  std::uint32_t turns_left = 1;  // in a row, before another session's
-  std::vector<closure_queue> queues;
+  std::uint32_t turns_left = 1;       // in a row, before another session's
+  std::vector<closure_queue> queues;  // newest last
   using queue_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
   std::map<queue_key, std::uint32_t> queue_of;
   slot_list deferred;  // closures that wait for a time, an input or a gang, not for a worker
   std::vector<ring_link<session_queue>> turns;  // by placement class: waiting for a turn there
-
-  /// New queues come last in `queues`.
-  std::uint32_t queue_for(function_id f, std::int32_t priority = 0, std::uint32_t requirement = 0) {
-    if (!queues.empty()) {
-      auto const& newest = queues.back();
-      if (newest.function == f && newest.priority == priority && newest.requirement == requirement)
-        return static_cast<std::uint32_t>(queues.size() - 1);
-    }
-    auto const [it, created_now] = queue_of.try_emplace(queue_key{f, priority, requirement},
-                                                        static_cast<std::uint32_t>(queues.size()));
-    if (created_now) queues.push_back({f, priority, requirement, false, 0, {}});
-    return it->second;
-  }
 };
 
 }  // namespace muster::core

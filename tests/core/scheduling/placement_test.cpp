@@ -1,9 +1,8 @@
-// Placement by itself: what only shows after billions of closures, or with wide windows.
-#include "server/core/scheduling/placement.hpp"
-
+// Turns by themselves: what only shows after billions of closures, or with wide windows.
 #include <memory>
 
 #include "server/core/closures/function_table.hpp"
+#include "server/core/scheduling/scheduler.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -17,23 +16,37 @@ struct bench {
   closure_table closures{wide};
   changes told;
   function_table functions{limits, told};
-  core::placement placement{closures};
-  session_queue first, second;
+  core::scheduler scheduler{closures};
+  std::uint32_t workers = 0;
 
+  bench() {
+    scheduler.open(one, session_id{1}, 1);
+    scheduler.open(other, session_id{2}, 1);
+  }
   function_id f(std::string_view name) { return *functions.intern(name); }
 
   /// Queues a closure that is the `order`th of its session.
-  slot queue(session_queue& s, std::string_view function, std::uint32_t order) {
-    auto const c = closures.allocate(&s == &first ? one : other);
+  slot queue(session_number s, std::string_view function, std::uint32_t order) {
+    closure_spec spec;
+    spec.function = f(function);
+    auto const c = closures.allocate(s);
     closures[c].order = order;
-    closures[c].queue = s.queue_for(f(function));
-    placement.push_back(s, c);
+    closures[c].queue = scheduler.queue_for(s, spec);
+    scheduler.push_back(c);
     return c;
   }
-  void join(worker_slots& w, std::vector<function_id> functions_of_it) {
-    placement.add(w, std::move(functions_of_it),
-                  std::vector<std::reference_wrapper<session_queue>>{first, second});
+  worker_slots& join(worker_slots w, std::vector<function_id> functions_of_it) {
+    w.stream = stream_id{++workers};
+    w.number = worker_number{workers};
+    auto& joined = scheduler.add(std::move(w));
+    scheduler.place(joined, std::move(functions_of_it));
+    return joined;
   }
+  void open(worker_slots& w, bool is_open) {
+    w.open = is_open;
+    scheduler.update(w);
+  }
+  worker_slots* next(std::vector<slot>& run) { return scheduler.next(run); }
 };
 
 std::uint32_t number(closure_table const& t, slot c) {
@@ -44,14 +57,14 @@ TEST(placement, keeps_schedule_order_when_the_count_of_a_session_wraps) {
   bench b;
   worker_slots w;
   w.slots = w.window = w.credits = 10;
-  b.queue(b.first, "f", ~1u);
-  b.queue(b.first, "g", ~0u);
-  b.queue(b.first, "f", 0);
-  b.queue(b.first, "g", 1);
+  b.queue(one, "f", ~1u);
+  b.queue(one, "g", ~0u);
+  b.queue(one, "f", 0);
+  b.queue(one, "g", 1);
   b.join(w, {b.f("f"), b.f("g")});
   std::vector<std::uint32_t> orders;
   std::vector<slot> run;
-  while (b.placement.next(run))
+  while (b.next(run))
     for (auto const c : run) orders.push_back(number(b.closures, c));
   EXPECT_EQ(orders, (std::vector<std::uint32_t>{~1u, ~0u, 0, 1}));
 }
@@ -62,91 +75,86 @@ TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own)
   w.slots = 0;  // only prefetched
   w.window = w.credits = 1'000;
   for (std::uint32_t i = 0; i < 100; ++i) {
-    b.queue(b.first, "f", i);
-    b.queue(b.second, "f", i);
+    b.queue(one, "f", i);
+    b.queue(other, "f", i);
   }
   b.join(w, {b.f("f")});
   std::vector<std::pair<session_number, std::size_t>> turns;
   std::vector<slot> run;
-  while (b.placement.next(run)) turns.emplace_back(b.closures[run.front()].owner, run.size());
+  while (b.next(run)) turns.emplace_back(b.closures[run.front()].owner, run.size());
   EXPECT_EQ(turns, (std::vector<std::pair<session_number, std::size_t>>{
                        {one, 64}, {other, 64}, {one, 36}, {other, 36}}));
 }
 
 TEST(placement, an_idle_worker_gets_one_a_turn_and_not_more_than_the_window_ahead) {
   bench b;
-  worker_slots idle, ahead;
-  idle.slots = idle.window = 5;
-  ahead.slots = 0;
-  ahead.window = 3;
-  for (std::uint32_t i = 0; i < 10; ++i) b.queue(b.first, "f", i);
-  b.join(idle, {b.f("f")});
-  b.join(ahead, {b.f("f")});
+  worker_slots w;
+  w.slots = w.window = 5;
+  for (std::uint32_t i = 0; i < 10; ++i) b.queue(one, "f", i);
+  auto& idle = b.join(w, {b.f("f")});
+  w.slots = 0;
+  w.window = 3;
+  auto& ahead = b.join(w, {b.f("f")});
   std::vector<slot> run;
-  EXPECT_EQ(b.placement.next(run), &idle);
+  EXPECT_EQ(b.next(run), &idle);
   EXPECT_EQ(run.size(), 1u);
-  idle.open = false;
-  b.placement.update(idle);
-  EXPECT_EQ(b.placement.next(run), &ahead);
+  b.open(idle, false);
+  EXPECT_EQ(b.next(run), &ahead);
   EXPECT_EQ(run.size(), 3u);
 }
 
-TEST(placement, a_session_that_is_forgotten_leaves_every_ring) {
+TEST(placement, a_session_without_turns_has_left_every_ring) {
   bench b;
-  worker_slots f, g;
-  f.slots = g.slots = 1;
-  f.open = g.open = false;
-  b.join(f, {b.f("f")});
-  b.join(g, {b.f("g")});
-  b.queue(b.first, "f", 0);
-  b.queue(b.first, "g", 1);
-  auto const last = b.queue(b.second, "g", 0);
-  b.placement.forget(b.first);
-  for (auto const& turn : b.first.turns) EXPECT_FALSE(turn.linked);
-  f.open = g.open = true;
-  b.placement.update(f);
-  b.placement.update(g);
+  worker_slots w;
+  w.slots = 1;
+  w.open = false;
+  auto& f = b.join(w, {b.f("f")});
+  auto& g = b.join(w, {b.f("g")});
+  b.queue(one, "f", 0);
+  b.queue(one, "g", 1);
+  auto const last = b.queue(other, "g", 0);
+  b.scheduler.end_turns(one);
+  for (auto const& turn : b.scheduler.queue(one).turns) EXPECT_FALSE(turn.linked);
+  b.open(f, true);
+  b.open(g, true);
+  EXPECT_EQ(b.scheduler.invalid(false), "");
   std::vector<slot> run;
-  EXPECT_EQ(b.placement.next(run), &g);
+  EXPECT_EQ(b.next(run), &g);
   EXPECT_EQ(run, std::vector{last});
-  g.open = false;
-  b.placement.update(g);
-  EXPECT_EQ(b.placement.next(run), nullptr);
-  EXPECT_EQ(b.placement.violated_invariant(), "");
+  b.open(g, false);
+  EXPECT_EQ(b.next(run), nullptr);
 }
 
 TEST(placement, the_last_worker_of_a_class_takes_the_class_with_it) {
   bench b;
-  auto const names_of = [&](std::string_view name) { return b.placement.classes_with(b.f(name)); };
-  worker_slots left, right;
-  b.join(left, {b.f("f"), b.f("g")});
-  b.join(right, {b.f("g"), b.f("f"), b.f("f")});
+  auto& left = b.join({}, {b.f("f"), b.f("g")});
+  auto& right = b.join({}, {b.f("g"), b.f("f"), b.f("f")});
   EXPECT_EQ(left.placed, right.placed);
-  EXPECT_EQ(names_of("f"), 1u);
-  b.queue(b.first, "f", 0);
+  auto const& turns = b.scheduler.queue(one).turns;
+  b.queue(one, "f", 0);
+  ASSERT_EQ(turns.size(), 1u);
   for (auto* w : {&left, &right}) {
-    w->open = false;
-    b.placement.update(*w);
-    b.placement.remove(*w);
+    EXPECT_TRUE(turns[0].linked);
+    b.open(*w, false);
+    b.scheduler.remove(*w);
     EXPECT_EQ(w->placed, nullptr);
-    EXPECT_EQ(names_of("f"), w == &left ? 1u : 0u);
+    b.scheduler.forget(*w);
+    EXPECT_EQ(b.scheduler.invalid(false), "");
   }
-  EXPECT_EQ(names_of("g"), 0u);
   std::vector<slot> run;
-  EXPECT_EQ(b.placement.next(run), nullptr);
-  for (auto const& turn : b.first.turns) EXPECT_FALSE(turn.linked);
+  EXPECT_EQ(b.next(run), nullptr);
+  EXPECT_FALSE(turns[0].linked);
 }
 
 TEST(placement, numbers_of_classes_are_used_again_so_that_sessions_do_not_grow) {
   bench b;
-  b.queue(b.first, "f", 0);
+  b.queue(one, "f", 0);
   for (int i = 0; i < 100; ++i) {
     worker_slots w;
     w.open = false;
-    b.join(w, {b.f("f"), b.f("g" + std::to_string(i))});
-    b.placement.remove(w);
+    b.scheduler.remove(b.join(std::move(w), {b.f("f"), b.f("g" + std::to_string(i))}));
   }
-  EXPECT_EQ(b.first.turns.size(), 1u);
+  EXPECT_EQ(b.scheduler.queue(one).turns.size(), 1u);
 }
 
 }  // namespace placement_cases

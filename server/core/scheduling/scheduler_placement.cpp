@@ -1,14 +1,27 @@
-// The rings of the placement classes, and whose turn comes next.
-#include "server/core/scheduling/placement.hpp"
-
+// The rings of the placement classes, and whose turn comes next: a turn takes one session and one
+// worker, hands over one closure (idle slot) or up to `run_max` (prefetched), and moves both to the
+// back of their ring (a session of weight n after n turns): sessions share fairly, workers fill
+// evenly, and the cost of a closure does not depend on how many there are.
 #include <algorithm>
 
-namespace muster::core {
+#include "server/core/scheduling/scheduler.hpp"
 
-placement_class& placement::class_for(class_key key, bool& created) {
+namespace muster::core {
+namespace {
+
+constexpr std::uint32_t run_max = 64;
+
+}  // namespace
+
+void scheduler::enter(worker_slots& w, class_key key) {
   auto const known = classes_.find(key);
-  created = known == classes_.end();
-  if (!created) return *known->second;
+  auto& c = known == classes_.end() ? make_class(std::move(key)) : *known->second;
+  w.placed = &c;
+  ++c.workers;
+  update(w);
+}
+
+placement_class& scheduler::make_class(class_key key) {
   std::uint32_t index = next_index_;
   if (free_indexes_.empty()) {
     ++next_index_;
@@ -16,27 +29,21 @@ placement_class& placement::class_for(class_key key, bool& created) {
     index = free_indexes_.back();
     free_indexes_.pop_back();
   }
-  auto& c = make_class(std::move(key), index);
-  for (auto const f : c.functions) {
-    if (raw(f) >= classes_of_.size()) classes_of_.resize(raw(f) + std::size_t{1});
-    classes_of_[raw(f)].push_back(&c);
-  }
-  return c;
-}
-
-placement_class& placement::make_class(class_key key, std::uint32_t index) {
   auto& c = *classes_.emplace(key, std::make_unique<placement_class>(index)).first->second;
   std::tie(c.functions, c.satisfied, c.by_name_only) = std::move(key);
   if (!c.functions.empty()) c.has.resize(raw(c.functions.back()) + std::size_t{1});
   for (auto const f : c.functions) c.has[raw(f)] = true;
   if (!c.satisfied.empty()) c.meets.resize(c.satisfied.back() + std::size_t{1});
   for (auto const r : c.satisfied) c.meets[r] = true;
+  if (c.has.size() > classes_of_.size()) classes_of_.resize(c.has.size());
+  for (auto const f : c.functions) classes_of_[raw(f)].push_back(&c);
+  for (auto const& [id, n] : in_order_) announce(queues_[n], c);
   return c;
 }
 
-void placement::remove(worker_slots& w) {
+void scheduler::remove(worker_slots& w) {
   auto& c = *w.placed;
-  if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
+  if (w.ready == readiness::idle) c.idle.remove(w), --idle_workers_;
   if (w.ready == readiness::prefetch) c.prefetching.remove(w);
   w.ready = readiness::none;
   w.placed = nullptr;
@@ -49,24 +56,24 @@ void placement::remove(worker_slots& w) {
   classes_.erase(class_key(c.functions, c.satisfied, c.by_name_only));
 }
 
-void placement::stand(worker_slots& w, readiness wanted) {
+void scheduler::stand(worker_slots& w, readiness wanted) {
   auto& c = *w.placed;
-  if (w.ready == readiness::idle) c.idle.remove(w), --idle_;
+  if (w.ready == readiness::idle) c.idle.remove(w), --idle_workers_;
   if (w.ready == readiness::prefetch) c.prefetching.remove(w);
   w.ready = wanted;
   if (wanted == readiness::none) return;
-  idle_ += wanted == readiness::idle;
+  idle_workers_ += wanted == readiness::idle;
   (wanted == readiness::idle ? c.idle : c.prefetching).push_back(w);
   mark(c);
 }
 
-void placement::mark(placement_class& c) {
+void scheduler::mark(placement_class& c) {
   if (c.dirty || c.sessions.empty() || (c.idle.empty() && c.prefetching.empty())) return;
   c.dirty = true;
   dirty_.push_back(&c);
 }
 
-void placement::announce(session_queue& s, placement_class& c) {
+void scheduler::announce(session_queue& s, placement_class& c) {
   if (c.sessions.contains(s)) return;
   auto const runnable = [&](closure_queue const& l) { return l.queue.size > 0 && c.can_run(l); };
   if (std::none_of(s.queues.begin(), s.queues.end(), runnable)) return;
@@ -74,7 +81,7 @@ void placement::announce(session_queue& s, placement_class& c) {
   mark(c);
 }
 
-void placement::announce(session_queue& s, closure_queue const& l) {
+void scheduler::announce(session_queue& s, closure_queue const& l) {
   if (raw(l.function) >= classes_of_.size()) return;
   for (auto* c : classes_of_[raw(l.function)]) {
     if (!c->can_run(l)) continue;
@@ -83,22 +90,20 @@ void placement::announce(session_queue& s, closure_queue const& l) {
   }
 }
 
-void placement::push_front(session_queue& s, slot c) {
+void scheduler::push_front(slot c) {
+  auto& s = queues_[closures_[c].owner];
   auto& l = s.queues[closures_[c].queue];
   closures_.push_front(l.queue, c);
   if (l.queue.size == 1) announce(s, l);
 }
 
-void placement::unqueue(session_queue& s, slot c) {
-  closures_.remove(s.queues[closures_[c].queue].queue, c);
-}
-
-void placement::forget(session_queue& s) {
+void scheduler::end_turns(session_number n) {
+  auto& s = queues_[n];
   for (auto const& [key, c] : classes_)
     if (c->index < s.turns.size()) c->sessions.remove(s);
 }
 
-void placement::take(session_queue& s, placement_class const& c, std::uint32_t max,
+void scheduler::take(session_queue& s, placement_class const& c, std::uint32_t max,
                      std::vector<slot>& run) {
   // Orders are compared by distance, so that they may wrap in a session that lives long.
   auto const before = [](std::uint32_t a, std::uint32_t b) {
@@ -130,7 +135,7 @@ void placement::take(session_queue& s, placement_class const& c, std::uint32_t m
   }
 }
 
-worker_slots* placement::next(std::vector<slot>& run) {
+worker_slots* scheduler::next(std::vector<slot>& run) {
   run.clear();
   while (!dirty_.empty()) {
     auto& c = *dirty_.back();
@@ -158,7 +163,7 @@ worker_slots* placement::next(std::vector<slot>& run) {
   return nullptr;
 }
 
-worker_slots* placement::empty_worker(closure_queue const& l) const {
+worker_slots* scheduler::empty_worker(closure_queue const& l) const {
   if (raw(l.function) >= classes_of_.size()) return nullptr;
   for (auto const* c : classes_of_[raw(l.function)])
     if (c->can_run(l))
@@ -167,7 +172,7 @@ worker_slots* placement::empty_worker(closure_queue const& l) const {
   return nullptr;
 }
 
-std::string placement::violated_invariant() const {
+std::string scheduler::invalid_classes() const {
   for (auto const& [key, c] : classes_) {
     if (c->workers == 0) return "a placement class without workers is kept";
     if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))

@@ -1,0 +1,48 @@
+// Workers that declare the same functions and satisfy the same requirements (just now: a resource
+// that is in use is not there) form a *placement class*. A class keeps a ring of workers with an
+// idle slot, a ring of workers that may prefetch closures, and a ring of sessions that have
+// something for it. Owned by the scheduler.
+#pragma once
+
+#include <vector>
+
+#include "server/core/scheduling/session_queue.hpp"
+#include "server/core/scheduling/worker_slots.hpp"
+
+namespace muster::core {
+
+struct worker_turn {
+  ring_link<worker_slots>& operator()(worker_slots& w) const { return w.turn; }
+};
+struct session_turn {
+  std::uint32_t index = 0;
+  ring_link<session_queue>& operator()(session_queue& s) const {
+    if (s.turns.size() <= index) s.turns.resize(index + 1);
+    return s.turns[index];
+  }
+};
+
+struct placement_class {
+  explicit placement_class(std::uint32_t i) : index(i), sessions(session_turn{i}) {}
+
+  std::uint32_t index;
+  std::vector<function_id> functions;    // sorted
+  std::vector<std::uint32_t> satisfied;  // requirements, sorted
+  bool by_name_only = false;             // of workers that are
+  std::vector<bool> has;                 // by function number
+  std::vector<bool> meets;               // by requirement number
+  std::uint32_t workers = 0;
+  ring<worker_slots, worker_turn> idle;
+  ring<worker_slots, worker_turn> prefetching;
+  ring<session_queue, session_turn> sessions;
+  bool dirty = false;
+
+  bool has_function(function_id f) const { return raw(f) < has.size() && has[raw(f)]; }
+  bool can_run(closure_queue const& l) const {
+    if (!has_function(l.function)) return false;
+    return l.requirement == 0 ? !by_name_only
+                              : l.requirement < meets.size() && meets[l.requirement];
+  }
+};
+
+}  // namespace muster::core
