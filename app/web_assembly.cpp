@@ -42,15 +42,9 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
 web_assembly::web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store,
                            access& entry, wire_assembly& wire, torch_assembly& torch,
                            history_keeper& history, webhook_sender* webhooks)
-    : gateway_(
-          [&engine, &leadership = store.leadership()](std::function<void()> work) {
-            return engine.context().post([&leadership, work = std::move(work)] {
-              leadership.check();  // returns if the server may still answer
-              work();
-            });
-          },
-          {store.pools(), store.coordination(), engine.events(), wire.endpoints(), store.blobs(),
-           &entry.keeper(), &torch.stores()}),
+    : gateway_(engine.context(), [&leadership = store.leadership()] { leadership.check(); },
+               {store.pools(), store.coordination(), engine.events(), wire.endpoints(),
+                store.blobs(), &entry.keeper(), &torch.stores()}),
       server_(options_from(engine, p, store, entry, wire, history, webhooks), gateway_,
               p.relays()) {}
 

@@ -33,17 +33,17 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
                       .write_down = keeps_tokens ? [](core::token_fact const&) {}
                                                  : std::function<void(core::token_fact const&)>()}),
       blobs_(blob_options(), {.now = clock_now, .post = [this](std::function<void()> work) {
-                                run_later(std::move(work));
+                                context_.post(std::move(work));
                               }}) {
   auto const tell = [this](server::log_event const& n) { events_.add(clock_now(), n); };
   server::hub_dependencies dependencies;
   dependencies.now = clock_now;
-  dependencies.arm = [this](core::time_point t) { deadline_ = t; };
+  dependencies.arm = arm(closures_due_, [this] { hub_->on_deadline(); });
   dependencies.tell = dependencies.log = tell;
   dependencies.pool.wide = &wide_;
   server::coordination_dependencies around;
   around.now = clock_now;
-  around.arm = [this](core::time_point t) { coordination_deadline_ = t; };
+  around.arm = arm(coordination_due_, [this] { coordination_->on_deadline(); });
   around.tell = tell;
   if (limits.journalled) write_down(around);
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
@@ -58,15 +58,22 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   hub_ = std::make_unique<server::hub>(config, dependencies);
   pools_ = std::make_unique<server::pools>(*hub_, wide_, dependencies_of_pools(config));
   (void)blobs_.start();
-  auto const post = [this](std::function<void()> work) { return run_later(std::move(work)); };
   engine_services const services{*pools_, *coordination_, events_, endpoints_,
                                  blobs_,  &keeper_,       &torch_};
-  gateway_ = std::make_unique<engine_gateway>(post, services);
+  gateway_ = std::make_unique<engine_gateway>(
+      context_, [] {}, services);
   gateway_->open();
   core::coordination::cluster_spec spec;
   if (agents > 0) spec.jobs.push_back({"worker", agents});
   if (coordination_->create(spec)) (void)endpoints_.open(endpoints_.main());
-  thread_ = std::thread([this] { loop(); });
+  thread_ = std::thread([this] { context_.run(); });
+}
+
+std::function<void(core::time_point)> engine::arm(coro::timer& due, std::function<void()> then) {
+  return [&due, then = std::move(then)](core::time_point at) {
+    due.cancel();
+    if (at != core::never) due.call_at(std::chrono::steady_clock::now() + (at - clock_now()), then);
+  };
 }
 
 void engine::write_down(server::coordination_dependencies& around) {
@@ -80,17 +87,17 @@ void engine::write_down(server::coordination_dependencies& around) {
 }
 
 std::uint64_t engine::write_batch() {
-  post([this, n = ++written_](engine_services& services) {
+  context_.post([this, n = ++written_] {
     if (disk_.ok()) durable_ = n;
-    services.coordination.on_durable(durable_, disk_);
+    coordination_->on_durable(durable_, disk_);
   });
   return written_;
 }
 
 void engine::fail_disk(std::string const& why) {
-  run([this, why](engine_services& services) {
+  run([this, why](engine_services&) {
     disk_ = {muster::code::internal, why};
-    services.coordination.on_durable(durable_, disk_);
+    coordination_->on_durable(durable_, disk_);
   });
 }
 
@@ -120,59 +127,14 @@ engine::~engine() {
   thread_.join();
 }
 
-bool engine::run_later(std::function<void()> work) {
-  {
-    std::lock_guard lock(mutex_);
-    if (stopping_) return false;
-    queue_.push_back(std::move(work));
-  }
-  changed_.notify_one();
-  return true;
-}
-
 void engine::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    queue_.push_back([this] {
-      pools_->stop();
-      coordination_->stop();
-    });
-    stopping_ = true;
-  }
-  changed_.notify_one();
-}
-
-void engine::on_deadline() {
-  auto const now = clock_now();
-  if (deadline_ <= now) hub_->on_deadline();
-  if (coordination_deadline_ <= now) coordination_->on_deadline();
-}
-
-void engine::loop() {
-  std::unique_lock lock(mutex_);
-  while (!queue_.empty() || !stopping_) {
-    auto const ready = [this] { return !queue_.empty() || stopping_; };
-    auto const deadline = std::min(deadline_, coordination_deadline_);
-    if (deadline == core::never) {
-      changed_.wait(lock, ready);
-    } else {
-      auto const left = std::max(core::duration(0), deadline - clock_now());
-      if (!changed_.wait_for(lock, left, ready)) {
-        lock.unlock();
-        on_deadline();
-        lock.lock();
-        continue;
-      }
-    }
-    if (queue_.empty()) continue;
-    auto work = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    work();
-    work = nullptr;  // what it holds is destroyed here, not under the lock
-    lock.lock();
-  }
+  gateway_->close();
+  context_.post([this] {
+    if (std::exchange(stopped_, true)) return;
+    pools_->stop();
+    coordination_->stop();
+    context_.close();
+  });
 }
 
 worker::worker(engine& e, habit h, std::int64_t index, std::uint32_t slots,

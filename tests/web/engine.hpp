@@ -2,15 +2,14 @@
 // Its workers are sinks that answer as told.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "coro/engine_context.hpp"
+#include "coro/timer_queue.hpp"
 #include "server/hub/access/token_keeper.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -78,19 +77,15 @@ class engine final {
  private:
   void write_down(server::coordination_dependencies& around);
   std::uint64_t write_batch();
-  bool run_later(std::function<void()> work);
-  void loop();
-  void on_deadline();
+  std::function<void(core::time_point)> arm(coro::timer& due, std::function<void()> then);
   server::pools_dependencies dependencies_of_pools(core::config config);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  bool stopping_ = false;
+  coro::engine_context context_{std::make_unique<grpc::CompletionQueue>()};
   // Engine thread, from here on.
+  bool stopped_ = false;
+  coro::timer closures_due_{context_}, coordination_due_{context_};
   std::uint64_t written_ = 0, durable_ = 0;
   muster::status disk_, refusal_;
-  core::time_point deadline_ = core::never, coordination_deadline_ = core::never;
   server::event_log events_{16};
   endpoints endpoints_;
   torch_stores torch_;

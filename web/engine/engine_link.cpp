@@ -6,9 +6,19 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <thread>
 
+#include "coro/engine_context.hpp"
+
 namespace muster::web {
 
 namespace asio = boost::asio;
+
+bool engine_gateway::post(std::function<void(engine_services&)> work) {
+  if (closed_) return false;
+  return engine_.post([this, work = std::move(work)] {
+    may_answer_();
+    work(services_);
+  });
+}
 
 void completion_queue::push(coro::function deliver) {
   if (mail.push(std::move(deliver)))

@@ -32,6 +32,9 @@ class token_keeper;
 namespace muster::torch {
 class torch_stores;
 }
+namespace muster::coro {
+class engine_context;
+}
 
 namespace muster::web {
 
@@ -50,24 +53,23 @@ struct engine_services {
 /// time, in the order it was posted. Owned by the composition root. Any thread.
 class engine_gateway {
  public:
-  /// `post` has work run on the engine thread, or gives false when nothing runs there any more.
-  /// REQUIRES: the services outlive the gateway and what was posted through it.
-  engine_gateway(std::function<bool(std::function<void()>)> post, engine_services services)
-      : post_(std::move(post)), services_(services) {}
+  /// `may_answer` comes before each piece of work, there, and returns if the server still may.
+  /// REQUIRES: engine and services outlive the gateway and what was posted through it.
+  engine_gateway(coro::engine_context& engine, std::function<void()> may_answer,
+                 engine_services services)
+      : engine_(engine), may_answer_(std::move(may_answer)), services_(services) {}
 
   /// False when it is closed: `work` was destroyed without having run. True: it will run, or be
   /// destroyed unrun when the engine ends first.
-  bool post(std::function<void(engine_services&)> work) {
-    if (closed_) return false;
-    return post_([this, work = std::move(work)] { work(services_); });
-  }
+  bool post(std::function<void(engine_services&)> work);
   /// From now on work is taken: the engine runs. Before, as after `close`, nothing is, readiness is
   /// off and requests are answered UNAVAILABLE.
   void open() { closed_ = false; }
   void close() { closed_ = true; }
 
  private:
-  std::function<bool(std::function<void()>)> const post_;
+  coro::engine_context& engine_;
+  std::function<void()> const may_answer_;
   engine_services services_;
   std::atomic<bool> closed_ = true;
 };
