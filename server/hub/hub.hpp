@@ -84,7 +84,7 @@ class hub {
 
   hub(core::config config, hub_dependencies dependencies, log_limits limits = {});
 
-  /// Performs an event (any of core/model.hpp's structs) and delivers its effects before returning.
+  /// Performs an event (a struct of core/api/model.hpp) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
     session_batches::sessions from;

@@ -314,7 +314,7 @@ struct retry_job {
   std::string submitted_by{};  // of the new job; see session_spec
 };
 
-/// A value that every worker with the function builds and keeps; see per_worker_table.hpp.
+/// A value that every worker with the function builds and keeps; see component_builds.hpp.
 struct create_per_worker {
   call_id call{};
   std::string name;

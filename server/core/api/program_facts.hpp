@@ -27,7 +27,6 @@ enum class goal : std::uint8_t {
   cancel,
   stop,  ///< as its ranks end
 };
-inline constexpr std::uint32_t goals = 6;
 
 struct submitted_fact {
   program_id program{};
