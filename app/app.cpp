@@ -61,7 +61,7 @@ class app {
   perimeter perimeter_;
   engine_assembly engine_;
   store_assembly store_{engine_, perimeter_.manager().holds_sockets()};
-  access access_{engine_, store_.durable(), [this](std::string const& token) {
+  access access_{engine_, store_.data(), [this](std::string const& token) {
                    wire_.end_all_of(token);
                    web_.end_all_of(token);
                  }};
@@ -94,7 +94,7 @@ std::unique_ptr<webhook_sender> app::make_webhooks() {
 
 void app::open() {
   private_directories const directories(engine_.config);
-  store_.durable().begin(std::string(version()));
+  store_.begin(std::string(version()));
   access_.begin();
   store_.open_files();
   directories.close_to_others();
@@ -184,7 +184,7 @@ void app::stop() {
   });
 
   watchdog.enter("the journal");
-  store_.durable().finish();
+  store_.finish_journal();
 
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);

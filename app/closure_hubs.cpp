@@ -36,14 +36,15 @@ struct closure_hubs::timed_hub {
   hub closures;
 };
 
-closure_hubs::closure_hubs(engine_assembly& engine, durable_coordination& durable,
-                           standby const& leadership, spill_store& spilled, blob_store& blobs)
+closure_hubs::closure_hubs(engine_assembly& engine, data_directory& data,
+                           coordination_hub& clusters, standby const& leadership,
+                           spill_store& spilled, blob_store& blobs)
     : engine_(engine),
-      durable_(durable),
+      data_(data),
+      clusters_(clusters),
       leadership_(leadership),
       spilled_(spilled),
       blobs_(blobs),
-      clusters_(durable.hub()),
       main_name_(main_cluster_of(engine.config)),
       wide_(engine.clock.now()),
       of_programs_(clusters_,
@@ -111,20 +112,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.made_again = [this](core::closure_id id) {
     engine_.context().post([this, id] { keep_blob(id); });
   };
-  if (engine_.config.is_durable()) {
-    e.commits = &clusters_.commits();
-    e.journal_refusal = [this] { return durable_.data().refusal(); };
-    e.write_down = [this, cluster](std::vector<core::fact> const& facts) {
-      clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
-    };
-    e.write_down_programs = [this, cluster](std::vector<core::programs::fact> const& facts) {
-      clusters_.commits().wrote(durable_.data().write_down(cluster, facts));
-    };
-    e.write_record = [this](history::black_box::name const& which,
-                            core::attempt_record const* what) {
-      clusters_.commits().wrote(durable_.data().write_down(which.program, which.attempt, what));
-    };
-  }
+  if (engine_.config.is_durable()) data_.attach_to(e, cluster);
   e.cluster = std::move(cluster);
   e.pool = std::move(pool);
   e.coordination = &of_programs_;
@@ -139,44 +127,18 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
   return {std::move(made), closures};
 }
 
-void closure_hubs::restore() {
-  auto& data = durable_.data();
-  // Ids of closures begin with their slot's generation: each start has a million of its own, and a
-  // slot that has used them up, a hundred bytes, is left alone.
+// Ids of closures begin with their slot's generation: each start has a million of its own, and a
+// slot that has used them up, a hundred bytes, is left alone.
+void closure_hubs::count_behind(std::uint64_t epoch, std::uint64_t sessions) {
   constexpr std::uint64_t starts = 4'095, uses = 1 << 20;
-  wide_.first_generation = static_cast<std::uint32_t>(1 + (data.epoch() - 1) % starts * uses);
+  wide_.first_generation = static_cast<std::uint32_t>(1 + (epoch - 1) % starts * uses);
   wide_.end_generation = static_cast<std::uint32_t>(wide_.first_generation + uses);
-  wide_.last_session = data.sessions_before();
-  std::map<std::string, std::vector<core::restored_job>> by_cluster;
-  auto stored = data.take_jobs();
-  for (auto const& j : stored) keep_blobs(j.job);
-  for (auto& j : stored) by_cluster[j.cluster].push_back(std::move(j.job));
-  for (auto& [cluster, jobs] : by_cluster) {
-    auto const found = pools_.named(cluster);
-    if (found) {
-      (*found)->restore(std::move(jobs));
-      continue;
-    }
-    // Else their ids would be given to others.
-    spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
-    std::vector<core::fact> gone;
-    for (auto const& j : jobs) {
-      if (j.job.id != core::session_id{})
-        gone.emplace_back(core::job_gone{j.job.id});
-      else
-        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
-    }
-    clusters_.commits().wrote(data.write_down(cluster, gone));
-  }
-  restore_programs();
-  of_programs_.drop_unknown(
-      [this](core::program_id id) { return pools_.of(id).state().knows(id); });
+  wide_.last_session = sessions;
 }
 
 void closure_hubs::restore_programs() {
-  auto& data = durable_.data();
   std::map<std::string, std::vector<core::programs::restored_program>> by_cluster;
-  auto stored = data.take_programs();
+  auto stored = data_.take_programs();
   std::stable_sort(stored.begin(), stored.end(), [](auto const& a, auto const& b) {
     return a.program.course.finished < b.program.course.finished;
   });
@@ -198,11 +160,13 @@ void closure_hubs::restore_programs() {
     std::vector<core::programs::fact> gone;
     for (auto const& p : programs)
       gone.emplace_back(core::programs::program_gone{p.submitted.program});
-    clusters_.commits().wrote(data.write_down(cluster, gone));
+    data_.write_down(cluster, gone);
   }
-  for (auto& r : data.take_records())
+  for (auto& r : data_.take_records())
     if (!pools_.of(r.program).restore({r.program, r.attempt}, std::move(r.what)))
-      clusters_.commits().wrote(data.write_down(r.program, r.attempt, nullptr));
+      data_.write_down(r.program, r.attempt, nullptr);
+  of_programs_.drop_unknown(
+      [this](core::program_id id) { return pools_.of(id).state().knows(id); });
 }
 
 void closure_hubs::remove_soon(std::string cluster) {
@@ -229,15 +193,6 @@ void closure_hubs::keep_blob(core::closure_id id) {
   auto const view = pools_.of(id).state().closures().look(id);
   if (!view || view->state != core::closure_state::succeeded) return;
   if (auto const name = blob_named_by(view->data.view()); !name.empty()) blobs_.name(id, name);
-}
-
-void closure_hubs::keep_blobs(core::restored_job const& job) {
-  for (auto const& f : job.closures) {
-    if (f.dropped || !names_blob(f.value.view())) continue;
-    for (auto const& request : job.accepted)
-      if (f.order - request.first < request.closures.size())
-        blobs_.name(request.closures[f.order - request.first].id, blob_named_by(f.value.view()));
-  }
 }
 
 void closure_hubs::make_room_soon() {

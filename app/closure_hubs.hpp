@@ -5,8 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "app/durable_coordination.hpp"
+#include "app/data_directory.hpp"
 #include "app/engine_assembly.hpp"
+#include "app/standby.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/hub/blob_store.hpp"
@@ -19,15 +20,18 @@ namespace muster::server {
 class closure_hubs {
  public:
   /// REQUIRES: all outlive it.
-  closure_hubs(engine_assembly& engine, durable_coordination& durable, standby const& leadership,
-               spill_store& spilled, blob_store& blobs);
+  closure_hubs(engine_assembly& engine, data_directory& data, coordination_hub& clusters,
+               standby const& leadership, spill_store& spilled, blob_store& blobs);
 
   server::pools& pools() { return pools_; }
   program_clusters& of_programs() { return of_programs_; }
 
-  /// The jobs that stand in the data directory, which is open; clusters of programs that nobody
-  /// knows go, once the engine runs. Before that.
-  void restore();
+  /// Sessions and closures have other numbers than those of earlier starts, of which this is the
+  /// `epoch`th. Before anything is restored.
+  void count_behind(std::uint64_t epoch, std::uint64_t sessions);
+  /// Those that stand in the data directory, which is open; clusters of programs that nobody knows
+  /// go, once the engine runs. Before that.
+  void restore_programs();
 
  private:
   using cluster_id = core::coordination::cluster_id;
@@ -40,19 +44,17 @@ class closure_hubs {
                                 std::string cluster, pool_dependencies pool);
   std::shared_ptr<hub> make(cluster_id cluster, pool_dependencies pool);
   void make_room_soon();
-  void restore_programs();
   void remove_soon(std::string cluster);
   void pass_on_soon(core::coordination_failed e);
   void note_soon(core::program_id program, std::uint32_t attempt, core::attempt_record::event what);
-  void keep_blobs(core::restored_job const& job);
   void keep_blob(core::closure_id id);
 
   engine_assembly& engine_;
-  durable_coordination& durable_;
+  data_directory& data_;
+  coordination_hub& clusters_;
   standby const& leadership_;
   spill_store& spilled_;
   blob_store& blobs_;
-  coordination_hub& clusters_;
   std::string const main_name_;
   core::server_wide wide_;
   program_clusters of_programs_;

@@ -1,3 +1,4 @@
+// From facts to the journal and back, and what people hear of the disk.
 #include "app/data_directory.hpp"
 
 #include <spdlog/spdlog.h>
@@ -111,38 +112,71 @@ muster::status data_directory::open(std::unique_ptr<journal::store> s, std::stri
   return begun;
 }
 
-void data_directory::start(journal::journal_options o, journal::journal::progress p) {
-  journal_ = std::make_unique<journal::journal>(std::move(store_), o, std::move(p));
+void data_directory::start(journal::journal_options o) {
+  journal_ = std::make_unique<journal::journal>(
+      std::move(store_), o, [this](std::uint64_t durable, muster::status const& failed) {
+        dependencies_.post([this, durable, failed] { written(durable, failed); });
+      });
+  tell_room();
 }
 
-std::uint64_t data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
+void data_directory::written(std::uint64_t durable, muster::status const& failed) {
+  if (!failed.ok())
+    dependencies_.tell(
+        {core::coordination::severity::error,
+         "journal_failed",
+         {},
+         name_,
+         failed.message +
+             "; nothing that has to be written down is taken any more: find out what is "
+             "wrong with the disk, then start the server again"});
+  tell_room();
+  commits_.on_durable(durable, failed, dependencies_.now());
+}
+
+void data_directory::attach_to(coordination_dependencies& hub) {
+  hub.commits = &commits_;
+  hub.journal_refusal = [this] { return refusal(); };
+  hub.write_down = [this](auto const& facts) { write_down(facts); };
+}
+
+void data_directory::attach_to(hub_dependencies& hub, std::string const& cluster) {
+  hub.commits = &commits_;
+  hub.journal_refusal = [this] { return refusal(); };
+  hub.write_down = [this, cluster](auto const& facts) { write_down(cluster, facts); };
+  hub.write_down_programs = [this, cluster](auto const& facts) { write_down(cluster, facts); };
+  hub.write_record = [this](auto const& which, core::attempt_record const* what) {
+    write_down(which.program, which.attempt, what);
+  };
+}
+
+void data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
   std::vector<journal::change> batch;
   journal::encode(facts, batch);
-  return journal_->append(std::move(batch));
+  append(std::move(batch));
 }
 
-std::uint64_t data_directory::write_down(core::token_fact const& fact) {
+void data_directory::write_down(core::token_fact const& fact) {
   std::vector<journal::change> batch;
   journal::encode(fact, batch);
-  return journal_->append(std::move(batch));
+  append(std::move(batch));
 }
 
-std::uint64_t data_directory::write_down(core::program_id program, std::uint32_t attempt,
-                                         core::attempt_record const* what) {
+void data_directory::write_down(core::program_id program, std::uint32_t attempt,
+                                core::attempt_record const* what) {
   std::vector<journal::change> batch;
   journal::encode(program, attempt, what, batch);
-  return journal_->append(std::move(batch));
+  append(std::move(batch));
 }
 
-std::uint64_t data_directory::write_down(std::string const& cluster,
-                                         std::vector<core::programs::fact> const& facts) {
+void data_directory::write_down(std::string const& cluster,
+                                std::vector<core::programs::fact> const& facts) {
   std::vector<journal::change> batch;
   journal::encode(cluster, facts, batch);
-  return journal_->append(std::move(batch));
+  append(std::move(batch));
 }
 
-std::uint64_t data_directory::write_down(std::string const& cluster,
-                                         std::vector<core::fact> const& facts) {
+void data_directory::write_down(std::string const& cluster, std::vector<core::fact> const& facts) {
   std::vector<journal::change> batch;
   for (auto const& f : facts)
     if (auto const* job = std::get_if<core::job_fact>(&f);
@@ -151,7 +185,7 @@ std::uint64_t data_directory::write_down(std::string const& cluster,
       batch.push_back(format_entry());
     }
   journal::encode(cluster, facts, batch);
-  return journal_->append(std::move(batch));
+  append(std::move(batch));
 }
 
 store_view data_directory::view() const {
@@ -173,31 +207,22 @@ muster::status data_directory::refusal() const {
                             " are for what was accepted; " + std::string(what_then));
 }
 
-std::optional<log_event> data_directory::room_changed() {
+// When the disk is full, or is not any more; once each.
+void data_directory::tell_room() {
   auto const facts = journal_->facts();
-  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return {};
+  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return;
   using core::coordination::severity;
   auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
   auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
   if (!facts.disk_is_full)
-    return log_event{severity::info, "journal_disk_has_room", {}, name_, free};
-  return log_event{severity::error,
-                   "journal_disk_full",
-                   {},
-                   name_,
-                   free + "; the last " + reserve +
-                       " are for what was accepted, and nothing new that has to be written down is "
-                       "taken until there are more"};
-}
-
-log_event data_directory::failure(muster::status const& why) const {
-  return {core::coordination::severity::error,
-          "journal_failed",
-          {},
-          name_,
-          why.message +
-              "; nothing that has to be written down is taken any more: find out what is "
-              "wrong with the disk, then start the server again"};
+    return dependencies_.tell({severity::info, "journal_disk_has_room", {}, name_, free});
+  dependencies_.tell({severity::error,
+                      "journal_disk_full",
+                      {},
+                      name_,
+                      free + "; the last " + reserve +
+                          " are for what was accepted, and nothing new that has to be written down "
+                          "is taken until there are more"});
 }
 
 void data_directory::stop() {
@@ -210,10 +235,10 @@ void data_directory::stop() {
                   facts.failed.message);
 }
 
-void data_directory::tell_rest(coordination_hub& hub) const {
+void data_directory::tell_rest() {
   if (!journal_) return;
   auto const facts = journal_->facts();
-  hub.on_durable(facts.durable, facts.failed);
+  commits_.on_durable(facts.durable, facts.failed, dependencies_.now());
 }
 
 }  // namespace muster::server

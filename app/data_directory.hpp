@@ -1,18 +1,32 @@
-// `--data-dir` or `--store`: what an earlier process wrote there, and the journal of this one.
-// Owned by the app.
+// `--data-dir` or `--store`: what an earlier process wrote there, the journal of this one, and who
+// waits for that. Owned by the app; engine thread, or before that runs.
 #pragma once
 
 #include <filesystem>
 #include <memory>
 
 #include "server/hub/coordination_hub.hpp"
+#include "server/hub/hub_dependencies.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/journal.hpp"
 
 namespace muster::server {
 
+/// What the data directory needs from outside; real in the app, by hand in tests.
+struct directory_dependencies {
+  /// As that of the hubs: returns if the server may still answer.
+  std::function<core::time_point()> now;
+  /// Has work done on the engine thread. Any thread.
+  std::function<void(std::function<void()>)> post;
+  /// A line for the log and the event feed.
+  std::function<void(log_event const&)> tell;
+};
+
 class data_directory {
  public:
+  explicit data_directory(directory_dependencies dependencies)
+      : dependencies_(std::move(dependencies)) {}
+
   /// Opens it for this process and gives the hub what stands in it; one more epoch, which counts
   /// the starts of servers there, is written. FAILED_PRECONDITION, in one line with the path: it is
   /// in use, something else's, damaged, or of a newer server; then it is as it was.
@@ -26,18 +40,21 @@ class data_directory {
   /// Called while it is opened, before each part of it is read. REQUIRES: before `open`.
   void on_reading(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
-  /// From here on the journal has the directory. `p`: see journal.
-  void start(journal::journal_options o, journal::journal::progress p);
-  std::uint64_t write_down(std::vector<core::coordination::fact> const& facts);
+  /// From here on the journal has the directory, and people hear of its disk.
+  void start(journal::journal_options o);
+  /// What a hub writes down goes here, and who waits for it is in the one queue of all.
+  void attach_to(coordination_dependencies& hub);
+  /// The same of the closures of a cluster, by its name; empty: the main one.
+  void attach_to(hub_dependencies& hub, std::string const& cluster);
+  // Each is a batch that the queue counts. REQUIRES: started.
+  void write_down(std::vector<core::coordination::fact> const& facts);
   /// The same of the jobs of a cluster.
-  std::uint64_t write_down(std::string const& cluster, std::vector<core::fact> const& facts);
-
-  std::uint64_t write_down(std::string const& cluster,
-                           std::vector<core::programs::fact> const& facts);
-  std::uint64_t write_down(core::token_fact const& fact);
+  void write_down(std::string const& cluster, std::vector<core::fact> const& facts);
+  void write_down(std::string const& cluster, std::vector<core::programs::fact> const& facts);
+  void write_down(core::token_fact const& fact);
   /// Null: it goes.
-  std::uint64_t write_down(core::program_id program, std::uint32_t attempt,
-                           core::attempt_record const* what);
+  void write_down(core::program_id program, std::uint32_t attempt,
+                  core::attempt_record const* what);
 
   /// What `open` found of tokens, once.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
@@ -57,20 +74,23 @@ class data_directory {
   muster::status refusal() const;
   /// For people and metrics. REQUIRES: started.
   store_view view() const;
-  /// What people are told when the disk is full, or is not any more; once each.
-  std::optional<log_event> room_changed();
-  /// What people are told when the disk fails.
-  log_event failure(muster::status const& why) const;
-  /// Writes what waits. Nothing may be written down then. Harmless when it is not open.
+  /// Writes what waits. Nothing may be written down then. Harmless when it is not open. Main
+  /// thread.
   void stop();
-  /// After that: the hub hears how far it got.
-  void tell_rest(coordination_hub& hub) const;
+  /// After that: who waits hears how far it got.
+  void tell_rest();
 
  private:
   muster::status begin(std::string const& version, coordination_hub& into);
+  void append(std::vector<journal::change> batch) {
+    commits_.wrote(journal_->append(std::move(batch)));
+  }
+  void written(std::uint64_t durable, muster::status const& failed);
+  void tell_room();
 
   journal::change format_entry() const;
 
+  directory_dependencies const dependencies_;
   std::string name_;  // of the directory, or of what else it is
   bool is_directory_ = false;
   std::function<void(std::string)> reading_ = [](auto const&) {};
@@ -85,6 +105,7 @@ class data_directory {
   std::vector<journal::stored_program> programs_;
   std::vector<journal::stored_record> records_;
   core::duration restored_in_{};
+  commit_queue commits_;
   std::unique_ptr<journal::store> store_;
   std::unique_ptr<journal::journal> journal_;
 };

@@ -1,8 +1,13 @@
 // With etcd blobs are this server's alone, and do not outlive it.
 #include "app/store_assembly.hpp"
 
+#include <spdlog/spdlog.h>
+
+#include "app/process.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/disk/own_files.hpp"
+#include "server/journal/rocks_view.hpp"
+#include "server/journal/unwritten.hpp"
 
 namespace muster::server {
 namespace {
@@ -33,8 +38,102 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
                   [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
               .make_again = [this](core::closure_id id) { make_again(id); }}),
       next_look_(engine.context()),
-      durable_(engine, leadership_, sockets_held),
-      hubs_(engine, durable_, leadership_, spill_, blobs_) {}
+      data_({.now =
+                 [this] {
+                   leadership_.check();
+                   return engine_.clock.now();
+                 },
+             .post =
+                 [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
+             .tell = [&engine](log_event const& n) { engine.tell(n); }}),
+      deadline_(engine.context()),
+      coordination_(limits(sockets_held), random_64(), dependencies()),
+      hubs_(engine, data_, coordination_, leadership_, spill_, blobs_) {}
+
+core::coordination::limits store_assembly::limits(bool sockets_held) const {
+  core::coordination::limits l;
+  l.journalled = engine_.config.is_durable();
+  // Whoever follows the one that leads comes through a relay, which holds connections meanwhile.
+  l.outlives = l.journalled && (sockets_held || engine_.config.store.where);
+  return l;
+}
+
+coordination_dependencies store_assembly::dependencies() {
+  coordination_dependencies e;
+  e.now = [this] {
+    leadership_.check();
+    return engine_.clock.now();
+  };
+  e.arm = [this](core::time_point at) {
+    deadline_.cancel();
+    if (at != core::never)
+      deadline_.call_at(engine_.clock.to_steady(at), [this] { coordination_.on_deadline(); });
+  };
+  e.tell = [this](log_event const& n) { engine_.tell(n); };
+  if (!engine_.config.is_durable()) return e;
+  data_.attach_to(e);
+  e.store = [this] {
+    auto v = data_.view();
+    leadership_.describe(v);
+    v.history = history_();
+    return v;
+  };
+  return e;
+}
+
+void store_assembly::declare(core::coordination::cluster_spec spec) {
+  auto const name = spec.name;
+  auto const restored = coordination_.state().find(name);
+  auto const done =
+      restored ? coordination_.redeclare(*restored, std::move(spec)) : [&]() -> muster::status {
+    auto const made = coordination_.create(std::move(spec));
+    return made ? muster::status{} : made.error();
+  }();
+  if (!done.ok()) throw start_error("--cluster " + name + ": " + done.message);
+}
+
+muster::status store_assembly::look(std::string const& version) {
+  auto const& directory = engine_.config.history.shown;
+  auto seen = journal::rocks_view::open(directory);
+  if (!seen) return seen.error();
+  for (auto const& note : (*seen)->notes()) spdlog::info("read_only note=\"{}\"", note);
+  return data_.open(std::make_unique<journal::unwritten>(std::move(*seen)), directory.string(),
+                    version, coordination_, true);
+}
+
+muster::status store_assembly::open(std::string const& version) {
+  auto const& c = engine_.config;
+  data_.on_reading([this](std::string what) { leadership_.reading(std::move(what)); });
+  if (c.is_read_only()) return look(version);
+  if (!c.store.where) return data_.open(c.data_dir, version, coordination_);
+  auto store = leadership_.open_store();
+  if (!store) return store.error();
+  return data_.open(std::move(*store), c.store.where->text(), version, coordination_);
+}
+
+void store_assembly::begin(std::string const& version) {
+  auto const& c = engine_.config;
+  if (c.is_durable()) {
+    auto const opened = open(version);
+    if (!opened.ok())
+      throw start_error((c.is_read_only() ? "--read-only "
+                         : c.store.where  ? "--store "
+                                          : "--data-dir ") +
+                        opened.message);
+    journal::journal_options o;
+    o.commit_delay = c.commit_delay;
+    data_.start(o);
+  }
+  if (c.is_read_only() && !coordination_.state().ids().empty()) return;
+  auto specs = c.clusters;
+  if (specs.empty()) specs.emplace_back();
+  for (auto& spec : specs) declare(std::move(spec));
+}
+
+void store_assembly::finish_journal() {
+  data_.stop();
+  engine_.carry_out([this] { data_.tell_rest(); });
+}
 
 void store_assembly::open_files() {
   auto const& directory = engine_.config.spill_dir;
@@ -49,7 +148,40 @@ void store_assembly::open_files() {
 }
 
 void store_assembly::restore_jobs() {
-  if (engine_.config.is_durable()) hubs_.restore();
+  if (!engine_.config.is_durable()) return;
+  hubs_.count_behind(data_.epoch(), data_.sessions_before());
+  std::map<std::string, std::vector<core::restored_job>> by_cluster;
+  for (auto& j : data_.take_jobs()) {
+    name_blobs(j.job);
+    by_cluster[j.cluster].push_back(std::move(j.job));
+  }
+  for (auto& [cluster, jobs] : by_cluster) {
+    auto const found = pools().named(cluster);
+    if (found) {
+      (*found)->restore(std::move(jobs));
+      continue;
+    }
+    // Else their ids would be given to others.
+    spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
+    std::vector<core::fact> gone;
+    for (auto const& j : jobs) {
+      if (j.job.id != core::session_id{})
+        gone.emplace_back(core::job_gone{j.job.id});
+      else
+        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
+    }
+    data_.write_down(cluster, gone);
+  }
+  hubs_.restore_programs();
+}
+
+void store_assembly::name_blobs(core::restored_job const& job) {
+  for (auto const& f : job.closures) {
+    if (f.dropped || !names_blob(f.value.view())) continue;
+    for (auto const& request : job.accepted)
+      if (f.order - request.first < request.closures.size())
+        blobs_.name(request.closures[f.order - request.first].id, blob_named_by(f.value.view()));
+  }
 }
 
 // Programs are looked at instead of being told of: what they name is held whatever they came by.

@@ -103,7 +103,7 @@ stream_options wire_assembly::streams() {
   stream_options o;
   o.finish_grace = stream_grace;
   o.server_incarnation = [this] {
-    auto const stored = store_.durable().data().identity();
+    auto const stored = store_.data().identity();
     return stored ? stored : engine_.incarnation;
   };
   o.server_version = version();

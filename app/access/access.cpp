@@ -66,10 +66,10 @@ std::vector<network> const& agent_networks::of(std::string_view cluster) const {
   return it == own_.end() ? all_ : it->second;
 }
 
-access::access(engine_assembly& engine, durable_coordination& durable,
+access::access(engine_assembly& engine, data_directory& data,
                std::function<void(std::string const& token)> ended)
     : engine_(engine),
-      durable_(durable),
+      data_(data),
       gate_([&engine] { return engine.clock.now(); }),
       deadline_(engine.context()),
       file_look_(engine.context()),
@@ -85,9 +85,7 @@ keeper_dependencies access::dependencies(std::function<void(std::string const&)>
   e.tell = [this](log_event const& n) { engine_.tell(n); };
   e.ended = std::move(ended);
   if (engine_.config.is_durable())
-    e.write_down = [this](core::token_fact const& fact) {
-      durable_.hub().commits().wrote(durable_.data().write_down(fact));
-    };
+    e.write_down = [this](core::token_fact const& fact) { data_.write_down(fact); };
   return e;
 }
 
@@ -129,7 +127,7 @@ void access::begin() {
   auto trusted = agent_networks::from(engine_.config.agents_from);
   if (!trusted) throw start_error("--agents-from: " + trusted.error().message);
   agents_from_ = std::move(*trusted);
-  if (engine_.config.is_durable()) keeper_.restore(durable_.data().take_tokens());
+  if (engine_.config.is_durable()) keeper_.restore(data_.take_tokens());
   if (!engine_.config.token_file.empty()) read_file();
   if (!is_required()) return;
   gate_.require();

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "app/durable_coordination.hpp"
+#include "app/data_directory.hpp"
 #include "app/engine_assembly.hpp"
 #include "coro/timer_queue.hpp"
 #include "server/hub/access/networks.hpp"
@@ -37,7 +37,7 @@ class agent_networks {
 class access {
  public:
   /// `ended`: whatever was begun with this token ends. REQUIRES: all outlive it.
-  access(engine_assembly& engine, durable_coordination& durable,
+  access(engine_assembly& engine, data_directory& data,
          std::function<void(std::string const& token)> ended);
 
   server::gate& gate() { return gate_; }
@@ -65,7 +65,7 @@ class access {
   void tell_flood(std::string const& kind, std::string const& who, std::string const& what);
 
   engine_assembly& engine_;
-  durable_coordination& durable_;
+  data_directory& data_;
   server::gate gate_;
   agent_networks agents_from_;
   coro::timer deadline_, file_look_;

@@ -54,7 +54,7 @@ history_keeper::history_keeper(engine_assembly& engine, store_assembly& store)
       pools_(store.pools()),
       coordination_(store.coordination()),
       next_(engine.context()) {
-  store.durable().describe_history([this]() -> std::optional<store_view::kept_history> {
+  store.describe_history([this]() -> std::optional<store_view::kept_history> {
     if (!store_) return {};
     auto const f = store_->facts();
     return store_view::kept_history{f.since, f.bytes, f.dropped};

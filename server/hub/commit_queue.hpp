@@ -1,8 +1,8 @@
 // The queue of those who are told something that rests on what has to be on the disk first. Each
 // waits for a batch of the journal: the last that changed what the answer is about, or, where
 // nobody can say what that is, the last of all. Who waits for less is told earlier; of those who
-// wait for the same none overtakes another. Owned by the coordination hub, shared by the hubs of
-// closures; engine thread only. As long as calls are open.
+// wait for the same none overtakes another. Owned by who owns the journal, shared by the hubs of
+// both kinds; engine thread only. As long as calls are open.
 #pragma once
 
 #include <cstdint>

@@ -54,13 +54,10 @@ told_of coordination_hub::of_task(coordination::cluster_id cluster,
   return {subject_of(a_task, subject_of(a_run, t, name)), subject_of(a_run, 0, name), false};
 }
 
-void coordination_hub::write_down(std::vector<coordination::fact> facts) {
-  std::vector<subject> touched;
-  touched.reserve(facts.size());
+void coordination_hub::write_down(std::vector<coordination::fact> const& facts) {
+  dependencies_.write_down(facts);
   for (auto const& f : facts)
-    if (auto const s = changed_by(f); s != subject{}) touched.push_back(s);
-  commits_.wrote(dependencies_.write_down(std::move(facts)));
-  for (auto const s : touched) commits_.touch(s);
+    if (auto const s = changed_by(f); s != subject{}) dependencies_.commits->touch(s);
 }
 
 // Gives what came of a declaration.
@@ -74,9 +71,9 @@ status coordination_hub::deliver(coordination::effects& fx) {
         {e.severity, std::string(history::name(e.kind)), e.cluster, e.about, e.text});
   alarm_.follow(clusters_.next_deadline(), dependencies_.arm);
   bool const changed = !fx.facts.empty();
-  if (changed) write_down(std::move(fx.facts));
+  if (changed) write_down(fx.facts);
   if (fx.replies.empty()) return declared;
-  if (commits_.idle()) {
+  if (!waits_for_disk()) {
     calls_.deliver(std::move(fx.replies));
     return declared;
   }
@@ -97,16 +94,17 @@ status coordination_hub::deliver(coordination::effects& fx) {
       one.push_back(std::move(r));
       calls_.deliver(std::move(one));
     };
-    certain ? commits_.hold_for(batch_of(of), std::move(told))
-            : commits_.hold(changed, std::move(told));
+    certain ? dependencies_.commits->hold_for(batch_of(of), std::move(told))
+            : dependencies_.commits->hold(changed, std::move(told));
   }
   return declared;
 }
 
 std::optional<coordination_hub::durability> coordination_hub::durable() const {
   if (!dependencies_.write_down) return {};
-  return durability{commits_.written(), commits_.durable(), commits_.failed_since(),
-                    commits_.failed().message, dependencies_.store()};
+  auto const& commits = *dependencies_.commits;
+  return durability{commits.written(), commits.durable(), commits.failed_since(),
+                    commits.failed().message, dependencies_.store()};
 }
 
 void coordination_hub::refuse(core::call_id call, muster::status const& why) {

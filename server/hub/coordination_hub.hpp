@@ -45,9 +45,10 @@ struct coordination_dependencies {
   std::function<void(core::time_point)> arm;
   /// A line for the log and the event feed. Must not call the hub back.
   std::function<void(log_event const&)> tell;
-  /// Writes down what a step changed, and answers with `on_durable` of the number it gives, later.
-  /// Numbers rise. Empty: everything is in memory. REQUIRES: set when the limits say `journalled`.
-  std::function<std::uint64_t(std::vector<core::coordination::fact>)> write_down = {};
+  /// Gives what a step changed to the journal, which says in `commits` how far it is. Empty:
+  /// everything is in memory. REQUIRES: set when the limits say `journalled`.
+  std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
+  commit_queue* commits = nullptr;  // REQUIRES: set when write_down is; outlives the hub
   /// More waits to be written than may: nothing new is taken that would have to be.
   /// OK: it takes more.
   std::function<muster::status()> journal_refusal = {};
@@ -126,22 +127,20 @@ class coordination_hub {
     alarm_.on_fired();
     apply(core::coordination::tick{});
   }
-  /// What was written down up to this number is durable. `failed`: nothing beyond it will ever be:
-  /// who waits for it hears so, as will everybody who changes something.
-  void on_durable(std::uint64_t number, muster::status const& failed) {
-    commits_.on_durable(number, failed, dependencies_.now());
-  }
   /// Called when all that has been done so far is durable, at once where it is, with why it never
   /// will be otherwise. Not called when the hub goes before.
-  void when_durable(commit_queue::told told) { commits_.hold(true, std::move(told)); }
+  void when_durable(commit_queue::told told) {
+    dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
+  }
   /// The same for what is told of one key: when its last change is durable, and the cluster's run.
   /// REQUIRES: the cluster exists.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
                  commit_queue::told told) {
-    commits_.hold_for(batch_of(of_key(cluster, key)), std::move(told));
+    if (!dependencies_.commits) return told({});
+    dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
-  /// Who waits for the journal's disk, whatever it is about.
-  commit_queue& commits() { return commits_; }
+  /// Something of the server, whatever it is about, is not on the disk yet, or was not told.
+  bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
   /// How far the disk is, for people and metrics.
   struct durability {
@@ -193,9 +192,10 @@ class coordination_hub {
   told_of of_key(core::coordination::cluster_id cluster, std::string_view key) const;
   told_of of_task(core::coordination::cluster_id cluster, core::coordination::task_index t) const;
   std::uint64_t batch_of(told_of const& o) const {
-    return std::max(commits_.batch_of(o.one), commits_.batch_of(o.other));
+    return std::max(dependencies_.commits->batch_of(o.one),
+                    dependencies_.commits->batch_of(o.other));
   }
-  void write_down(std::vector<core::coordination::fact> facts);
+  void write_down(std::vector<core::coordination::fact> const& facts);
 
   status deliver(core::coordination::effects& fx);
   void refuse(core::call_id call, muster::status const& why);
@@ -207,7 +207,6 @@ class coordination_hub {
   history::cluster_log log_;
   reply_table<core::coordination::reply, told_of> calls_;
   deadline_alarm alarm_;
-  commit_queue commits_;
 };
 
 }  // namespace muster::server

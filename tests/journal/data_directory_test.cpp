@@ -17,18 +17,17 @@ namespace {
 constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 
 struct hub_in_a_box {
-  hub_in_a_box()
-      : hub({.journalled = true}, 1,
-            {.now = [] { return at; },
-             .arm = [](core::time_point) {},
-             .tell = [](log_event const&) {},
-             .write_down =
-                 [this](std::vector<core::coordination::fact> facts) {
-                   return data.write_down(facts);
-                 },
-             .store = [this] { return data.view(); }}) {}
-  data_directory data;
-  coordination_hub hub;
+  coordination_dependencies dependencies() {
+    coordination_dependencies e{
+        .now = [] { return at; }, .arm = [](core::time_point) {}, .tell = [](log_event const&) {}};
+    data.attach_to(e);
+    e.store = [this] { return data.view(); };
+    return e;
+  }
+  data_directory data{{.now = [] { return at; },
+                       .post = [](std::function<void()> const&) {},
+                       .tell = [](log_event const&) {}}};
+  coordination_hub hub{{.journalled = true}, 1, dependencies()};
 };
 
 void set_format(std::filesystem::path const& where, std::string const& value) {
@@ -42,7 +41,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
   {
     hub_in_a_box a;
     ASSERT_TRUE(a.data.open(t / "d", "1.0", a.hub).ok());
-    a.data.start({}, [](auto, auto const&) {});
+    a.data.start({});
     auto const made = a.hub.create({.name = "train", .jobs = {{"worker", 1, false}}});
     ASSERT_TRUE(made.has_value());
     core::coordination::insert_key_value put{
@@ -51,7 +50,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
     a.hub.ask(*made, std::move(put), [&](auto const& r) { told = !r.fault; });
     EXPECT_FALSE(told) << "nothing is told before it is durable";
     a.data.stop();
-    a.data.tell_rest(a.hub);
+    a.data.tell_rest();
     EXPECT_TRUE(told);
   }
   hub_in_a_box b;

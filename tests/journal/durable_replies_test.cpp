@@ -14,6 +14,7 @@ struct durable_replies : testing::Test {
   using cluster_id = core::coordination::cluster_id;
 
   std::uint64_t written = 0;
+  commit_queue commits;
   bool full = false;
   std::string log;
   coordination_hub hub{
@@ -22,7 +23,8 @@ struct durable_replies : testing::Test {
       {.now = [] { return at; },
        .arm = [](core::time_point) {},
        .tell = [](log_event const&) {},
-       .write_down = [this](auto) { return ++written; },
+       .write_down = [this](auto const&) { commits.wrote(++written); },
+       .commits = &commits,
        .journal_refusal = [this] { return full ? no_room("d", "0 MiB") : muster::status{}; },
        .store = [] { return store_view{}; }}};
   cluster_id c = hub.create({.name = "train", .jobs = {{"worker", 1, false}}}).value();
@@ -58,9 +60,9 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   put("b");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "");
-  hub.on_durable(2, {});
+  commits.on_durable(2, {}, at);
   EXPECT_EQ(log, "a get:a ");
-  hub.on_durable(3, {});
+  commits.on_durable(3, {}, at);
   EXPECT_EQ(log, "a get:a b all ");
   full = true;
   put("c");
@@ -68,7 +70,7 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   EXPECT_EQ(log, "a get:a b all c! get:a ");
   full = false;
   put("d");
-  hub.on_durable(3, {code::internal, "no space"});
+  commits.on_durable(3, {code::internal, "no space"}, at);
   put("e");
   get("a");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
@@ -82,12 +84,12 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
 TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   get("a");
   EXPECT_EQ(log, "") << "its cluster is not there yet";
-  hub.on_durable(written, {});
+  commits.on_durable(written, {}, at);
   put("a");
   ask_as(0, core::coordination::register_task(), "begins");
   ask_as(0, core::coordination::heartbeat(), "beats");
   EXPECT_EQ(log, "get:a! ");
-  hub.on_durable(written, {});
+  commits.on_durable(written, {}, at);
   EXPECT_EQ(log, "get:a! a begins beats ");
   log.clear();
   put("b");
@@ -101,7 +103,7 @@ TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   hub.when_told(c, "b", [&](auto const& lost) { log += lost.ok() ? "told " : "lost "; });
   hub.when_told(c, "a", [&](auto const&) { log += "at once "; });
   EXPECT_EQ(log, "at once ");
-  hub.on_durable(written, {});
+  commits.on_durable(written, {}, at);
   EXPECT_EQ(log, "at once b get:b told ");
 }
 
@@ -109,8 +111,8 @@ TEST_F(durable_replies, who_beats_goes_on_when_the_disk_has_failed) {
   c = hub.create({.name = "pair", .jobs = {{"worker", 2, true}}}).value();
   for (core::coordination::task_index t : {0u, 1u})
     ask_as(t, core::coordination::register_task(), "");
-  hub.on_durable(written, {});
-  hub.on_durable(written, {code::internal, "no space"});
+  commits.on_durable(written, {}, at);
+  commits.on_durable(written, {code::internal, "no space"}, at);
   log.clear();
   // What it is to be remembered by is never on the disk.
   core::coordination::get_key_value notice;

@@ -49,10 +49,10 @@ engine::engine(core::config config, std::uint32_t agents, core::coordination::li
   coordination_ = std::make_unique<server::coordination_hub>(limits, 42, around);
   if (limits.journalled) {
     config.durable = true;
-    dependencies.commits = &coordination_->commits();
+    dependencies.commits = &commits_;
     dependencies.journal_refusal = [this] { return refusal_; };
     dependencies.write_down = [this](std::vector<core::fact> const&) {
-      coordination_->commits().wrote(write_batch());
+      commits_.wrote(write_batch());
     };
   }
   hub_ = std::make_unique<server::hub>(config, dependencies);
@@ -77,8 +77,9 @@ std::function<void(core::time_point)> engine::arm(coro::timer& due, std::functio
 }
 
 void engine::write_down(server::coordination_dependencies& around) {
+  around.commits = &commits_;
   around.write_down = [this](std::vector<core::coordination::fact> const&) {
-    return write_batch();
+    commits_.wrote(write_batch());
   };
   around.journal_refusal = [this] { return refusal_; };
   around.store = [] {
@@ -89,7 +90,7 @@ void engine::write_down(server::coordination_dependencies& around) {
 std::uint64_t engine::write_batch() {
   context_.post([this, n = ++written_] {
     if (disk_.ok()) durable_ = n;
-    coordination_->on_durable(durable_, disk_);
+    commits_.on_durable(durable_, disk_, clock_now());
   });
   return written_;
 }
@@ -97,7 +98,7 @@ std::uint64_t engine::write_batch() {
 void engine::fail_disk(std::string const& why) {
   run([this, why](engine_services&) {
     disk_ = {muster::code::internal, why};
-    coordination_->on_durable(durable_, disk_);
+    commits_.on_durable(durable_, disk_, clock_now());
   });
 }
 

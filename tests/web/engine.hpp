@@ -84,6 +84,7 @@ class engine final {
   // Engine thread, from here on.
   bool stopped_ = false;
   coro::timer closures_due_{context_}, coordination_due_{context_};
+  server::commit_queue commits_;
   std::uint64_t written_ = 0, durable_ = 0;
   muster::status disk_, refusal_;
   server::event_log events_{16};

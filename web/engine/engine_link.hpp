@@ -214,7 +214,7 @@ class engine_link {
     auto run = [work = std::move(work)](engine_services& services,
                                         answer_handle<R> const& slot) mutable {
       if constexpr (requires { F::is_told_durably; }) {
-        if (!services.coordination.commits().idle()) {
+        if (services.coordination.waits_for_disk()) {
           auto value = std::make_shared<R>(enter(services, work));
           return work.when_told(services, [slot, value](muster::status const& lost) {
             lost.ok() ? slot->send(std::move(*value)) : slot->fail(lost);
