@@ -1,6 +1,7 @@
 // Large contents that closures name:
-//   blobs worker HOST:PORT [SHM_BYTES_MAX]    blobs send HOST:PORT MEGABYTES [ROUNDS
-//   [SHM_BYTES_MAX]]
+//   blobs worker HOST:PORT [SHM_BYTES_MAX [TRANSFER_LISTEN [TRANSFER_ADVERTISE]]]
+//   blobs send HOST:PORT MEGABYTES [ROUNDS [SHM_BYTES_MAX]]
+// TLS as MUSTER_CA, MUSTER_CERT and MUSTER_KEY say.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -16,13 +17,16 @@ muster::worker* running = nullptr;
 
 int serve(muster::blobs_options const& o) {
   muster::blobs store(o);  // outlives the worker: it holds what values name
-  muster::worker w({.servers = {o.server}});
+  muster::worker w({.servers = {o.server}, .tls = o.tls});
   w.function("length", [&store](muster::blob const& b) { return store.get(b)->size(); });
   w.function("doubled", [&store](muster::blob const& b) {
     auto const bytes = store.get(b);
     return store.put(std::string(*bytes).append(*bytes));
   });
   w.function("copied", [&store](muster::blob const& b) { return store.put(*store.get(b)); });
+  w.function("filled", [&store](std::size_t megabytes) {
+    return store.put(std::string(megabytes << 20, 'x'));
+  });
   w.function("same", [](muster::blob const& b) { return b; });
   running = &w;
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { running->stop(); });
@@ -32,7 +36,7 @@ int serve(muster::blobs_options const& o) {
 // Each round another content, there and back.
 void send(muster::blobs_options const& o, std::size_t megabytes, int rounds) {
   muster::blobs store(o);
-  muster::cluster_coordinator c({.server = o.server, .name = "blobs"});
+  muster::cluster_coordinator c({.server = o.server, .tls = o.tls, .name = "blobs"});
   for (int round = 0; round < rounds; ++round) {
     std::string const bytes(megabytes << 20, static_cast<char>('a' + round % 26));
     auto const began = std::chrono::steady_clock::now();
@@ -53,7 +57,11 @@ int main(int argc, char** argv) try {
   };
   muster::blobs_options o;
   o.server = argc > 2 ? argv[2] : "127.0.0.1:8476";
-  if (int const at = role == "worker" ? 3 : 5; argc > at) o.shm_bytes_max = number(at, 0);
+  o.tls = muster::tls_options::from_environment();
+  if (int const at = role == "worker" ? 3 : 5; argc > at && *argv[at])
+    o.shm_bytes_max = number(at, 0);
+  if (argc > 4 && role == "worker") o.transfer_listen = argv[4];
+  if (argc > 5 && role == "worker") o.transfer_advertise = argv[5];
   if (role == "worker") return serve(o);
   send(o, number(3, 64), static_cast<int>(number(4, 1)));
 } catch (std::exception const& e) {

@@ -3,7 +3,6 @@
 
 #include <openssl/sha.h>
 
-#include "client/blobs/memory.hpp"
 #include "client/link/client_engine.hpp"
 #include "client/link/server_list.hpp"
 
@@ -98,9 +97,10 @@ grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
 }
 
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
-                         v1::BlobPlace& into) {
+                         std::string const& host, v1::BlobPlace& into) {
   v1::LocateRequest asked;
-  asked.set_host(this_host());
+  asked.set_host(host);
+  asked.set_peers(true);
   asked.add_name(name);
   v1::LocateResponse answer;
   auto const ended = of.Locate(&context, asked, &answer);

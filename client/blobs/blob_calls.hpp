@@ -34,8 +34,9 @@ grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
                       std::vector<std::string> const& hashes, std::vector<bool>& there);
 inline constexpr std::size_t asked_max = 1'000;
+/// With tickets for where it can be had from another host than `host`.
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
-                         v1::BlobPlace& into);
+                         std::string const& host, v1::BlobPlace& into);
 
 /// Calls to the server that serves. Owned by blobs.
 class blob_caller {

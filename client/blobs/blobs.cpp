@@ -88,6 +88,7 @@ class blobs::store {
         server_(options_),
         cache_(options_.cache_bytes_max) {
     checked_tls(options_.tls);
+    detail::check_transfer(options_);
   }
 
   void close() {
@@ -189,39 +190,39 @@ class blobs::store {
     cache_.erase(name);
   }
 
-  // From memory of this host. Nothing: have it from the server. `size`: 0 where it is not known.
+  // From a process that holds it. Nothing: have it from the server. `size`: 0 where it is not
+  // known.
   blob_bytes taken(std::string const& name, std::uint64_t size) {
     if (size != 0 && size < detail::shared_values::size_min) return {};
     auto const shared = started();
     if (!shared) return {};
     if (auto const own = shared->own(name)) return {own, own->bytes()};
-    v1::BlobPlace place;
-    auto const locate = [&](auto& of, auto& context) {
-      return detail::call_locate(of, context, name, place);
-    };
     auto const task = task_here();
-    if (!shared->may_take(task) || !server_.once(locate, asking_limit).ok() ||
-        place.unix_socket().empty())
-      return {};
-    std::string why;
+    if (!shared->may_take(task)) return {};
+    auto const locate = [&](std::string const& host, v1::BlobPlace& place) {
+      auto const ask = [&](auto& of, auto& context) {
+        return detail::call_locate(of, context, name, host, place);
+      };
+      return server_.once(ask, asking_limit).ok();
+    };
     // It may come when nobody waits for it any more.
     auto const keep = [this, name](detail::taker::memory const& m) {
       std::lock_guard held(mutex_);
       cache_.add(name, {m, m->bytes()});
     };
-    auto const m = shared->take(place, name, task, keep, why);
-    if (m) return {m, m->bytes()};
-    log(log_level::debug, hex(name) + " is had from the server: " + why);
-    return {};
+    auto const m = shared->take(name, task, locate, keep);
+    return m ? blob_bytes(m, m->bytes()) : blob_bytes();
   }
 
   blob_bytes fetched(std::string const& name) {
     auto const bytes = std::make_shared<std::string>();
+    auto const began = clock::now();
     server_.try_until(
         [&](auto& from, auto& context) { return detail::call_get(from, context, name, *bytes); },
         transfer_limit, "blob " + hex(name) + " cannot be had");
     blob_bytes got{bytes, *bytes};
     std::lock_guard held(mutex_);
+    if (shared_) shared_->by_server(bytes->size(), clock::now() - began);
     cache_.add(name, got);
     return got;
   }

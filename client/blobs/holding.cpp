@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "client/blobs/memory.hpp"
+#include "client/log.hpp"
 #include "proto/byte_buffer.hpp"
 
 namespace muster::detail {
@@ -25,12 +26,13 @@ constexpr int names_in_message = 1'000;
 }  // namespace
 
 holding::holding(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
-                 std::string socket_name, std::string task, callbacks on)
+                 std::string socket_name, std::string task, peer_giver* peers, callbacks on)
     : engine_(*engine),
       engine_there_(engine),
       options_(o),
       socket_name_(std::move(socket_name)),
       task_(std::move(task)),
+      peers_(peers),
       on_(std::move(on)),
       pause_(engine->context()),
       backoff_(hold_pause_min, hold_pause_max, std::random_device{}()) {}
@@ -92,9 +94,9 @@ void holding::connected() {
   auto const all = on_.held();
   std::lock_guard held(mutex_);
   std::set<std::string> known;
-  for (auto const& n : news_) known.insert(n.first);
-  for (auto const& [name, size] : all)
-    if (!known.contains(name)) news_.emplace_front(name, static_cast<std::int64_t>(size));
+  for (auto const& n : news_) known.insert(n.what.name);
+  for (auto const& what : all)
+    if (!known.contains(what.name)) news_.push_front({what});
 }
 
 holding::next holding::next_message(grpc::ByteBuffer& to) {
@@ -105,27 +107,31 @@ holding::next holding::next_message(grpc::ByteBuffer& to) {
     m.set_task(task_);
     m.set_host(this_host());
     m.set_former(former_);
-  } else if (news_.empty() && taken_ == 0) {
+    if (peers_) m.set_peer(peers_->address());
+  } else if (news_.empty() && taken_ == 0 && copied_ == 0) {
     return next::nothing;
   }
   for (; !news_.empty() && m.held_size() + m.dropped_size() < names_in_message; news_.pop_front()) {
-    auto const& [name, size] = news_.front();
-    if (size < 0) {
-      m.add_dropped(name);
+    auto const& [what, dropped] = news_.front();
+    if (dropped) {
+      m.add_dropped(what.name);
     } else if (m.dropped_size() > 0) {
       break;  // what is held comes first in a message
     } else {
-      m.add_held(name);
-      m.add_size(static_cast<std::uint64_t>(size));
+      m.add_held(what.name);
+      m.add_size(what.size);
+      m.add_copy(what.copy);
     }
   }
   m.set_shared_bytes(std::exchange(taken_, 0));
+  m.set_peer_bytes(std::exchange(copied_, 0));
   check(proto::encode(m, to), "a message is within its limits");
   return next::message;
 }
 
 std::string holding::take(grpc::ByteBuffer& message) {
   if (!proto::decode(message, heard_)) return "the server sent a message that could not be decoded";
+  if (peers_) hear_of_peers();
   if (heard_.holder() != 0) {
     backoff_.reset();
     std::lock_guard held(mutex_);
@@ -136,6 +142,7 @@ std::string holding::take(grpc::ByteBuffer& message) {
     changed_.notify_all();
   }
   for (auto const& name : heard_.unneeded()) on_.on_unneeded(name);
+  for (auto const& name : heard_.unlisted()) on_.on_unlisted(name);
   for (auto const& name : heard_.wanted()) on_.on_wanted(name);
   if (heard_.refused_size() > 0) {
     std::lock_guard held(mutex_);
@@ -149,6 +156,15 @@ std::string holding::take(grpc::ByteBuffer& message) {
   return {};
 }
 
+void holding::hear_of_peers() {
+  try {
+    if (heard_.holder() != 0) peers_->use_certificate(heard_.certificate(), heard_.key());
+  } catch (peer_error const& e) {
+    log(log_level::error, std::string("no value can be given to other hosts: ") + e.what());
+  }
+  for (auto const& t : heard_.ticket()) peers_->expect(t.ticket(), t.name());
+}
+
 void holding::say_refused_again() {
   if (closing_) return;
   auto const all = on_.held();
@@ -156,8 +172,8 @@ void holding::say_refused_again() {
     std::lock_guard held(mutex_);
     std::set<std::string> const again(refused_.begin(), refused_.end());
     refused_.clear();
-    for (auto const& [name, size] : all)
-      if (again.contains(name)) news_.emplace_back(name, static_cast<std::int64_t>(size));
+    for (auto const& what : all)
+      if (again.contains(what.name)) news_.push_back({what});
   }
   wake();
 }
@@ -183,25 +199,25 @@ std::uint64_t holding::holder() const {
   return holder_;
 }
 
-void holding::announce(std::string const& name, std::uint64_t size) {
-  say(name, static_cast<std::int64_t>(size));
+void holding::announce(named const& what) {
+  say({what});
 }
 
 void holding::dropped(std::string const& name) {
-  say(name, -1);
+  say({{name}, true});
 }
 
-void holding::say(std::string const& name, std::int64_t size) {
+void holding::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
     // What goes before it was said needs no word, so news are at most what is held and was said.
-    auto const of_it = [&name](auto const& n) { return n.first == name && n.second >= 0; };
-    auto const it = size < 0 ? std::find_if(news_.begin(), news_.end(), of_it) : news_.end();
+    auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
+    auto const it = n.dropped ? std::find_if(news_.begin(), news_.end(), of_it) : news_.end();
     if (it != news_.end())
       news_.erase(it);
     else
-      news_.emplace_back(name, size);
+      news_.push_back(std::move(n));
   }
   wake();
 }
@@ -210,6 +226,14 @@ void holding::taken(std::uint64_t size) {
   {
     std::lock_guard held(mutex_);
     taken_ += size;
+  }
+  wake();
+}
+
+void holding::copied(std::uint64_t size) {
+  {
+    std::lock_guard held(mutex_);
+    copied_ += size;
   }
   wake();
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/backoff.hpp"
+#include "client/blobs/peer_giving.hpp"
 #include "client/link/server_stream.hpp"
 #include "coro/timer_queue.hpp"
 #include "muster/blobs.hpp"
@@ -27,17 +28,23 @@ namespace muster::detail {
 
 class holding final : public std::enable_shared_from_this<holding>, stream_side {
  public:
-  using names_and_sizes = std::vector<std::pair<std::string, std::uint64_t>>;
+  /// Something that is held. `copy`: another process has made it.
+  struct named {
+    std::string name;
+    std::uint64_t size = 0;
+    bool copy = false;
+  };
   /// Engine thread, until wait_ended() has returned.
   struct callbacks {
-    std::function<names_and_sizes()> held;
+    std::function<std::vector<named>()> held;
     std::function<void(std::string const&name)> on_wanted, on_unneeded;
+    std::function<void(std::string const& name)> on_unlisted;  // a copy that nobody is told of
   };
 
-  /// `task`: of the worker whose outputs these are, "worker:0"; empty: they are arguments. The
-  /// engine outlives wait_ended().
+  /// `task`: of the worker whose outputs these are, "worker:0"; empty: they are arguments.
+  /// `peers`: gives them to other hosts; may be null. Both outlive wait_ended().
   holding(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
-          std::string socket_name, std::string task, callbacks on);
+          std::string socket_name, std::string task, peer_giver* peers, callbacks on);
 
   /// Once.
   void start();
@@ -57,10 +64,11 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
 
   /// It is given from now on. Again after dropped(): an output that the server may have found
   /// unneeded too early.
-  void announce(std::string const& name, std::uint64_t size);
+  void announce(named const& what);
   void dropped(std::string const& name);
-  /// From other processes of this host.
+  /// From other processes of this host, and of another.
   void taken(std::uint64_t size);
+  void copied(std::uint64_t size);
 
  private:
   [[nodiscard]] coro::task<void> run(std::shared_ptr<holding> self);
@@ -71,7 +79,13 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   std::string take(grpc::ByteBuffer& message) override;
 
   void lost();
-  void say(std::string const& name, std::int64_t size);
+  /// What was not said yet.
+  struct news {
+    named what;
+    bool dropped = false;
+  };
+  void say(news n);
+  void hear_of_peers();
   void wake();
   void say_refused_again();
 
@@ -79,6 +93,7 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   std::weak_ptr<client_engine> const engine_there_;
   blobs_options const options_;
   std::string const socket_name_, task_;
+  peer_giver* const peers_;
   callbacks const on_;
   // Engine thread.
   std::unique_ptr<server_stream> stream_;
@@ -96,10 +111,9 @@ class holding final : public std::enable_shared_from_this<holding>, stream_side 
   bool outputs_stay_ = false;
   std::uint64_t holder_ = 0, former_ = 0;
   std::uint64_t bytes_max_ = 0;
-  /// Names that were not said yet and their sizes; -1: dropped.
-  std::deque<std::pair<std::string, std::int64_t>> news_;
+  std::deque<news> news_;
   std::vector<std::string> refused_;
-  std::uint64_t taken_ = 0;
+  std::uint64_t taken_ = 0, copied_ = 0;
 };
 
 }  // namespace muster::detail

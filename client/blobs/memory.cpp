@@ -97,15 +97,30 @@ std::string random_name() {
 }
 
 file_descriptor make_memory(std::string_view name, std::string_view bytes) {
+  return filled_memory(name, [bytes](int fd) { write_all(fd, bytes); });
+}
+
+file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill) {
   auto const label = "muster-" + absl::BytesToHexString({name.data(), name.size()});
   auto made = opened(memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
+  fill(made.get());
+  if (fcntl(made.get(), F_ADD_SEALS, seals) != 0) refuse("memory cannot be sealed");
+  return made;
+}
+
+void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    auto const wrote = write(made.get(), bytes.data(), std::min(bytes.size(), written_at_once));
+    auto const wrote = write(fd, bytes.data(), std::min(bytes.size(), written_at_once));
     if (wrote < 0 && errno != EINTR) refuse("memory cannot be written");
     if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
-  if (fcntl(made.get(), F_ADD_SEALS, seals) != 0) refuse("memory cannot be sealed");
-  return made;
+}
+
+std::uint64_t content_size(int fd) {
+  if (auto const content = labelled(fd)) return content->size;
+  struct stat of {};
+  if (fstat(fd, &of) != 0) refuse("fstat");
+  return static_cast<std::uint64_t>(of.st_size);
 }
 
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
@@ -126,10 +141,7 @@ std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
 }
 
 mapping::mapping(int fd) {
-  struct stat of {};
-  if (fstat(fd, &of) != 0) refuse("fstat");
-  auto const content = labelled(fd);
-  auto const size = content ? content->size : static_cast<std::size_t>(of.st_size);
+  auto const size = content_size(fd);
   if (size == 0) return;
   auto* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (at == MAP_FAILED) refuse("memory cannot be mapped");

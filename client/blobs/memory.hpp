@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,12 @@ std::string random_name();
 
 /// A sealed descriptor of the bytes. Errors: std::system_error, as when memory is full.
 file_descriptor make_memory(std::string_view name, std::string_view bytes);
+/// Of what `fill` writes to it. Errors: also those of `fill`.
+file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill);
+/// All of them, at the file's place. Errors: std::system_error.
+void write_all(int fd, std::string_view bytes);
+/// Of the content that a sealed descriptor has. Errors: std::system_error.
+std::uint64_t content_size(int fd);
 /// Why it is not that content, whole and sealed; empty: it is.
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size);
 

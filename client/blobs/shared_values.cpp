@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/check.hpp"
+#include "client/link/server_list.hpp"
 #include "client/log.hpp"
 
 namespace muster::detail {
@@ -57,6 +58,7 @@ void shared_values::close() {
     if (h) h->close();
   for (auto const& h : all)
     if (h) h->wait_ended();
+  peers_.reset();
   boost::asio::post(loop_, [this] {
     giver_.close();
     taker_.close();
@@ -78,30 +80,48 @@ std::shared_ptr<holding> shared_values::make_holding(std::string const& task) {
   auto const outputs = !task.empty();
   auto held = [weak, outputs] {
     auto const self = weak.lock();
-    return self ? self->held_by(outputs) : holding::names_and_sizes();
+    return self ? self->held_by(outputs) : std::vector<holding::named>();
   };
   auto unneeded = [weak](std::string const& name) {
     if (auto const self = weak.lock()) self->unneeded(name);
   };
+  auto unlisted = [weak](std::string const& name) {
+    if (auto const self = weak.lock()) self->unlisted(name);
+  };
   auto made = std::make_shared<holding>(
-      engine_, options_, giver_.socket_name(), task,
-      holding::callbacks{std::move(held), on_.on_wanted, std::move(unneeded)});
+      engine_, options_, giver_.socket_name(), task, outputs ? peers_.get() : nullptr,
+      holding::callbacks{std::move(held), on_.on_wanted, std::move(unneeded), std::move(unlisted)});
   made->start();
   return made;
 }
 
+void shared_values::listen() {
+  auto const& at = options_.transfer_listen;
+  if (at == "off") return;
+  auto held = [this](std::string const& name) { return giver_.opened(name); };
+  try {
+    peers_ = std::make_unique<peer_giver>(std::move(held),
+                                          listen_address(at, chosen_server(options_.server)),
+                                          options_.transfer_advertise);
+  } catch (std::exception const& e) {
+    log(log_level::error, "transfer_listen: " + (at.empty() ? "where the server is reached" : at) +
+                              ": other hosts take values of this one from the server: " + e.what());
+  }
+}
+
 std::shared_ptr<holding> shared_values::told_by(std::string const& task) {
+  if (!task.empty()) std::call_once(listens_, [this] { listen(); });
   std::lock_guard held(mutex_);
   auto& which = task.empty() ? arguments_ : outputs_;
   if (!which) which = make_holding(task);
   return which;
 }
 
-holding::names_and_sizes shared_values::held_by(bool outputs) {
+std::vector<holding::named> shared_values::held_by(bool outputs) {
   std::lock_guard held(mutex_);
-  holding::names_and_sizes all;
+  std::vector<holding::named> all;
   for (auto const& [name, e] : entries_)
-    if (e.output == outputs) all.emplace_back(name, e.bytes->bytes().size());
+    if (e.output == outputs) all.push_back({name, e.bytes->bytes().size(), e.copy});
   return all;
 }
 
@@ -133,7 +153,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
   e.via = via;
   e.output = is_output;
   e.content = content;
-  via->announce(name, bytes.size());
+  via->announce({name, bytes.size()});
   return {name, std::move(content)};
 }
 
@@ -164,7 +184,21 @@ shared_values::held shared_values::same(std::string_view bytes) {
 bool shared_values::reserve(std::size_t size) {
   if (giver_.reserve(size)) return true;
   tick(clock::time_point::max());
-  return giver_.reserve(size);
+  while (!giver_.reserve(size))
+    if (!drop_oldest_copy()) return false;
+  return true;
+}
+
+bool shared_values::drop_oldest_copy() {
+  std::lock_guard held(mutex_);
+  auto oldest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it)
+    if (it->second.copy &&
+        (oldest == entries_.end() || it->second.last_use < oldest->second.last_use))
+      oldest = it;
+  if (oldest == entries_.end()) return false;
+  drop(oldest);
+  return true;
 }
 
 shared_values::memory shared_values::own(std::string const& name) {
@@ -175,15 +209,8 @@ shared_values::to_put shared_values::find(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);
   if (it == entries_.end()) return {};
+  it->second.last_use = it->second.copy ? clock::now() : it->second.last_use;
   return {it->second.bytes, it->second.via->holder()};
-}
-
-shared_values::memory shared_values::take(v1::BlobPlace const& from, std::string const& name,
-                                          std::string const& task, taker::got then,
-                                          std::string& why) {
-  auto made = taker_.take(from.unix_socket(), name, from.size(), std::move(then), why);
-  if (made) told_by(task)->taken(from.size());
-  return made;
 }
 
 std::map<std::string, shared_values::entry>::iterator shared_values::drop(
@@ -205,15 +232,29 @@ void shared_values::content_gone(std::string const& name, bool by_closure, bool 
   // It was returned again, perhaps, after the server had said that: it is asked anew.
   e.unneeded = false;
   e.via->dropped(name);
-  e.via->announce(name, e.bytes->bytes().size());
+  e.via->announce({name, e.bytes->bytes().size(), e.copy});
 }
 
 void shared_values::unneeded(std::string const& name) {
+  {
+    std::lock_guard held(mutex_);
+    auto const it = entries_.find(name);
+    if (it == entries_.end() || !it->second.output) return;
+    it->second.unneeded = true;
+    bool const copy = it->second.copy;
+    if (it->second.content.expired()) drop(it);
+    if (!copy) return;
+  }
+  on_.on_dropped(name);
+}
+
+// What nobody is told of goes: it is in the cache still.
+void shared_values::unlisted(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);
-  if (it == entries_.end() || !it->second.output) return;
-  it->second.unneeded = true;
-  if (it->second.content.expired()) drop(it);
+  if (it == entries_.end() || !it->second.copy) return;
+  giver_.drop(name);
+  entries_.erase(it);
 }
 
 std::vector<std::string> shared_values::tick(clock::time_point now) {
@@ -249,7 +290,7 @@ std::vector<std::string> shared_values::needed() {
   std::vector<std::string> all;
   for (auto const& [name, e] : entries_) {
     bool const is_over = e.content.expired() && e.by_closure && !e.elsewhere;
-    if (e.output ? !e.unneeded : !is_over) all.push_back(name);
+    if (e.output ? !e.unneeded && !e.copy : !is_over) all.push_back(name);
   }
   return all;
 }

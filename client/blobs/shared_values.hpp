@@ -1,10 +1,12 @@
-// What a process gives and takes over memory: what it holds, for how long, and who tells the server
-// of it. Owned by blobs; any thread. Threads: the loop of its sockets, and the engine's, on which
-// its streams are.
+// What a process gives and takes over memory, or to and from other hosts: what it holds, for how
+// long, and who tells the server of it. Owned by blobs; any thread. Threads: the loop of its
+// sockets, the engine's, on which its streams are, and those of the peer_giver.
 //
 // An argument is held while a blob of it or a closure that names it lives here, and a little longer
 // for calls that follow each other; where something else names it, it is put at the server before
 // it goes. An output of a worker's function is held until the server says that no value names it.
+// So is a copy of what such a function has taken from another host, which goes when its room is
+// needed, or the server lists enough others.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -20,6 +22,8 @@
 #include "client/blobs/giving.hpp"
 #include "client/blobs/holding.hpp"
 #include "client/blobs/memory.hpp"
+#include "client/blobs/peer_giving.hpp"
+#include "client/blobs/peer_taking.hpp"
 #include "client/blobs/taking.hpp"
 
 namespace muster::detail {
@@ -35,8 +39,9 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// Until close() has returned.
   struct callbacks {
-    std::function<void(std::string const& name)> on_wanted;   // engine thread
-    std::function<void(std::string const& name)> on_dropped;  // the loop's: what was taken is to go
+    std::function<void(std::string const& name)> on_wanted;  // engine thread
+    /// What was taken is to go. The loop's, or the engine thread.
+    std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)> put;  // waits; throws what named_by_output throws
   };
 
@@ -56,9 +61,16 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   memory own(std::string const& name);
   /// Whether others' memory may be taken: the server knows of all this. `task`: as of hold.
   bool may_take(std::string const& task) { return told_by(task)->ready(settle_within); }
-  /// Null: have it from the server; `why` says why.
-  memory take(v1::BlobPlace const& from, std::string const& name, std::string const& task,
-              taker::got then, std::string& why);
+  /// False: the server does not say.
+  using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
+  /// From one of the processes that hold it, those of this host first. Null: have it from the
+  /// server. `then` has been called when this returns.
+  memory take(std::string const& name, std::string const& task, locate const& where,
+              taker::got const& then);
+  /// So long it took for a value to come from the server.
+  void by_server(std::uint64_t size, std::chrono::duration<double> took) {
+    peer_taker_.by_server(size, took);
+  }
 
   /// To be put at the server under its name, by this holder. Holder 0: there is no stream.
   struct to_put {
@@ -80,22 +92,32 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     memory bytes;
     std::shared_ptr<holding> via;
     bool output = false;
+    bool copy = false;                           // of an output of another
     bool unneeded = false;                       // of an output
     bool is_put = false;                         // it is being put, to be dropped then
     bool by_closure = false, elsewhere = false;  // who has named it
     std::weak_ptr<blob_content const> content;
-    clock::time_point last_use{};  // without content
+    clock::time_point last_use{};  // without content; of a copy
   };
   static constexpr std::chrono::seconds settle_within{1};
 
   /// The one of outputs, where there is a task.
   std::shared_ptr<holding> told_by(std::string const& task);
   std::shared_ptr<holding> make_holding(std::string const& task);
+  void listen();
+  memory take_shared(v1::BlobHolder const& from, std::string const& name, std::uint64_t size,
+                     taker::got const& then);
+  memory take_copy(v1::BlobHolder const& from, std::string const& name, v1::BlobPlace const& place,
+                   std::string const& task);
+  void hold_copy(std::string const& name, file_descriptor fd, memory const& bytes,
+                 std::string const& task);
   held same(std::string_view bytes);
   bool reserve(std::size_t size);
-  holding::names_and_sizes held_by(bool outputs);
+  std::vector<holding::named> held_by(bool outputs);
   void content_gone(std::string const& name, bool by_closure, bool elsewhere);
   void unneeded(std::string const& name);
+  void unlisted(std::string const& name);
+  bool drop_oldest_copy();
   void output_names(std::string const& name);
   // REQUIRES the mutex.
   std::map<std::string, entry>::iterator drop(std::map<std::string, entry>::iterator it);
@@ -107,6 +129,9 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   giver giver_;
   taker taker_;
+  peer_taker peer_taker_;
+  std::once_flag listens_;
+  std::unique_ptr<peer_giver> peers_;  // of a worker; null: other hosts go by the server
 
   std::mutex mutex_;  // protects all below
   std::shared_ptr<holding> arguments_, outputs_;

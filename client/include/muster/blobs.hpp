@@ -15,8 +15,9 @@
 // {"$blob":"<64 hexadecimal digits>","bytes":N}, as with Python and REST.
 //
 // What has more than 1 MiB stays in memory of the process that has put it, where processes of its
-// user on its host take it; others have it from the server, which asks for it. What functions put
-// the worker's process holds for as long as a value names it. See docs/cpp.md.
+// user on its host take it. What functions put the worker's process holds for as long as a value
+// names it, and other hosts take it there by a ticket of the server. All else they have from the
+// server, which asks for it. See docs/cpp.md.
 #pragma once
 
 #include <boost/json/conversion.hpp>
@@ -82,6 +83,12 @@ struct blobs_options {
   /// server. Empty: 4 GiB, or half of the machine's or the control group's if that is less. 0: none
   /// is held, nor taken.
   std::optional<std::size_t> shm_bytes_max{};
+  /// Where processes of other hosts take what a worker's functions put here, "host" or "host:port".
+  /// Empty: the interface by which the server is reached, and a free port. "off": they have it from
+  /// the server. A program without a worker does not listen.
+  std::string transfer_listen{};
+  /// "host" or "host:port" that they are told instead, where the way there leads through something.
+  std::string transfer_advertise{};
 };
 
 /// It cannot be put or had. A function that lets it out fails its closure: INPUT, there is no such
@@ -96,6 +103,7 @@ class blob_error : public function_error {
 /// outlives its run().
 class blobs {
  public:
+  /// Errors: std::invalid_argument names the option.
   explicit blobs(blobs_options options);
   /// Does not wait for calls of other threads: there are none any more. What this holds and may be
   /// needed is put at the server, as much as there is in ten seconds. Nothing is kept there from

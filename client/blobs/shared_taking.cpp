@@ -1,0 +1,97 @@
+// From whom a value is taken: of each place that the server names, until one has it.
+#include <absl/strings/escaping.h>
+
+#include "client/blobs/shared_values.hpp"
+#include "client/log.hpp"
+
+namespace muster::detail {
+namespace {
+
+// A server of before names one.
+std::vector<v1::BlobHolder> holders_of(v1::BlobPlace const& place) {
+  if (place.holder_size() > 0) return {place.holder().begin(), place.holder().end()};
+  v1::BlobHolder one;
+  one.set_unix_socket(place.unix_socket());
+  one.set_peer(place.peer());
+  one.set_ticket(place.ticket());
+  one.set_certificate(place.certificate());
+  return {std::move(one)};
+}
+
+}  // namespace
+
+shared_values::memory shared_values::take(std::string const& name, std::string const& task,
+                                          locate const& where, taker::got const& then) {
+  bool is_tried = false;
+  // Whom one cannot reach by its socket, one may by its port.
+  for (auto const& host : {this_host(), std::string()}) {
+    v1::BlobPlace place;
+    if (!where(host, place)) return {};
+    bool tickets = false;
+    auto const holders = holders_of(place);
+    for (auto const& from : holders) {
+      if (!from.unix_socket().empty() && !is_tried)
+        if (auto made = take_shared(from, name, place.size(), then)) {
+          told_by(task)->taken(place.size());
+          return made;
+        }
+      if (from.ticket().empty()) continue;
+      tickets = true;
+      if (auto made = take_copy(from, name, place, task)) {
+        then(made);
+        return made;
+      }
+    }
+    if (is_tried || tickets) return {};
+    is_tried = true;
+  }
+  return {};
+}
+
+shared_values::memory shared_values::take_shared(v1::BlobHolder const& from,
+                                                 std::string const& name, std::uint64_t size,
+                                                 taker::got const& then) {
+  std::string why;
+  auto made = taker_.take(from.unix_socket(), name, size, then, why);
+  if (!made) log(log_level::debug, absl::BytesToHexString(name) + " is not shared: " + why);
+  return made;
+}
+
+shared_values::memory shared_values::take_copy(v1::BlobHolder const& from, std::string const& name,
+                                               v1::BlobPlace const& place,
+                                               std::string const& task) {
+  std::string why;
+  auto fd = peer_taker_.take(from, name, place.size(), why);
+  if (!fd) {
+    log(log_level::info, why);
+    return {};
+  }
+  memory made;
+  try {
+    made = std::make_shared<mapping const>(fd.get());
+  } catch (std::system_error const& e) {
+    log(log_level::info, std::string("what has come cannot be used: ") + e.what());
+    return {};
+  }
+  told_by(task)->copied(place.size());
+  if (place.may_copy() && !task.empty()) hold_copy(name, std::move(fd), made, task);
+  return made;
+}
+
+void shared_values::hold_copy(std::string const& name, file_descriptor fd, memory const& bytes,
+                              std::string const& task) {
+  auto const size = bytes->bytes().size();
+  auto const via = told_by(task);
+  if (!reserve(size)) return;
+  std::lock_guard held(mutex_);
+  if (closed_ || entries_.contains(name)) return giver_.unreserve(size);
+  giver_.add(name, std::move(fd), size);
+  auto& e = entries_[name];
+  e.bytes = bytes;
+  e.via = via;
+  e.output = e.copy = true;
+  e.last_use = clock::now();
+  via->announce({name, size, true});
+}
+
+}  // namespace muster::detail

@@ -1,0 +1,281 @@
+// Values that go from host to host by tickets: two ends of this process, and ends that misbehave.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <thread>
+
+#include "client/blobs/memory.hpp"
+#include "client/blobs/peer_giving.hpp"
+#include "client/blobs/peer_taking.hpp"
+#include "tests/support/certificates.hpp"
+
+namespace muster::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+class peers : public testing::Test {
+ protected:
+  peers() { begin({}); }
+  void begin(peer_giving_limits limits) {
+    auto const held = [this](std::string const& n) {
+      return n == name ? file_descriptor(fcntl(memory.get(), F_DUPFD_CLOEXEC, 0))
+                       : file_descriptor();
+    };
+    gives.reset();
+    gives = std::make_unique<peer_giver>(held, peer_address{"127.0.0.1", 0}, "", limits);
+  }
+  v1::BlobHolder holder(std::string const& ticket) const {
+    v1::BlobHolder h;
+    h.set_peer(gives->address());
+    h.set_ticket(ticket);
+    h.set_certificate(trusted);
+    return h;
+  }
+  /// Nothing: it was not served, as `why` says.
+  std::string take(v1::BlobHolder const& from, std::string const& what, std::uint64_t size) {
+    peer_taker once(patience);
+    auto const fd = once.take(from, what, size, why);
+    if (!fd) return {};
+    EXPECT_EQ(wrong_memory(fd.get(), what, size), "");
+    return std::string(mapping(fd.get()).bytes());
+  }
+  std::string take(std::string const& ticket) { return take(holder(ticket), name, bytes.size()); }
+
+  static std::string text(std::size_t size) {
+    std::string made(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) made[i] = static_cast<char>(i * i % 251);
+    return made;
+  }
+
+  std::string const name = random_name(), ticket = random_name();
+  std::string const bytes = text(5'000'000);
+  file_descriptor const memory = make_memory(name, bytes);
+  peer_patience patience;
+  std::string trusted, why;
+  std::unique_ptr<peer_giver> gives;
+};
+
+/// What stands between a giver and who takes: hands on what was said, and then so many bytes, with
+/// a pause after each piece; with the last one it stands still.
+class wire {
+ public:
+  wire(std::string const& to, std::size_t bytes, std::chrono::milliseconds pause)
+      : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof at;
+    auto* const any = reinterpret_cast<sockaddr*>(&at);
+    EXPECT_EQ(bind(listening_.get(), any, length), 0);
+    EXPECT_EQ(listen(listening_.get(), 1), 0);
+    EXPECT_EQ(getsockname(listening_.get(), any, &length), 0);
+    address = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
+    thread_ = std::thread([this, to, bytes, pause] { run(to, bytes, pause); });
+  }
+  ~wire() {
+    over_.set_value();
+    shutdown(listening_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  wire(wire const&) = delete;
+
+  std::string address;
+
+ private:
+  void run(std::string const& to, std::size_t left, std::chrono::milliseconds pause) {
+    auto const over = over_.get_future();
+    file_descriptor const taker(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!taker) return;
+    std::vector<char> piece(16 << 10);
+    EXPECT_EQ(recv(taker.get(), piece.data(), 64, MSG_WAITALL), 64);
+    try {
+      auto giver = peer_socket::connected(peer_address::parse(to), 10s);
+      giver.send({piece.data(), 64}, clock::time_point::max());
+      while (left > 0 && over.wait_for(pause) != std::future_status::ready) {
+        auto const most = std::min(left, piece.size());
+        auto const got = giver.receive(piece.data(), most, clock::time_point::max());
+        if (send(taker.get(), piece.data(), got, MSG_NOSIGNAL) < 0) return;
+        left -= got;
+      }
+    } catch (peer_error const&) {
+    }
+    over.wait();
+  }
+
+  file_descriptor listening_;
+  std::promise<void> over_;
+  std::thread thread_;
+};
+
+TEST_F(peers, who_brings_a_ticket_is_given_the_value_once) {
+  gives->expect(ticket, name);
+  EXPECT_EQ(take(ticket), bytes) << why;
+  EXPECT_EQ(take(ticket), "");
+  EXPECT_NE(why.find("hung up"), why.npos) << why;
+}
+
+TEST_F(peers, a_ticket_that_comes_before_the_word_of_it_is_good) {
+  auto taking = std::async(std::launch::async, [this] { return take(ticket); });
+  std::this_thread::sleep_for(100ms);  // nothing says that somebody waits for it
+  gives->expect(ticket, name);
+  EXPECT_EQ(taking.get(), bytes) << why;
+}
+
+TEST_F(peers, nothing_is_given_without_its_ticket) {
+  begin({.ticket_comes_within = 20ms});
+  auto const other = random_name();
+  EXPECT_EQ(take(random_name()), "");
+  gives->expect(ticket, other);
+  EXPECT_EQ(take(ticket), "") << "it is for another value";
+  gives->expect(ticket, other);
+  EXPECT_EQ(take(holder(ticket), other, bytes.size()), "") << "which is not here";
+  begin({.ticket_age = 0ms, .ticket_comes_within = 20ms});
+  gives->expect(ticket, name);
+  EXPECT_EQ(take(ticket), "") << "it is too old";
+}
+
+TEST_F(peers, the_oldest_of_too_many_tickets_go) {
+  begin({.tickets_max = 3, .ticket_comes_within = 20ms});
+  std::vector<std::string> all;
+  for (int i = 0; i < 4; ++i) gives->expect(all.emplace_back(random_name()), name);
+  EXPECT_EQ(take(all[0]), "");
+  EXPECT_EQ(take(all[1]), bytes) << why;
+}
+
+TEST_F(peers, those_beyond_the_limit_are_hung_up_on) {
+  begin({.served_at_once = 1});
+  gives->expect(ticket, name);
+  {
+    auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
+    EXPECT_EQ(take(ticket), "");
+  }
+  while (take(ticket).empty()) std::this_thread::yield();  // until it is seen that it has gone
+}
+
+TEST_F(peers, who_says_nothing_is_hung_up_on) {
+  begin({.stall = 50ms});
+  auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
+  char byte = 0;
+  EXPECT_THROW(idle.receive(&byte, 1, clock::now() + 10s), peer_error);
+}
+
+TEST_F(peers, who_stands_still_or_is_not_there_is_not_tried_again_at_once) {
+  patience.stall = 100ms;
+  peer_taker taker(patience);
+  v1::BlobHolder from;
+  {
+    wire const silent(gives->address(), 0, 0ms);
+    from.set_peer(silent.address);
+    from.set_ticket(ticket);
+    auto const began = clock::now();
+    EXPECT_FALSE(taker.take(from, name, 5, why));
+    EXPECT_NE(why.find("timed out"), why.npos) << why;
+    EXPECT_LT(clock::now() - began, 5s);
+  }
+  EXPECT_FALSE(taker.take(from, name, 5, why));
+  EXPECT_NE(why.find("a moment ago"), why.npos) << why;
+  EXPECT_EQ(take(from, name, 5), "");
+  EXPECT_NE(why.find("Connection refused"), why.npos) << why;
+}
+
+TEST_F(peers, one_that_is_slower_than_the_server_is_given_up) {
+  patience.pace_after = 50ms;
+  wire const slow(gives->address(), bytes.size() + 8, 5ms);  // 3 MB/s
+  auto from = holder(ticket);
+  from.set_peer(slow.address);
+  gives->expect(ticket, name);
+  EXPECT_EQ(take(from, name, bytes.size()), "");
+  EXPECT_NE(why.find("the server is faster"), why.npos) << why;
+}
+
+TEST_F(peers, one_that_is_as_fast_as_the_server_was_is_not) {
+  patience.pace_after = 50ms;
+  wire const slow(gives->address(), bytes.size() + 8, 1ms);
+  auto from = holder(ticket);
+  from.set_peer(slow.address);
+  gives->expect(ticket, name);
+  peer_taker taker(patience);
+  taker.by_server(10 << 20, 60s);  // the network is slow
+  taker.by_server(1 << 10, 0s);    // so little says nothing
+  auto const fd = taker.take(from, name, bytes.size(), why);
+  ASSERT_TRUE(fd) << why;
+  EXPECT_EQ(mapping(fd.get()).bytes(), bytes);
+}
+
+TEST_F(peers, a_link_that_is_cut_is_noticed) {
+  patience.stall = 100ms;
+  wire const cut(gives->address(), 1 << 20, 0ms);
+  auto from = holder(ticket);
+  from.set_peer(cut.address);
+  gives->expect(ticket, name);
+  EXPECT_EQ(take(from, name, bytes.size()), "");
+  EXPECT_NE(why.find("timed out"), why.npos) << why;
+}
+
+TEST_F(peers, a_value_of_another_size_is_not_taken) {
+  gives->expect(ticket, name);
+  EXPECT_EQ(take(holder(ticket), name, 7), "");
+  EXPECT_NE(why.find("it has 5000000 bytes, not 7"), why.npos) << why;
+}
+
+TEST_F(peers, over_tls_one_certificate_is_trusted) {
+  test::certificate_request const muster{.common_name = "muster", .names = {"DNS:muster"}};
+  auto const shown = test::self_signed(muster), other = test::self_signed(muster);
+  gives->use_certificate(shown.chain_pem, shown.key_pem);
+  gives->expect(ticket, name);
+  trusted = other.chain_pem;
+  EXPECT_EQ(take(ticket), "");
+  EXPECT_NE(why.find("certificate verify failed"), why.npos) << why;
+  trusted.clear();
+  EXPECT_EQ(take(ticket), "") << "in plaintext";
+  trusted = shown.chain_pem;
+  EXPECT_EQ(take(ticket), bytes) << why;
+  EXPECT_THROW(gives->use_certificate("no", "certificate"), peer_error);
+}
+
+TEST_F(peers, a_giver_that_ends_lets_go_of_whom_it_serves) {
+  auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
+  gives.reset();
+  char byte = 0;
+  EXPECT_THROW(idle.receive(&byte, 1, clock::now() + 10s), peer_error);
+}
+
+TEST(peer_addresses, are_a_host_and_perhaps_a_port) {
+  for (auto const& [said, text] : {std::pair("host", "host:0"),
+                                   {"host:70", "host:70"},
+                                   {"[::1]:70", "[::1]:70"},
+                                   {"[::1]", "[::1]:0"},
+                                   {"::1", "[::1]:0"}})
+    EXPECT_EQ(peer_address::parse(said).text(), text);
+  for (auto const* const wrong : {":70", "host:", "host:x", "host:70000", "", "[::1", "a b"})
+    EXPECT_THROW(peer_address::parse(wrong), std::invalid_argument) << wrong;
+}
+
+TEST(peer_addresses, of_where_it_listens_and_what_others_are_told) {
+  EXPECT_EQ(listen_address("", "127.0.0.1:8476").text(), "127.0.0.1:0");
+  EXPECT_EQ(listen_address("0.0.0.0:7000", "10.1.1.1:8476").text(), "0.0.0.0:7000");
+  peer_giver const there([](auto const&) { return file_descriptor(); }, {"127.0.0.1", 0}, "far");
+  EXPECT_EQ(there.address().find("far:"), 0) << there.address();
+  EXPECT_NE(there.address(), "far:0");
+}
+
+TEST(peer_addresses, that_are_none_are_named) {
+  for (auto const& [o, why] :
+       {std::pair(blobs_options{.transfer_listen = ":1"},
+                  "blobs_options.transfer_listen: expected"),
+        {blobs_options{.transfer_advertise = std::string(291, 'a')},
+         "blobs_options.transfer_advertise: it has 291 bytes, the limit is 290"}})
+    try {
+      blobs const made(o);
+      ADD_FAILURE() << why;
+    } catch (std::invalid_argument const& e) {
+      EXPECT_EQ(std::string(e.what()).find(why), 0) << e.what();
+    }
+}
+
+}  // namespace
+}  // namespace muster::detail
