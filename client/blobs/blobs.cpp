@@ -17,6 +17,7 @@
 #include "client/blobs/shared_values.hpp"
 #include "client/checks.hpp"
 #include "client/log.hpp"
+#include "client/value_wait.hpp"
 #include "muster/context.hpp"
 
 namespace muster {
@@ -131,6 +132,7 @@ class blobs::store {
     auto const name = hash_bytes(which.sha256);
     if (name.empty())
       throw blob_error(failure_kind::input, "a blob's name has 64 hexadecimal digits");
+    detail::value_wait const waits;
     std::unique_lock held(mutex_);
     // Ends with the call that fetches it, which has a deadline.
     changed_.wait(held, [&] { return !fetching_.contains(name); });

@@ -74,6 +74,16 @@ bool held_closures::give_back(std::uint64_t closure, std::uint32_t attempt) {
   return true;
 }
 
+std::size_t held_closures::waiting() const {
+  return static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](auto const& entry) {
+    return entry.second->wait_told && !entry.second->finished;
+  }));
+}
+
+void held_closures::forget_waits() {
+  for (auto& [closure, j] : jobs_) j->wait_told = false;
+}
+
 void held_closures::drop_unstarted() {
   std::erase_if(jobs_, [](auto const& entry) { return drop(*entry.second); });
 }

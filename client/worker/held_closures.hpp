@@ -60,6 +60,26 @@ class held_closures {
     }
   }
 
+  /// Calls `f` with each job that has waited for a value for `slot_kept` by now and gives its slot
+  /// back, or goes on, and whether it waits. No more than `most` give one back at one time.
+  template <class F>
+  void tell_waits(clock::time_point now, std::size_t most, F f) {
+    auto given = waiting();
+    for (auto& [closure, j] : jobs_) {
+      auto const since = j->waits_since.load();
+      bool const waits = since != clock::time_point{};
+      if (j->finished || waits == j->wait_told) continue;
+      if (waits && (now - since < slot_kept || given >= most)) continue;
+      given += waits ? 1 : 0;
+      j->wait_told = waits;
+      f(*j, waits);
+    }
+  }
+  /// Those that have given a slot back.
+  std::size_t waiting() const;
+  /// A server that knows nothing of it: they have not.
+  void forget_waits();
+
   /// The stream broke: what no thread has started is void, it is nobody's loss.
   void drop_unstarted();
   /// Where the last server acknowledged: what the next hello brings again, oldest first, numbered
@@ -87,6 +107,7 @@ class held_closures {
   static constexpr std::chrono::seconds answers_for{60};
   static constexpr std::chrono::milliseconds worth_keeping{100};  // ran for at least this long
   static constexpr std::chrono::milliseconds worth_reporting{20};
+  static constexpr std::chrono::milliseconds slot_kept{2'000};  // by one that waits for a value
 
  private:
   struct kept_answer {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "client/value_wait.hpp"
 #include "client/worker/per_worker_store.hpp"
 #include "muster/context.hpp"
 #include "muster/function.hpp"
@@ -44,6 +45,7 @@ struct job {
   std::atomic<phase> state = phase::queued;
   std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch: not yet
   std::stop_source stop;
+  detail::wait_start waits_since{};  // for a value
 
   bool ok = false;
   value result;
@@ -52,6 +54,7 @@ struct job {
 
   bool finished = false;        // engine thread: `ok` to `took` can be read
   bool start_reported = false;  // engine thread
+  bool wait_told = false;       // engine thread: it has given its slot back
 };
 
 /// True: `result` is the value. False: `why` says how the closure fails. REQUIRES: `result` is

@@ -107,8 +107,10 @@ class worker_stream final : stream_side {
   void take_acknowledgement(std::uint64_t count);
   /// Runs them, once no more answers wait to be taken than may.
   void begin(std::vector<std::shared_ptr<job>>& jobs);
-  /// Tells which functions have been running for a while, and looks again while there are any.
+  /// Tells which functions have been running for a while, or wait, and looks again while there are
+  /// any.
   void report_started();
+  void tell_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
   /// Nothing is held that has to be answered first.
   bool may_leave() const {
@@ -134,6 +136,7 @@ class worker_stream final : stream_side {
   rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by welcome
+  std::uint32_t nested_max_ = 0;                     // closures that may wait for values
   std::uint32_t workers_ = 0;                        // of its job, as the server said last
   std::chrono::steady_clock::time_point welcomed_at_{};
 

@@ -85,6 +85,8 @@ void worker_stream::connected() {
   for (auto const& j : offered_) {
     hello.add_held_closure(j->closure);
     hello.add_held_attempt(j->attempt);
+    if (j->wait_told && !j->finished)
+      hello.add_held_waits(static_cast<std::uint32_t>(hello.held_closure_size() - 1));
   }
 }
 
@@ -118,6 +120,9 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
     log(log_level::info, "goes on with " + std::to_string(w.kept_size()) + " of " +
                              std::to_string(offered_.size()) + " closures");
   offered_.clear();
+  nested_max_ = w.nested_max();
+  if (nested_max_ == 0) worker_.held.forget_waits();
+  worker_.threads.set_waiting(worker_.held.waiting());
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
   take_reports();  // of what went on meanwhile
@@ -197,8 +202,24 @@ void worker_stream::report_started() {
     m.add_started_for_us(in_us(ran));
     stream_.wake();
   });
+  tell_waits(now);
   if (!worker_.held.empty())
     starts_.call_at(now + held_closures::worth_reporting, [this] { report_started(); });
+}
+
+void worker_stream::tell_waits(std::chrono::steady_clock::time_point now) {
+  if (nested_max_ == 0) return;
+  bool changed = false;
+  worker_.held.tell_waits(now, nested_max_, [&](job const& j, bool waits) {
+    auto& m = out_.tail();
+    m.add_wait_closure(j.closure);
+    m.add_wait_attempt(j.attempt);
+    m.add_waits(waits);
+    changed = true;
+  });
+  if (!changed) return;
+  worker_.threads.set_waiting(worker_.held.waiting());
+  stream_.wake();
 }
 
 std::uint32_t worker_stream::workers_of(v1::ServerMessage const& m, int i) const {
@@ -263,7 +284,9 @@ void worker_stream::answer(job const& j) {
   worker_.reports.finish({j.closure, j.attempt}, out_);
   answer(j.closure, j.attempt, {j.result.bytes, j.result.encoding}, j.ok ? nullptr : &j.why,
          j.took);
+  bool const has_waited = j.wait_told;
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
+  if (has_waited) worker_.threads.set_waiting(worker_.held.waiting());
   stream_.wake();  // the last answer may be what leaving waited for
 }
 

@@ -52,6 +52,54 @@ TEST(executor, runs_as_many_at_once_as_it_has_threads) {
   EXPECT_EQ(r.wait_for(3).size(), 3u);
 }
 
+TEST(executor, runs_others_in_the_place_of_those_that_wait) {
+  std::binary_semaphore begun(0), comes(0);
+  registered_function const waits{"w",
+                                  [&](context&, value_view, value&) {
+                                    detail::value_wait const here;
+                                    begun.release();
+                                    comes.acquire();
+                                  },
+                                  false};
+  registered_function const makes{"m", [&](context&, value_view, value&) { comes.release(); },
+                                  false};
+  running_executor r(1);
+  held_closures held;
+  std::vector<std::shared_ptr<job>> const jobs{make_job(waits, 1), make_job(waits, 2),
+                                               make_job(makes, 3)};
+  for (auto const& j : jobs) held.add(j);
+  r.e.push(std::span(jobs).first(1));
+  begun.acquire();
+  std::vector<std::pair<std::uint64_t, bool>> told;
+  auto const tell = [&](std::chrono::steady_clock::duration later, std::size_t most) {
+    held.tell_waits(std::chrono::steady_clock::now() + later, most,
+                    [&](job const& j, bool w) { told.emplace_back(j.closure, w); });
+    r.e.set_waiting(held.waiting());
+  };
+  tell({}, 1);
+  EXPECT_TRUE(told.empty()) << "it keeps its slot for a while";
+  tell(held_closures::slot_kept, 0);
+  EXPECT_TRUE(told.empty()) << "the server grants none";
+  tell(held_closures::slot_kept, 1);
+  EXPECT_EQ(told, (std::vector{std::pair(std::uint64_t{1}, true)}));
+  r.e.push(std::span(jobs).subspan(1, 1));
+  begun.acquire();
+  tell(held_closures::slot_kept, 1);
+  EXPECT_EQ(told.size(), 1u) << "no more than are granted";
+  tell(held_closures::slot_kept, 2);
+  EXPECT_EQ(held.waiting(), 2u);
+  r.e.push(std::span(jobs).subspan(2, 1));
+  EXPECT_EQ(r.wait_for(2).size(), 2u);
+  tell({}, 2);
+  EXPECT_EQ(held.waiting(), 1u);
+  comes.release();
+  r.wait_for(1);
+  told.clear();
+  tell({}, 2);
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(held.waiting(), 0u);
+}
+
 TEST(executor, wakes_once_for_many_finished_jobs) {
   registered_function const f{"f", [](context&, value_view, value&) {}, false};
   std::atomic<int> wakes = 0;

@@ -58,7 +58,9 @@ def test_cpp_reads_what_a_python_worker_holds(both: tuple[Cluster, Any]) -> None
     until(lambda: nowhere(names))
 
 
-def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any]) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any], workers: int) -> None:
+    """Also on a worker of one slot, by which it is waited for."""
     made, program = both
     with made.coordinator() as c:
         value = c.schedule(array, args=(4, 3))
@@ -67,8 +69,8 @@ def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any])
         program.kill()
         program.wait()
         until(lambda: blobs(made)["elsewhere"]["values"] == 1)
-        again = [subprocess.Popen([str(BLOBS), "worker", made.server.grpc]) for _ in range(2)]
-        try:  # one that was handed its name, on one of them, has what the other makes in its place
+        again = [subprocess.Popen([str(BLOBS), "worker", made.server.grpc]) for _ in range(workers)]
+        try:  # one that was handed its name, on one of them, has what is made in its place
             assert c.schedule("length", args=(copying,)).fetch(60) == copied["bytes"]
         finally:
             for each in again:
