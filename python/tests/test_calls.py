@@ -80,6 +80,8 @@ def test_addresses_that_are_none_are_named(cluster: Cluster) -> None:
         muster.ClusterCoordinator("http://127.0.0.1:8477")
     with pytest.raises(ValueError, match="has no port"):
         muster.Worker("[::1]")
+    with pytest.raises(ValueError, match="has no port from 1 to 65535"):
+        muster.ClusterCoordinator("127.0.0.1:99999")
     with pytest.raises(muster.NoServer, match="not in HTTP .*: is that the port of gRPC"):
         muster.Client("http://" + cluster.server.grpc).version()
 

@@ -15,4 +15,7 @@ def checked(server: Union[str, Sequence[str]], field: str = "server") -> list[st
                              "as '127.0.0.1:8476'")
         if ":" not in address.rpartition("]")[2]:
             raise ValueError(f"{field}: {address!r} has no port, as '{address}:8476'")
+        port = address.rpartition(":")[2]
+        if port.isdigit() and not 1 <= int(port) <= 65535:
+            raise ValueError(f"{field}: {address!r} has no port from 1 to 65535")
     return servers
