@@ -109,10 +109,11 @@ class Regions:
         """A descriptor of the parts, one behind the other. At most `free_max` bytes stay that nobody has. Raises OSError, as
         when memory is full."""
         size = sum(memoryview(part).nbytes for part in parts)
-        if size > free_max or not can_be():
-            return memory.make(name, parts)
-        region = self._fitting(size)
+        region = self._fitting(size) if can_be() else None
         again = region is not None
+        self._limit(free_max)  # before there is more
+        if region is None and (size > free_max or not can_be()):
+            return memory.make(name, parts)
         region = region or _Region(name, parts, size)
         try:
             if again:
@@ -122,7 +123,7 @@ class Regions:
             region.close()
             raise
         region.free_since = None
-        self._add(region, free_max)
+        self._add(region)
         return fd
 
     def clear(self) -> None:
@@ -140,10 +141,16 @@ class Regions:
                     return region
         return None
 
-    def _add(self, region: _Region, free_max: int) -> None:
+    def _limit(self, free_max: int) -> None:
+        with self._lock:
+            self._free_max = free_max
+            gone = self._too_many()
+        for each in gone:
+            each.close()
+
+    def _add(self, region: _Region) -> None:
         with self._lock:
             self._regions.append(region)
-            self._free_max = free_max
             gone = self._too_many()
             if not self._tended:
                 self._tended = True

@@ -210,7 +210,7 @@ class Shared:
                 return None
         name = os.urandom(32)
         try:
-            fd = regions.regions.make(name, [data], self._bytes_max // 4)
+            fd = regions.regions.make(name, [data], min(self._bytes_max // 4, process.giver.free()))
             try:
                 view = memory.mapped(fd)
             except OSError:

@@ -28,12 +28,14 @@ class BlobCache:
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  channel_options: Sequence[tuple[str, int]], tls: Tls = Tls(),
-                 token: str = "", shm_bytes_max: int = 0, transfer: tuple[str, str] = ("", "")) -> None:
-        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken. `transfer`: where other hosts take
+                 token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
+        """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken. `used_again`: a quarter of it is for
+        memory that nobody has, which its processes keep. `transfer`: where other hosts take
         it, and what they are told; see `WorkerOptions`."""
         self._transfer = transfer
         self.folder = folder
         self.shm_bytes_max = shm_bytes_max
+        self.free_bytes_max = shm_bytes_max // 4 if used_again else 0
         self._token = token
         self._bytes_max = bytes_max
         self._options = list(channel_options)
@@ -49,7 +51,7 @@ class BlobCache:
         with self._lock:
             self._server = server
             if self._shared is None and self.shm_bytes_max:
-                self._shared = Shared(self.folder, self, self.shm_bytes_max, task,
+                self._shared = Shared(self.folder, self, self.shm_bytes_max - self.free_bytes_max, task,
                                       peer_giver(*self._transfer, server))
         if self._shared is not None:
             self._shared.look()

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
 from muster._pickled import picklers
-from muster._shared import memory
+from muster._shared import memory, regions
 from muster.worker import functions, machine
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
@@ -93,7 +93,7 @@ class Worker:
         os.mkdir(blobs)
         o = self._options
         self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.tls,
-                                o.token, memory.bytes_max(o.shm_bytes_max),
+                                o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
@@ -153,7 +153,7 @@ class Worker:
     def _free_bytes_max(self) -> int:
         """What each process may keep of memory that nobody has: a quarter of what may be held, in all."""
         assert self._blobs
-        return self._blobs.shm_bytes_max // (4 * max(1, self._processes))
+        return self._blobs.free_bytes_max // max(1, self._processes)
 
     def _process_link(self, attachment: Attachment, on_message: Callable[[bytes], None]) -> Link:
         number = self._attachments.index(attachment)

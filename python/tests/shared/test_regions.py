@@ -204,6 +204,19 @@ def test_what_stays_has_limits(made: Regions, monkeypatch: pytest.MonkeyPatch) -
     assert not made._regions  # so large ones are not used again
 
 
+def test_what_stays_goes_when_others_need_its_room(made: Regions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "FREE_STAYS", 60.0)
+    for holder in [make(made, content(size)) for size in (MB, 2 * MB)]:
+        os.close(holder)
+    until(lambda: all(region.is_free() for region in made._regions))
+    one = content(4 * MB)
+    fd = make(made, one, 3 * MB // 2)
+    assert sum(region.room for region in made._regions if region.is_free()) <= 3 * MB // 2
+    assert held(one, fd) == one
+    fd = make(made, one, 0)
+    assert not made._regions and held(one, fd) == one
+
+
 def test_a_full_memory_is_an_error(made: Regions, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "no space left")

@@ -13,7 +13,7 @@ import pytest
 
 import muster
 from conftest import Cluster, until
-from memories import links_of, memories, nowhere
+from memories import links_of, memories, nowhere, own
 from muster._shared.regions import FREE_STAYS, regions
 from muster.coordinator import shared
 from shared_closures import MB, array, echo, total, where
@@ -201,6 +201,33 @@ def test_what_does_not_fit_goes_by_the_server(make_cluster: Callable[..., Cluste
             assert numpy.array_equal(value.fetch(), x)
         del values, value
         settled(made)
+
+
+def test_memory_that_nobody_has_is_within_the_limit(make_cluster: Callable[..., Cluster]) -> None:
+    made = make_cluster()
+    made.add("--shm-bytes-max", "16MiB", "--processes", "1")
+    most = 0
+
+    def look() -> None:
+        nonlocal most
+        most = max(most, sum(memories(made.workers[0].process.pid).values()))
+
+    with made.coordinator(shm_bytes_max=0) as c:
+        value = c.schedule(array, args=(3,))
+        until(value.done)
+        del value
+        until(lambda: made.server.get("/api/v1/blobs")["elsewhere"]["values"] == 0)  # nobody has it, and it stays
+        kept = [c.schedule(array, args=(2, i)) for i in range(8)]
+        for value in kept:
+            until(value.done)
+            look()
+    assert 10 * MB < most <= 16.1 * MB
+    with made.coordinator(shm_bytes_max=13 * MB) as c:
+        c.schedule(total, args=(array(3),)).fetch()
+        c._session.blobs._shared.tick(float("inf"))
+        for x in [array(2, i) for i in range(6)]:
+            c.schedule(total, args=(x,)).fetch()
+            assert own() <= 13.1 * MB
 
 
 def test_a_child_is_killed(made: Cluster) -> None:
