@@ -155,12 +155,7 @@ class Asking:
             event, said = self._answers.setdefault(digest, (threading.Event(), []))
         if not asked:
             self._send(ASKS[what] + digest + beside)
-        if not event.wait(SLOT_KEPT):
-            # It may be made again, by a closure that needs this slot.
-            with contextlib.ExitStack() as stack:
-                with contextlib.suppress(RuntimeError):  # too many wait already: it keeps its slot
-                    stack.enter_context(waiting())
-                event.wait()  # no deadline: the worker answers, or is gone and this process with it
+        _wait_for(event)
         if said[0]:
             raise OSError(said[0])
 
@@ -171,6 +166,41 @@ class Asking:
         if found:
             found[1].append(frame[len(ANSWER) + DIGEST:].decode())
             found[0].set()
+
+
+def asking_beside(ask: Ask) -> Ask:
+    """For functions that run on threads of the worker's own process: they give their slots back, too."""
+
+    def asked(what: str, digest: bytes, beside: bytes) -> None:
+        if what != "get":
+            return ask(what, digest, beside)
+        answered = threading.Event()
+        reasons: list[Exception] = []
+
+        def get() -> None:
+            try:
+                ask(what, digest, beside)
+            except Exception as reason:
+                reasons.append(reason)
+            finally:
+                answered.set()
+
+        threading.Thread(target=get, name="muster-blob", daemon=True).start()
+        _wait_for(answered)
+        if reasons:
+            raise reasons[0]
+
+    return asked
+
+
+def _wait_for(answered: threading.Event) -> None:
+    if answered.wait(SLOT_KEPT):
+        return
+    # It may be made again, by a closure that needs this slot.
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(RuntimeError):  # too many wait already: it keeps its slot
+            stack.enter_context(waiting())
+        answered.wait()  # no deadline: it is answered, or the worker is gone and this process with it
 
 
 def question(frame: bytes) -> Optional[tuple[str, bytes, bytes]]:

@@ -14,7 +14,7 @@ from muster._shared import memory, regions
 from muster.worker import functions, machine
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
-from muster.worker.blobs import Blobs
+from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
 from muster.worker.deaths import Deaths
 from muster.worker.folder import Folder
@@ -178,7 +178,7 @@ class Worker:
         served = {**functions.registered(), **self._functions}
         table = functions.FunctionTable(served, self._pickled)
         assert self._blobs
-        table.use_blobs(Blobs(self._blobs.folder, self._blobs.ask, self._blobs.shm_bytes_max > 0,
+        table.use_blobs(Blobs(self._blobs.folder, asking_beside(self._blobs.ask), self._blobs.shm_bytes_max > 0,
                               self._free_bytes_max()))
         capture()
 

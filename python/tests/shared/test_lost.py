@@ -123,3 +123,15 @@ def test_a_fetch_waits_no_longer_than_it_is_told_to(make_cluster: Callable[..., 
         value = gone_value(made, c, path, big)
         with pytest.raises(muster.WaitTimeout, match="not made again"):
             value.fetch(timeout=4)
+
+
+@pytest.mark.parametrize("how", ["--processes", "--threads"])
+def test_a_worker_with_one_slot_makes_again_what_it_waits_for(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, how: str) -> None:
+    made, path, big = make_cluster(), tmp_path / "runs", array(4)
+    with made.coordinator() as c:
+        made.add("--index", "0")
+        value = c.schedule(noted, args=(str(path), big, 3))
+        until(value.done)
+        made.add("--index", "1", how, "1")
+        made.workers[0].kill()
+        assert c.options(task="worker:1").schedule(total, args=(value,)).fetch(timeout=30) == total(array(4, 3) + big[0])
