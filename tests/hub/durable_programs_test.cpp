@@ -41,8 +41,9 @@ struct durable_programs : durable_jobs {
                                  .write_down =
                                      [this](auto const&) {
                                        declared_after.push_back(said.size());
-                                       return ++written;
+                                       commits.wrote(++written);
                                      },
+                                 .commits = &commits,
                                  .journal_refusal = [] { return muster::status{}; },
                                  .store = [] { return store_view{}; }}};
   std::vector<std::string> removed;
