@@ -145,35 +145,9 @@ void data_directory::attach_to(hub_dependencies& hub, std::string const& cluster
   hub.journal_refusal = [this] { return refusal(); };
   hub.write_down = [this, cluster](auto const& facts) { write_down(cluster, facts); };
   hub.write_down_programs = [this, cluster](auto const& facts) { write_down(cluster, facts); };
-  hub.write_record = [this](auto const& which, core::attempt_record const* what) {
+  hub.write_record = [this](auto const& which, auto const* what) {
     write_down(which.program, which.attempt, what);
   };
-}
-
-void data_directory::write_down(std::vector<core::coordination::fact> const& facts) {
-  std::vector<journal::change> batch;
-  journal::encode(facts, batch);
-  append(std::move(batch));
-}
-
-void data_directory::write_down(core::token_fact const& fact) {
-  std::vector<journal::change> batch;
-  journal::encode(fact, batch);
-  append(std::move(batch));
-}
-
-void data_directory::write_down(core::program_id program, std::uint32_t attempt,
-                                core::attempt_record const* what) {
-  std::vector<journal::change> batch;
-  journal::encode(program, attempt, what, batch);
-  append(std::move(batch));
-}
-
-void data_directory::write_down(std::string const& cluster,
-                                std::vector<core::programs::fact> const& facts) {
-  std::vector<journal::change> batch;
-  journal::encode(cluster, facts, batch);
-  append(std::move(batch));
 }
 
 void data_directory::write_down(std::string const& cluster, std::vector<core::fact> const& facts) {
@@ -185,7 +159,7 @@ void data_directory::write_down(std::string const& cluster, std::vector<core::fa
       batch.push_back(format_entry());
     }
   journal::encode(cluster, facts, batch);
-  append(std::move(batch));
+  commits_.wrote(journal_->append(std::move(batch)));
 }
 
 store_view data_directory::view() const {

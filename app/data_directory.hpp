@@ -46,15 +46,15 @@ class data_directory {
   void attach_to(coordination_dependencies& hub);
   /// The same of the closures of a cluster, by its name; empty: the main one.
   void attach_to(hub_dependencies& hub, std::string const& cluster);
-  // Each is a batch that the queue counts. REQUIRES: started.
-  void write_down(std::vector<core::coordination::fact> const& facts);
+  /// A batch that the queue counts, of what journal::encode takes. REQUIRES: started.
+  template <class... Facts>
+  void write_down(Facts const&... facts) {
+    std::vector<journal::change> batch;
+    journal::encode(facts..., batch);
+    commits_.wrote(journal_->append(std::move(batch)));
+  }
   /// The same of the jobs of a cluster.
   void write_down(std::string const& cluster, std::vector<core::fact> const& facts);
-  void write_down(std::string const& cluster, std::vector<core::programs::fact> const& facts);
-  void write_down(core::token_fact const& fact);
-  /// Null: it goes.
-  void write_down(core::program_id program, std::uint32_t attempt,
-                  core::attempt_record const* what);
 
   /// What `open` found of tokens, once.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
@@ -82,9 +82,6 @@ class data_directory {
 
  private:
   muster::status begin(std::string const& version, coordination_hub& into);
-  void append(std::vector<journal::change> batch) {
-    commits_.wrote(journal_->append(std::move(batch)));
-  }
   void written(std::uint64_t durable, muster::status const& failed);
   void tell_room();
 

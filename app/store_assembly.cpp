@@ -38,17 +38,18 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
                   [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
               .make_again = [this](core::closure_id id) { make_again(id); }}),
       next_look_(engine.context()),
-      data_({.now =
-                 [this] {
-                   leadership_.check();
-                   return engine_.clock.now();
-                 },
+      data_({.now = [this] { return now(); },
              .post =
                  [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
              .tell = [&engine](log_event const& n) { engine.tell(n); }}),
       deadline_(engine.context()),
       coordination_(limits(sockets_held), random_64(), dependencies()),
       hubs_(engine, data_, coordination_, leadership_, spill_, blobs_) {}
+
+core::time_point store_assembly::now() const {
+  leadership_.check();
+  return engine_.clock.now();
+}
 
 core::coordination::limits store_assembly::limits(bool sockets_held) const {
   core::coordination::limits l;
@@ -60,10 +61,7 @@ core::coordination::limits store_assembly::limits(bool sockets_held) const {
 
 coordination_dependencies store_assembly::dependencies() {
   coordination_dependencies e;
-  e.now = [this] {
-    leadership_.check();
-    return engine_.clock.now();
-  };
+  e.now = [this] { return now(); };
   e.arm = [this](core::time_point at) {
     deadline_.cancel();
     if (at != core::never)

@@ -50,6 +50,8 @@ class store_assembly {
   void stop_files();
 
  private:
+  /// Returns if this server may still answer.
+  core::time_point now() const;
   core::coordination::limits limits(bool sockets_held) const;
   coordination_dependencies dependencies();
   muster::status open(std::string const& version);
