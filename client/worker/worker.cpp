@@ -109,7 +109,7 @@ class worker::runtime {
     auto& engine = engine_->context();
     if (ranks_)
       ranks_->begin(engine, [this] {
-        if (current_) current_->take_rank_reports();
+        if (current_) current_->wake();
       });
     begin_objects();
     auto const wake_engine = [this, &engine] { engine.post([this] { take_finished(); }); };
@@ -167,7 +167,7 @@ class worker::runtime {
       auto const to = engine.lock();
       if (!to) return;
       to->context().post([this, there] {
-        if (!there.expired() && current_) current_->take_object_reports();
+        if (!there.expired() && current_) current_->wake();
       });
     };
     objects_->begin(wake, [engine, there](std::chrono::milliseconds pause) {

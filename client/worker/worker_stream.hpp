@@ -80,12 +80,8 @@ class worker_stream final : stream_side {
   void take(machine const& seen);
   /// Where this process is, asked for by this stream or one before it.
   void take(v1::TaskStack stack);
-  /// Objects have, or who calls others.
-  void take_object_reports() {
-    if (identity_ && !input_ended_) stream_.wake();
-  }
-  /// Ranks of programs have.
-  void take_rank_reports() {
+  /// Objects have something to report, or who calls others, or ranks of programs.
+  void wake() {
     if (identity_ && !input_ended_) stream_.wake();
   }
 
