@@ -1,6 +1,6 @@
 // The table of holders against a model that keeps each claim by itself, through random courses:
 // processes come and go, hold, copy and drop. A value is lost exactly when for `away` nobody had
-// it.
+// it, or another process has the task of the last.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,14 +28,14 @@ class course {
       step();
       check();
     }
-    for (auto const& [id, name] : std::map(open_)) close(id);
+    for (auto const& [id, of] : std::map(open_)) close(id);
     now_ += 10s;
     check();
     EXPECT_TRUE(by_.empty() && away_.empty());
     EXPECT_EQ(table_.counts().names, 0u);
   }
 
-  std::uint64_t lost = 0, saved = 0, orphans = 0;  // what the courses met
+  std::uint64_t lost = 0, saved = 0, orphans = 0, replaced = 0;  // what the courses met
 
  private:
   std::size_t draw(std::size_t below) { return random_() % below; }
@@ -46,7 +46,7 @@ class course {
     auto const what = draw(10);
     if (open_.size() < processes && (open_.empty() || what == 0)) return open();
     auto const at = std::next(open_.begin(), static_cast<long>(draw(open_.size())));
-    auto const [id, task] = *at;
+    auto const id = at->first;
     auto const name = some_name();
     if (what == 1) return close(id);
     // A newer stream of a process may be there before this one is known to be broken.
@@ -62,19 +62,25 @@ class course {
     if (by_[name].empty()) by_.erase(name);
   }
   void open(holder_id former = 0) {
-    table_.open(++last_, {"socket", "worker:" + std::to_string(last_), "", former});
-    open_[last_] = former;
+    auto const task =
+        former != 0 ? open_[former].task : "worker:" + std::to_string(draw(processes));
+    table_.open(++last_, {"socket", task, "", former});
+    open_[last_] = {former, task};
+    if (former != 0) return;
+    for (auto& [name, of] : away_)  // whoever had that task is dead
+      if (of.task == task) of.since = {}, ++replaced;
   }
   void begin(holder_id id, std::string const& name) {
     auto& by = by_[name];
-    if (auto const former = open_[id]; by.contains(former) && !by.contains(id)) by.erase(former);
+    if (auto const former = open_[id].former; by.contains(former) && !by.contains(id))
+      by.erase(former);
     saved += away_.erase(name);
     by.insert(id);
   }
   void close(holder_id id) {
     table_.close(id, now_);
-    open_.erase(id);
     for (auto it = by_.begin(); it != by_.end();) it = gone(it, id, true);
+    open_.erase(id);
   }
   void drop(holder_id id, std::string const& name) {
     auto const it = by_.find(name);
@@ -86,7 +92,7 @@ class course {
   using by_name = std::map<std::string, std::set<holder_id>>;
   by_name::iterator gone(by_name::iterator it, holder_id id, bool back) {
     if (it->second.erase(id) > 0 && it->second.empty()) {
-      if (back) away_[it->first] = now_;
+      if (back) away_[it->first] = {now_, open_[id].task};
       return by_.erase(it);
     }
     return std::next(it);
@@ -105,8 +111,8 @@ class course {
     ASSERT_EQ(table_.counts().names, by_.size());
     ASSERT_EQ(table_.counts().copies, copies);
     std::set<std::string> due;
-    for (auto const& [name, since] : away_)
-      if (since + 3s <= now_) due.insert(name);
+    for (auto const& [name, of] : away_)
+      if (of.since + 3s <= now_) due.insert(name);
     auto const told = table_.take_lost(now_, 100);
     ASSERT_EQ(std::set(told.begin(), told.end()), due) << "lost, and each when it was away";
     ASSERT_EQ(told.size(), due.size()) << "each once";
@@ -124,23 +130,32 @@ class course {
   holder_table table_{{.names_max = names_few, .holders_max = holders_max}};
   time_point now_{1'000s};
   holder_id last_ = 0;
-  std::map<holder_id, holder_id> open_;  // and their former streams
+  struct process {
+    holder_id former = 0;
+    std::string task;
+  };
+  struct absence {
+    time_point since{};
+    std::string task;
+  };
+  std::map<holder_id, process> open_;
   by_name by_;
-  std::map<std::string, time_point> away_;
+  std::map<std::string, absence> away_;
 };
 
 TEST(HolderModel, AValueIsLostExactlyWhenNobodyHasItForAWhile) {
-  std::uint64_t lost = 0, saved = 0, orphans = 0;
+  std::uint64_t lost = 0, saved = 0, orphans = 0, replaced = 0;
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     course c(seed);
     c.run(400);
     if (HasFailure()) return;
-    lost += c.lost, saved += c.saved, orphans += c.orphans;
+    lost += c.lost, saved += c.saved, orphans += c.orphans, replaced += c.replaced;
   }
   EXPECT_GT(lost, 100u);
   EXPECT_GT(saved, 100u);
   EXPECT_GT(orphans, 100u);
+  EXPECT_GT(replaced, 100u);
 }
 
 }  // namespace

@@ -103,10 +103,22 @@ TEST_F(HolderTable, OutputsAreLostUnlessTheirWorkerComesBack) {
   table.close(1, now);
   table.close(2, now);
   EXPECT_TRUE(table.take_lost(now + 2s, 10).empty());
-  table.open(3, {"worker", "worker:0"});
+  table.open(3, {"worker", "worker:0", "", 2});
   ASSERT_TRUE(table.hold(3, "c", 20, now + 2s));
   EXPECT_EQ(table.take_lost(now + 3s, 10), std::vector<std::string>{"b"});
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty());
+}
+
+TEST_F(HolderTable, OutputsAreLostAtOnceWhenAnotherProcessHasTheTask) {
+  table.open(4, {"worker", "worker:7"});
+  ASSERT_TRUE(table.hold(2, "a", 10, now));
+  ASSERT_TRUE(table.hold(4, "b", 20, now));
+  table.close(2, now);
+  table.close(4, now);
+  table.open(5, {"worker", "worker:7"});
+  EXPECT_EQ(table.take_lost(now, 10), std::vector<std::string>{"b"}) << "a's may come back";
+  EXPECT_EQ(table.take_lost(now + 3s, 10), std::vector<std::string>{"a"});
+  EXPECT_EQ(table.invalid(), "");
 }
 
 }  // namespace

@@ -5,6 +5,12 @@
 namespace muster::core {
 
 void holder_table::open(holder_id id, holder_hello hello) {
+  bool const fresh = !hello.task.empty() && hello.former == 0;
+  for (auto& [name, of] : away_since_)
+    if (fresh && of.task == hello.task) {
+      of.since = {};
+      away_.emplace_front(time_point{}, name);
+    }
   holders_[id].hello = std::move(hello);
 }
 
@@ -61,7 +67,7 @@ void holder_table::remove(holder_id id, places::iterator it, bool back, time_poi
   outputs_ -= p.output;
   if (p.output && back) {
     away_.emplace_back(now, it->first);
-    away_since_[it->first] = now;
+    away_since_[it->first] = {now, h.hello.task};
   }
   places_.erase(it);
 }
@@ -181,7 +187,8 @@ std::vector<std::string> holder_table::take_lost(time_point now, std::size_t mos
   auto due = take(away_, until, most, nullptr);
   std::erase_if(due, [&](std::string const& name) {
     auto const it = away_since_.find(name);
-    if (it == away_since_.end() || it->second > until) return true;  // back, or away once more
+    if (it == away_since_.end() || it->second.since > until)
+      return true;  // back, or away once more
     away_since_.erase(it);
     return false;
   });

@@ -12,7 +12,8 @@
 //      └── away, then lost ◄─┴──────────────────────────────────────────────────────┘
 //
 // Other workers that have taken an output may hold a copy, and say so. It is lost with the last of
-// all of them, whoever made it.
+// all of them, whoever made it: after `away`, or when another process has the task of the last,
+// which is dead then.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ class holder_table {
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// REQUIRES: no other has this id.
+  /// What the process of a worker before it had is lost. REQUIRES: no other has this id.
   void open(holder_id id, holder_hello hello);
   /// With all that it holds.
   void close(holder_id id, time_point now);
@@ -148,7 +149,11 @@ class holder_table {
   // Outputs by the time they were announced, oldest first, before and after `copied`, and by that
   // at which their last holder, or their maker, went. Some have gone, or are back.
   line new_, copied_, away_, orphans_;
-  std::unordered_map<std::string, time_point> away_since_;  // of these, what is not back
+  struct absence {
+    time_point since{};
+    std::string task;  // of the last
+  };
+  std::unordered_map<std::string, absence> away_since_;  // of these, what is not back
   std::uint64_t bytes_ = 0, outputs_ = 0, copies_ = 0, copy_bytes_ = 0;
 };
 
