@@ -108,7 +108,14 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   };
   e.tell = [this](log_event const& n) { engine_.feed(n); };
   e.log = [this](log_event const& n) { engine_.tell(n); };
-  e.move_values = [this](std::vector<core::value_move> moves) { spilled_.ask(std::move(moves)); };
+  e.move_values = [this](std::vector<core::value_move> moves) {
+    std::erase_if(moves, [this](core::value_move const& m) {
+      if (m.kind != core::move_kind::copy) return false;
+      engine_.context().post([this, id = m.closure] { blobs_.copy(id); });  // it is named by then
+      return true;
+    });
+    if (!moves.empty()) spilled_.ask(std::move(moves));
+  };
   e.made_again = [this](core::closure_id id) {
     engine_.context().post([this, id] { keep_blob(id); });
   };

@@ -212,7 +212,12 @@ void store_assembly::watch_blobs() {
           {core::move_kind::lost, id, false, {}, "its worker, which had it, is gone"});
     pools().moved(std::move(m));
   };
-  blobs_.sweep(has_value, lost);
+  auto const copied = [this](std::vector<core::closure_id> closures) {
+    core::values_moved m;
+    for (auto const id : closures) m.moves.push_back({core::move_kind::copy, id, true, {}, {}});
+    pools().moved(std::move(m));
+  };
+  blobs_.sweep(has_value, lost, copied);
   // What workers hold is memory of theirs, where the next output can be written.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;

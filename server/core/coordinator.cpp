@@ -40,7 +40,7 @@ void coordinator::state::begin(time_point t) {
 //      them, closures that lack an input for good, gangs that lost a member, queues without a
 //      worker, or without the version that they need
 //   2  sessions that have nothing left drain, finish or go
-//   3  values and jobs go where there are too many
+//   3  values and jobs go where there are too many, and closures that no other needs any more
 //   4  programs are placed, then closures are handed out: builds, gangs, then turn by turn
 //   5  the watchdog looks, what changed of durable jobs is said, and the next tick is set
 effects const& coordinator::state::end() {
@@ -60,6 +60,7 @@ effects const& coordinator::state::end() {
     }
   admitting.tidy_rebuilders();
   if (ends.over_a_limit()) ends.keep_within_limits();
+  if (!lineage.empty()) life.let_go_of_inputs();
   if (!step.stopping) {
     programs.place(step.now);
     dispatching.dispatch();

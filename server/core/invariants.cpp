@@ -128,9 +128,10 @@ std::string coordinator::violated_invariant() const {
   auto const& st = *state_;
   for (auto const& wrong :
        {st.book.invalid(), st.scheduler.invalid(!st.step.stopping), st.registry.invalid(),
-        st.sessions.invalid(), st.values.invalid(), st.builds.invalid(), st.failures.invalid(),
-        st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(), st.stray_alarm(),
-        st.mismatch(), st.leaked_place(), st.miscounted_per_worker(), st.programs.invalid()})
+        st.sessions.invalid(), st.values.invalid(), st.lineage.invalid(), st.builds.invalid(),
+        st.failures.invalid(), st.watchdog.invalid(), st.stateful.invalid(), st.misplaced_closure(),
+        st.stray_alarm(), st.mismatch(), st.leaked_place(), st.miscounted_per_worker(),
+        st.programs.invalid()})
     if (!wrong.empty()) return wrong;
   return {};
 }

@@ -167,11 +167,16 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   lost_.made_again(closure, hash);
   table_.hold(hash);
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
-  if (!named.empty()) release(named);
-  named = hash;
+  if (!named.name.empty()) release(named.name);
+  named = {std::string(hash)};
   // Its client lets go of an argument when the closures that name it have ended.
   auto const* place = holders_.table().find(hash);
   if (place && !place->output && !table_.size_of(hash)) holders_.want(hash, dependencies_.now());
+}
+
+void blob_store::copy(core::closure_id closure) {
+  auto const it = named_by_.find(closure);
+  if (it != named_by_.end() && !table_.size_of(it->second.name)) want(it->second.name);
 }
 
 void blob_store::fetch(std::string_view name, core::duration patience, std::function<void()> then) {
@@ -243,15 +248,18 @@ void blob_store::keep(std::set<std::string> hashes) {
 }
 
 void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
-                       std::function<void(std::vector<core::closure_id>)> const& lost) {
+                       of_closures const& lost, of_closures const& copied) {
   auto const now = dependencies_.now();
+  std::vector<core::closure_id> here;
   auto it = named_by_.upper_bound(looked_at_);
   for (std::size_t i = 0; i < looks && it != named_by_.end(); ++i) {
     looked_at_ = it->first;
     if (has_value(it->first)) {
+      if (!it->second.told && (it->second.told = table_.size_of(it->second.name).has_value()))
+        here.push_back(it->first);
       ++it;
     } else {
-      release(it->second);
+      release(it->second.name);
       it = named_by_.erase(it);
     }
   }
@@ -261,6 +269,7 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
       now, {.is_named = [this](std::string const& name) { return table_.is_held(name); },
             .is_at_server = [this](std::string const& name) { return !!table_.size_of(name); }});
   if (!gone.empty() && lost) lost(lose(gone));
+  if (!here.empty() && copied) copied(std::move(here));
   end_fetches();
   remove_gone();
 }
@@ -269,10 +278,10 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
 std::vector<core::closure_id> blob_store::lose(std::vector<std::string> const& names) {
   std::set<std::string> const wanted(names.begin(), names.end());
   std::vector<core::closure_id> found;
-  for (auto const& [closure, name] : named_by_) {
-    if (!wanted.contains(name)) continue;
+  for (auto const& [closure, of] : named_by_) {
+    if (!wanted.contains(of.name)) continue;
     found.push_back(closure);
-    lost_.add(name, closure);
+    lost_.add(of.name, closure);
   }
   return found;
 }

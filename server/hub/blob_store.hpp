@@ -115,6 +115,8 @@ class blob_store {
   bool lease(std::string_view hash);
   /// A closure's value names this blob, and keeps it until the closure or its value is gone.
   void name(core::closure_id closure, std::string_view hash);
+  /// Has what its value names put by who holds it, unless it is here.
+  void copy(core::closure_id closure);
 
   /// Programs that go on name these, and keep them until they are not among those of a later call.
   void keep(std::set<std::string> hashes);
@@ -148,9 +150,11 @@ class blob_store {
 
   /// Forgets what is due, and looks at some of the closures whose values name blobs: whether
   /// `has_value`. About every second; takes a millisecond at most.
-  /// `lost`: of each closure whose value is nowhere any more.
-  void sweep(std::function<bool(core::closure_id)> const& has_value,
-             std::function<void(std::vector<core::closure_id>)> const& lost = {});
+  /// `lost`: of each closure whose value is nowhere any more. `copied`: of each whose output is
+  /// here as well as where it was made, once.
+  using of_closures = std::function<void(std::vector<core::closure_id>)>;
+  void sweep(std::function<bool(core::closure_id)> const& has_value, of_closures const& lost = {},
+             of_closures const& copied = {});
   core::blob_counts counts() const { return table_.counts(); }
   blob_figures figures() {
     return {table_.counts(), holders_.counts(), holders_.traffic(),
@@ -192,7 +196,11 @@ class blob_store {
   std::vector<fetching> fetches_;
   std::map<upload_id, upload> uploads_;
   upload_id last_upload_ = 0;
-  std::map<core::closure_id, std::string> named_by_;
+  struct naming {
+    std::string name;
+    bool told = false;  // that it is here
+  };
+  std::map<core::closure_id, naming> named_by_;
   core::closure_id looked_at_{};  // of these, by the last sweep
   std::set<std::string> kept_;    // by programs
   blob_files files_;              // the store's thread, while that runs

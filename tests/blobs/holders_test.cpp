@@ -120,6 +120,26 @@ TEST_F(Holders, ValuesAreLostWithTheirWorkerUnlessTheServerHasThem) {
   EXPECT_EQ(lost, std::vector{core::closure_id{1}});
 }
 
+TEST_F(Holders, ThatAnOutputIsAtTheServerIsToldOnceAndItMayBeAskedFor) {
+  hold(by_worker, name);
+  store.name(core::closure_id{1}, name);
+  std::vector<core::closure_id> copied;
+  auto const look = [&] {
+    copied.clear();
+    store.sweep([](core::closure_id) { return true; }, {}, [&](auto found) { copied = found; });
+    return copied;
+  };
+  EXPECT_TRUE(look().empty());
+  store.copy(core::closure_id{1});
+  store.copy(core::closure_id{2});
+  EXPECT_EQ(worker.wanted, std::vector{name});
+  put("bytes", name);
+  EXPECT_EQ(look(), std::vector{core::closure_id{1}});
+  EXPECT_TRUE(look().empty());
+  store.copy(core::closure_id{1});
+  EXPECT_EQ(worker.wanted.size(), 1u) << "it is there";
+}
+
 TEST_F(Holders, WhoAsksForALostNameIsGivenWhatWasMadeInItsPlace) {
   auto const again = std::string(32, 'y');
   hold(by_worker, name);

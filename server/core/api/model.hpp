@@ -367,9 +367,9 @@ struct call_gone {
   call_id call{};
 };
 
-enum class move_kind : std::uint8_t { write, read, forget, lost };
-/// What became of a value_move: written, or read back; a `forget` is not answered. Or, not asked
-/// for, that the blob which the value names is lost.
+enum class move_kind : std::uint8_t { write, read, forget, lost, copy };
+/// What became of a value_move: written, or read back; a `forget` is not answered. Or, mostly not
+/// asked for, that the blob which the value names is lost, or is at the server as well (`copy`).
 struct value_moved {
   move_kind kind{};
   closure_id closure{};

@@ -18,6 +18,7 @@
 #include "server/core/sessions/session_table.hpp"
 #include "server/core/state/slot_ledger.hpp"
 #include "server/core/state/step_frame.hpp"
+#include "server/core/values/lineage_book.hpp"
 #include "server/core/values/value_store.hpp"
 #include "server/core/workers/worker_registry.hpp"
 
@@ -47,6 +48,7 @@ struct engine_state {
   session& builders{sessions.open_own(delivery::build)};      // owns the closures of builds
   session& rebuilders{sessions.open_own(delivery::rebuild)};  // and those that run again
   value_store values{closures, step.config, wide, step.fx.changes};
+  lineage_book lineage;
   core::watchdog watchdog{step.config.watchdog};
   transient_failures failures{step.config};
   stateful_tasks stateful{step.config};

@@ -234,16 +234,23 @@ void value_store::keep_arguments(slot c) {
     slot const v = records_.find(id);
     return v != no_slot && records_[v].args;
   };
-  arguments_bytes_ += records_[c].args.size();
+  arguments_bytes_ += kept_bytes(records_[c]);
   with_arguments_.push(records_.id_of(c));
   with_arguments_.sweep_if_long(has_arguments);
   while (arguments_bytes_ > arguments_bytes_max) {
     auto const oldest = with_arguments_.front(has_arguments);
     with_arguments_.pop();
-    auto& args = records_[records_.find(oldest)].args;
-    arguments_bytes_ -= args.size();
-    args = {};
+    slot const v = records_.find(oldest);
+    if (is_name(records_[v].value)) copy(v);  // once there, it need not be made again
+    forget_arguments(v);
   }
+}
+
+void value_store::forget_arguments(slot c) {
+  auto& r = records_[c];
+  arguments_bytes_ -= kept_bytes(r);
+  r.args = {};
+  if (r.details) r.details->inputs.reset();
 }
 
 void value_store::keep_for_retry(slot c) {
@@ -273,7 +280,7 @@ void value_store::forget_oldest_arguments() {
 }
 
 bool value_store::may_be_lost(closure_record const& r) const {
-  return r.state() == closure_state::succeeded && !r.released && (may_go(r) || is_name(r));
+  return r.state() == closure_state::succeeded && !r.released && (may_go(r) || is_name(r.value));
 }
 
 // What was released by age or number, or by its client, is not made again: that was the wish.
@@ -338,7 +345,7 @@ std::string value_store::invalid() const {
   records_.for_each([&](slot c, closure_record const& r) {
     if (!ended(r.state())) return;
     auto& b = books[r.owner];
-    (r.state() == closure_state::succeeded ? arguments : for_retry) += r.args.size();
+    (r.state() == closure_state::succeeded ? arguments : for_retry) += kept_bytes(r);
     b.memory += r.value.size(), memory += r.value.size();
     b.blobs += named_blob_bytes(r.value.view());
     b.live += r.state() == closure_state::succeeded && r.where != value_place::gone;

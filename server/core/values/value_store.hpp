@@ -8,7 +8,8 @@
 //
 // A value that is released while it is read back is still handed to those who asked before. What is
 // gone against everybody's will can be made again by its closure's arguments, which are kept for
-// that (64 MiB at most, the oldest are forgotten).
+// that (64 MiB at most, the oldest are forgotten); where the value is a name, with the values of
+// its inputs.
 //
 // Writes `value` and `where` of the records and nothing else there; knows sessions by number. What
 // is to be moved is handed out by `take_moves`. Owned by the coordinator; engine thread only.
@@ -35,7 +36,7 @@ class value_store {
   static constexpr std::size_t reads_max = 64;
   /// Runs of one closure after the first, and lost inputs of lost inputs. More: not made again.
   static constexpr std::uint32_t runs_max = 3;
-  static constexpr std::uint32_t depth_max = 32;
+  static constexpr std::uint32_t depth_max = 128;
 
   /// What one session has.
   struct holder {
@@ -130,7 +131,15 @@ class value_store {
 
   /// Lineage. The closure has ended with a value that may be lost one day.
   void keep_arguments(slot c);
+  /// The server has what the value names. Does nothing where none are kept.
+  void forget_arguments(slot c);
   bool may_be_lost(closure_record const& r) const;
+  /// Names a blob, which may be in the memory of workers alone.
+  static bool is_name(blob const& value) {
+    return value.size() <= blob_name_bytes_max && names_blob(value.view());
+  }
+  /// Has what the value names copied to the server.
+  void copy(slot c) { moves_.push_back({move_kind::copy, records_.id_of(c), {}}); }
   static bool lost(release_reason why);
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
@@ -146,7 +155,7 @@ class value_store {
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state()))
-      (r.state() == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= r.args.size();
+      (r.state() == closure_state::succeeded ? arguments_bytes_ : retry_bytes_) -= kept_bytes(r);
     if (!runs_.empty()) runs_.erase(records_.id_of(c));
   }
 
@@ -167,11 +176,14 @@ class value_store {
   /// It may be written to the disk, and is dropped when there is no room. Names of blobs stay: they
   /// are short, and the blob lies elsewhere.
   bool may_go(closure_record const& r) const {
-    return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r);
+    return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
-  /// What it names may be in the memory of a worker alone.
-  static bool is_name(closure_record const& r) {
-    return r.value.size() <= blob_name_bytes_max && names_blob(r.value.view());
+  /// Of an ended closure: arguments, and values of inputs.
+  static std::uint64_t kept_bytes(closure_record const& r) {
+    std::uint64_t bytes = r.args.size();
+    if (r.details && r.details->inputs)
+      for (auto const& input : *r.details->inputs) bytes += input.size();
+    return bytes;
   }
   bool is_at(closure_id id, value_place where) const;
   void forget_oldest_arguments();

@@ -46,7 +46,8 @@ void closure_meter::count_values(changes const& c) {
     if (e.restored) restored.insert(e.of.closure);
   for (auto const& v : c.values) {
     metrics_.values_written += v.where == value_place::disk;
-    if (v.where == value_place::gone && !restored.contains(v.closure))
+    bool const wanted = v.why != release_reason::client;
+    if (v.where == value_place::gone && wanted && !restored.contains(v.closure))
       ++metrics_.values_dropped[static_cast<std::size_t>(v.why)];
   }
 }

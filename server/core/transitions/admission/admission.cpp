@@ -74,7 +74,8 @@ void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_k
 }
 
 std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_extras const> extras,
-                                              std::vector<slot> const& request) {
+                                              std::vector<slot> const& request,
+                                              closure_details const* former) {
   auto const& x = *extras;
   auto& d = core_.closures[c].with_details();
   d.extras = std::move(extras);
@@ -93,6 +94,11 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
   if (!x.inputs.empty()) d.inputs = std::make_shared<std::vector<blob>>(x.inputs.size());
   for (std::size_t k = 0; k < x.inputs.size(); ++k) {
     auto const& ref = x.inputs[k];
+    if (auto const* kept = former ? small_input(*former, k) : nullptr) {
+      d.input_ids.push_back(ref.closure);
+      (*d.inputs)[k] = *kept;
+      continue;
+    }
     slot const i =
         ref.closure == closure_id{} ? request[ref.position] : core_.closures.find(ref.closure);
     if (i == no_slot) {  // of a stream, where one bad input is no reason to refuse the rest
@@ -118,7 +124,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
               waiting.empty() || waiting.back() != id)
             waiting.push_back(id);
         } else {
-          (*d.inputs)[k] = input.value;
+          life_.use_input(c, k, input.value);
         }
         break;
       case closure_state::failed:

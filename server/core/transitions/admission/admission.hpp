@@ -47,6 +47,8 @@ class admission {
   void moved(values_moved& e);
   /// Drops a value whose holder is gone. Does nothing where it has another one by now.
   void lost(value_moved const& m);
+  /// The server has what the value names: it is not made again.
+  void copied(closure_id id);
   /// Whether the session's own options are possible. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
   /// The same of closures, each by its position.
@@ -66,9 +68,13 @@ class admission {
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
   /// Gives a new closure its options and inputs. `request`: closures of the same request by
-  /// position. Nothing, or what it fails with at once.
+  /// position. `former`: of the closure that it makes again. Nothing, or what it fails with at
+  /// once.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
-                                     std::vector<slot> const& request);
+                                     std::vector<slot> const& request,
+                                     closure_details const* former = nullptr);
+  /// The value of an input that was kept with the closure; null: there is none, or it is large.
+  static blob const* small_input(closure_details const& d, std::size_t k);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;
   void read_back(value_moved& m);

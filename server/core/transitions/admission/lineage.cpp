@@ -12,7 +12,9 @@ std::string admission::why_not_again(slot c) const {
   auto const id = core_.closures.id_of(c);
   if (core_.values.find_rebuilding(id)) return {};
   if (core_.step.stopping) return "the server is shutting down";
-  if (!value_store::lost(core_.values.note_of(id)->why)) return "it was not lost";
+  bool const for_others =
+      core_.lineage.is_alone(id) && (rebuild_depth_ > 0 || core_.lineage.is_needed_now(id));
+  if (!value_store::lost(core_.values.note_of(id)->why) && !for_others) return "it was not lost";
   if (!r.args) return "its arguments are not known any more";
   if (core_.values.runs_of(id) >= value_store::runs_max)
     return "it was run again " + std::to_string(value_store::runs_max) + " times already";
@@ -23,10 +25,17 @@ std::string admission::why_not_again(slot c) const {
   if (!d || !d->extras) return {};
   for (auto const v : d->extras->per_worker)
     if (!core_.builds.find(v)) return text(v) + ", which it needs, was released";
-  for (auto const input : d->input_ids)
-    if (core_.closures.find(input) == no_slot)
-      return "its own input: " + texts_.unknown_value(input).message;
+  for (std::size_t k = 0; k < d->input_ids.size(); ++k)
+    if (core_.closures.find(d->input_ids[k]) == no_slot && !small_input(*d, k))
+      return "its own input: " + texts_.unknown_value(d->input_ids[k]).message;
   return {};
+}
+
+// A large one may be lost as well, or have another name by now.
+blob const* admission::small_input(closure_details const& d, std::size_t k) {
+  if (!d.inputs) return nullptr;
+  auto const& value = (*d.inputs)[k];
+  return value && !value_store::is_name(value) ? &value : nullptr;
 }
 
 /// What they are told who need the value and cannot have it.
@@ -66,7 +75,7 @@ value_store::rebuilding* admission::run_again(slot c) {
       incidents::closure_runs_again{id, again.by, note->why, core_.step.now - note->at});
   if (!spec.extras) return &again;
   auto const outer = std::exchange(rebuild_depth_, again.depth);
-  auto why = take_extras(b, std::move(spec.extras), {});
+  auto why = take_extras(b, std::move(spec.extras), {}, r.details.get());
   rebuild_depth_ = outer;
   // Not at once: whoever asks has not yet said for what.
   if (why) core_.step.failed_inputs.emplace_back(again.by, std::move(*why));
@@ -86,6 +95,8 @@ void admission::moved(values_moved& e) {
   for (auto& m : e.moves) {
     if (m.kind == move_kind::lost)
       lost(m);
+    else if (m.kind == move_kind::copy)
+      copied(m.closure);
     else
       m.kind == move_kind::write ? keeping_.written(m) : read_back(m);
   }
@@ -98,6 +109,14 @@ void admission::lost(value_moved const& m) {
     return;
   core_.step.tell(incidents::value_unreadable{m.closure, m.error});
   keeping_.drop_value(c, release_reason::holder_lost);
+}
+
+void admission::copied(closure_id id) {
+  slot const c = core_.closures.find(id);
+  if (c == no_slot || !core_.values.has_value(id) || !value_store::is_name(core_.closures[c].value))
+    return;
+  core_.values.forget_arguments(c);
+  core_.lineage.copied(id);
 }
 
 void admission::read_back(value_moved& m) {

@@ -74,6 +74,14 @@ class lifecycle {
   void forget(slot c, release_reason why);
   /// The same of one that a resumable session holds, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
+  /// The value of an input is there, for the closure that waits for it or is new.
+  void use_input(slot c, std::size_t k, blob const& value);
+  /// Nobody wants its value any more. True: others cannot be made again without it, so its record
+  /// stays, without its token. REQUIRES: a resumable session holds it.
+  bool keep_for_others(slot c);
+  /// Forgets closures that no other needs any more, and values that are not needed just now, of
+  /// those that are kept for others; the end of a step.
+  void let_go_of_inputs();
   /// Fails the closures that this step has noted to lack an input for good.
   void end_failed_inputs();
   /// Fails it with TIMEOUT and says where it was. REQUIRES: its deadline has passed and no worker

@@ -38,6 +38,7 @@ std::string end_of(std::string const& traceback) {
 [[gnu::always_inline]] inline void lifecycle::forget_record(slot c, closure_record& r,
                                                             release_reason why) {
   core_.values.forget_record(c);
+  if (!core_.lineage.empty()) core_.lineage.forget(core_.closures.id_of(c));
   core_.places.release(r.place);
   if (r.details)
     for (auto const& a : r.details->lost) core_.places.release(a.place);
@@ -54,7 +55,10 @@ void lifecycle::finish(slot c, closure_state as) {
   unlink(c, r);
   bool const was_held = core_.book.finish(c, as, core_.step.now).was_held;
   if (was_held) core_.watchdog.progress();
-  if (s.traits().keeps_records && core_.values.may_be_lost(r))
+  bool const again = s.traits().keeps_records && core_.values.may_be_lost(r);
+  bool const with_inputs = again && value_store::is_name(r.value);
+  if (r.details && !with_inputs) r.details->inputs.reset();
+  if (again)
     core_.values.keep_arguments(c);
   else if (s.traits().listed && as != closure_state::succeeded)
     core_.values.keep_for_retry(c);
@@ -73,7 +77,6 @@ void lifecycle::finish(slot c, closure_state as) {
     if (d->deadline != never)
       core_.step.alarms.clear(d->deadline, alarm_kind::closure_deadline,
                               raw(core_.closures.id_of(c)));
-    d->inputs.reset();
     if (r.exclusive) stop_being_exclusive(c);
     if (d->gang != 0)
       core_.scheduler.gangs.member_ended(std::exchange(d->gang, 0), core_.closures.id_of(c));
@@ -85,6 +88,8 @@ void lifecycle::finish(slot c, closure_state as) {
                                          std::move(d->dependents)});
     }
   }
+  if (!core_.lineage.empty() && core_.lineage.ended(core_.closures.id_of(c), with_inputs))
+    core_.values.copy(c);
   if (s.delivery() == delivery::build) {
     built(c, by == worker_number{} ? stream_id{} : core_.registry.of(by).stream);
     return forget(c, release_reason::client);
@@ -204,7 +209,7 @@ void lifecycle::tell_dependents() {
       auto& d = *r.details;
       for (std::size_t k = 0; k < d.input_ids.size(); ++k) {
         if (d.input_ids[k] != ended.id) continue;
-        (*d.inputs)[k] = ended.value;
+        use_input(c, k, ended.value);
         --d.inputs_missing;
       }
       if (d.inputs_missing > 0) continue;

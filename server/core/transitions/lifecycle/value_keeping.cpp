@@ -49,6 +49,7 @@ void value_keeping::rebuilt(slot b) {
     why = texts_.unknown_value(id).message + "; running " + text(id) +
           " again failed: " + made.details->failure.message;
   auto done = core_.values.end_rebuilding(id, ok ? &made.value : nullptr);
+  core_.lineage.look_at(id);
   tell_readers(id, {0, std::move(done.dependents), {}, 0, false, false}, ok ? &made.value : nullptr,
                why);
 }
@@ -62,6 +63,9 @@ void value_keeping::keep_value(slot c) {
 }
 
 void value_keeping::drop_value(slot c, release_reason why) {
+  auto const id = core_.closures.id_of(c);
+  core_.lineage.not_copied(id);
+  if (!value_store::lost(why) && !core_.lineage.is_alone(id)) core_.lineage.forget_user(id);
   core_.values.drop(c, why, core_.step.now);
 }
 

@@ -12,7 +12,7 @@ void resumable_sessions::release_one(slot c) {
   auto& r = core_.closures[c];
   auto const* read = core_.values.find_reading(core_.closures.id_of(c));
   bool const told = !read || read->repeat == session_id{};
-  if (ended(r.state()) && told) return life_.forget_held(c);
+  if (ended(r.state()) && told) return life_.keep_for_others(c) ? void() : life_.forget_held(c);
   r.released = true;
   core_.book.tell(c, move_reason::unwanted);
   if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to come again
@@ -69,10 +69,7 @@ void resumable_sessions::resume(resume_session const& e) {
   for (auto const id : unwanted) {
     slot const c = core_.closures.find(id);
     keeping_.do_not_repeat(*s, id);
-    if (ended(core_.closures[c].state()))
-      life_.forget_held(c);
-    else
-      release_one(c);
+    release_one(c);
   }
   building_.release_per_worker(*s, e.per_worker);
   resume_reply r{s->generation, 0, {}};

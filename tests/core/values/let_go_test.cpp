@@ -1,0 +1,272 @@
+// Large values are made again although their client has let go of what they were made of.
+#include <map>
+
+#include "server/core/values/lineage_book.hpp"
+#include "server/core/values/value_store.hpp"
+#include "tests/core/fixture.hpp"
+
+namespace muster::core {
+namespace let_go_cases {
+
+std::string large(char c) {
+  return R"({"$blob":")" + std::string(64, c) + R"(","bytes":5000000})";
+}
+
+struct let_go : testing::Test {
+  closure_id made(std::string_view args, closures const& inputs = {}) {
+    auto spec = c.specs({"f"}).front();
+    spec.args = blob(args);
+    if (!inputs.empty()) {
+      auto x = std::make_shared<closure_extras>();
+      for (auto const i : inputs) x->inputs.push_back({i, 0, 1});
+      spec.extras = std::move(x);
+    }
+    auto const token = spec.token;
+    core::schedule e{{}, s, {}};
+    e.closures.push_back(std::move(spec));
+    c.step(std::move(e));
+    return tokens[c.core.closure_of(s, token)] = token, c.core.closure_of(s, token);
+  }
+  /// It has run, with this value.
+  closure_id ended(std::string_view args, closures const& inputs, std::string_view value) {
+    auto const id = made(args, inputs);
+    c.succeed(w, id, value);
+    return id;
+  }
+  void release(closures const& all) {
+    release_values e{{}, s, {}, {}};
+    for (auto const id : all) e.tokens.push_back(tokens.at(id));
+    EXPECT_EQ(c.status_of(e), status{});
+  }
+  void lost(closure_id id) {
+    c.step(values_moved{{{move_kind::lost, id, false, {}, "its worker is gone"}}});
+  }
+  void copied(closure_id id) { c.step(values_moved{{{move_kind::copy, id, true, {}, {}}}}); }
+  closures to_copy() const {
+    closures found;
+    for (auto const& m : c.fx().value_moves)
+      if (m.kind == move_kind::copy) found.push_back(m.closure);
+    return found;
+  }
+  bool is_known(closure_id id) const { return c.core.closures().look(id).has_value(); }
+  /// Its record is there, and nobody has its value.
+  bool is_kept(closure_id id) const {
+    auto const seen = c.core.closures().look(id);
+    return seen && !seen->released.empty();
+  }
+  closure_id only_held() const {
+    auto const all = c.held(w);
+    EXPECT_EQ(all.size(), 1u);
+    return all.empty() ? closure_id{} : all[0];
+  }
+  std::string told(call_id call) const {
+    auto const r = c.reply_to(call);
+    return r && r->status.ok() ? std::string(std::get<value_reply>(r->body).data.view()) : "";
+  }
+
+  cluster c;
+  std::map<closure_id, std::uint64_t> tokens;
+  stream_id w = c.attach({.credits = 8});
+  session_id s = c.open({}, resumable_values()).id;
+};
+
+TEST_F(let_go, a_chain_is_made_again_though_its_client_kept_the_last_alone) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a}, large('b'));
+  release({a});
+  auto const d = ended("[3]", {b}, large('d'));
+  release({b});
+  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "without values, which are memory of workers";
+  lost(d);
+  auto const call = c.park(await_value{{}, d, never});
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
+  c.succeed(w, only_held(), large('x'));
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[2]");
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('x'));
+  EXPECT_FALSE(is_kept(a)) << "its value is there for as long as it is needed";
+  c.succeed(w, only_held(), large('y'));
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('y'));
+  EXPECT_TRUE(is_kept(a) && !is_kept(b));
+  c.succeed(w, only_held(), large('z'));
+  EXPECT_EQ(told(call), large('z'));
+  EXPECT_TRUE(is_kept(a) && is_kept(b)) << "it may be lost again";
+  lost(d);
+  c.park(await_value{{}, d, never});
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
+  release({d});
+  EXPECT_FALSE(is_known(d) || is_known(b));
+}
+
+TEST_F(let_go, what_it_was_made_of_goes_with_it) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a, a}, large('b'));
+  auto const other = ended("[3]", {a}, large('c'));
+  release({a});
+  release({b});
+  EXPECT_TRUE(is_kept(a));
+  release({other});
+  EXPECT_FALSE(is_known(a));
+}
+
+TEST_F(let_go, small_inputs_are_kept_with_the_closure) {
+  auto const small = ended("[1]", {}, "17");
+  auto const b = ended("[2]", {small}, large('b'));
+  release({small});
+  EXPECT_FALSE(is_known(small));
+  lost(b);
+  auto const call = c.park(await_value{{}, b, never});
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), "17");
+  c.succeed(w, only_held(), large('x'));
+  EXPECT_EQ(told(call), large('x'));
+}
+
+TEST_F(let_go, what_the_server_has_is_not_made_again_and_needs_nothing) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a}, large('b'));
+  release({a});
+  EXPECT_TRUE(is_kept(a));
+  copied(b);
+  EXPECT_FALSE(is_known(a));
+  auto const d = ended("[3]", {b}, large('d'));
+  release({b});
+  EXPECT_TRUE(is_known(b) && !is_kept(b))
+      << "the server has its value: what it was made of has gone";
+  lost(d);
+  c.park(await_value{{}, d, never});
+  EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), large('b'));
+  c.succeed(w, only_held(), large('x'));
+  copied(d);
+  EXPECT_FALSE(is_known(b));
+}
+
+TEST_F(let_go, a_value_stays_for_a_closure_that_has_not_ended) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = made("[2]", {a});
+  release({a});
+  EXPECT_TRUE(is_known(a) && !is_kept(a));
+  c.fail(w, b);
+  EXPECT_FALSE(is_known(a));
+  auto const again = ended("[1]", {}, large('a'));
+  auto const small = made("[2]", {again});
+  release({again});
+  c.succeed(w, small, "1");
+  EXPECT_FALSE(is_known(again)) << "a small value is at the server";
+}
+
+TEST_F(let_go, nobody_else_has_it_made_again) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a}, large('b'));
+  release({a});
+  EXPECT_EQ(c.status_of(await_value{{}, a, never}).code, code::not_found);
+  auto const late = made("[3]", {a});
+  EXPECT_EQ(c.core.closures().look(late)->error->kind, failure_kind::input);
+  EXPECT_TRUE(c.held(w).empty());
+  EXPECT_TRUE(is_known(b));
+}
+
+TEST_F(let_go, a_session_takes_them_along) {
+  auto const a = ended("[1]", {}, large('a'));
+  ended("[2]", {a}, large('b'));
+  release({a});
+  c.step(close_session{s});
+  EXPECT_FALSE(is_known(a));
+  EXPECT_EQ(c.core.violated_invariant(), "");
+}
+
+TEST_F(let_go, a_client_that_comes_back_without_them_lets_go_as_well) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a}, large('b'));
+  c.step(suspend_session{s});
+  c.ask(resume_session{{}, s, {tokens.at(b)}});
+  EXPECT_TRUE(is_kept(a));
+  lost(b);
+  c.park(await_value{{}, b, never});
+  EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
+}
+
+TEST_F(let_go, the_failure_of_one_of_them_is_told_and_its_value_goes_again) {
+  auto const a = ended("[1]", {}, large('a'));
+  auto const b = ended("[2]", {a}, large('b'));
+  release({a});
+  lost(b);
+  auto const call = c.park(await_value{{}, b, never});
+  c.fail(w, only_held(), "not today");
+  auto const r = c.reply_to(call);
+  ASSERT_TRUE(r);
+  EXPECT_NE(r->status.message.find("not today"), std::string::npos) << r->status.message;
+  EXPECT_TRUE(is_kept(a));
+}
+
+TEST_F(let_go, of_a_long_chain_the_server_is_given_a_copy_now_and_then) {
+  auto last = ended("[]", {}, large('a'));
+  for (std::uint32_t i = 1; i <= lineage_book::copied_every * 2; ++i) {
+    auto const next = ended("[]", {last}, large('a'));
+    bool const due = i % lineage_book::copied_every == 0;
+    EXPECT_EQ(to_copy(), due ? closures{next} : closures{}) << i;
+    release({last});
+    if (due) copied(next);
+    last = next;
+  }
+}
+
+// Had the server been given no copies.
+TEST_F(let_go, more_lost_inputs_of_inputs_than_may_be_are_refused) {
+  auto last = ended("[]", {}, large('a'));
+  for (std::uint32_t i = 1; i <= value_store::depth_max; ++i) {
+    auto const next = ended("[]", {last}, large('a'));
+    release({last});
+    last = next;
+  }
+  lost(last);
+  auto const r = c.ask(await_value{{}, last, never});
+  ASSERT_TRUE(r);
+  EXPECT_NE(r->status.message.find("more than 128 inputs of inputs were lost with it"),
+            std::string::npos)
+      << r->status.message;
+}
+
+TEST_F(let_go, arguments_that_find_no_room_have_a_value_copied) {
+  std::string const args = "[" + std::string(30 << 20, ' ') + "1]";
+  auto const a = ended(args, {}, large('a'));
+  ended(args, {}, large('b'));
+  EXPECT_EQ(to_copy(), closures{});
+  ended(args, {}, large('d'));
+  EXPECT_EQ(to_copy(), closures{a});
+}
+
+// Not by `cluster::step`, which counts all that there is each time.
+TEST_F(let_go, too_many_are_kept_for_others_and_the_oldest_goes) {
+  closures all;
+  auto const like = c.specs({"f"}).front();
+  for (std::size_t i = 0; i <= lineage_book::alone_max + 1; ++i) {
+    auto spec = like;
+    auto const token = spec.token += i;
+    if (i > 0) {
+      auto x = std::make_shared<closure_extras>();
+      x->inputs.push_back({all.back(), 0, 1});
+      spec.extras = std::move(x);
+    }
+    core::schedule e{{}, s, {}};
+    e.closures.push_back(std::move(spec));
+    c.core.step(c.now(), e);
+    auto const id = c.core.closure_of(s, token);
+    worker_result r;
+    r.closure = id;
+    r.attempt = 1;
+    r.ok = true;
+    r.value = blob(large('a'));
+    worker_results answers{w, {r}, {}, {}, {}};
+    c.core.step(c.now(), answers);
+    if (i > 0) c.core.step(c.now(), release_values{{}, s, {}, {all.back()}});
+    all.push_back(id);
+    if (i == lineage_book::alone_max) {
+      EXPECT_TRUE(is_kept(all[0]));
+    }
+  }
+  EXPECT_FALSE(is_known(all[0]));
+  EXPECT_TRUE(is_kept(all[1]));
+  EXPECT_EQ(c.core.violated_invariant(), "");
+}
+
+}  // namespace let_go_cases
+}  // namespace muster::core
