@@ -20,6 +20,7 @@ from muster._pickled.calls import BLOB_MIN
 from muster._tls import Tls
 from muster._wire import blobs
 from muster._wire.credentials import with_token
+from muster.coordinator.lineage import Lineage
 from muster.coordinator.made_again import LostValue
 from muster.coordinator.shared import Shared, SharedContent
 from muster.errors import FailureKind, UnavailableError
@@ -98,7 +99,8 @@ class Blobs:
 
     def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
-        self._shared = Shared(self, shm_bytes_max)
+        self.lineage = Lineage()
+        self._shared = Shared(self, shm_bytes_max, self.lineage.give_up)
         self._memory = BlobMemory(self)
         self._servers = list(servers)
         self._tls = tls
@@ -204,6 +206,7 @@ class Blobs:
     def close(self) -> None:
         self._over.set()
         self._look.set()
+        self.lineage.give_up()
         self._shared.close()
         with self._lock:
             channels, self._channels = self._channels, {}
@@ -278,6 +281,7 @@ class Blobs:
         while not self._look.wait(min(TICK, max(0.0, end - time.monotonic()))):
             now = time.monotonic()
             self._shared.tick(now)
+            self.lineage.tick(now)
             if now >= end:
                 return
 

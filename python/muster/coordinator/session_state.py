@@ -153,6 +153,8 @@ class SessionState:
         if r.references == 0:
             if r.ended:
                 self._records.pop(r.token, None)
+                if self.blobs is not None:
+                    self.blobs.lineage.forget(r.token)
             if not self._ended and self._streaming:
                 self._out.release.append(r.token)
 

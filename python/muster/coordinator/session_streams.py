@@ -208,14 +208,18 @@ class SessionStreams(SessionState):
             ready += r.waiters
             r.waiters = None
         r.args = b""
-        if not (r.contents and may_be_name(r.raw) and self.blobs is not None and self.blobs.outputs_stay()):
-            # Else its closure may have to run again, until the value was fetched.
+        if may_be_name(r.raw) and self.blobs is not None and self.blobs.outputs_stay():
+            # Its closure may have to run again, until the value was fetched, and for those that use it.
+            self.blobs.lineage.ended(r.token, r.contents, (used.token for used, _, _, _ in r.inputs if used is not None))
+        else:
             r.contents = ()
         r.options = None
         inputs, r.inputs = r.inputs, ()
         per_worker, r.per_worker = r.per_worker, ()
         if r.references == 0:
             self._records.pop(r.token, None)
+            if self.blobs is not None:
+                self.blobs.lineage.forget(r.token)
             if self._streaming and not self._ended:
                 self._out.release.append(r.token)  # it may have come before the server knew it
         for used, _, _, _ in inputs:

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 import weakref
-from typing import Any, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from muster._pickled.buffers import Data
 from muster._shared import memory, regions
@@ -68,8 +68,10 @@ def _owner(data: Data) -> Any:
 class Shared:
     """Starts with the first large argument or value."""
 
-    def __init__(self, channels: Channels, bytes_max: int) -> None:
+    def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], None] = lambda: None) -> None:
+        """`make_room`: has others let go of contents that they could do without."""
         self._channels = channels
+        self._make_room = make_room
         self._bytes_max = bytes_max
         self._lock = threading.Lock()  # protects all below
         self._process: Optional[Process] = None
@@ -199,15 +201,8 @@ class Shared:
 
     def _made(self, process: Process, data: Data) -> Optional[SharedContent]:
         size = memoryview(data).nbytes
-        try:
-            process.giver.reserve(size)
-        except Full:
-            self.tick(float("inf"))
-            process.drop_now()
-            try:
-                process.giver.reserve(size)
-            except Full:
-                return None
+        if not self._reserved(process, size):
+            return None
         name = os.urandom(32)
         try:
             fd = regions.regions.make(name, [data], min(self._bytes_max // 4, process.giver.free()))
@@ -223,6 +218,17 @@ class Shared:
         process.hold(name, fd, size)
         weakref.finalize(made, process.drop_soon, name).atexit = False
         return made
+
+    def _reserved(self, process: Process, size: int) -> bool:
+        for make_room in (lambda: None, lambda: self.tick(float("inf")), self._make_room):
+            make_room()
+            process.drop_now()
+            try:
+                process.giver.reserve(size)
+                return True
+            except Full:
+                pass
+        return False
 
     def _stays(self, content: SharedContent, data: Data, process: Process) -> None:
         name, until = content.digest, time.monotonic() + STAYS

@@ -1,0 +1,92 @@
+"""Values whose only holder is gone are made again although their program has let go of what they were made of."""
+from __future__ import annotations
+
+import pathlib
+from typing import Any, Callable
+
+import numpy
+import pytest
+
+import muster
+from conftest import Cluster, until
+from muster.coordinator import shared
+from shared_closures import array, noted, total
+
+
+def kept(made: Cluster) -> int:
+    """Values that nobody has, whose closures are known."""
+    return len(made.server.get("/api/v1/remote_values?place=released")["remote_values"])
+
+
+def last_of_chain(made: Cluster, c: muster.ClusterCoordinator, path: pathlib.Path) -> Any:
+    """Made of what was made of a large argument; there are handles of neither. Its worker is killed, another is there."""
+    made.add("--index", "0")
+    first = c.schedule(noted, args=(str(path), array(4), 1))
+    until(first.done)
+    second = c.schedule(noted, args=(str(path), first, 2))
+    until(second.done)
+    del first
+    last = c.schedule(noted, args=(str(path), second, 3))
+    until(last.done)
+    del second
+    until(lambda: kept(made) == 2)
+    made.add("--index", "1")
+    made.workers[0].kill()
+    return last
+
+
+def expected() -> Any:
+    first = array(4, 1) + array(4)[0]
+    second = array(4, 2) + first[0]
+    return array(4, 3) + second[0]
+
+
+def test_a_chain_is_made_again_of_which_the_last_was_kept(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "STAYS", 0.0)  # for calls that follow each other
+    made, path = make_cluster(), tmp_path / "runs"
+    with made.coordinator() as c:
+        last = last_of_chain(made, c, path)
+        assert numpy.array_equal(last.fetch(), expected())
+        assert path.read_text() == "made\n" * 6
+        until(lambda: kept(made) == 2, "their values go again")
+        del last
+        until(lambda: kept(made) == 0, "nothing is kept for nobody")
+
+
+def test_what_uses_such_a_value_gets_it(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path = make_cluster(), tmp_path / "runs"
+    with made.coordinator() as c:
+        last = last_of_chain(made, c, path)
+        value = c.schedule(total, args=(last,))
+        del last
+        assert value.fetch() == total(expected())
+
+
+def test_a_small_input_is_kept_with_what_was_made_of_it(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path = make_cluster(), tmp_path / "runs"
+    made.add("--index", "0")
+    with made.coordinator() as c:
+        seed = c.schedule(total, args=(numpy.arange(4),))
+        value = c.schedule(noted, args=(str(path), array(4), seed))
+        until(value.done)
+        del seed
+        c.join()
+        made.add("--index", "1")
+        made.workers[0].kill()
+        assert numpy.array_equal(value.fetch(), array(4, 6) + array(4)[0])
+
+
+def test_what_was_made_of_them_goes_when_the_server_has_a_copy(make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path) -> None:
+    made, path = make_cluster(), tmp_path / "runs"
+    made.add("--index", "0")
+    with made.coordinator() as c:
+        first = c.schedule(noted, args=(str(path), array(4), 1))
+        second = c.schedule(noted, args=(str(path), first, 2))
+        until(second.done)
+        del first
+        until(lambda: kept(made) == 1)
+        until(lambda: kept(made) == 0, "ten seconds later there is a copy")
+        made.workers[0].kill()
+        assert numpy.array_equal(second.fetch(), array(4, 2) + (array(4, 1) + array(4)[0])[0])
+        assert path.read_text() == "made\n" * 2

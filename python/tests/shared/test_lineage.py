@@ -1,0 +1,60 @@
+"""Large arguments that are kept for what may have to be made again."""
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from muster.coordinator import lineage
+from muster.coordinator.lineage import Lineage
+
+
+class Content:
+    pass
+
+
+def test_they_go_with_what_is_made_of_them() -> None:
+    book, a, b = Lineage(), Content(), Content()
+    there = [weakref.ref(a), weakref.ref(b)]
+    book.ended(1, [a], [])
+    book.ended(2, [b, a], [1])
+    del a, b
+    book.forget(1)
+    gc.collect()
+    assert all(of() for of in there)
+    book.forget(2)
+    assert not any(of() for of in there)
+
+
+def test_they_go_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(lineage.time, "monotonic", lambda: now)
+    book, a, b = Lineage(), Content(), Content()
+    book.ended(1, [a], [])
+    now = 114.0
+    book.ended(2, [b], [1])
+    assert book._of[2][1] == (b, a)
+    now = 115.0
+    book.tick(now)
+    assert list(book._of) == [2]
+    book.ended(3, [], [1])  # the server has a copy of that
+    assert list(book._of) == [2]
+    book.tick(129.0)
+    assert not book._of
+
+
+def test_what_is_kept_for_one_value_has_a_limit() -> None:
+    book, all = Lineage(), [Content() for _ in range(lineage.CONTENTS_MAX + 1)]
+    for i, one in enumerate(all):
+        book.ended(i, [one], [i - 1])
+    assert book._of[lineage.CONTENTS_MAX][1] == tuple(reversed(all[1:]))
+
+
+def test_all_go_when_others_need_the_room() -> None:
+    book, a = Lineage(), Content()
+    there = weakref.ref(a)
+    book.ended(1, [a], [])
+    del a
+    book.give_up()
+    assert there() is None
