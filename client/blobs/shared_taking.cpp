@@ -21,7 +21,7 @@ std::vector<v1::BlobHolder> holders_of(v1::BlobPlace const& place) {
 }  // namespace
 
 shared_values::memory shared_values::take(std::string const& name, std::string const& task,
-                                          locate const& where, taker::got const& then) {
+                                          locate const& where, kept const& then) {
   bool is_tried = false;
   // Whom one cannot reach by its socket, one may by its port.
   for (auto const& host : {this_host(), std::string()}) {
@@ -31,7 +31,7 @@ shared_values::memory shared_values::take(std::string const& name, std::string c
     auto const holders = holders_of(place);
     for (auto const& from : holders) {
       if (!from.unix_socket().empty() && !is_tried)
-        if (auto made = take_shared(from, name, place.size(), then)) {
+        if (auto made = take_shared(from, name, place, task, then)) {
           told_by(task)->taken(place.size());
           return made;
         }
@@ -49,10 +49,16 @@ shared_values::memory shared_values::take(std::string const& name, std::string c
 }
 
 shared_values::memory shared_values::take_shared(v1::BlobHolder const& from,
-                                                 std::string const& name, std::uint64_t size,
-                                                 taker::got const& then) {
+                                                 std::string const& name,
+                                                 v1::BlobPlace const& place,
+                                                 std::string const& task, kept const& then) {
+  bool const copies = place.may_copy() && !task.empty();
+  auto const got = [this, name, task, copies, then](memory const& m, file_descriptor& fd) {
+    then(m);
+    if (copies) hold_copy(name, std::move(fd), m, task);
+  };
   std::string why;
-  auto made = taker_.take(from.unix_socket(), name, size, then, why);
+  auto made = taker_.take(from.unix_socket(), name, place.size(), got, why);
   if (!made) log(log_level::debug, absl::BytesToHexString(name) + " is not shared: " + why);
   return made;
 }

@@ -5,8 +5,8 @@
 // An argument is held while a blob of it or a closure that names it lives here, and a little longer
 // for calls that follow each other; where something else names it, it is put at the server before
 // it goes. An output of a worker's function is held until the server says that no value names it.
-// So is a copy of what such a function has taken from another host, which goes when its room is
-// needed, or the server lists enough others.
+// So is a copy of what such a function has taken, which goes when its room is needed, or the server
+// lists enough others.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -64,9 +64,10 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   /// False: the server does not say.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
   /// From one of the processes that hold it, those of this host first. Null: have it from the
-  /// server. `then` has been called when this returns.
+  /// server. `then` has been called when this returns, and outlives it: on the loop's thread, too.
+  using kept = std::function<void(memory const&)>;
   memory take(std::string const& name, std::string const& task, locate const& where,
-              taker::got const& then);
+              kept const& then);
   /// So long it took for a value to come from the server.
   void by_server(std::uint64_t size, std::chrono::duration<double> took) {
     peer_taker_.by_server(size, took);
@@ -105,8 +106,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   std::shared_ptr<holding> told_by(std::string const& task);
   std::shared_ptr<holding> make_holding(std::string const& task);
   void listen();
-  memory take_shared(v1::BlobHolder const& from, std::string const& name, std::uint64_t size,
-                     taker::got const& then);
+  memory take_shared(v1::BlobHolder const& from, std::string const& name,
+                     v1::BlobPlace const& place, std::string const& task, kept const& then);
   memory take_copy(v1::BlobHolder const& from, std::string const& name, v1::BlobPlace const& place,
                    std::string const& task);
   void hold_copy(std::string const& name, file_descriptor fd, memory const& bytes,

@@ -111,7 +111,7 @@ void taker::answer(holder& h, question& q, unix_packet& said) {
     try {
       made = std::make_shared<mapping const>(said.fd.get());
       h.taken.insert(said.name);
-      q.then(made);
+      q.then(made, said.fd);
     } catch (std::exception const& e) {
       q.why = e.what();
       made.reset();

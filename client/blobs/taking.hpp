@@ -31,8 +31,8 @@ class taker {
   static constexpr std::chrono::seconds answer_within{5};
 
   using memory = std::shared_ptr<mapping const>;
-  /// The loop's thread, before anything that the holder says later.
-  using got = std::function<void(memory const&)>;
+  /// The loop's thread, before anything that the holder says later. It may keep the descriptor.
+  using got = std::function<void(memory const&, file_descriptor& fd)>;
 
   /// `on_dropped`: the loop's thread; of what was taken.
   taker(boost::asio::io_context& loop, std::function<void(std::string const&)> on_dropped)

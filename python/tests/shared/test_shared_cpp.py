@@ -76,3 +76,17 @@ def test_a_value_of_a_killed_cpp_worker_is_made_again(both: tuple[Cluster, Any],
             for each in again:
                 each.kill()
                 each.wait()
+
+
+def test_what_a_cpp_worker_has_taken_outlives_its_maker(both: tuple[Cluster, Any]) -> None:
+    made, _ = both
+    with made.coordinator() as c:
+        value = c.options(task="worker:0").schedule(array, args=(8, 3))
+        assert c.schedule("length", args=(value,)).fetch() > 8 * MB
+        until(lambda: blobs(made)["elsewhere"]["copies"] == 1)
+        made.workers[0].kill()
+        until(lambda: blobs(made)["elsewhere"]["copies"] == 0, "its maker has gone")
+        assert numpy.array_equal(value.fetch(), array(8, 3))
+        assert blobs(made)["elsewhere"]["values"] == 1
+        del value
+    until(lambda: blobs(made)["elsewhere"]["values"] == 0, "nobody needs it any more")

@@ -58,7 +58,7 @@ class sharing : public testing::Test {
   taker::memory take(std::string const& from, std::string const& name, std::uint64_t size) {
     why.clear();
     return takes.take(
-        from, name, size, [this](auto const&) { ++got; }, why);
+        from, name, size, [this](auto const&, auto&) { ++got; }, why);
   }
   /// A socket of a holder that answers one question in a way of its own.
   std::thread answer_once(std::string const& at, std::function<void(int, unix_packet&)> with) {
