@@ -1,16 +1,20 @@
 """Large values of one language in the memory of the other: C++ programs beside Python's clients and workers."""
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 from typing import Any, Callable, Iterator
 
+import grpc
 import numpy
 import pytest
 
 from conftest import Cluster, binary, until
 from memories import memories, nowhere
 from muster._pickled import buffers
+from muster._shared import peers
+from muster._wire.blobs import locate
 from shared_closures import MB, array
 
 BLOBS = pathlib.Path(binary()).with_name("example_blobs")
@@ -90,3 +94,21 @@ def test_what_a_cpp_worker_has_taken_outlives_its_maker(both: tuple[Cluster, Any
         assert blobs(made)["elsewhere"]["values"] == 1
         del value
     until(lambda: blobs(made)["elsewhere"]["values"] == 0, "nobody needs it any more")
+
+
+def test_a_cpp_worker_gives_a_value_for_its_ticket_once(both: tuple[Cluster, Any]) -> None:
+    made, _ = both
+    with made.coordinator() as c:
+        value = c.schedule("filled", args=(2,))
+        name = bytes.fromhex(value.fetch()["$blob"])
+        with grpc.insecure_channel(made.server.grpc) as channel:
+            place, = locate(channel, [name], 10, peers=True, host="")
+
+        def take(ticket: bytes) -> None:
+            os.close(peers.PeerTaker().take(place.peer, ticket, name, 2 * MB, ""))
+
+        with pytest.raises(peers.NotServed):
+            take(os.urandom(32))
+        take(place.ticket)
+        with pytest.raises(peers.NotServed):
+            take(place.ticket)
