@@ -2,12 +2,10 @@
 #include "client/programs/spool.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -19,12 +17,6 @@ namespace muster {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path temporary() {
-  auto name = (fs::temp_directory_path() / "muster-programs-XXXXXX").string();
-  if (!::mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
-  return name;
-}
 
 // The first byte that is there: a file whose beginning was given up begins with a hole.
 std::uint64_t first_kept(int fd, std::uint64_t size) {
@@ -47,17 +39,13 @@ constexpr auto passable = fs::perms::owner_all | fs::perms::group_exec | fs::per
 }  // namespace
 
 spool::spool(fs::path directory)
-    : own_(directory.empty()), root_(own_ ? temporary() : fs::absolute(directory)) {
+    : own_(directory.empty() ? std::make_unique<own_directory>("muster-programs-") : nullptr),
+      root_(own_ ? own_->path() : fs::absolute(directory)) {
   fs::create_directories(root_ / "logs");
   fs::create_directories(root_ / "work");
   fs::permissions(root_ / "logs", fs::perms::owner_all);
   fs::permissions(root_, passable);
   fs::permissions(root_ / "work", passable);
-}
-
-spool::~spool() {
-  std::error_code ignored;
-  if (own_) fs::remove_all(root_, ignored);
 }
 
 spool::attempt spool::directories_of(std::uint64_t program, std::uint32_t number) const {

@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "process/own_directory.hpp"
 
 namespace muster {
 
@@ -19,10 +22,10 @@ class spool {
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
-  /// `directory` empty: one of its own among temporary files, which goes with this object. Errors:
+  /// `directory` empty: one of its own among temporary files, which goes with this object, or, when
+  /// its process was killed, with the next one that this user makes. Errors:
   /// std::filesystem::filesystem_error, std::system_error.
   explicit spool(std::filesystem::path directory);
-  ~spool();
   spool(spool const&) = delete;
 
   struct attempt {
@@ -65,7 +68,7 @@ class spool {
  private:
   void forget_oldest(std::set<attempt_name> const& in_use) const;
 
-  bool const own_;  // goes with this object
+  std::unique_ptr<own_directory> const own_;  // nullptr: `root_` was given
   std::filesystem::path const root_;
 };
 
