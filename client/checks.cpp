@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/host_port.hpp"
+#include "base/text.hpp"
 #include "base/utf8.hpp"
 
 namespace muster {
@@ -37,6 +39,38 @@ void check_callable(std::string_view display_name, std::string_view hash) {
     throw std::invalid_argument("callable: it is a hash and needs a display_name");
   if (hash_bytes(hash).empty())
     throw std::invalid_argument("callable: it has 64 hexadecimal digits in lower case");
+}
+
+void check_server_address(std::string_view address) {
+  auto const wrong = [address](std::string const& why) {
+    return std::invalid_argument("'" + std::string(address) + "' " + why);
+  };
+  for (auto const* scheme : {"dns:", "unix:", "unix-abstract:", "ipv4:", "ipv6:", "xds:", "vsock:"})
+    if (address.starts_with(scheme)) return;
+  if (auto const comma = address.find(','); comma != address.npos) {
+    check_server_address(address.substr(0, comma));
+    return check_server_address(address.substr(comma + 1));
+  }
+  std::string const form = "this is gRPC's HOST:PORT, as 127.0.0.1:8476";
+  if (address.starts_with("http://") || address.starts_with("https://"))
+    throw wrong("is an address of REST; " + form);
+  if (std::any_of(address.begin(), address.end(),
+                  [](unsigned char c) { return c <= 0x20 || c == '/'; }))
+    throw wrong("is no address; " + form);
+  auto const at = host_port::parse(address);
+  if (at.port.empty()) throw wrong("has no port; " + form);
+  if (at.host.empty()) throw wrong("has no host; " + form);
+  auto const port = parse_number(at.port);
+  if (!port || *port < 1 || *port > 65535) throw wrong("has no port from 1 to 65535; " + form);
+}
+
+// gRPC 1.51 gives UNAVAILABLE whatever the cause, and repeats the address before it.
+std::string unreached_reason(std::string_view text) {
+  constexpr std::string_view no_name = "DNS resolution failed";
+  if (text.starts_with(no_name)) return "its host name is not known (DNS)";
+  constexpr std::string_view before_cause = "Failed to connect to remote host: ";
+  auto const at = text.find(before_cause);
+  return std::string(at == text.npos ? text : text.substr(at + before_cause.size()));
 }
 
 std::string hash_bytes(std::string_view digits) {

@@ -46,6 +46,14 @@ std::map<std::string, std::uint32_t> parse_resources(std::vector<std::string> co
   return resources;
 }
 
+// The library names its options, a person knows the flags.
+std::string with_flag(std::string const& what) {
+  constexpr std::string_view option = "worker_options.", servers = "servers: ";
+  if (!what.starts_with(option)) return what;
+  auto const rest = what.substr(option.size());
+  return "--" + (rest.starts_with(servers) ? "server: " + rest.substr(servers.size()) : rest);
+}
+
 std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   auto w = o.worker;
   w.token = credential(w.token, o.token_file);
@@ -61,7 +69,7 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
     if (ranks) made->take_programs(std::move(ranks));
     return made;
   } catch (std::invalid_argument const& e) {
-    throw command_error(exit_usage, e.what());
+    throw command_error(exit_usage, with_flag(e.what()));
   }
 }
 

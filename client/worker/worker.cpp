@@ -60,6 +60,11 @@ v1::Hello make_hello(worker_options const& o) {
 
 worker_options checked(worker_options o) {
   if (o.servers.empty()) throw std::invalid_argument("worker_options.servers: none");
+  for (auto const& server : o.servers) try {
+      check_server_address(server);
+    } catch (std::invalid_argument const& e) {
+      throw std::invalid_argument(std::string("worker_options.servers: ") + e.what());
+    }
   if (o.slots == 0) throw std::invalid_argument("worker_options.slots: 0, must be at least 1");
   if (o.credits == 0) o.credits = std::max(2 * o.slots, 16u);
   if (o.credits < o.slots)
@@ -237,7 +242,8 @@ class worker::runtime {
   }
 
   // Once for each reason, then once a minute: who waits for a server tries every few seconds.
-  void tell_unreached(std::string const& server, std::string const& reason) {
+  void tell_unreached(std::string const& server, std::string const& grpc_text) {
+    auto const reason = unreached_reason(grpc_text);
     constexpr auto again = std::chrono::minutes(1);
     auto const now = std::chrono::steady_clock::now();
     auto& u = unreached_[server];
@@ -245,12 +251,7 @@ class worker::runtime {
     if (u.reason == reason && now - u.told < again) return;
     u.reason = reason;
     u.told = now;
-    // For the line alone. gRPC 1.51 gives UNAVAILABLE whatever the cause, and repeats the address
-    // before it.
-    constexpr std::string_view before_cause = "Failed to connect to remote host: ";
-    auto const at = reason.find(before_cause);
-    auto line = "no connection to " + server + ": " +
-                (at == std::string::npos ? reason : reason.substr(at + before_cause.size()));
+    auto line = "no connection to " + server + ": " + reason;
     if (u.tries > 1) line += " (" + std::to_string(u.tries) + " tries)";
     log(log_level::warning, line);
   }
