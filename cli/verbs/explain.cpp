@@ -3,10 +3,12 @@
 #include <iostream>
 
 #include "cli/command.hpp"
+#include "cli/programs/program.hpp"
 #include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/waiting_reason.hpp"
+#include "cli/words/ids.hpp"
 
 namespace muster::cli {
 namespace {
@@ -40,10 +42,28 @@ int explain_job(rest& server, explain_options const& o) {
   return exit_ok;
 }
 
+int explain_program(rest& server, explain_options const& o) {
+  auto const p = server.get("/api/v1/programs/" + percent_encoded(o.id));
+  auto why = text_of(p, "waits_for");
+  if (why.empty()) why = text_of(field_of(p, "hang"), "text");
+  if (why.empty()) why = text_of(field_of(p, "cause"), "text");
+  json::object const out{{"id", o.id}, {"state", text_of(p, "state")}, {"explanation", why}};
+  if (printed_as_json(o.output, out)) return exit_ok;
+  std::cout << title_of(p) << " is " << text_of(p, "state")
+            << (why.empty() ? why : ": " + for_terminal(why)) << '\n';
+  return exit_ok;
+}
+
 int run_explain(explain_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("job_")) return explain_job(server, o);
-  auto const answer = server.get("/api/v1/closures/" + percent_encoded(o.id) + "/explain");
+  if (o.id.starts_with("prog_")) return explain_program(server, o);
+  // A value has the number of the closure that it comes from.
+  auto const closure = o.id.starts_with("rv_") ? "cl_" + o.id.substr(3) : o.id;
+  if (!closure.starts_with("cl_"))
+    throw command_error(exit_usage,
+                        other_id(o.id, "a closure (cl_…), a job (job_…) nor a program (prog_…)"));
+  auto const answer = server.get("/api/v1/closures/" + percent_encoded(closure) + "/explain");
   if (!printed_as_json(o.output, answer))
     std::cout << with_name(text_of(answer, "display_name"), text_of(answer, "explanation")) << '\n';
   return exit_ok;
@@ -52,10 +72,11 @@ int run_explain(explain_options& o) {
 }  // namespace
 
 void add_explain(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "explain",
-                                  "Say why a closure or a job waits, moved or failed", run_explain);
-  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID",
-            "cl_…, or job_…: one closure of each state that waits, runs or failed")
+  auto const [verb, o] = add_verb(
+      app, chosen, "explain", "Say why a closure, a job or a program waits or failed", run_explain);
+  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID|PROGRAM_ID",
+            "cl_…, or job_…: one closure of each state that waits, runs or failed; prog_…: what "
+            "the program waits for, or ended with")
       ->required();
   add_server_options(*verb, *o);
   verb->footer("Example:\n  muster explain cl_0000000000000001");

@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
+#include "cli/words/ids.hpp"
 
 namespace muster::cli {
 namespace {
@@ -47,8 +48,7 @@ int run_fetch(fetch_options& o) {
   rest server(o.rest);
   if (o.id.starts_with("rv_")) return fetch_value(server, o);
   if (!o.id.starts_with("job_"))
-    throw command_error(exit_usage,
-                        "'" + o.id + "' is neither a RemoteValue (rv_…) nor a job (job_…)");
+    throw command_error(exit_usage, other_id(o.id, "a RemoteValue (rv_…) nor a job (job_…)"));
   auto const job = wait_for_job(server, o.id, o.timeout, o.quiet);
   print_results(server, o.id, o.output);
   return report_end(job);

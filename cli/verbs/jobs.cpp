@@ -9,6 +9,7 @@
 #include "cli/progress.hpp"
 #include "cli/results.hpp"
 #include "cli/table.hpp"
+#include "cli/words/ids.hpp"
 
 namespace muster::cli {
 namespace {
@@ -134,7 +135,7 @@ int cancel(job_or_closure& o) {
                            : o.id.starts_with("cl_") ? "closures"
                                                      : "";
   if (kind.empty())
-    throw command_error(exit_usage, "'" + o.id + "' is neither a job (job_…) nor a closure (cl_…)");
+    throw command_error(exit_usage, other_id(o.id, "a job (job_…) nor a closure (cl_…)"));
   rest server(o.rest);
   auto const path = "/api/v1/" + kind + "/" + percent_encoded(o.id);
   auto const before = text_of(server.get(path), "state");

@@ -5,6 +5,7 @@
 #include "cli/log_lines.hpp"
 #include "cli/past/log_search.hpp"
 #include "cli/progress.hpp"
+#include "cli/words/ids.hpp"
 
 namespace muster::cli {
 namespace {
@@ -31,7 +32,7 @@ int run_logs(logs_options& o) {
   o.id = o.words.front();
   rest server(o.rest);
   if (!o.id.starts_with("cl_") && !o.id.starts_with("job_"))
-    throw command_error(exit_usage, "'" + o.id + "' is neither a closure (cl_…) nor a job (job_…)");
+    throw command_error(exit_usage, other_id(o.id, "a closure (cl_…) nor a job (job_…)"));
   bool several = o.output == output_format::table && has_several(server, o.id);
   auto look = look_at_log(server, o.id, 0, {}, o.tail);
   if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";

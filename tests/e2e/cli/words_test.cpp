@@ -118,6 +118,17 @@ TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
   auto const few = c.run({"functions", "--limit", "2"});
   EXPECT_EQ(lines(few.out).size(), 3u) << few.out;
   EXPECT_TRUE(says(few.err, "--limit")) << few.err;
+TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
+  auto const closures = "/api/v1/jobs/" + job.substr(0, job.size() - 1) + "/closures?limit=1";
+  auto const closure =
+      boost::json::value_to<std::string>(c.get(closures).at("closures").as_array().at(0).at("id"));
+  ASSERT_EQ(c.run({"fetch", "rv_" + closure.substr(3)}).status, 0);
+  auto const by_value = c.run({"explain", "rv_" + closure.substr(3)});
+  EXPECT_EQ(by_value.status, 0) << by_value.err;
+  EXPECT_EQ(by_value.out, c.run({"explain", closure}).out);
+  auto const explained = c.run({"explain", program.substr(0, program.size() - 1)});
+  EXPECT_EQ(explained.status, 0) << explained.err;
+  EXPECT_TRUE(says(explained.out, " is WAITING: ")) << explained.out;
 }
 
 TEST_F(cli_words_served, a_program_s_exit_status_counts_if_asked_to) {

@@ -1,0 +1,12 @@
+// Which kind of thing an id names, and which verb shows it. Pure; any thread.
+#pragma once
+
+#include <string>
+
+namespace muster::cli {
+
+/// Of an id that a verb cannot take: "'prog_1' is a program: 'muster programs show prog_1'". Of
+/// what is no id of anything: "'x' is neither " and `wanted`.
+std::string other_id(std::string const& id, std::string const& wanted);
+
+}  // namespace muster::cli
