@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/words/values.hpp"
+
 namespace muster::cli {
 
 enum exit_status : int {
@@ -104,7 +106,10 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, choice& c
 template <class T>
 CLI::Option* add_value(CLI::App& verb, std::string const& name, T& value, std::string const& type,
                        std::string const& help) {
-  return verb.add_option(name, value, help)->type_name(type);
+  auto* option = verb.add_option(name, value, help)->type_name(type);
+  if constexpr (is_whole_number<T>)
+    option->check(number_that_fits<T>(std::numeric_limits<std::int64_t>::min()));
+  return option;
 }
 
 /// The same where `take`, called with a string or several, reads the value. It may throw
@@ -124,30 +129,26 @@ CLI::Option* add_read(CLI::App& verb, std::string const& name, std::string const
   return verb.add_option_function<Text>(name, std::move(named), help)->type_name(type);
 }
 
-/// For a count of which 0 makes no sense.
-inline CLI::Validator at_least_one() {
-  auto const wrong = [](std::string const& text) {
-    bool const number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-    bool const good = number && text.find_first_not_of('0') != text.npos;
-    return good ? std::string() : "'" + text + "': must be a number, at least 1";
-  };
-  return CLI::Validator([wrong](std::string& text) { return wrong(text); }, "");
+/// A number from `least` to `most`, without a default that is shown.
+template <class Number>
+CLI::Option* add_number(CLI::App& verb, std::string const& name, Number& value,
+                        std::string const& help, std::int64_t least, std::uint64_t most) {
+  return verb.add_option(name, value, help)->type_name("N")->check(whole_number(least, most));
 }
 
 /// A number, its default shown.
 template <class Number>
 CLI::Option* add_count(CLI::App& verb, std::string const& name, Number& value,
-                       std::string const& help) {
-  return add_value(verb, name, value, "N", help)->capture_default_str();
+                       std::string const& help, std::int64_t least = 0) {
+  using limits = std::numeric_limits<typename number_in<Number>::type>;
+  return add_number(verb, name, value, help, least, limits::max())->capture_default_str();
 }
 
 /// "64MiB" and the like, its default shown.
 template <class Number>
 CLI::Option* add_bytes(CLI::App& verb, std::string const& name, Number& value,
                        std::string const& help) {
-  return add_value(verb, name, value, "BYTES", help)
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->capture_default_str();
+  return add_value(verb, name, value, "BYTES", help)->transform(byte_size())->capture_default_str();
 }
 
 /// One value each time the flag stands there.
@@ -170,10 +171,18 @@ CLI::Option* add_choice(CLI::App& verb, std::string const& name, Enum& value,
                         std::initializer_list<std::pair<std::string const, Enum>> choices,
                         std::string const& help) {
   std::string type;
-  for (auto const& c : choices) type += (type.empty() ? "" : "|") + c.first;
-  return add_value(verb, name, value, type, help)
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Enum>(choices)).description(""))
-      ->default_str(choices.begin()->first);
+  std::vector<std::string> names;
+  for (auto const& c : choices) {
+    type += (type.empty() ? "" : "|") + c.first;
+    names.push_back(c.first);
+  }
+  auto const take = [&value, names,
+                     all = std::map<std::string, Enum>(choices)](std::string const& text) {
+    auto const found = all.find(text);
+    if (found == all.end()) throw CLI::ValidationError(none_of(text, names));
+    value = found->second;
+  };
+  return add_read(verb, name, type, help, take)->default_str(names.front());
 }
 
 }  // namespace muster::cli

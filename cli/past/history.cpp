@@ -99,8 +99,8 @@ void add_history(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "history", "Print what the server and its workers did at some time",
                run_history);
   add_time_range(*verb, o->when, "The charts and the workers' work");
-  add_count(*verb, "--steps", o->steps, "Lines at most of the charts, 1000 at most")
-      ->check(CLI::Range(1, 1000));
+  add_number(*verb, "--steps", o->steps, "Lines at most of the charts, 1000 at most", 1, 1000)
+      ->capture_default_str();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(

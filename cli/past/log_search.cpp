@@ -37,11 +37,11 @@ void add_log_search(CLI::App& verb, log_search& s) {
   add_value(verb, "--program", s.program, "PROGRAM",
             "search: in what the ranks of this program have printed, of its last attempt");
   add_value(verb, "--rank", s.rank, "N", "search: of this rank alone");
-  add_value(verb, "--attempt", s.attempt, "N", "search: of this attempt")->check(at_least_one());
+  add_number(verb, "--attempt", s.attempt, "search: of this attempt", 1, UINT32_MAX);
   add_value(verb, "--job", s.job, "JOB_ID", "search: in lines of this job alone");
   add_value(verb, "--cluster", s.cluster, "NAME", "search: in lines of this cluster alone");
   add_time_range(verb, s.when, "search: lines of closures");
-  add_count(verb, "--limit", s.limit, "search: lines at most")->check(at_least_one());
+  add_count(verb, "--limit", s.limit, "search: lines at most", 1);
 }
 
 int search_logs(server_options const& o, log_search const& s,

@@ -186,8 +186,7 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
             "What to do; without it: list");
   add_cluster_option(*verb, o->cluster);
-  add_count(*verb, "--limit", o->limit, "How many to list, running ones first")
-      ->check(at_least_one());
+  add_count(*verb, "--limit", o->limit, "How many to list, running ones first", 1);
   add_value(*verb, "--task", o->task, "JOB:INDEX",
             "wait: whose place is taken, a task that has no agent; registers nothing");
   add_value(*verb, "--participants", o->participants, "TASKS",

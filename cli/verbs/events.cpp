@@ -86,10 +86,10 @@ void add_events(CLI::App& app, choice& chosen) {
   verb->add_flag("--follow", o->follow, "Go on printing what happens");
   add_value(*verb, "--after", o->after, "N", "Only events with a greater number");
   add_time_range(*verb, o->when, "Also from before the server's start:");
-  add_value(*verb, "--limit", o->limit, "N",
-            "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
-            "the oldest (10,000)")
-      ->check(at_least_one());
+  add_number(*verb, "--limit", o->limit,
+             "How many of the newest, without --after; 1000 at most (100). With --from or --to: of "
+             "the oldest (10,000)",
+             1, UINT32_MAX);
   add_server_options(*verb, *o);
   verb->footer(
       "With --output json each event is a line.\n"

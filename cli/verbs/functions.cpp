@@ -55,7 +55,7 @@ int run_functions(functions_options& o) {
 void add_functions(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "functions", "List the functions that workers have", run_functions);
-  add_count(*verb, "--limit", o->limit, "How many to list")->check(at_least_one());
+  add_count(*verb, "--limit", o->limit, "How many to list", 1);
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(

@@ -168,7 +168,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
   add_value(*verb, "id", o->id, "JOB_ID", "A job's id; without it: the list");
-  add_count(*verb, "--limit", o->limit, "How many to list")->check(at_least_one());
+  add_count(*verb, "--limit", o->limit, "How many to list", 1);
   add_time_range(*verb, o->when, "Those that have ended, the oldest first, also forgotten ones:");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);

@@ -61,9 +61,8 @@ void add_logs(CLI::App& app, choice& chosen) {
             "text, of closures or, with --program, of ranks")
       ->required();
   verb->add_flag("--follow", o->follow, "Go on printing lines until the closure or the job ends");
-  add_value(*verb, "--tail", o->tail, "N",
-            "Begin with the newest N lines, 1000 at most; without it all")
-      ->check(CLI::Range(1, 1000));
+  add_number(*verb, "--tail", o->tail,
+             "Begin with the newest N lines, 1000 at most; without it all", 1, 1000);
   add_log_search(*verb, o->search);
   add_server_options(*verb, *o);
   verb->footer(

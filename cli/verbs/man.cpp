@@ -90,7 +90,7 @@ void add_completion(CLI::App& app, choice& chosen) {
                                   "Print what makes a shell complete 'muster'", print_completion);
   o->program = &app;
   add_value(*verb, "shell", o->shell, "bash|zsh|fish", "Which shell")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->check(one_of({"bash", "zsh", "fish"}))
       ->required();
   verb->footer(
       "Examples:\n"

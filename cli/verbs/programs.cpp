@@ -209,14 +209,14 @@ void add_programs(CLI::App& app, choice& chosen) {
             "cancel PROGRAM | "
             "restart PROGRAM",
             "What to do, with a name or an id; without it: list");
-  add_count(*verb, "--limit", o->limit, "How many to list")->check(at_least_one());
+  add_count(*verb, "--limit", o->limit, "How many to list", 1);
   verb->add_flag("--follow", o->follow,
                  "logs: go on printing until the program, or the attempt that was asked for, ends");
   add_value(*verb, "--rank", o->rank, "N", "logs: of this rank alone");
-  add_value(*verb, "--attempt", o->attempt, "N",
-            "logs: of this attempt; without it of the last one, with --follow of those after it, "
-            "too. show: what was seen of this attempt, also of one that is over")
-      ->check(at_least_one());
+  add_number(*verb, "--attempt", o->attempt,
+             "logs: of this attempt; without it of the last one, with --follow of those after it, "
+             "too. show: what was seen of this attempt, also of one that is over",
+             1, UINT32_MAX);
   add_value(*verb, "--at-step", o->at_step, "STEP",
             "With stop: all ranks stop after the same step, this one or 'next' (muster.step)");
   add_server_options(*verb, *o);

@@ -273,7 +273,7 @@ void add_cluster_options(CLI::App& verb, run_options& o) {
   add_value(verb, "--mode", o.mode, "independent-worker|standalone-client",
             "independent-worker: only the own task (if it is known); standalone-client: all "
             "tasks here")
-      ->check(CLI::IsMember({"standalone-client", "independent-worker"}).description(""));
+      ->check(one_of({"independent-worker", "standalone-client"}));
   auto* between = verb.add_flag("--between-graph", o.between_graph,
                                 "Each task runs the command (without the other flag: this)");
   verb.add_flag("--in-graph", o.in_graph,
@@ -294,9 +294,8 @@ void add_run(CLI::App& app, choice& chosen) {
            "Whose good end ends the run, jobs or tasks, such as chief or worker:0; all others are "
            "stopped then (without it: the end of all but ps)")
       ->allow_extra_args(false);
-  add_value(*verb, "--max-restarts,--max_restarts", o->launch.max_restarts, "N",
-            "After a failure all start again, so often (0)")
-      ->check(CLI::Range(0, 1'000'000).description(""));
+  add_number(*verb, "--max-restarts,--max_restarts", o->launch.max_restarts,
+             "After a failure all start again, so often (0)", 0, 1'000'000);
   add_value(*verb, "--server", o->server, "HOST:PORT",
             "A Muster server as coordination service (also MUSTER_COORDINATOR); without it "
             "process 0 serves the others");

@@ -180,7 +180,7 @@ void add_submit(CLI::App& app, choice& chosen) {
   add_value(*verb, "--name", o->job.name, "NAME", "A name for the job");
   add_value(*verb, "--on-error", o->job.on_error, "fail_fast|continue",
             "fail_fast: the first error cancels the rest; continue: run them all")
-      ->check(CLI::IsMember({"fail_fast", "continue"}).description(""))
+      ->check(one_of({"fail_fast", "continue"}))
       ->capture_default_str();
   add_value(*verb, "--idempotency-key", o->job.idempotency_key, "KEY",
             "A second submission with this key gets the first one's job; a --map goes on "

@@ -67,8 +67,9 @@ void add_tls(CLI::App& app, choice& chosen) {
                "A name or address that the server is dialled by; may be repeated (init: "
                "localhost, 127.0.0.1, ::1 and this machine's name; issue: none, a client's)")
       ->configurable(false);
-  add_count(*verb, "--days", o->days, "How long certificates are good; an authority 3650 at least")
-      ->check(CLI::Range(1u, certificate_days_max).description(""))
+  add_number(*verb, "--days", o->days, "How long certificates are good; an authority 3650 at least",
+             1, certificate_days_max)
+      ->capture_default_str()
       ->configurable(false);
   verb->footer(
       "init makes ca.pem and ca.key, and of server, worker and client a certificate (.pem) and a "

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "tests/e2e/cluster.hpp"
 
@@ -181,6 +182,30 @@ TEST(start, printed_configuration_can_be_read_back) {
   ASSERT_EQ(second.status, 0) << second.err;
   EXPECT_CONTAINS(second.out, "stop-timeout = \"3s\"");
   EXPECT_CONTAINS(second.out, "insecure = true");
+}
+
+// All that the help knows: words with bars between.
+TEST(start, each_choice_is_printed_as_it_is_read) {
+  cluster c;
+  std::size_t choices = 0;
+  for (auto const& line : lines(c.run({"serve", "--help"}).out)) {
+    auto words = std::istringstream(line);
+    std::string flag, type;
+    words >> flag >> type;
+    if (!flag.starts_with("--") || type.find('|') == type.npos) continue;
+    auto names = std::istringstream(type.substr(0, type.find('=')));
+    for (std::string name; std::getline(names, name, '|'); ++choices) {
+      auto const first = c.run({"serve", "--print-config", flag, name});
+      ASSERT_EQ(first.status, 0) << first.err;
+      auto const setting = flag.substr(2) + " = \"" + name + "\"  # ";
+      EXPECT_CONTAINS(first.out, setting + "flag");
+      auto const file = c.write("muster.toml", first.out);
+      auto const second = c.run({"serve", "--print-config", "--config", file});
+      ASSERT_EQ(second.status, 0) << second.err;
+      EXPECT_CONTAINS(second.out, setting + file.string() + ":");
+    }
+  }
+  EXPECT_GE(choices, 11u) << "--auth, --log-level, --log-format";
 }
 
 TEST(start, environment_that_makes_no_sense_names_the_variable) {

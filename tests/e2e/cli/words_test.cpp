@@ -68,7 +68,24 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
         wrong{{"tasks", "all"}, "'all' is too much"},
         wrong{{"launch", "--task", "2"}, "unknown flag --task; did you mean --tasks?"},
         wrong{{"launch", "sleep", "1"}, "--tasks is required"},
-        wrong{{"events", "--limit", "0"}, "--limit: '0': must be a number, at least 1"},
+        wrong{{"events", "--limit", "0"}, "--limit: '0': must be a whole number from 1 to "},
+        wrong{{"functions", "--limit", "0"}, "--limit: '0': must be a whole number, at least 1"},
+        wrong{{"serve", "--queue-capacity", "-1"},
+              "--queue-capacity: '-1': must be a whole number"},
+        wrong{{"serve", "--value-bytes-max", "1XB"}, "--value-bytes-max: '1XB' is no size; write "},
+        wrong{{"serve", "--auth", "maybe"}, "--auth: 'maybe' is none of auto, on, off"},
+        wrong{{"worker", "--slots", "x"}, "--slots: 'x': must be a whole number from 1 to "},
+        wrong{{"worker", "--slots", "4", "--credits", "1"}, "--credits: 1, must be at least slots"},
+        wrong{{"worker", "--server", "http://127.0.0.1:8476"},
+              "--server: 'http://127.0.0.1:8476' is an address of REST; this is gRPC's HOST:PORT"},
+        wrong{{"worker", "--server", "host"},
+              "--server: 'host' has no port; this is gRPC's HOST:PORT"},
+        wrong{{"worker", "--server", "a:1,:8476"}, "--server: ':8476' has no host; "},
+        wrong{{"worker", "--server", "host:99999"}, "'host:99999' has no port from 1 to 65535"},
+        wrong{{"explain", "obj_0000000000000001"}, "is an object: 'muster objects show obj_"},
+        wrong{{"explain", "hello"},
+              "'hello' is neither a closure (cl_…), a job (job_…) nor a program"},
+        wrong{{"fetch", "prog_0000000000000001"}, "is a program: 'muster programs show prog_"},
         wrong{{"serve", "--grpc", "nowhere"}, "--grpc: "},
         wrong{{"serve", "--heartbeat-timeout", "15x"}, "--heartbeat-timeout: "},
         wrong{{"tasks", "--url", "127.0.0.1:80"}, "'127.0.0.1:80': expected http://HOST:PORT"},
@@ -118,7 +135,14 @@ TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
   auto const few = c.run({"functions", "--limit", "2"});
   EXPECT_EQ(lines(few.out).size(), 3u) << few.out;
   EXPECT_TRUE(says(few.err, "--limit")) << few.err;
+}
+
+  auto const r = c.run({"submit", "muster.echo", "1", "--max-retries", "99999999"});
+  EXPECT_TRUE(says(r.err, "muster submit: --max-retries: expected a whole number from 0 to 10000"))
+  auto const late = c.run({"launch", "--tasks", "1", "--grace", "100d", "--", "true"});
+  EXPECT_TRUE(says(late.err, "muster launch: --grace: longer than 1 hour")) << late.err;
 TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
+  auto const job = c.run({"submit", "muster.echo", "1", "--no-wait"}).out;
   auto const closures = "/api/v1/jobs/" + job.substr(0, job.size() - 1) + "/closures?limit=1";
   auto const closure =
       boost::json::value_to<std::string>(c.get(closures).at("closures").as_array().at(0).at("id"));
@@ -126,6 +150,7 @@ TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
   auto const by_value = c.run({"explain", "rv_" + closure.substr(3)});
   EXPECT_EQ(by_value.status, 0) << by_value.err;
   EXPECT_EQ(by_value.out, c.run({"explain", closure}).out);
+  auto const program = c.run({"launch", "--tasks", "1", "--detach", "--", "true"}).out;
   auto const explained = c.run({"explain", program.substr(0, program.size() - 1)});
   EXPECT_EQ(explained.status, 0) << explained.err;
   EXPECT_TRUE(says(explained.out, " is WAITING: ")) << explained.out;
