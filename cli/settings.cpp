@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/suggestion.hpp"
+#include "cli/words/config_file.hpp"
 
 namespace muster::cli {
 namespace {
@@ -33,64 +34,61 @@ std::string long_name(CLI::Option const& o) {
   return o.get_lnames().front();
 }
 
-/// A configuration file: values by section ("" at the top) and key.
-struct file {
-  std::string path;
-  std::map<std::pair<std::string, std::string>, values> settings;
-
-  values const* find(std::string const& section, std::string const& key) const {
-    auto const it = settings.find({section, key});
-    return it == settings.end() ? nullptr : &it->second;
-  }
-};
-
-file read_file(std::string const& path) {
-  file result{path, {}};
-  if (path.empty()) return result;
-  auto stream = std::ifstream(path);
-  if (!stream || stream.peek() == std::ifstream::traits_type::eof())
-    throw command_error(exit_usage,
-                        "cannot read the configuration file " + path +
-                            ": check the path and its permissions, or leave --config away");
-  for (auto const& item : CLI::ConfigTOML().from_config(stream)) {
-    if (item.name == "++" || item.name == "--") continue;  // how CLI11 marks sections
-    auto const section = item.parents.empty() ? std::string() : item.parents.front();
-    result.settings[{section, item.name}] = item.inputs;
-  }
-  return result;
+// Of the verb itself and of those below it.
+std::vector<std::string> settings_in(CLI::App const& verb) {
+  std::vector<std::string> names;
+  auto const add = [&names](CLI::App const& one) {
+    for (auto const* option : one.get_options())
+      if (layered(*option)) names.push_back(long_name(*option));
+  };
+  add(verb);
+  for (auto const* below : verb.get_subcommands([](CLI::App const*) { return true; })) add(*below);
+  return names;
 }
 
-void check_names(file const& f, CLI::App const& app) {
-  auto const has_itself = [](CLI::App const& verb, std::string const& key) {
-    auto const* option = verb.get_option_no_throw("--" + key);
+// An alias of an option is known, too.
+bool has(CLI::App const& verb, std::string const& key) {
+  auto const known = [&key](CLI::App const& one) {
+    auto const* option = one.get_option_no_throw("--" + key);
     return option != nullptr && layered(*option);
   };
-  auto const has = [&](CLI::App const& verb, std::string const& key) {
-    auto const below = verb.get_subcommands([](CLI::App const*) { return true; });
-    return has_itself(verb, key) || std::any_of(below.begin(), below.end(),
-                                                [&](auto const* v) { return has_itself(*v, key); });
-  };
-  for (auto const& [at, unused] : f.settings) {
+  auto const below = verb.get_subcommands([](CLI::App const*) { return true; });
+  return known(verb) ||
+         std::any_of(below.begin(), below.end(), [&](auto const* v) { return known(*v); });
+}
+
+void check_names(config_file const& f, CLI::App const& app) {
+  auto const verbs = app.get_subcommands([](CLI::App const*) { return true; });
+  for (auto const& [at, value] : f.settings) {
     auto const& section = at.first;
     auto const& key = at.second;
-    auto const named = app.get_subcommands(
-        [&](CLI::App const* v) { return !section.empty() && v->get_name() == section; });
-    auto const* verb = named.empty() ? nullptr : named.front();
-    if (!section.empty() && verb == nullptr)
-      throw command_error(exit_usage, f.path + ": there is no verb for the section [" + section +
-                                          "]; see 'muster --help'");
-    auto const verbs = app.get_subcommands([](CLI::App const*) { return true; });
-    bool const known =
-        verb ? has(*verb, key)
-             : std::any_of(verbs.begin(), verbs.end(), [&](auto const* v) { return has(*v, key); });
-    if (!known)
-      throw command_error(exit_usage, f.path + ": unknown setting '" + key + "'" +
-                                          (verb ? " in [" + section + "]" : "") + "; see 'muster " +
-                                          (verb ? section : "serve") + " --help'");
+    auto const where = f.at(value.line) + ": ";
+    std::vector<CLI::App const*> meant;
+    std::vector<std::string> names, keys;
+    for (auto const* verb : verbs) {
+      names.push_back(verb->get_name());
+      if (section.empty() || verb->get_name() == section) meant.push_back(verb);
+    }
+    if (meant.empty())
+      throw command_error(exit_usage, where + "there is no verb for the section [" + section + "]" +
+                                          or_similar(section, names, "see 'muster --help'"));
+    if (std::any_of(meant.begin(), meant.end(), [&](auto const* v) { return has(*v, key); }))
+      continue;
+    for (auto const* verb : meant)
+      for (auto& name : settings_in(*verb)) keys.push_back(std::move(name));
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    throw command_error(
+        exit_usage,
+        where + "unknown setting '" + key + "'" + (section.empty() ? "" : " in [" + section + "]") +
+            or_similar(key, keys,
+                       "see 'muster " + (section.empty() ? "serve" : section) + " --help'"));
   }
 }
 
 void fill(CLI::Option& option, values const& given, std::string const& origin) {
+  if (given.size() > 1 && option.get_items_expected_max() == 1)
+    throw command_error(exit_usage, origin + ": " + long_name(option) + " takes one value");
   try {
     bool const flag = is_flag(option);
     for (auto const& value : given)
@@ -141,7 +139,7 @@ std::optional<variable> from_environment(CLI::Option const& option, std::string 
 }
 
 /// `section`: the verb's name, of `bench kv` "bench".
-void complete(CLI::App& verb, std::string const& section, file const& f) {
+void complete(CLI::App& verb, std::string const& section, config_file const& f) {
   bool const shared = verb.get_name() == section;
   for (auto* option : verb.get_options()) {
     if (option->count() > 0 || !layered(*option)) continue;
@@ -150,21 +148,13 @@ void complete(CLI::App& verb, std::string const& section, file const& f) {
         long_name(*option) == "token" ? verb.get_option_no_throw("--token-file") : nullptr;
     if (file_of_token && file_of_token->count() > 0) continue;
     auto const set = from_environment(*option, section, shared);
-    auto const* here = f.find(section, long_name(*option));
-    auto const* everywhere = shared ? f.find("", long_name(*option)) : nullptr;
+    auto const* from = f.find(section, long_name(*option));
+    if (!from && shared) from = f.find("", long_name(*option));
     if (set)
       fill(*option, {set->value}, set->name);
-    else if (here != nullptr || everywhere != nullptr)
-      fill(*option, here ? *here : *everywhere, f.path);
+    else if (from != nullptr)
+      fill(*option, from->texts, f.at(from->line));
   }
-}
-
-std::string quoted(std::string const& text) {
-  bool const bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (bare || text == "true" || text == "false") return text;
-  auto const* mark =
-      text.find('"') == std::string::npos ? "\"" : "'";  // JSON is full of the former
-  return mark + text + mark;
 }
 
 }  // namespace
@@ -178,7 +168,7 @@ void install_settings(CLI::App& app) {
     auto const read = [&app, config] {
       // What stands below a verb is complete before the verb itself has looked at the environment.
       auto const* named = std::getenv("MUSTER_CONFIG");
-      auto f = read_file(config->count() > 0 ? config->results().back() : named ? named : "");
+      auto f = read_config(config->count() > 0 ? config->results().back() : named ? named : "");
       check_names(f, app);
       return f;
     };
@@ -196,10 +186,10 @@ std::string settings_of(CLI::App const& verb) {
     auto const results = option->results();
     auto const from = origins().find(option);
     std::string value;
-    for (auto const& r : results) value += (value.empty() ? "" : ", ") + quoted(r);
+    for (auto const& r : results) value += (value.empty() ? "" : ", ") + config_text(r);
     if (results.size() > 1) value = "[" + value + "]";
     bool const flag = is_flag(*option);
-    auto const fallback = flag ? "false" : quoted(option->get_default_str());
+    auto const fallback = flag ? "false" : config_text(option->get_default_str());
     auto const* origin = from != origins().end() ? from->second.c_str()
                          : option->count() > 0   ? "flag"
                                                  : "default";

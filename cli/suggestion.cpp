@@ -68,16 +68,19 @@ std::vector<std::string> similar(std::string const& word, std::vector<std::strin
   return all;
 }
 
+std::string or_similar(std::string const& word, std::vector<std::string> const& known,
+                       std::string const& hint) {
+  auto const near = similar(word, known);
+  if (!near.empty()) return "; did you mean " + or_joined(near) + "?";
+  return hint.empty() ? std::string() : "; " + hint;
+}
+
 command_error unknown_flag(CLI::App const& verb, std::string const& word, std::string const& hint) {
   auto const flag = word.substr(0, word.find('='));
   std::vector<std::string> known;
   for (auto const* o : verb.get_options())
     for (auto const& name : o->get_lnames()) known.push_back("--" + name);
-  auto const near = similar(flag, known);
-  return {exit_usage, "unknown flag " + flag +
-                          (!near.empty()   ? "; did you mean " + or_joined(near) + "?"
-                           : !hint.empty() ? "; " + hint
-                                           : std::string())};
+  return {exit_usage, "unknown flag " + flag + or_similar(flag, known, hint)};
 }
 
 command_error unknown_verb(CLI::App const& parent, std::string const& word) {
@@ -85,13 +88,9 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
   for (auto const* v : parent.get_subcommands([](CLI::App const*) { return true; }))
     if (!v->get_group().empty()) known.push_back(v->get_name());
   auto const other = other_names().find(word);
-  auto const near = similar(word, known);
-  auto text = "there is no verb '" + word + "'";
-  if (other != other_names().end())
-    text += std::string("; see ") + other->second;
-  else if (!near.empty())
-    text += "; did you mean " + or_joined(near) + "?";
-  return {exit_usage, text};
+  auto const what = "there is no verb '" + word + "'";
+  return {exit_usage, what + (other != other_names().end() ? std::string("; see ") + other->second
+                                                           : or_similar(word, known))};
 }
 
 command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {

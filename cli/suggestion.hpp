@@ -13,6 +13,10 @@ namespace muster::cli {
 /// them swapped), nearest first; none when they are as good as different words.
 std::vector<std::string> similar(std::string const& word, std::vector<std::string> const& known);
 
+/// "; did you mean a or b?", or "; " and the hint where nothing is similar, or nothing.
+std::string or_similar(std::string const& word, std::vector<std::string> const& known,
+                       std::string const& hint = {});
+
 /// Of a flag that the verb does not have: names what may have been meant. `hint` stands where
 /// nothing is similar.
 command_error unknown_flag(CLI::App const& verb, std::string const& word,

@@ -208,6 +208,21 @@ TEST(start, each_choice_is_printed_as_it_is_read) {
   EXPECT_GE(choices, 11u) << "--auth, --log-level, --log-format";
 }
 
+TEST(start, a_file_s_mistake_is_told_with_its_line) {
+  cluster c;
+  for (auto const& [text, said] :
+       {std::pair("[serve]\n\nhtp = \"127.0.0.1:0\"\n",
+                  ":3: unknown setting 'htp' in [serve]; did you mean http?"),
+        std::pair("# first\n[serv]\nhttp = 1\n",
+                  ":3: there is no verb for the section [serv]; did you mean serve?"),
+        std::pair("[serve]\nauth = maybe\n", ":2: --auth: 'maybe' is none of auto, on, off"),
+        std::pair("[serve]\nhttp = [\"a:1\", \"b:1\"]\n", ":2: http takes one value"),
+        std::pair("[serve]\nhttp \"127.0.0.1:0\"\n", ":2: 'http \"127.0.0.1:0\"': write ")}) {
+    auto const file = c.write("muster.toml", text);
+    expect_refused(c.run({"serve", "--config", file}), file.string() + said);
+  }
+}
+
 TEST(start, environment_that_makes_no_sense_names_the_variable) {
   cluster c;
   expect_refused(c.run({"serve"}, {}, {{"MUSTER_STOP_TIMEOUT", "soon"}}), "MUSTER_STOP_TIMEOUT");

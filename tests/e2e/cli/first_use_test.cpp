@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/words/config_file.hpp"
 #include "cli/words/ids.hpp"
 #include "cli/words/values.hpp"
 #include "tests/support/text.hpp"
@@ -44,6 +45,65 @@ TEST(values, of_sizes_are_bytes_with_units) {
     EXPECT_EQ(
         complaint(byte_size(), wrong),
         "'" + std::string(wrong) + "' is no size; write bytes as 500000, 64KiB, 10MB or 2GiB");
+}
+
+config_file parsed(std::string const& text) {
+  std::istringstream stream(text);
+  return parse_config(stream, "muster.toml");
+}
+
+TEST(config_files, have_texts_words_and_lists) {
+  auto const f = parsed(
+      "# of all verbs\ntop = 1\n; as well\n[serve]  # a comment\n  log-level = warn # words\n"
+      "insecure\r\ngrpc=\"[::]:1#2\"\nname = 'a \"b\" \\d'\nother = \"a \\\"b\\\" \\\\d\"\n"
+      "list = [\"a,b\", 'c',\n  d ] # end\nplain = \"a\", b\nempty = \"\"\nnone = []\n"
+      "\nworker.slots = 3\n");
+  auto const texts = [&f](std::string const& section, std::string const& key) {
+    auto const* v = f.find(section, key);
+    return v ? v->texts : std::vector<std::string>{"not there"};
+  };
+  using list = std::vector<std::string>;
+  EXPECT_EQ(texts("", "top"), list{"1"});
+  EXPECT_EQ(texts("serve", "log-level"), list{"warn"});
+  EXPECT_EQ(texts("serve", "insecure"), list{"true"});
+  EXPECT_EQ(texts("serve", "grpc"), list{"[::]:1#2"});
+  EXPECT_EQ(texts("serve", "name"), list{"a \"b\" \\d"});
+  EXPECT_EQ(texts("serve", "other"), list{"a \"b\" \\d"});
+  EXPECT_EQ(texts("serve", "list"), (list{"a,b", "c", "d"}));
+  EXPECT_EQ(texts("serve", "plain"), (list{"a", "b"}));
+  EXPECT_EQ(texts("serve", "empty"), list{""});
+  EXPECT_EQ(texts("serve", "none"), list{""});
+  EXPECT_EQ(texts("worker", "slots"), list{"3"});
+  EXPECT_EQ(f.find("serve", "list")->line, 10u);
+  EXPECT_EQ(f.at(f.find("worker", "slots")->line), "muster.toml:16");
+}
+
+TEST(config_files, say_the_line_of_a_mistake) {
+  for (auto const& [text, said] :
+       {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section and wants a ']'"),
+        std::pair("[serve] x\n", "muster.toml:1: 'x' is too much behind ']'"),
+        std::pair("[a b]\n", "muster.toml:1: '[a b]' is no section"),
+        std::pair("a = 1\ngrpc \"127.0.0.1:1\"\n", "muster.toml:2: 'grpc \"127.0.0.1:1\"': write "),
+        std::pair("a =\n", "muster.toml:1: 'a' has no value"),
+        std::pair("a = \"x\n", "muster.toml:1: \" begins a text"),
+        std::pair("a = 'x\n", "muster.toml:1: ' begins a text"),
+        std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' means nothing in"),
+        std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list")}) {
+    try {
+      (void)parsed(text);
+      ADD_FAILURE() << text;
+    } catch (command_error const& e) {
+      EXPECT_EQ(e.status(), exit_usage);
+      EXPECT_EQ(std::string(e.what()).rfind(said, 0), 0u) << e.what();
+    }
+  }
+}
+
+TEST(config_files, are_written_as_they_are_read) {
+  for (auto const* value : {"", "7", "true", "a b", "{\"a\": 1}", "it's", "it's \"so\" \\d", "#"}) {
+    auto const f = parsed("a = " + config_text(value) + "  # flag\n");
+    EXPECT_EQ(f.find("", "a")->texts, std::vector<std::string>{value}) << config_text(value);
+  }
 }
 
 TEST(ids, of_another_kind_are_told_what_they_are) {
