@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/settings.hpp"
 #include "cli/suggestion.hpp"
+#include "cli/tree/help_formatter.hpp"
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
@@ -105,6 +106,7 @@ int main(int argc, char** argv) {
   // mutex of ours is absl's.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   CLI::App app("Muster: calls the roll of a cluster and hands functions out to it.", "muster");
+  app.formatter(std::make_shared<help_formatter>(help_columns()));
   app.require_subcommand(0, 1);
   app.footer(
       "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration, 3 no server.\n"

@@ -6,6 +6,9 @@
 #include <csignal>
 #include <set>
 
+#include "app/logging.hpp"
+#include "app/process.hpp"
+#include "app/ready_file.hpp"
 #include "base/host_port.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
@@ -14,9 +17,6 @@
 #include "cli/rest.hpp"
 #include "cli/verbs/logging_flags.hpp"
 #include "relay/relay.hpp"
-#include "app/logging.hpp"
-#include "app/process.hpp"
-#include "app/ready_file.hpp"
 
 namespace muster::cli {
 namespace {
@@ -203,8 +203,8 @@ void add_proxy(CLI::App& app, choice& chosen) {
       "Examples:\n"
       "  muster proxy --listen 127.0.0.1:8476 --upstream a.example:8476,b.example:8476\n"
       "  muster proxy --listen :9000 --insecure --upstream a:9000,b:9000   # a cluster's own port\n"
-      "  muster proxy --listen 127.0.0.1:8476 --upstream a:8476 --upstream-tls --ca ca.pem --cert "
-      "worker.pem --key worker.key\n"
+      "  muster proxy --listen 127.0.0.1:8476 --upstream a:8476 --upstream-tls --ca ca.pem \\\n"
+      "      --cert worker.pem --key worker.key\n"
       "SIGTERM or Ctrl-C: reset all connections and end. See docs/one-address.md.");
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/tree/help_formatter.hpp"
 #include "cli/words/config_file.hpp"
 #include "cli/words/ids.hpp"
 #include "cli/words/values.hpp"
@@ -103,6 +104,38 @@ TEST(config_files, are_written_as_they_are_read) {
   for (auto const* value : {"", "7", "true", "a b", "{\"a\": 1}", "it's", "it's \"so\" \\d", "#"}) {
     auto const f = parsed("a = " + config_text(value) + "  # flag\n");
     EXPECT_EQ(f.find("", "a")->texts, std::vector<std::string>{value}) << config_text(value);
+  }
+}
+
+std::size_t characters(std::string const& text) {
+  auto const begins = [](unsigned char c) { return (c & 0xc0) != 0x80; };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
+// Commands, which are to be pasted, may be longer than a line, and a word by itself.
+std::vector<std::string> too_long(std::string const& help, std::size_t columns) {
+  std::vector<std::string> all;
+  for (auto const& line : test::lines(help)) {
+    auto const begin = line.find_first_not_of(' ');
+    bool const breaks = begin != line.npos && line.find(' ', begin) != line.npos;
+    if (characters(line) > columns && breaks && line.find("  muster ") == line.npos)
+      all.push_back(line);
+  }
+  return all;
+}
+
+TEST(help, fits_its_columns) {
+  EXPECT_EQ(wrapped("one two three", 7, 2, 0), "one two\n  three");
+  EXPECT_EQ(wrapped("averylongword b", 5, 2, 2), "averylongword\n  b");
+  for (std::size_t const columns : {60u, 100u}) {
+    CLI::App app("About it", "muster");
+    app.formatter(std::make_shared<help_formatter>(columns));
+    choice chosen;
+    for (auto* add : {add_serve, add_launch, add_clusters, add_kv, add_resolve}) add(app, chosen);
+    using lines = std::vector<std::string>;
+    for (auto const* verb : app.get_subcommands([](CLI::App const*) { return true; }))
+      EXPECT_EQ(too_long(verb->help(), columns), lines{}) << verb->get_name();
+    EXPECT_EQ(too_long(app.help(), columns), lines{});
   }
 }
 
