@@ -14,9 +14,11 @@
 
 #include "base/version.hpp"
 #include "cli/command.hpp"
+#include "cli/rest.hpp"
 #include "cli/settings.hpp"
 #include "cli/suggestion.hpp"
 #include "cli/tree/help_formatter.hpp"
+#include "cli/words/field_flags.hpp"
 
 #ifdef MUSTER_WITH_BENCH
 namespace muster::bench {
@@ -126,6 +128,8 @@ int main(int argc, char** argv) {
       return misunderstood(
           app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take words behind --");
     return printed(app, chosen.run ? chosen.run() : exit_ok);
+  } catch (request_error const& e) {
+    return complain(app, with_flags(innermost(app), e.what(), e.end().field), e.status());
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends

@@ -18,8 +18,11 @@ bool is_control(char c) {
 
 // The form is right, so it is only the number that does not fit.
 problem too_long(json_ref const& at, core::duration longest) {
-  auto const days = std::to_string(longest / std::chrono::hours(24)) + " days";
-  return impossible(at.path(), "longer than " + days, days);
+  auto const hours = longest / std::chrono::hours(1);
+  auto const limit = hours % 24 == 0 ? std::to_string(hours / 24) + " days"
+                     : hours > 1     ? std::to_string(hours) + " hours"
+                                     : std::string("1 hour");
+  return impossible(at.path(), "longer than " + limit, limit);
 }
 
 }  // namespace

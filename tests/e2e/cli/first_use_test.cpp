@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/config_file.hpp"
+#include "cli/words/field_flags.hpp"
 #include "cli/words/ids.hpp"
 #include "cli/words/values.hpp"
 #include "tests/support/text.hpp"
@@ -137,6 +138,22 @@ TEST(help, fits_its_columns) {
       EXPECT_EQ(too_long(verb->help(), columns), lines{}) << verb->get_name();
     EXPECT_EQ(too_long(app.help(), columns), lines{});
   }
+}
+
+TEST(fields, are_told_of_as_flags) {
+  CLI::App app("", "muster");
+  choice chosen;
+  add_launch(app, chosen);
+  auto const& verb = *app.get_subcommand("launch");
+  for (auto const& [field, said] :
+       {std::pair("max_restarts", "--max-restarts"), std::pair("on_hang", "--on-hang"),
+        std::pair("tasks.worker.resources.gpu", "--resource gpu"),
+        std::pair("tasks.worker.labels.a.b", "--label a.b"),
+        std::pair("tasks.worker.count", "--tasks worker.count"),
+        std::pair("env.name", "--env name"), std::pair("key", "key"), std::pair("foo", "foo")})
+    EXPECT_EQ(with_flags(verb, std::string(field) + ": is wrong", field),
+              std::string(said) + ": is wrong");
+  EXPECT_EQ(with_flags(verb, "the name is taken", "name"), "the name is taken");
 }
 
 TEST(ids, of_another_kind_are_told_what_they_are) {

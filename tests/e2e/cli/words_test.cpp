@@ -137,10 +137,14 @@ TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
   EXPECT_TRUE(says(few.err, "--limit")) << few.err;
 }
 
+TEST_F(cli_words_served, what_the_server_refuses_is_told_of_the_flag) {
   auto const r = c.run({"submit", "muster.echo", "1", "--max-retries", "99999999"});
   EXPECT_TRUE(says(r.err, "muster submit: --max-retries: expected a whole number from 0 to 10000"))
+      << r.err;
   auto const late = c.run({"launch", "--tasks", "1", "--grace", "100d", "--", "true"});
   EXPECT_TRUE(says(late.err, "muster launch: --grace: longer than 1 hour")) << late.err;
+}
+
 TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
   auto const job = c.run({"submit", "muster.echo", "1", "--no-wait"}).out;
   auto const closures = "/api/v1/jobs/" + job.substr(0, job.size() - 1) + "/closures?limit=1";
