@@ -135,26 +135,29 @@ void rest::choose() {
   }
 }
 
-// A server that stopped serving meanwhile gives way, once, to the one that serves now. What may
-// have been done before the connection broke is done again only if that changes nothing.
+// A server that stopped serving meanwhile gives way to the one that serves now. What may have been
+// done before the connection broke is done again only if that changes nothing.
 muster::http_result<muster::http_response> rest::exchange(muster::http_request r,
                                                           std::string const& path,
                                                           bool repeatable) {
-  auto answer = client_.send(r);
-  bool const broke = !answer && answer.error().code == muster::code::unavailable;
-  bool const away = broke || (answer && answer->status == 503);
-  if (!away) {
-    chosen_ = answered_ = true;
-    return answer;
+  constexpr int restarts_max = 10;
+  for (int restarts = 0;; ++restarts) {
+    auto answer = client_.send(r);
+    bool const broke = !answer && answer.error().code == muster::code::unavailable;
+    bool const away = broke || (answer && answer->status == 503);
+    if (!away) {
+      chosen_ = answered_ = true;
+      return answer;
+    }
+    if (urls_.size() == 1 && !answered_) return answer;
+    chosen_ = false;
+    // What broke may break again while the server starts; what it refuses is tried once more.
+    if (broke ? !repeatable || restarts == restarts_max : restarts > 0) return answer;
+    auto const before = options_.url;
+    choose();
+    if (options_.url == before && !broke && urls_.size() > 1) return answer;
+    r.url = options_.url + path;
   }
-  if (urls_.size() == 1 && !answered_) return answer;
-  chosen_ = false;
-  if (broke && !repeatable) return answer;
-  auto const before = options_.url;
-  choose();
-  if (options_.url == before && !broke && urls_.size() > 1) return answer;
-  r.url = options_.url + path;
-  return client_.send(r);
 }
 
 muster::http_request rest::request(std::string const& method, std::string const& path_and_query) {
@@ -223,8 +226,12 @@ json::value rest::post(std::string const& path, std::string body, std::string co
   return response.body.empty() ? json::value() : json::parse(response.body);
 }
 
+void rest::meet() {
+  if (!answered_) send("GET", "/livez");
+}
+
 json::value rest::post_once(std::string const& path, std::string body) {
-  if (!answered_) send("GET", "/livez");  // from here on it is away, not absent
+  meet();
   auto r = request("POST", path);
   r.body = std::move(body);
   r.content_type = "application/json";

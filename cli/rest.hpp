@@ -83,6 +83,10 @@ class rest {
   /// An address that it told: one that listens everywhere is reached where its HTTP is.
   std::string reachable(std::string const& address) const;
 
+  /// Asks the server for a word, unless it has answered before: from here on it is away when it
+  /// does not answer, not absent, and is waited for.
+  void meet();
+
   /// The answer's JSON; anything but a 2xx is a request_error with the problem's own words.
   json::value get(std::string const& path_and_query, duration timeout = std::chrono::seconds(30));
   /// All pages of a listing, joined: the entries of `key`. The path has a query.

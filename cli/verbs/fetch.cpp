@@ -23,6 +23,7 @@ constexpr auto one_wait = std::chrono::seconds(30);
 int fetch_value(rest& server, fetch_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const start = steady::now();
+  server.meet();  // it may restart while it keeps the first question
   for (;;) {
     duration wait = one_wait;
     if (o.timeout)

@@ -5,11 +5,13 @@
 #include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/rest.hpp"
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/config_file.hpp"
 #include "cli/words/field_flags.hpp"
 #include "cli/words/ids.hpp"
 #include "cli/words/values.hpp"
+#include "tests/support/http_service.hpp"
 #include "tests/support/text.hpp"
 
 namespace muster::cli {
@@ -163,6 +165,25 @@ TEST(ids, of_another_kind_are_told_what_they_are) {
             "'ps:12' is a task: 'muster tasks' shows it, 'muster stacks ps:12' what it does");
   for (auto const* other : {"hello", ":1", "a:", "a:b", ""})
     EXPECT_EQ(other_id(other, "a job"), "'" + std::string(other) + "' is neither a job");
+}
+
+// A server that stops while it keeps the first question, and is there again after a moment.
+TEST(fetch, asks_again_when_the_server_restarts_at_once) {
+  using way = test::http_reply::way;
+  int asked = 0;
+  test::http_service server([&](test::http_seen const& seen) -> test::http_reply {
+    if (seen.path().find("/value") == std::string::npos) return {.body = "ok"};
+    return ++asked <= 2
+               ? test::http_reply{.sent = way::hang_up}
+               : test::http_reply{.body = "42", .headers = {{"Content-Type", "application/json"}}};
+  });
+  CLI::App app("", "muster");
+  choice chosen;
+  add_fetch(app, chosen);
+  app.parse("fetch rv_0000000000000001 --url " + server.url());
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(chosen.run(), exit_ok);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "42\n");
 }
 
 }  // namespace
