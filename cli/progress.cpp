@@ -1,6 +1,7 @@
 // The bar, its rate over the last seconds, and the wait for a job that draws it.
 #include "cli/progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,9 +77,13 @@ screen::~screen() {
   clear();
 }
 
+// Cut where the line ends: what goes on in the next one cannot be drawn over.
 void screen::show() {
   if (!terminal_ || text_.empty()) return;
-  std::fprintf(stderr, "\r%s\x1b[K", text_.c_str());
+  winsize size{};
+  bool const known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  auto const line = for_terminal(text_, known ? size.ws_col - 1u : text_.size());
+  std::fprintf(stderr, "\r%s\x1b[K", line.c_str());
   std::fflush(stderr);
 }
 

@@ -67,6 +67,7 @@ int search_logs(server_options const& o, log_search const& s,
     page = text_of(found, "next_page_token");
     std::cout.flush();
   } while (!page.empty() && shown < s.limit && std::cout);
+  if (shown == 0) std::cerr << "no line has it\n";
   if (!page.empty()) std::cerr << "there may be more; --limit shows them\n";
   return shown > 0 ? exit_ok : exit_failed;
 }

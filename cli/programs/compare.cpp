@@ -147,6 +147,7 @@ std::string title(json::value const& of) {
 
 // "+12 %" of the second against the first.
 std::string change(double a, double b) {
+  if (a == b) return "same";
   if (a <= 0 || b <= 0) return {};
   auto const percent = (b / a - 1) * 100;
   auto const whole = static_cast<std::int64_t>(std::lround(percent));

@@ -70,6 +70,32 @@ std::string how_told(std::string const& delivery) {
                             : delivery;
 }
 
+// Which of the rules are other than most clusters have them.
+std::string rules_of(json::value const& c) {
+  std::string text;
+  auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };
+  if (is_true(c, "recoverable"))
+    add("all tasks may come and go");
+  else if (auto const jobs = texts_of(c, "recoverable_jobs"); !jobs.empty())
+    add("tasks of " + jobs + " may come and go");
+  if (is_true(c, "allow_reconnect")) add("a task that timed out may register again");
+  if (field_of(c, "register_barrier") == json::value(false)) add("registration answers at once");
+  if (field_of(c, "renew") == json::value(false))
+    add("a run that has ended is not followed by one");
+  if (auto const agents = text_of(c, "agents"); agents == "tls") add("agents speak TLS");
+  return text;
+}
+
+// "worker=8, ps=2"
+std::string jobs_text(json::value const& jobs) {
+  std::string text;
+  if (auto const* all = jobs.if_object())
+    for (auto const& job : *all)
+      text +=
+          (text.empty() ? "" : ", ") + std::string(job.key()) + "=" + json::serialize(job.value());
+  return text.empty() ? "none declared" : text;
+}
+
 void print(json::value const& c, output_format output) {
   if (printed_as_json(output, c)) return;
   auto const& g = field_of(c, "generation");
@@ -78,17 +104,19 @@ void print(json::value const& c, output_format output) {
   auto torch = text_of(c, "torch_address");
   if (torch.empty() && is_true(c, "torch_store")) torch = "reached by the program's ranks";
   auto const& next = field_of(c, "next_jobs");
+  auto const rules = rules_of(c);
   std::cout << "name          " << text_of(c, "name") << '\n'
             << "address       " << (address.empty() ? "none" : address) << '\n'
             << (torch.empty() ? "" : "torch store   " + torch + '\n') << "jobs          "
-            << text_of(c, "jobs") << '\n'
-            << (next.is_null() ? "" : "next run      " + json::serialize(next) + "\n")
-            << "tasks         " << agents_in_short(field_of(c, "tasks")) << '\n'
+            << jobs_text(field_of(c, "jobs")) << '\n'
+            << (next.is_null() ? "" : "next run      " + jobs_text(next) + "\n") << "tasks         "
+            << agents_in_short(field_of(c, "tasks")) << '\n'
             << "timeouts      heartbeat " << ms_text(c, "heartbeat_timeout_ms")
             << ", connection closed " << ms_text(c, "connection_grace_ms") << ", register "
             << ms_text(c, "register_timeout_ms") << ", shutdown "
             << ms_text(c, "shutdown_timeout_ms") << '\n'
-            << "errors        told by " << how_told(text_of(c, "error_delivery")) << '\n'
+            << (rules.empty() ? "" : "rules         " + rules + "\n") << "errors        told by "
+            << how_told(text_of(c, "error_delivery")) << '\n'
             << "barriers      " << text_of(field_of(g, "barriers"), "running") << " running\n"
             << "keys          " << text_of(g, "keys") << ", " << text_of(g, "key_bytes")
             << " bytes\n"

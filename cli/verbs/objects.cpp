@@ -36,6 +36,7 @@ void list(rest& server, objects_options const& o) {
               with_thousands(count_of(calls, "answered"))});
   }
   rows.print(std::cout);
+  if (all.empty()) std::cerr << "no such object; programs in Python or C++ make them (create)\n";
 }
 
 void show(rest& server, std::string const& path, objects_options const& o) {

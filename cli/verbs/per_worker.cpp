@@ -41,6 +41,7 @@ void list(rest& server, per_worker_options const& o) {
     rows.add({text_of(v, "id"), text_of(v, "name"), text_of(v, "function"), text_of(v, "users"),
               in_short_of(v)});
   rows.print(std::cout);
+  if (all.empty()) std::cerr << "no value yet; 'muster per-worker create FUNCTION' makes one\n";
 }
 
 void print(json::value const& v, output_format output) {

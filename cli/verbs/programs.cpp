@@ -42,6 +42,7 @@ void list(rest& server, programs_options const& o) {
               for_terminal(why.empty() ? text_of(field_of(p, "cause"), "text") : why, 60)});
   }
   rows.print(std::cout);
+  if (all.empty()) std::cerr << "no program yet; 'muster launch' runs one\n";
   if (more) std::cerr << "there are more; --limit shows them\n";
 }
 

@@ -1,10 +1,13 @@
 // What a newcomer meets: values of flags and files as they are read, what is said of wrong ones,
 // help and progress as they are shown.
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
 
 #include <sstream>
 
 #include "cli/command.hpp"
+#include "cli/progress.hpp"
 #include "cli/rest.hpp"
 #include "cli/tree/help_formatter.hpp"
 #include "cli/words/config_file.hpp"
@@ -165,6 +168,28 @@ TEST(ids, of_another_kind_are_told_what_they_are) {
             "'ps:12' is a task: 'muster tasks' shows it, 'muster stacks ps:12' what it does");
   for (auto const* other : {"hello", ":1", "a:", "a:b", ""})
     EXPECT_EQ(other_id(other, "a job"), "'" + std::string(other) + "' is neither a job");
+}
+
+// What is wider than the terminal would go on in the next line, where it cannot be drawn over.
+TEST(progress, fits_a_narrow_terminal) {
+  int master = -1, slave = -1;
+  winsize size{};
+  size.ws_row = 20;
+  size.ws_col = 30;
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  int const before = ::dup(STDERR_FILENO);
+  ::dup2(slave, STDERR_FILENO);
+  {
+    screen shown(false);
+    shown.draw(std::string(50, 'x'));
+  }
+  ::dup2(before, STDERR_FILENO);
+  std::string drawn(200, ' ');
+  auto const got = ::read(master, drawn.data(), drawn.size());
+  EXPECT_EQ(drawn.substr(0, static_cast<std::size_t>(got)).rfind("\r" + std::string(28, 'x'), 0),
+            0u);
+  EXPECT_EQ(drawn.find(std::string(29, 'x')), drawn.npos) << drawn;
+  for (int const fd : {master, slave, before}) ::close(fd);
 }
 
 // A server that stops while it keeps the first question, and is there again after a moment.
