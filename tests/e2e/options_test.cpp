@@ -65,7 +65,7 @@ TEST(options, what_is_out_of_bounds_is_refused_with_its_name) {
   c.serve();
   auto const f = c.run({"submit", "muster.noop", "--delay", "soon"});
   EXPECT_NE(f.status, 0);
-  EXPECT_NE(f.err.find("options.delay"), std::string::npos) << f.err;
+  EXPECT_NE(f.err.find("--delay: expected a duration"), std::string::npos) << f.err;
 }
 
 }  // namespace options_cases
