@@ -67,10 +67,10 @@ void check_server_address(std::string_view address) {
 // gRPC 1.51 gives UNAVAILABLE whatever the cause, and repeats the address before it.
 std::string unreached_reason(std::string_view text) {
   constexpr std::string_view no_name = "DNS resolution failed";
+  constexpr std::string_view before_last = "failed to connect to all addresses; last error: ";
   if (text.starts_with(no_name)) return "its host name is not known (DNS)";
-  constexpr std::string_view before_cause = "Failed to connect to remote host: ";
-  auto const at = text.find(before_cause);
-  return std::string(at == text.npos ? text : text.substr(at + before_cause.size()));
+  auto const cause = text.starts_with(before_last) ? text.rfind(": ") : text.npos;
+  return std::string(cause == text.npos ? text : text.substr(cause + 2));
 }
 
 std::string hash_bytes(std::string_view digits) {
