@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 
 #include "base/host_port.hpp"
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
 #include "cli/torchrun.hpp"
+#include "client/checks.hpp"
 #include "launch/guardian.hpp"
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
@@ -123,7 +125,17 @@ std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cl
   return std::pair(*c.task_type, *c.task_index);
 }
 
+void check_coordinator(std::string const& server) {
+  if (server.empty()) return;
+  try {
+    check_server_address(server);
+  } catch (std::invalid_argument const& e) {
+    throw command_error(exit_usage, std::string("--server: ") + e.what());
+  }
+}
+
 void check_server(run_options const& o, launch::plan_request const& p) {
+  check_coordinator(o.server);
   if (!o.declare.empty() && !o.server.empty())
     throw command_error(exit_usage, "--declare and --server exclude each other");
   if (!o.declare.empty() && p.own)

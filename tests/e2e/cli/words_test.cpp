@@ -83,6 +83,8 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
         wrong{{"worker", "--server", "a:1,:8476"}, "--server: ':8476' has no host; "},
         wrong{{"worker", "--server", "host:99999"}, "'host:99999' has no port from 1 to 65535"},
         wrong{{"explain", "obj_0000000000000001"}, "is an object: 'muster objects show obj_"},
+        wrong{{"run", "--server", "http://127.0.0.1:1", "--", "true"},
+              "--server: 'http://127.0.0.1:1' is an address of REST"},
         wrong{{"explain", "hello"},
               "'hello' is neither a closure (cl_…), a job (job_…) nor a program"},
         wrong{{"fetch", "prog_0000000000000001"}, "is a program: 'muster programs show prog_"},
@@ -157,7 +159,7 @@ TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
   auto const program = c.run({"launch", "--tasks", "1", "--detach", "--", "true"}).out;
   auto const explained = c.run({"explain", program.substr(0, program.size() - 1)});
   EXPECT_EQ(explained.status, 0) << explained.err;
-  EXPECT_TRUE(says(explained.out, " is WAITING: ")) << explained.out;
+  EXPECT_TRUE(says(explained.out, " is PENDING: no worker")) << explained.out;
 }
 
 TEST_F(cli_words_served, a_program_s_exit_status_counts_if_asked_to) {
