@@ -89,7 +89,11 @@ std::string help_formatter::make_description(CLI::App const* app) const {
 
 std::string help_formatter::make_usage(CLI::App const* app, std::string name) const {
   auto usage = CLI::Formatter::make_usage(app, std::move(name));
-  if (app->get_prefix_command()) usage += " [--] COMMAND…";
+  // What CLI11 leaves to the verb.
+  if (app->get_prefix_command())
+    usage += " [--] COMMAND…";
+  else if (app->get_allow_extras())
+    usage += " [ARG…]";
   return wrapped(usage, columns_, 7, 0) + "\n";
 }
 
