@@ -173,7 +173,8 @@ config_file parse_config(std::istream& text, std::string const& path) {
 config_file read_config(std::string const& path) {
   if (path.empty()) return {};
   auto stream = std::ifstream(path);
-  if (!stream || stream.peek() == std::ifstream::traits_type::eof())
+  stream.peek();  // of a directory it fails; of an empty file it is the end
+  if (!stream.is_open() || stream.bad())
     throw command_error(exit_usage,
                         "cannot read the configuration file " + path +
                             ": check the path and its permissions, or leave --config away");

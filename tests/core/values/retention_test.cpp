@@ -125,6 +125,14 @@ TEST(retention, a_forgotten_closure_is_recognised_after_its_place_was_used_again
   EXPECT_EQ(c.state(fresh[0]), closure_state::running);
 }
 
+TEST(retention, what_never_was_is_not_told_as_released) {
+  cluster c;
+  c.open({"f"});
+  EXPECT_EQ(
+      c.status_of(await_value{{}, closure_id{5}, never}),
+      (status{code::not_found, "there is no cl_0000000000000005, or its value was released"}));
+}
+
 TEST(retention, what_is_counted_since_the_start_stays_when_jobs_are_forgotten) {
   cluster c;
   auto const w = c.attach();

@@ -85,6 +85,12 @@ TEST(config_files, have_texts_words_and_lists) {
   EXPECT_EQ(f.at(f.find("worker", "slots")->line), "muster.toml:16");
 }
 
+TEST(config_files, may_be_empty_and_have_to_be_files) {
+  EXPECT_TRUE(read_config("/dev/null").settings.empty());
+  EXPECT_THROW(read_config("/"), command_error);
+  EXPECT_THROW(read_config("/there/is/no/such"), command_error);
+}
+
 TEST(config_files, say_the_line_of_a_mistake) {
   for (auto const& [text, said] :
        {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section and wants a ']'"),

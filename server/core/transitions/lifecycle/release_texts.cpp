@@ -27,7 +27,8 @@ std::string release_texts::released_text(closure_id id) const {
 // As much as is known of a closure without a record, or without its value.
 status release_texts::unknown_value(closure_id id) const {
   if (core_.values.note_of(id)) return {code::not_found, released_text(id)};
-  if (auto const note = core_.closures.note_of(id))
+  // A record that nobody has used yet has a note without a time.
+  if (auto const note = core_.closures.note_of(id); note && note->at != time_point{})
     return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
   if (core_.closures.is_elsewhere(id))
     return {code::not_found, text(id) + " is of another cluster"};
