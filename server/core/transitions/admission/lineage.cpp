@@ -42,7 +42,7 @@ blob const* admission::small_input(closure_details const& d, std::size_t k) {
 std::string admission::lost_for_good(closure_id id) const {
   auto const note = core_.values.note_of(id);
   auto told = texts_.unknown_value(id).message;
-  if (!note || !value_store::lost(note->why)) return told;
+  if (!note || (!value_store::lost(note->why) && !core_.lineage.is_alone(id))) return told;
   slot const c = core_.closures.find(id);
   auto const why = why_not_again(c);
   return told + (why.empty() ? "" : "; " + text(id) + " cannot run again: " + why);

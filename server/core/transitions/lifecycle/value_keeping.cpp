@@ -39,15 +39,21 @@ outcome value_keeping::outcome_of(slot c) const {
   return o;
 }
 
+// Of a chain of lost values the one is named that could not be made.
+std::string value_keeping::why_not_made(closure_id id, failure const& f) const {
+  constexpr std::string_view of_input = "input: ";
+  if (f.kind == failure_kind::input && f.message.starts_with(of_input))
+    return f.message.substr(of_input.size());
+  return texts_.unknown_value(id).message + "; running " + text(id) + " again failed: " + f.message;
+}
+
 // The closure that ran again has ended; its record is forgotten afterwards.
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
   std::string why;
-  if (!ok)
-    why = texts_.unknown_value(id).message + "; running " + text(id) +
-          " again failed: " + made.details->failure.message;
+  if (!ok) why = why_not_made(id, made.details->failure);
   auto done = core_.values.end_rebuilding(id, ok ? &made.value : nullptr);
   core_.lineage.look_at(id);
   tell_readers(id, {0, std::move(done.dependents), {}, 0, false, false}, ok ? &made.value : nullptr,

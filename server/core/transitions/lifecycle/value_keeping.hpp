@@ -40,6 +40,8 @@ class value_keeping {
                     std::string why);
 
  private:
+  std::string why_not_made(closure_id id, failure const& f) const;
+
   engine_state& core_;
   release_texts& texts_;
   session_flow& flow_;
