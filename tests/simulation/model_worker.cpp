@@ -27,9 +27,10 @@ void count(world& w, core::outcome const& o) {
   ++w.counts[o.ok ? "succeeded" : cancelled ? "cancelled" : "failed"];
 }
 
-model_worker::model_worker(world& w, faults const& f, int number,
+model_worker::model_worker(world& w, model_memory& m, faults const& f, int number,
                            std::vector<std::string> functions, std::uint64_t& stream_counter)
     : world_(w),
+      memory_(m),
       faults_(f),
       number_(number),
       functions_(std::move(functions)),
@@ -165,6 +166,8 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   if (life != life_ || !alive_) return;
   auto const it = find(c, attempt);
   if (it == holds_.end()) return;  // stopped meanwhile
+  auto const inputs = look_for_inputs(*it);
+  if (inputs == model_memory::place::awaited) return;
   auto const what = it->what;
   bool const builds = what.builds != core::per_worker_id{};
   // Builders fail up to four times: the third may be fatal.
@@ -179,6 +182,12 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   r.closure = what.closure;
   r.attempt = what.attempt;
   if (tells_times_) r.execution = ran;
+  if (inputs == model_memory::place::never) {
+    r.ok = false;
+    r.failure.emplace().message = "an input is lost";
+    answer(std::move(r));
+    return execute_next();
+  }
   switch (b) {
     case behaviour::fail:
       r.ok = false;
@@ -201,7 +210,7 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
       r.value = value_for(what.args);
       break;
     default:
-      r.value = value_for(what.args);
+      r.value = value_of(what.args);
   }
   if (builds && (r.ok || b == behaviour::fail)) kept_.insert(what.builds);
   answer(std::move(r));
@@ -287,6 +296,7 @@ void model_worker::on_drain() {
 }
 
 void model_worker::forget_everything() {
+  memory_.gone(incarnation_);
   ++life_;
   holds_.clear();
   answers_.clear();

@@ -9,6 +9,7 @@
 
 #include <set>
 
+#include "tests/simulation/model_memory.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace muster::simulation {
@@ -37,8 +38,8 @@ struct faults {
 
 class model_worker {
  public:
-  model_worker(world& w, faults const& f, int number, std::vector<std::string> functions,
-               std::uint64_t& stream_counter);
+  model_worker(world& w, model_memory& m, faults const& f, int number,
+               std::vector<std::string> functions, std::uint64_t& stream_counter);
 
   void start();
   void turn();  // chance strikes; called regularly
@@ -63,12 +64,16 @@ class model_worker {
     bool executing = false;
     bool waits = false;  // for a value, as it says: its slot is another's
     core::time_point began{};
+    core::time_point lacks_since{};  // an input
   };
   void attach();
   void beat(std::uint64_t link);
   void execute_next();
   std::vector<held>::iterator find(core::closure_id c, std::uint32_t attempt);
   void finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
+  /// Whether its inputs can be had; if not now it is tried again.
+  model_memory::place look_for_inputs(held& h);
+  core::blob value_of(core::blob const& args);
   void attach_later(core::duration longest);
   core::duration transit(std::int64_t longest_us);
   std::vector<core::held_closure> what_it_has() const;
@@ -85,6 +90,7 @@ class model_worker {
   void lose_connection(std::string const& why, bool tell_server, bool clean);
 
   world& world_;
+  model_memory& memory_;
   faults const& faults_;
   int const number_;
   std::vector<std::string> functions_;

@@ -14,6 +14,36 @@ void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::
   send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
 
+// Two seconds later another closure may have its slot, such as the one that makes it again.
+model_memory::place model_worker::look_for_inputs(held& h) {
+  auto found = model_memory::place::here;
+  if (h.what.inputs)
+    for (auto const& input : *h.what.inputs)
+      found = std::max(found, memory_.look(input, {stream_, h.what.closure, h.what.attempt}));
+  if (found != model_memory::place::awaited) return found;
+  auto const c = h.what.closure;
+  auto const attempt = h.what.attempt;
+  auto const life = life_;
+  if (h.lacks_since == core::time_point{}) {
+    h.lacks_since = world_.now();
+    ++world_.counts["lacked"];
+  }
+  world_.after(300ms, [this, c, attempt, life] { finish(c, attempt, life); });
+  auto const waiting = static_cast<std::uint32_t>(
+      std::count_if(holds_.begin(), holds_.end(), [](held const& of) { return of.waits; }));
+  bool const linked = stream_ != core::stream_id{} && welcomed_;
+  if (!h.waits && linked && world_.now() >= h.lacks_since + 2s && waiting < nested_max_) {
+    h.waits = true;
+    send(core::worker_results{stream_, {}, {}, {}, {{c, attempt, true}}});
+    execute_next();
+  }
+  return found;
+}
+
+core::blob model_worker::value_of(core::blob const& args) {
+  return makes_large(args) ? memory_.make(args, incarnation_) : value_for(args);
+}
+
 // Messages may overtake each other here, so it goes on only once the server knows that it waits.
 // Half of them answer while they wait.
 void model_worker::wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/core/api/blob_name.hpp"
+
 namespace muster::simulation {
 
 using namespace std::chrono_literals;
@@ -88,6 +90,8 @@ void resumable_client::schedule_some() {
       extras->per_worker.push_back(built_.begin()->second);
       spec.extras = std::move(extras);
     }
+    if (behaviour_of(spec.args) == behaviour::succeed && dice.chance(30))
+      spec.args = large_args(spec.args);
     spec.own_error = dice.chance(25);
     auto const token = spec.token;
     auto const generation = spec.own_error ? 0 : generation_;  // of none
@@ -105,17 +109,20 @@ void resumable_client::fetch_some() {
     if (!world_.dice().chance(20)) continue;
     auto const it = values_.find(token);
     if (it == values_.end()) continue;
-    world_.ask(core::await_value{{}, id, deadline}, [expected = it->second](core::reply const& r) {
-      if (r.status.code == muster::code::not_found) {
-        if (r.status.message.find("released") == std::string::npos)
-          throw violation("a held value is gone and nobody says why: " + r.status.message);
-        return;
-      }
-      if (!r.status.ok()) return;  // slow
-      auto const& v = std::get<core::value_reply>(r.body);
-      if (v.state == core::closure_state::succeeded && v.data.view() != expected)
-        throw violation("a fetched value is another than the one that came");
-    });
+    world_.ask(
+        core::await_value{{}, id, deadline}, [this, expected = it->second](core::reply const& r) {
+          if (r.status.code == muster::code::not_found) {
+            if (r.status.message.find("released") == std::string::npos)
+              throw violation("a held value is gone and nobody says why: " + r.status.message);
+            return;
+          }
+          if (!r.status.ok()) return;  // slow
+          auto const& v = std::get<core::value_reply>(r.body);
+          if (v.state != core::closure_state::succeeded) return;
+          if (!same_value(v.data.view(), expected))
+            throw violation("a fetched value is another than the one that came");
+          memory_.check_there(v.data.view());
+        });
   }
 }
 
@@ -150,8 +157,10 @@ void resumable_client::release_some() {
     if (p.wanted && dice.chance(5)) p.wanted = false, e.tokens.push_back(token);
   world_.counts["released"] += e.tokens.size();
   world_.ask(std::move(e), [](core::reply const&) {});
-  for (auto const id : gone)
-    if (world_.server().closures().look(id)) throw violation("a released value is still there");
+  for (auto const id : gone)  // a large one may be what others are made of
+    if (auto const left = world_.server().closures().look(id);
+        left && left->released.empty() && !core::names_blob(left->data.view()))
+      throw violation("a released value is still there");
 }
 
 void resumable_client::break_stream() {
@@ -204,7 +213,9 @@ void resumable_client::on_outcome(core::outcome const& o) {
   if (it->second.spec.own_error && !o.ok && o.failure->message.starts_with("an earlier closure"))
     throw violation("an error of others has ended a closure with an error of its own");
   if (dropped && it->second.asked < 2) throw violation("a value was dropped before it was told");
-  if (o.ok && it->second.wanted && value != value_for(it->second.spec.args).view())
+  auto const& args = it->second.spec.args;
+  auto const expected = makes_large(args) ? memory_.make(args, 0) : value_for(args);
+  if (o.ok && it->second.wanted && !same_value(value, expected.view()))
     throw violation("closure " + std::to_string(o.token) + " has the value of another");
   if (o.ok && !it->second.wanted && !value.empty())
     throw violation("a value that nobody wants was sent");

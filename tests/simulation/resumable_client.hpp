@@ -14,8 +14,8 @@ namespace muster::simulation {
 
 class resumable_client {
  public:
-  resumable_client(world& w, std::vector<core::function_id> functions)
-      : world_(w), functions_(std::move(functions)) {}
+  resumable_client(world& w, model_memory& m, std::vector<core::function_id> functions)
+      : world_(w), memory_(m), functions_(std::move(functions)) {}
 
   void start();  // one session, then another, until `stop`
   void stop() { stopped_ = true; }
@@ -59,6 +59,7 @@ class resumable_client {
   core::closure_spec some_closure();
 
   world& world_;
+  model_memory& memory_;
   std::vector<core::function_id> functions_;
   bool stopped_ = false;
   bool session_open_ = false;

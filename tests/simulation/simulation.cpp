@@ -62,10 +62,11 @@ struct cluster {
       std::vector<std::string> known;
       for (auto const& name : names)
         if (i == 0 || dice.chance(60)) known.push_back(name);
-      workers.push_back(std::make_unique<model_worker>(earth, failures, i, known, streams));
+      workers.push_back(std::make_unique<model_worker>(earth, memory, failures, i, known, streams));
     }
-    workers.push_back(std::make_unique<model_worker>(
-        earth, failures, doomed, std::vector<std::string>{"a", "b", "c", "doomed"}, streams));
+    workers.push_back(
+        std::make_unique<model_worker>(earth, memory, failures, doomed,
+                                       std::vector<std::string>{"a", "b", "c", "doomed"}, streams));
     auto ids_and_doomed = ids;
     ids_and_doomed.push_back(earth.learn("doomed"));
     auto const n_clients = dice.between(1, 5);
@@ -73,7 +74,7 @@ struct cluster {
       clients.push_back(std::make_unique<model_client>(earth, ids_and_doomed, doomed));
     auto const n_holders = dice.between(0, 3);
     for (int i = 0; i < n_holders; ++i)
-      holders.push_back(std::make_unique<resumable_client>(earth, ids));
+      holders.push_back(std::make_unique<resumable_client>(earth, memory, ids));
   }
 
   model_worker* of(core::stream_id s) {
@@ -100,6 +101,7 @@ struct cluster {
     for (auto const& d : fx.disconnects)
       if (auto* w = of(d.stream)) w->on_disconnect(d.final);
     disk.perform(fx);
+    memory.perform(fx);
     perform_for_holders(fx);
     for (auto const& o : fx.outcomes)
       for (auto& c : clients)
@@ -137,6 +139,7 @@ struct cluster {
   faults failures;
   world earth;
   model_disk disk{earth};
+  model_memory memory{earth};
   std::uint64_t streams = 0;
   std::vector<std::unique_ptr<model_worker>> workers;
   std::vector<std::unique_ptr<model_client>> clients;
@@ -145,6 +148,7 @@ struct cluster {
 
 void live(cluster& c) {
   for (auto& w : c.workers) w->start();
+  c.memory.start();
   for (auto& client : c.clients) client->start();
   for (auto& h : c.holders) h->start();
   c.earth.after(500ms, [&c] { c.strike(); });
@@ -163,16 +167,23 @@ void live(cluster& c) {
     for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
   }
   if (!c.all_content()) throw violation("ten minutes after the last fault a client still waits");
-  c.earth.run(c.earth.now() + 60s);  // longer than the longest pause and the heartbeat timeout
+  // Longer than the longest pause and the heartbeat timeout. What was lost may be made again still.
+  for (int second = 0; second < 60; ++second) {
+    c.earth.run(c.earth.now() + 1s);
+    for (auto& w : c.workers) w->turn();
+  }
   if (c.earth.open_calls() > 0) throw violation("a call was never answered");
   auto const v = c.earth.server().overview(c.earth.now());
   if (v.closures.blocked + v.closures.queued + v.closures.running > 0)
-    throw violation("closures are left over");
+    throw violation("closures are left over: " + std::to_string(v.closures.blocked) + " blocked, " +
+                    std::to_string(v.closures.queued) + " queued, " +
+                    std::to_string(v.closures.running) + " running" + c.earth.left_again());
   if (v.sessions > 0) throw violation("a session outlives its client and its grace");
   if (c.disk.size() != v.values_spilled)
     throw violation(std::to_string(c.disk.size()) +
                     " values are on the disk, the server knows of " +
                     std::to_string(v.values_spilled));
+  if (c.memory.size() > 0) throw violation("memory of a value is left over");
   if (!c.earth.server().per_worker().list({}, 1).items.empty())
     throw violation("a per-worker value is left over");
 }

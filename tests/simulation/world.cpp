@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "server/core/api/explanation.hpp"
+#include "server/core/api/id_text.hpp"
+#include "server/core/words/explanation_words.hpp"
+
 namespace muster::simulation {
 
 world::world(std::uint64_t seed, core::config config, recording* into)
@@ -104,6 +108,15 @@ void world::learn_what_runs_again(core::effects const& fx) {
   for (auto const& i : fx.changes.incidents)
     if (auto const* again = std::get_if<core::incidents::closure_runs_again>(&i))
       again_.push_back(again->by);
+}
+
+std::string world::left_again() const {
+  std::string all;
+  for (auto const id : again_)
+    if (auto const why = server_->closures().explain(id, now_))
+      all += "; " + core::text(id) + " runs again, reason " +
+             std::to_string(static_cast<int>(why->why));
+  return all;
 }
 
 bool world::needed_again(core::per_worker_id v) const {

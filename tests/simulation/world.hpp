@@ -65,6 +65,8 @@ class world : public virtual_time {
   std::size_t open_calls() const { return calls_.size(); }
   /// Closures that ran again, since their values were lost.
   std::size_t made_again() const { return again_.size(); }
+  /// Those that have not ended, and why.
+  std::string left_again() const;
   /// Whether one of them has not ended and needs the value.
   bool needed_again(core::per_worker_id v) const;
 
