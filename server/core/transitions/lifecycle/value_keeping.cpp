@@ -39,25 +39,23 @@ outcome value_keeping::outcome_of(slot c) const {
   return o;
 }
 
-// Of a chain of lost values the one is named that could not be made.
-std::string value_keeping::why_not_made(closure_id id, failure const& f) const {
-  constexpr std::string_view of_input = "input: ";
-  if (f.kind == failure_kind::input && f.message.starts_with(of_input))
-    return f.message.substr(of_input.size());
-  return texts_.unknown_value(id).message + "; running " + text(id) + " again failed: " + f.message;
-}
-
 // The closure that ran again has ended; its record is forgotten afterwards.
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
+  // Of a chain of lost values the one is named that could not be made.
+  bool const for_input = !ok && made.details->failure.kind == failure_kind::input;
   std::string why;
-  if (!ok) why = why_not_made(id, made.details->failure);
+  if (for_input)
+    why = made.details->failure.message;
+  else if (!ok)
+    why = texts_.unknown_value(id).message + "; running " + text(id) +
+          " again failed: " + made.details->failure.message;
   auto done = core_.values.end_rebuilding(id, ok ? &made.value : nullptr);
   core_.lineage.look_at(id);
   tell_readers(id, {0, std::move(done.dependents), {}, 0, false, false}, ok ? &made.value : nullptr,
-               why);
+               why, for_input);
 }
 
 void value_keeping::keep_value(slot c) {
@@ -99,7 +97,7 @@ void value_keeping::written(value_moved& m) {
 
 // Those who asked: calls, closures that need it, a client that wants the outcome again.
 void value_keeping::tell_readers(closure_id id, value_store::reading reading, blob const* value,
-                                 std::string why) {
+                                 std::string why, bool for_input) {
   for (auto const call : core_.step.waiters.of(id)) {
     waiter w;
     core_.step.waiters.remove(call, &w);
@@ -111,9 +109,10 @@ void value_keeping::tell_readers(closure_id id, value_store::reading reading, bl
       core_.step.answer(call, {code::not_found, why});
   }
   if (!reading.dependents.empty())
-    core_.step.ended_inputs.push_back({id, value != nullptr, value ? *value : blob(),
-                                       value ? failure{} : input_failure("input: " + why),
-                                       std::move(reading.dependents)});
+    core_.step.ended_inputs.push_back(
+        {id, value != nullptr, value ? *value : blob(),
+         value ? failure{} : input_failure(for_input ? why : "input: " + why),
+         std::move(reading.dependents)});
   if (reading.repeat == session_id{}) return;
   auto* s = core_.sessions.find(reading.repeat);
   check(s, "a session stays until its outcomes are repeated");

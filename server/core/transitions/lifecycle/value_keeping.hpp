@@ -35,13 +35,11 @@ class value_keeping {
   void do_not_repeat(session& s, closure_id id);
   /// A value is on the disk, or could not be written.
   void written(value_moved& m);
-  /// `why`: there is no value.
-  void tell_readers(closure_id id, value_store::reading reading, blob const* value,
-                    std::string why);
+  /// `why`: there is no value. `for_input`: that is what is said of an input already.
+  void tell_readers(closure_id id, value_store::reading reading, blob const* value, std::string why,
+                    bool for_input = false);
 
  private:
-  std::string why_not_made(closure_id id, failure const& f) const;
-
   engine_state& core_;
   release_texts& texts_;
   session_flow& flow_;
