@@ -13,6 +13,7 @@ export interface Wanted {
   tasks: string;
   job: string;
   cluster: string;
+  until?: number; // nothing comes after it; 0: it goes on
 }
 
 export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
@@ -43,21 +44,24 @@ export class StreamFeed {
     const { view, now } = wanted;
     const from = fresh ? Math.max(0, Math.floor(view.from - spanOf(view))) : this.held!.from;
     // With what lies beside it, so that panning finds it there; up to now it goes on growing.
-    const to = view.to + spanOf(view) >= now ? Infinity : Math.ceil(view.to + spanOf(view));
+    const end = Math.min(view.to + spanOf(view), wanted.until || Infinity);
+    const to = end >= now ? Infinity : Math.ceil(end);
     for (let page = 0; page < PAGES; ++page) {
       const query = new URLSearchParams(filterOf(wanted));
       query.set('limit', '50000');
       query.set('from_ms', String(from));
-      const end = fresh ? to : this.held!.to;
-      if (end !== Infinity) query.set('to_ms', String(end));
+      const asked = fresh ? to : this.held!.to;
+      if (asked !== Infinity) query.set('to_ms', String(asked));
       if (!fresh) query.set('after', String(this.stream.next));
       const body = await this.ask(query);
       if (round !== this.round) return false;
-      this.held = { from, to: end, filter: filterOf(wanted), more: body.more };
+      this.held = { from, to: asked, filter: filterOf(wanted), more: body.more };
       this.stream.apply(body, fresh);
       fresh = false;
       if (!body.more) break;
     }
+    // What went up to now when it was begun, and is looked at no further: it has all that is wanted.
+    if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
       if (round !== this.round) return false;

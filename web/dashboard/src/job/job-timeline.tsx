@@ -33,8 +33,8 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   const start = Number.isFinite(began) ? began : job.created_ms;
   const set = useRef<Looking>({ follow: false, view: whole(job, start) }); // what is shown unless somebody looks elsewhere
   useLooking(set.current);
-  useFeed(feed.current, { tasks: '', job: job.id, cluster: '' }, version, problem);
   const over = ENDED.includes(job.state);
+  useFeed(feed.current, { tasks: '', job: job.id, cluster: '', until: over ? job.finished_ms : 0 }, version, problem);
   const end = over ? job.finished_ms : Math.floor(viewNow() / 1000);
   const untouched = looking.value === set.current;
   useEffect(() => {

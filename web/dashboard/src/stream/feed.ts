@@ -10,7 +10,7 @@ const LOOK_MS = 1000;
 const SETTLE_MS = 150; // after a move, before what it uncovered is asked for
 
 // Asks for what the view lacks, and while it follows for what is new. `version` counts the answers.
-export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster'>, version: Signal<number>, problem: Signal<string>): void {
+export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster' | 'until'>, version: Signal<number>, problem: Signal<string>): void {
   const key = JSON.stringify(filter);
   const boot = store.hello?.boot;
   useEffect(() => feed.forget(), [boot]);

@@ -42,6 +42,23 @@ test('the past is asked for once; moving out of it asks again', async () => {
   assert.equal(asked.length, 4);
 });
 
+test('what was asked for up to now, and is over by now, is asked for once more', async () => {
+  const { of, asked } = feed();
+  const over = (now: number, until?: number) => ({ ...wanted(NOW - 30, NOW), now, ...(until === undefined ? {} : { until }) });
+  await of.look(over(NOW + 10)); // by a clock that is behind, or while it ran
+  assert.equal(asked[0]!.to_ms, undefined);
+  await of.look(over(NOW + 1000));
+  assert.deepEqual(asked.slice(1), [{ limit: '50000', from_ms: String(NOW - 60), after: '1' }, { from_ms: String(NOW + 1000), limit: '1' }]);
+  assert.equal(await of.look(over(NOW + 2000)), false);
+  assert.equal(asked.length, 3);
+  await of.look({ ...wanted(NOW - 30, NOW + 3000), now: NOW + 3000 });
+  assert.equal(asked[3]!.after, undefined, 'what came meanwhile is another question');
+
+  const job = feed();
+  await job.of.look({ ...wanted(NOW - 3_600_000, NOW), until: NOW - 10 });
+  assert.equal(job.asked[0]!.to_ms, String(NOW - 10), 'an hour that is over is not waited for another one');
+});
+
 test('another filter is another question, and so is another run of the server', async () => {
   const { of, asked } = feed();
   await of.look(wanted(NOW - 60_000, NOW));
