@@ -73,6 +73,8 @@ class Holding:
         self._former = 0  # of the stream before
         self._bytes_max = 0
         self._outputs_stay = False
+        self.outputs_may_stay = False
+        """What the server has said last: also between two streams."""
         self._refused: set[bytes] = set()
         self._taken = 0
         self._copied = 0
@@ -254,7 +256,7 @@ class Holding:
             for ticket in message.ticket:
                 self._peers.expect(ticket.ticket, ticket.name)
         if message.holder:
-            self._outputs_stay = message.outputs_stay
+            self._outputs_stay = self.outputs_may_stay = message.outputs_stay
             self._bytes_max = message.blob_bytes_max
             self._holder = self._former = message.holder
             self._settled.set()

@@ -75,6 +75,11 @@ def listen_address(listen: str, server: str) -> tuple[str, int]:
         return probe.getsockname()[0], 0
 
 
+def is_any(host: str) -> bool:
+    """It stands for all interfaces of a machine, which others cannot dial."""
+    return host in ("0.0.0.0", "::")
+
+
 def split(text: str) -> tuple[str, int]:
     """Host and port of "host:port", "[::1]:port" or "host", port 0. Raises ValueError."""
     if text.startswith("["):

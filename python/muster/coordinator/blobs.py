@@ -100,7 +100,7 @@ class Blobs:
     def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
         self.lineage = Lineage()
-        self._shared = Shared(self, shm_bytes_max, self.lineage.give_up)
+        self._shared = Shared(self, shm_bytes_max, self.lineage.give_up_oldest)
         self._memory = BlobMemory(self)
         self._servers = list(servers)
         self._tls = tls
@@ -168,9 +168,9 @@ class Blobs:
         """The server has what is held here, too, when this returns. False: it cannot be put, or is not held."""
         return self._shared.put(name)
 
-    def outputs_stay(self) -> bool:
+    def outputs_may_stay(self) -> bool:
         """Values may be in the memory of a worker alone, and so be lost."""
-        return self._shared.outputs_stay()
+        return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:
         """Its bytes, which may be written to. Raises LostValue; UnavailableError: the server is gone."""
@@ -206,7 +206,7 @@ class Blobs:
     def close(self) -> None:
         self._over.set()
         self._look.set()
-        self.lineage.give_up()
+        self.lineage.close()
         self._shared.close()
         with self._lock:
             channels, self._channels = self._channels, {}

@@ -20,6 +20,7 @@ CONTENTS_MAX = 64
 class Lineage:
     def __init__(self) -> None:
         self._lock = threading.Lock()  # protects all below
+        self._closed = False
         self._of: dict[int, tuple[float, tuple[Any, ...]]] = {}
         """By the closure's token: until when, and contents; the first to go is the first."""
 
@@ -29,7 +30,7 @@ class Lineage:
         with self._lock:
             inherited = [found[1] for found in map(self._of.get, made_of) if found is not None and now < found[0]]
             all = dict.fromkeys(itertools.chain(contents, *inherited))
-            if all:
+            if all and not self._closed:
                 self._of[token] = (now + KEPT_FOR, tuple(itertools.islice(all, CONTENTS_MAX)))
 
     def forget(self, token: int) -> None:
@@ -48,6 +49,15 @@ class Lineage:
                 gone.append(self._of.pop(token))
         del gone  # without the lock
 
-    def give_up(self) -> None:
-        """Their room is needed."""
-        self.tick(float("inf"))
+    def give_up_oldest(self) -> bool:
+        """Room is needed. False: there are none."""
+        with self._lock:
+            token = next(iter(self._of), None)
+            gone = None if token is None else self._of.pop(token)
+        return gone is not None
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            gone, self._of = self._of, {}
+        del gone  # without the lock

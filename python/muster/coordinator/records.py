@@ -21,7 +21,7 @@ class Record:
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
                  "generation", "contents", "called", "cancelled", "ended", "raw", "value", "error", "closure",
-                 "references", "waiters")
+                 "references", "waiters", "is_large")
 
     def __init__(self, token: int, function: int, args: bytes, encoding: int,
                  options: Optional[ClosureOptions], generation: int) -> None:
@@ -50,6 +50,8 @@ class Record:
         self.references = 1
         """The handle, and closures that have not ended and use it."""
         self.waiters: Optional[list[Callable[[], None]]] = None
+        self.is_large = False
+        """Its value was somewhere else when it ended."""
 
 
 class Built:

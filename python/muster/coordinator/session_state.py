@@ -12,7 +12,6 @@ import threading
 import time
 from typing import Any, Optional, Union
 
-from muster._pickled.values import may_be_name
 from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
 from muster.coordinator.options import CoordinatorOptions
@@ -133,7 +132,7 @@ class SessionState:
     def drop(self, record: Union[Record, Built]) -> None:
         """A handle is gone. Takes no lock: the collector calls it anywhere."""
         self._drops.append(record)
-        if isinstance(record, Record) and record.ended and may_be_name(record.raw):
+        if isinstance(record, Record) and record.is_large:
             self._wake.put(False)  # at once: the next large output is written where this one was
         elif not self._drops_told:
             self._drops_told = True

@@ -15,6 +15,7 @@ from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, FAILED, JSON
 from muster.coordinator.outbox import Outbox
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON, Record
+from muster.coordinator.shared import SharedContent
 from muster.coordinator.session_state import SessionState, unavailable
 from muster.errors import CancelledError, ClosureError, FailureKind
 from muster.objects.call import run_all
@@ -208,9 +209,12 @@ class SessionStreams(SessionState):
             ready += r.waiters
             r.waiters = None
         r.args = b""
-        if may_be_name(r.raw) and self.blobs is not None and self.blobs.outputs_stay():
-            # Its closure may have to run again, until the value was fetched, and for those that use it.
-            self.blobs.lineage.ended(r.token, r.contents, (used.token for used, _, _, _ in r.inputs if used is not None))
+        r.is_large = may_be_name(r.raw)
+        if r.is_large and self.blobs is not None and self.blobs.outputs_may_stay():
+            # Its closure may have to run again, until the value was fetched, and for those that use it. What the server
+            # was given stays there for longer.
+            self.blobs.lineage.ended(r.token, [c for c in r.contents if isinstance(c, SharedContent)],
+                                     (used.token for used, _, _, _ in r.inputs if used is not None))
         else:
             r.contents = ()
         r.options = None

@@ -7,9 +7,12 @@ same memory again. Any thread.
 """
 from __future__ import annotations
 
+import array
 import collections
+import mmap
 import os
 import queue
+import sys
 import threading
 import time
 import weakref
@@ -54,22 +57,24 @@ class _Staying(NamedTuple):
     """On whose bytes it is of; none, where its end is not told."""
 
 
-def _owner(data: Data) -> Any:
-    """Whose memory its bytes are, as far as objects say."""
+def _owner(data: Data) -> Optional[Any]:
+    """Whose memory its bytes are, where that is known: others may make a new object each time they are asked for their bytes."""
     found: Any = memoryview(data).obj
     for _ in range(VIEWS_MAX):
         below = found.obj if isinstance(found, memoryview) else getattr(found, "base", None)
         if below is None:
             break
         found = below
-    return found
+    numpy = sys.modules.get("numpy")
+    owners = (mmap.mmap, array.array, *((numpy.ndarray,) if numpy is not None else ()))
+    return found if isinstance(found, owners) else None
 
 
 class Shared:
     """Starts with the first large argument or value."""
 
-    def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], None] = lambda: None) -> None:
-        """`make_room`: has others let go of contents that they could do without."""
+    def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], bool] = lambda: False) -> None:
+        """`make_room`: has others let go of some contents that they could do without; false: there are no more."""
         self._channels = channels
         self._make_room = make_room
         self._bytes_max = bytes_max
@@ -149,9 +154,10 @@ class Shared:
         if self._process is not None:
             self._process.by_server(size, seconds)
 
-    def outputs_stay(self) -> bool:
+    def outputs_may_stay(self) -> bool:
+        """With who made them, as far as was said."""
         process = self._process
-        return process is not None and process.holding.outputs_stay()
+        return process is not None and process.holding.outputs_may_stay
 
     def is_lost(self, name: bytes) -> bool:
         """It is nowhere any more."""
@@ -220,15 +226,20 @@ class Shared:
         return made
 
     def _reserved(self, process: Process, size: int) -> bool:
-        for make_room in (lambda: None, lambda: self.tick(float("inf")), self._make_room):
-            make_room()
-            process.drop_now()
+        if size > self._bytes_max:
+            return False
+        ticked = False
+        while True:
             try:
                 process.giver.reserve(size)
                 return True
             except Full:
-                pass
-        return False
+                if not ticked:
+                    self.tick(float("inf"))
+                    ticked = True
+                elif not self._make_room():
+                    return False
+            process.drop_now()
 
     def _stays(self, content: SharedContent, data: Data, process: Process) -> None:
         name, until = content.digest, time.monotonic() + STAYS
@@ -237,10 +248,9 @@ class Shared:
             self._sources_gone.put(name)
             process.soon(self._forget_sources)
 
-        try:
-            watch = weakref.ref(_owner(data), source_gone)
-        except TypeError:
-            watch = None
+        owner = _owner(data)
+        watch = None if owner is None else weakref.ref(owner, source_gone)
+        del owner
         with self._lock:
             before = self._staying.pop(name, None)
             self._staying[name] = _Staying(until, content, data if self._unchanged else None, watch)

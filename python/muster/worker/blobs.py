@@ -185,10 +185,13 @@ def asking_beside(ask: Ask) -> Ask:
             finally:
                 answered.set()
 
-        threading.Thread(target=get, name="muster-blob", daemon=True).start()
+        try:
+            threading.Thread(target=get, name="muster-blob", daemon=True).start()
+        except RuntimeError:  # there can be no more: it keeps its slot
+            return ask(what, digest, beside)
         _wait_for(answered)
         if reasons:
-            raise reasons[0]
+            raise reasons.pop()
 
     return asked
 

@@ -15,7 +15,7 @@ from typing import Callable, Optional
 from muster._shared import memory
 from muster._shared.giving import Full
 from muster._shared.holding import Channels
-from muster._shared.peers import PeerGiver, listen_address
+from muster._shared.peers import PeerGiver, is_any, listen_address
 from muster._shared.process import Process, Taken
 from muster.worker.blobs import OFFER
 from muster.worker.copies import Copies, Links
@@ -36,7 +36,9 @@ def peer_giver(listen: str, advertise: str, server: str) -> Callable[[Callable[[
         if listen == "off":
             return None
         try:
-            return PeerGiver(opened, listen_address(listen, server), advertise)
+            where = listen_address(listen, server)
+            told = advertise or (listen_address("", server)[0] if is_any(where[0]) else "")
+            return PeerGiver(opened, where, told)
         except (OSError, ValueError) as error:
             log.error("transfer_listen: %s: workers of other hosts take values of this one from the server: %s",
                       listen or "where the server is reached", error)

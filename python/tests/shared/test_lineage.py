@@ -51,10 +51,20 @@ def test_what_is_kept_for_one_value_has_a_limit() -> None:
     assert book._of[lineage.CONTENTS_MAX][1] == tuple(reversed(all[1:]))
 
 
-def test_all_go_when_others_need_the_room() -> None:
-    book, a = Lineage(), Content()
-    there = weakref.ref(a)
+def test_the_oldest_go_when_others_need_the_room() -> None:
+    book, a, b = Lineage(), Content(), Content()
+    there = [weakref.ref(a), weakref.ref(b)]
     book.ended(1, [a], [])
-    del a
-    book.give_up()
-    assert there() is None
+    book.ended(2, [b], [])
+    del a, b
+    assert book.give_up_oldest() and [of() is not None for of in there] == [False, True]
+    assert book.give_up_oldest() and there[1]() is None
+    assert not book.give_up_oldest()
+
+
+def test_nothing_is_kept_once_it_is_closed() -> None:
+    book = Lineage()
+    book.ended(1, [Content()], [])
+    book.close()
+    book.ended(2, [Content()], [])
+    assert not book._of

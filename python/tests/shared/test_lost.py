@@ -11,7 +11,7 @@ import pytest
 import muster
 from conftest import Cluster, until
 from memories import memories
-from muster.coordinator import shared
+from muster.coordinator import lineage, shared
 from shared_closures import array, noted, total
 
 
@@ -47,6 +47,7 @@ def test_a_value_of_a_killed_worker_is_made_again(make_cluster: Callable[..., Cl
 def test_its_large_arguments_are_there_for_as_long_as_it_was_not_fetched(
         make_cluster: Callable[..., Cluster], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "STAYS", 0.0)  # for calls that follow each other
+    monkeypatch.setattr(lineage, "KEPT_FOR", 0.0)  # for what is made of the value
     made, path = make_cluster(), tmp_path / "runs"
     with made.coordinator() as c:
         value = lost_value(made, c, path, array(4))

@@ -18,6 +18,7 @@ import muster
 
 from conftest import Cluster, WorkerProcess, until
 from muster._shared import memory, peers, regions, taking
+from muster.worker import shared
 from shared_closures import array, total
 
 NAME = b"n" * 32
@@ -259,6 +260,12 @@ def test_what_is_no_address(text: str) -> None:
 def test_it_listens_where_the_server_is_reached() -> None:
     assert peers.listen_address("", "127.0.0.1:8476") == ("127.0.0.1", 0)
     assert peers.listen_address("0.0.0.0:7000", "10.1.1.1:8476") == ("0.0.0.0", 7000)
+
+
+def test_all_interfaces_are_told_as_the_one_by_which_the_server_is_reached() -> None:
+    made = shared.peer_giver("0.0.0.0", "", "127.0.0.1:8476")(lambda name: -1)
+    assert made is not None and made.address.startswith("127.0.0.1:")
+    made.close()
 
 
 @pytest.fixture

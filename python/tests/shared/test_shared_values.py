@@ -117,7 +117,7 @@ def test_what_is_of_an_array_that_is_gone_is_used_again(made: Cluster, monkeypat
             assert staying() == 1
             del big
             until(lambda: not staying())
-        assert len(memories()) <= 3
+        until(lambda: len(memories()) <= 3)
         big = array(4)
         view = big[1000:]
         assert c.schedule(total, args=(view,)).fetch() == total(view)
@@ -134,11 +134,13 @@ def test_outputs_of_a_loop_go_before_the_next(made: Cluster) -> None:
         return int(made.server.get("/api/v1/blobs")["elsewhere"]["values"])
 
     with made.coordinator() as c:
-        began = time.monotonic()
-        for i in range(12):
+        took = []
+        for i in range(13):
             assert c.schedule(array, args=(2, i)).fetch()[0] == array(2, i)[0]
+            gone = time.monotonic()
             until(lambda: not elsewhere())
-        assert time.monotonic() - began < 6  # when nothing is expected, the server looks once a second
+            took.append(time.monotonic() - gone)
+        assert sorted(took)[6] < 0.6  # when nothing is expected, the server looks once a second
 
 
 def test_an_output_is_an_argument_of_another_worker(made: Cluster) -> None:
