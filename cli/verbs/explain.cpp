@@ -61,8 +61,9 @@ int run_explain(explain_options& o) {
   // A value has the number of the closure that it comes from.
   auto const closure = o.id.starts_with("rv_") ? "cl_" + o.id.substr(3) : o.id;
   if (!closure.starts_with("cl_"))
-    throw command_error(exit_usage,
-                        other_id(o.id, "a closure (cl_…), a job (job_…) nor a program (prog_…)"));
+    throw command_error(
+        exit_usage,
+        other_id(o.id, "a closure (cl_…), a value (rv_…), a job (job_…) nor a program (prog_…)"));
   auto const answer = server.get("/api/v1/closures/" + percent_encoded(closure) + "/explain");
   if (!printed_as_json(o.output, answer))
     std::cout << with_name(text_of(answer, "display_name"), text_of(answer, "explanation")) << '\n';
@@ -74,8 +75,9 @@ int run_explain(explain_options& o) {
 void add_explain(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "explain", "Say why a closure, a job or a program waits or failed", run_explain);
-  add_value(*verb, "id", o->id, "CLOSURE_ID|JOB_ID|PROGRAM_ID",
-            "cl_…, or job_…: one closure of each state that waits, runs or failed; prog_…: what "
+  add_value(*verb, "id", o->id, "CLOSURE_ID|VALUE_ID|JOB_ID|PROGRAM_ID",
+            "cl_…, or rv_…: its closure; job_…: one closure of each state that waits, runs or "
+            "failed; prog_…: what "
             "the program waits for, or ended with")
       ->required();
   add_server_options(*verb, *o);

@@ -1,6 +1,8 @@
 // Line by line; only a list in brackets goes on over several.
 #include "cli/words/config_file.hpp"
 
+#include <absl/strings/str_replace.h>
+
 #include <fstream>
 #include <string_view>
 
@@ -138,11 +140,11 @@ class config_reader {
         continue;
       }
       auto const escaped = ++i < left_.size() ? left_[i] : ' ';
-      auto const known = std::string_view("\"\\nt").find(escaped);
+      auto const known = std::string_view("\"\\ntr").find(escaped);
       if (known == std::string_view::npos)
         wrong(std::string("'\\") + escaped +
               "' means nothing in \"…\"; write '…' for a text with " + "backslashes");
-      text += "\"\\\n\t"[known];
+      text += "\"\\\n\t\r"[known];
     }
     wrong("\" begins a text and wants a \" at its end");
   }
@@ -184,12 +186,14 @@ config_file read_config(std::string const& path) {
 std::string config_text(std::string const& value) {
   bool const bare = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
   if (bare || value == "true" || value == "false") return value;
-  if (value.find_first_of("\"\\") == value.npos) return "\"" + value + "\"";
-  if (value.find('\'') == value.npos) return "'" + value + "'";  // JSON is full of the former
-  std::string text;
-  for (auto const c : value)
-    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return "\"" + text + "\"";
+  bool const one_line = value.find_first_of("\n\t\r") == value.npos;
+  if (one_line && value.find_first_of("\"\\") == value.npos) return "\"" + value + "\"";
+  // JSON is full of the former.
+  if (one_line && value.find('\'') == value.npos) return "'" + value + "'";
+  return "\"" +
+         absl::StrReplaceAll(
+             value, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}, {"\t", "\\t"}, {"\r", "\\r"}}) +
+         "\"";
 }
 
 }  // namespace muster::cli

@@ -44,6 +44,11 @@ bool giver::reserve(std::size_t size) {
   return true;
 }
 
+bool giver::has_room(std::size_t size, std::size_t without) {
+  std::lock_guard held(mutex_);
+  return size <= bytes_max_ && bytes_ - without <= bytes_max_ - size;
+}
+
 void giver::unreserve(std::size_t size) {
   std::lock_guard held(mutex_);
   bytes_ -= size;

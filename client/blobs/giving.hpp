@@ -33,6 +33,8 @@ class giver {
 
   /// Room for one that is to be added. False: it is more than may be held.
   bool reserve(std::size_t size);
+  /// Whether so much more would fit if `without` bytes went.
+  bool has_room(std::size_t size, std::size_t without);
   void unreserve(std::size_t size);
   /// What there is room for.
   void add(std::string const& name, file_descriptor fd, std::size_t size);

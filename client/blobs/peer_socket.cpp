@@ -151,11 +151,11 @@ peer_socket peer_socket::connected(peer_address const& to, clock::duration stall
   std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> const all(found, &freeaddrinfo);
   std::string why = "there is no such address";
   for (auto const* a = found; a; a = a->ai_next) {
-    file_descriptor s(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!s) fail("", errno);
-    peer_socket made(std::move(s), stall);
-    auto const fd = made.socket_.get();
     try {
+      file_descriptor s(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (!s) fail("", errno);
+      peer_socket made(std::move(s), stall);
+      auto const fd = made.socket_.get();
       if (connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
         if (errno != EINPROGRESS) fail("", errno);
         made.wait(POLLOUT, clock::now() + stall);

@@ -31,6 +31,8 @@ struct peer_address {
 
   static peer_address parse(std::string const& text);
   std::string text() const;
+  /// It stands for all interfaces of a machine, which others cannot dial.
+  bool is_any() const { return host == "0.0.0.0" || host == "::"; }
 };
 
 /// Errors: std::invalid_argument names the option of these that is no address.

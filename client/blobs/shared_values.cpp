@@ -100,9 +100,11 @@ void shared_values::listen() {
   if (at == "off") return;
   auto held = [this](std::string const& name) { return giver_.opened(name); };
   try {
-    peers_ = std::make_unique<peer_giver>(std::move(held),
-                                          listen_address(at, chosen_server(options_.server)),
-                                          options_.transfer_advertise);
+    auto const server = chosen_server(options_.server);
+    auto const where = listen_address(at, server);
+    auto told = options_.transfer_advertise;
+    if (told.empty() && where.is_any()) told = listen_address("", server).host;
+    peers_ = std::make_unique<peer_giver>(std::move(held), where, told);
   } catch (std::exception const& e) {
     log(log_level::error, "transfer_listen: " + (at.empty() ? "where the server is reached" : at) +
                               ": other hosts take values of this one from the server: " + e.what());
@@ -184,6 +186,13 @@ shared_values::held shared_values::same(std::string_view bytes) {
 bool shared_values::reserve(std::size_t size) {
   if (giver_.reserve(size)) return true;
   tick(clock::time_point::max());
+  std::size_t copies = 0;
+  {
+    std::lock_guard held(mutex_);
+    for (auto const& [name, e] : entries_)
+      if (e.copy) copies += e.bytes->bytes().size();
+  }
+  if (!giver_.has_room(size, copies)) return false;  // no copy goes in vain
   while (!giver_.reserve(size))
     if (!drop_oldest_copy()) return false;
   return true;

@@ -9,7 +9,12 @@ namespace muster {
 executor::executor(std::uint32_t slots, std::function<void()> wake, report_buffer& reports,
                    std::shared_ptr<detail::object_caller> calls)
     : slots_(slots), wake_(std::move(wake)), reports_(reports), calls_(std::move(calls)) {
-  while (threads_.size() < slots_) add_thread();
+  try {
+    while (threads_.size() < slots_) add_thread();
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 void executor::add_thread() {

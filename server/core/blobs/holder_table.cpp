@@ -6,8 +6,9 @@ namespace muster::core {
 
 void holder_table::open(holder_id id, holder_hello hello) {
   bool const fresh = !hello.task.empty() && hello.former == 0;
-  for (auto& [name, of] : away_since_)
-    if (fresh && of.task == hello.task) {
+  if (fresh)
+    for (auto& [name, of] : away_since_) {
+      if (of.task != hello.task) continue;
       of.since = {};
       away_.emplace_front(time_point{}, name);
     }

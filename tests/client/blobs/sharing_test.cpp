@@ -107,6 +107,10 @@ TEST_F(sharing, what_is_held_has_a_limit) {
   EXPECT_FALSE(gives.reserve(41));
   EXPECT_TRUE(gives.reserve(40));
   gives.unreserve(40);
+  EXPECT_TRUE(gives.has_room(41, 1));
+  EXPECT_FALSE(gives.has_room(42, 1));
+  EXPECT_TRUE(gives.has_room(100, 60));
+  EXPECT_FALSE(gives.has_room(101, 60));
   std::size_t names = 1;
   for (; names <= giver::names_max && gives.reserve(0); ++names) {
   }

@@ -172,6 +172,18 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
                                text(a) + " again failed: not today");
 }
 
+// A function may lack an input of its own, such as a blob that its arguments name.
+TEST_F(lineage, a_second_run_that_says_it_lacks_an_input_is_told_as_a_failure_of_the_second_run) {
+  auto const a = on_disk("[1]");
+  auto const b = scheduled("[]", {a});
+  unreadable(a);
+  c.fail(w, only_held(), "blob ab cannot be had", failure_kind::input);
+  auto const error = c.core.closures().look(b)->error.value();
+  EXPECT_NE(error.message.find("running " + text(a) + " again failed: blob ab cannot be had"),
+            error.message.npos)
+      << error.message;
+}
+
 TEST_F(lineage, three_times_and_no_more) {
   auto const a = on_disk("[1]");
   for (int i = 0; i < 3; ++i) {

@@ -113,7 +113,8 @@ TEST(config_files, say_the_line_of_a_mistake) {
 }
 
 TEST(config_files, are_written_as_they_are_read) {
-  for (auto const* value : {"", "7", "true", "a b", "{\"a\": 1}", "it's", "it's \"so\" \\d", "#"}) {
+  for (auto const* value : {"", "7", "true", "a b", "{\"a\": 1}", "it's", "it's \"so\" \\d", "#",
+                            "two\nlines\tand\r"}) {
     auto const f = parsed("a = " + config_text(value) + "  # flag\n");
     EXPECT_EQ(f.find("", "a")->texts, std::vector<std::string>{value}) << config_text(value);
   }

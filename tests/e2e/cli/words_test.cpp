@@ -86,7 +86,7 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
         wrong{{"run", "--server", "http://127.0.0.1:1", "--", "true"},
               "--server: 'http://127.0.0.1:1' is an address of REST"},
         wrong{{"explain", "hello"},
-              "'hello' is neither a closure (cl_…), a job (job_…) nor a program"},
+              "'hello' is neither a closure (cl_…), a value (rv_…), a job (job_…) nor a program"},
         wrong{{"fetch", "prog_0000000000000001"}, "is a program: 'muster programs show prog_"},
         wrong{{"serve", "--grpc", "nowhere"}, "--grpc: "},
         wrong{{"serve", "--heartbeat-timeout", "15x"}, "--heartbeat-timeout: "},

@@ -44,8 +44,10 @@ void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
-  // Of a chain of lost values the one is named that could not be made.
-  bool const for_input = !ok && made.details->failure.kind == failure_kind::input;
+  // Of a chain of lost values the one is named that could not be made. A function that has run may
+  // say as well that it lacks an input.
+  bool const for_input =
+      !ok && made.attempt == 0 && made.details->failure.kind == failure_kind::input;
   std::string why;
   if (for_input)
     why = made.details->failure.message;
