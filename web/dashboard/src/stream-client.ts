@@ -33,7 +33,7 @@ export class StreamFeed {
   // Whether what is held does not cover what is wanted.
   missing(wanted: Wanted): boolean {
     const { held } = this;
-    return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now) > held.to;
+    return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now, wanted.until || Infinity) > held.to;
   }
 
   // Asks for what is missing, or for what is new. Returns whether the stream changed; a newer call makes an older one moot.

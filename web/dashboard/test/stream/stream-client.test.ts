@@ -55,8 +55,9 @@ test('what was asked for up to now, and is over by now, is asked for once more',
   assert.equal(asked[3]!.after, undefined, 'what came meanwhile is another question');
 
   const job = feed();
-  await job.of.look({ ...wanted(NOW - 3_600_000, NOW), until: NOW - 10 });
-  assert.equal(job.asked[0]!.to_ms, String(NOW - 10), 'an hour that is over is not waited for another one');
+  await job.of.look({ ...wanted(NOW - 600_000, NOW), until: NOW - 10 });
+  assert.equal(job.asked[0]!.to_ms, String(NOW - 10), 'ten minutes that are over are not waited for another ten');
+  assert.equal(await job.of.look({ ...wanted(NOW - 600_000, NOW), until: NOW - 10 }), false, 'though the view has room behind it');
 });
 
 test('another filter is another question, and so is another run of the server', async () => {
