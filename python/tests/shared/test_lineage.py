@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import gc
+import types
 import weakref
 
 import pytest
 
-from muster.coordinator import lineage
+from muster._shared.giving import Full
+from muster.coordinator import lineage, shared
 from muster.coordinator.lineage import Lineage
 
 
@@ -68,3 +70,29 @@ def test_nothing_is_kept_once_it_is_closed() -> None:
     book.close()
     book.ended(2, [Content()], [])
     assert not book._of
+
+
+class Giver:
+    """Has room for so many bytes."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    def reserve(self, size: int) -> None:
+        if size > self.free:
+            raise Full("no room")
+
+
+def test_what_can_never_fit_makes_nothing_go_and_else_so_many_go_as_are_needed() -> None:
+    giver, gone = Giver(0), []
+
+    def make_room() -> bool:
+        gone.append(1)
+        giver.free += 10
+        return len(gone) <= 3
+
+    process = types.SimpleNamespace(giver=giver, drop_now=lambda: None)
+    made = shared.Shared(None, 100, make_room)  # type: ignore[arg-type]  # which connects to nothing here
+    assert not made._reserved(process, 101) and not gone  # type: ignore[arg-type]
+    assert made._reserved(process, 20) and len(gone) == 2  # type: ignore[arg-type]
+    assert not made._reserved(process, 90)  # type: ignore[arg-type]
