@@ -118,6 +118,11 @@ worker_attached cluster::arrival(joining const& w) {
   e.spec.labels = w.labels;
   e.spec.resources = w.resources;
   e.spec.per_worker = w.per_worker;
+  e.spec.replaces = incarnation{w.replaces};
+  e.spec.group = w.group;
+  e.spec.group_size = w.group_size;
+  e.spec.group_position = w.group_position;
+  e.spec.last_index = w.last_index;
   return e;
 }
 

@@ -54,6 +54,11 @@ struct joining {
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};
   std::vector<per_worker_id> per_worker{};
+  std::uint64_t replaces = 0;
+  std::uint64_t group = 0;
+  std::uint32_t group_size = 0;
+  std::uint32_t group_position = 0;
+  std::int64_t last_index = -1;
 };
 
 struct opened {

@@ -36,7 +36,8 @@ class LocalCluster:
     """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().submit(f, 1).fetch()``
 
     A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
-    many threads). Gone when it is closed, when neither it nor a coordinator of it is held, or when the
+    many threads). ``muster.context().num_workers`` is `workers` from the first call on, and the process that
+    replaces a crashed one keeps its index. Gone when it is closed, when neither it nor a coordinator of it is held, or when the
     program ends, however it does; Ctrl-C is for the program alone.
     `modules` are imported for their functions; `server` are further words for ``muster serve``;
     Its server's log is shown where that asks for it, with ``server=["--log-level", "info"]``; `options` are

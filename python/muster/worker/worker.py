@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 from muster._pickled import picklers
 from muster._shared import memory, regions
 from muster.worker import functions, machine
-from muster.worker.attachment import Attachment
+from muster.worker.attachment import Attachment, Group
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
@@ -42,7 +42,8 @@ class Worker:
         worker.run()
 
     `processes` N: N tasks of one slot each, with a child process each, so that a function that
-    crashes takes down nothing else. `threads` N instead: one task with N slots, in this process.
+    crashes takes down nothing else. The process that replaces a crashed one keeps its index, and
+    ``muster.context().num_workers`` is at least N from the first task on. `threads` N instead: one task with N slots, in this process.
     It serves what ``@muster.function`` has registered in `modules` (imported in the children), what
     `function` adds, and, unless ``pickled=False``, any callable that a client of the same Python
     version schedules: whoever may reach the server may run code here.
@@ -97,8 +98,9 @@ class Worker:
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
         deaths = Deaths()
+        group = Group(self._processes) if self._processes else None
         self._attachments = [Attachment(i, self._options_of(i), make, deaths,
-                                         self._blobs.use_server)
+                                        self._blobs.use_server, group)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]

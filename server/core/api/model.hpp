@@ -135,7 +135,11 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: the server picks
   std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
-  std::uint32_t stream = 0;  // of this incarnation, counted from 1; 0: it does not count
+  core::incarnation replaces{};      // the process whose task this one takes; 0: none
+  std::uint64_t group = 0;           // of the worker program that starts it; 0: none
+  std::uint32_t group_size = 0;      // tasks that the program serves
+  std::uint32_t group_position = 0;  // of this task among them
+  std::uint32_t stream = 0;          // of this incarnation, counted from 1; 0: it does not count
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;

@@ -42,8 +42,11 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     return refuse({code::aborted, t.name() + " has attached again since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  bool const replaces = spec.replaces != incarnation{} && spec.replaces == t.spec.incarnation;
   if (t.worker && !returns)
-    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+    replace(*t.worker, replaces
+                           ? "its process has ended; the next one has attached"
+                           : t.name() + " was taken over by another incarnation on " + spec.host);
   if (returns) forgive(t);
   t.suspects.clear();
 
@@ -280,6 +283,7 @@ void worker_events::disconnected(worker_disconnected const& e) {
   bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
                     core_.scheduler.of((*w).number).held() > 0 &&
                     core_.step.config.reconnect_grace > duration{};
+  if (e.clean && !w->draining) core_.registry.tasks.expect_replacement(*w->task);
   if (wait)
     on_connection_lost(*w, e.reason);
   else
