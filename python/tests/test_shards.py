@@ -152,3 +152,12 @@ def test_a_local_cluster_keeps_all_shards_when_its_processes_crash() -> None:
         until(lambda: sum(t["state"] == "CONNECTED" for t in local.client().tasks()) == 2, "both are back")
         assert covered(c, 2) == list(range(12))
         assert len(local.client().tasks()) == 2
+
+
+def test_an_index_that_another_host_is_connected_with_is_refused(make_cluster: MakeCluster) -> None:
+    from muster.worker.worker import Worker
+
+    cluster = make_cluster()
+    cluster.add("--processes", "1", "--index", "9")
+    assert Worker(cluster.server.grpc, threads=1, index=9, host="elsewhere").run() == 1
+    assert [t["state"] for t in cluster.server.tasks()] == ["CONNECTED"]

@@ -28,6 +28,37 @@ TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_
   EXPECT_EQ(c.task(0).restarts, 0u);
 }
 
+TEST(takeover, an_explicit_index_is_refused_while_another_host_is_connected_with_it) {
+  cluster c;
+  auto const first = c.attach({.index = 9, .host = "one"});
+  auto const second = c.attach({.index = 9, .host = "two"});
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{
+                second,
+                {code::already_exists,
+                 "worker:9 is connected from host 'one'; choose another index or none, or take it "
+                 "over after 'muster drain worker:9'"},
+                true}}));
+  EXPECT_TRUE(c.fx().welcomes.empty());
+  auto const job = c.open({"f"});
+  EXPECT_EQ(c.held(first), closures({job[0]}));
+}
+
+TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_late_lost_or_away) {
+  for (int how = 0; how < 3; ++how) {
+    cluster c;
+    joining const one{.index = 9, .host = "one"};
+    auto const first = c.attach(one);
+    auto const job = c.open({"f"});
+    if (how == 0) c.advance(c.core.configuration().late_after());
+    if (how == 1) c.lose(first);
+    if (how == 2) c.cut(first);
+    auto const second = c.attach({.index = 9, .host = "two"});
+    EXPECT_EQ(c.fx().welcomes.size(), 1u) << how;
+    EXPECT_EQ(c.held(second), closures({job[0]})) << how;
+  }
+}
+
 TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
   for (int how = 0; how < 4; ++how) {
     cluster c;
