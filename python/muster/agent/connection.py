@@ -106,6 +106,7 @@ class Connection:
                         self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
                 if refused is None:
                     run.service = answer.service_incarnation
+                    run.heartbeat_timeout = answer.heartbeat_timeout_ms / 1000
                     return self._check_number(run)
                 passes = refused.passes or (refused.answered and
                                             refused.code in ("ABORTED", "INTERNAL", "UNAVAILABLE"))
