@@ -126,6 +126,7 @@ struct program_encoder {
       w.mutable_stop_at()->set_attempt(f.stop_at->attempt);
       w.mutable_stop_at()->set_step(f.stop_at->step);
     }
+    if (f.hang) encode(*f.hang, *w.mutable_hang());
     put(program_keys::of(kind::course, f.program), w);
   }
 

@@ -68,9 +68,18 @@ submitted_fact some_program() {
 }
 
 course_fact some_course() {
-  return {
-      id,      program_state::running, goal::run, 2, 1, 1, {{"host-a", 2}}, some_cause(), at + 9s,
-      at + 8s, agreed_stop{2, 77}};
+  return {id,
+          program_state::running,
+          goal::run,
+          2,
+          1,
+          1,
+          {{"host-a", 2}},
+          some_cause(),
+          at + 9s,
+          at + 8s,
+          agreed_stop{2, 77},
+          some_cause().hang};
 }
 
 program_attempt_view some_attempt(std::uint32_t number) {

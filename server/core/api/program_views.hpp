@@ -100,7 +100,7 @@ struct program_view {
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
   std::optional<agreed_stop> stop_at{};       // for attempts after that one: not before this step
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
-  std::optional<core::hang> hang{};           // set by who asks: the core does not know it
+  std::optional<core::hang> hang{};  // as last told to the core; whoever shows it asks the doctor
 };
 
 struct program_counts {

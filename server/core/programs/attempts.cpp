@@ -124,7 +124,7 @@ void attempts::started(program& p, std::uint32_t rank, std::uint32_t pid, time_p
   ++p.now.started;
   r.seen.state = rank_state::running;
   r.seen.pid = pid;
-  r.seen.started = now;
+  r.seen.started = r.restored ? p.now.about.begun : now;
 }
 
 void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {

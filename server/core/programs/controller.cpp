@@ -171,6 +171,7 @@ void controller::steps_said(time_point now, program_steps_said const& e) {
 void controller::hangs(time_point now, program_hangs const& e) {
   auto* p = table_.find(e.program);
   if (!p || p->attempts != e.attempt) return;
+  if (e.over) return course_.moves_again(*p);
   course_.hangs(*p, e.what, now);
   placer_.look_again();
 }
