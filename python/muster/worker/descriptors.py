@@ -18,6 +18,8 @@ import termios
 import threading
 from typing import Callable, NamedTuple, Optional
 
+from muster.worker import forks
+
 READ_BYTES = 64 << 10
 UNFINISHED_MAX = 16 << 10
 """Bytes of a line that has not ended. More: it is taken as one."""
@@ -75,6 +77,13 @@ class Descriptors:
                 self._streams.append(stream)
             except (AttributeError, ValueError):  # another C library: lines come when it likes
                 pass
+        forks.close_in_forks(self)
+
+    def forked(self) -> None:
+        """A fork that had the pipes' other ends would wait for itself once they were full."""
+        for end in (*self._ends.read, *self._real):
+            os.close(end)
+        self._there.close()
 
     def flush(self) -> None:
         """What is in the buffers of C. Not in those of all its streams: a thread that waits for input has the

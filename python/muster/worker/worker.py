@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
 from muster._pickled import picklers
 from muster._shared import memory, regions
-from muster.worker import functions, machine
+from muster.worker import forks, functions, machine
 from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs, asking_beside
@@ -137,7 +137,7 @@ class Worker:
     def stop_on_signals(self) -> None:
         """SIGTERM and SIGINT call `stop`. The main thread only."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.stop())
+            forks.handle_signal(number, lambda *_: self.stop())
 
     def _options_of(self, i: int) -> WorkerOptions:
         gpus = self._gpus_of(i)
