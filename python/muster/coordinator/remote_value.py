@@ -7,6 +7,7 @@ import contextlib
 import enum
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
 
+from muster import _forks
 from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
@@ -70,10 +71,16 @@ class RemoteValue(Generic[T]):
         self._owner.session._warn([self._record])
 
     def done(self) -> bool:
+        if not self._record.ended:
+            self._owner.session.check_process()
         return self._record.ended
 
     @property
     def status(self) -> RemoteValueStatus:
+        self.done()
+        return self._status()
+
+    def _status(self) -> RemoteValueStatus:
         record = self._record
         if not record.ended:
             return RemoteValueStatus.NOT_READY
@@ -124,7 +131,7 @@ class RemoteValue(Generic[T]):
 
     def future(self) -> concurrent.futures.Future[T]:
         """The same as a future of the standard library."""
-        made: concurrent.futures.Future[T] = Future(self._noted)
+        made = Future(self._noted)
         made.set_running_or_notify_cancel()
 
         def fetch() -> None:
@@ -132,9 +139,10 @@ class RemoteValue(Generic[T]):
                 made.set_result(self.fetch())
             except BaseException as error:
                 made.set_exception(error)
-            made._noted = contextlib.nullcontext  # type: ignore[attr-defined]  # which would keep this handle
+            made._noted = contextlib.nullcontext  # which would keep this handle
 
         self.add_done_callback(lambda: made_again.when_here(self._is_large, fetch))
+        _forks.notify_in_forks(made)
         return made
 
     def _noted(self) -> ContextManager[Any]:
@@ -155,7 +163,7 @@ class RemoteValue(Generic[T]):
         return reduce_to_slot(self, "a RemoteValue")
 
     def __repr__(self) -> str:
-        return f"<muster.RemoteValue {self._record.token} {self.status.value}>"
+        return f"<muster.RemoteValue {self._record.token} {self._status().value}>"
 
 
 def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:

@@ -17,10 +17,11 @@ import time
 import traceback
 from typing import Any
 
+from muster import _forks
 from muster._wire import columns
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
-from muster.worker import context, forks, functions, output, stacks, uploads
+from muster.worker import context, functions, output, stacks, uploads
 from muster.worker.blobs import ANSWER, Asking, Blobs
 from muster.worker.descriptors import Ends
 from muster.worker.frames import Frames
@@ -34,9 +35,9 @@ INTERRUPT = signal.SIGINT
 
 def main(over: socket.socket, ends: Ends, worker: int) -> None:
     """The first frame says what to serve; the answer is the names, or why there are none. `worker`: its pidfd, or -1."""
-    forks.handle_signal(signal.SIGTERM, forks.do_nothing)  # the worker decides when it is over
+    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when it is over
     signal.siginterrupt(signal.SIGTERM, False)
-    forks.handle_signal(INTERRUPT, _on_interrupt)
+    _forks.handle_signal(INTERRUPT, _on_interrupt)
     frames = Frames(over)
     first = frames.receive()
     if first is None:
@@ -94,7 +95,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
     poll.register(frames.socket, select.POLLIN)
     if worker >= 0:
         poll.register(worker, select.POLLIN)
-        forks.close_descriptor_in_forks(worker)
+        _forks.close_descriptor_in_forks(worker)
     main_thread = threading.main_thread().ident or 0
     ended = (worker, select.POLLIN)
     asked: dict[int, float] = {}

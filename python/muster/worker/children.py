@@ -12,7 +12,8 @@ import sys
 import threading
 from typing import Callable, Iterator, Optional
 
-from muster.worker import forks, pidfds
+from muster import _forks
+from muster.worker import pidfds
 from muster.worker.frames import Frames
 
 log = logging.getLogger("muster.worker")
@@ -140,7 +141,7 @@ class ForkServer:
         self._pid = 0  # of what was just forked
         self._closing = False
         self.gone = False
-        forks.close_in_forks(self)
+        _forks.notify_in_forks(self)
         threading.Thread(target=self._listen, name="muster-children", daemon=True).start()
 
     def fork(self) -> Child:

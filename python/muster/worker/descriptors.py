@@ -18,7 +18,7 @@ import termios
 import threading
 from typing import Callable, NamedTuple, Optional
 
-from muster.worker import forks
+from muster import _forks
 
 READ_BYTES = 64 << 10
 UNFINISHED_MAX = 16 << 10
@@ -77,7 +77,7 @@ class Descriptors:
                 self._streams.append(stream)
             except (AttributeError, ValueError):  # another C library: lines come when it likes
                 pass
-        forks.close_in_forks(self)
+        _forks.notify_in_forks(self)
 
     def forked(self) -> None:
         """A fork that had the pipes' other ends would wait for itself once they were full."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 
-from muster.worker import forks
+from muster import _forks
 
 PREFIX = "muster-worker-"
 
@@ -19,7 +19,7 @@ class Folder:
     def __init__(self) -> None:
         _remove_left_ones()
         self.path, self._held = _make()
-        forks.close_in_forks(self)
+        _forks.notify_in_forks(self)
 
     def forked(self) -> None:
         """A fork that outlived the worker would keep the folder."""

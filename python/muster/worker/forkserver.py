@@ -17,6 +17,7 @@ import sys
 import time
 from typing import Any
 
+from muster import _forks
 from muster.worker import child, pidfds
 from muster.worker.descriptors import Left, pipes
 
@@ -120,14 +121,6 @@ def serve(control: socket.socket, worker: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _take_control() -> socket.socket:
-    """The control socket. Standard input is empty from here on, also that of children and of what they start."""
-    control = socket.socket(fileno=os.dup(0))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    return control
-
 
 def _restore_environment() -> None:
     """Takes the folder of this package, which the worker has added, off PYTHONPATH: programs that functions start may be of
@@ -141,4 +134,4 @@ if __name__ == "__main__":
     _restore_environment()
     of_worker = pidfds.opened(int(sys.argv[1]))
     if os.getppid() == int(sys.argv[1]):  # else the worker has ended already
-        serve(_take_control(), of_worker)
+        serve(socket.socket(fileno=_forks.take_standard_input()), of_worker)

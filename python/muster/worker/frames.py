@@ -6,7 +6,7 @@ import struct
 import threading
 from typing import Optional
 
-from muster.worker import forks
+from muster import _forks
 
 _LENGTH = struct.Struct("<I")
 
@@ -17,7 +17,7 @@ class Frames:
     def __init__(self, over: socket.socket) -> None:
         self.socket = over
         self._writing = threading.Lock()  # whole frames
-        forks.close_in_forks(self)
+        _forks.notify_in_forks(self)
 
     def forked(self) -> None:
         """`send` raises OSError from here on."""

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, Callable, NamedTuple, Optional
 
+from muster import _forks
 from muster._pickled import buffers, values
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import FailureKind
@@ -20,7 +21,6 @@ from muster.objects.large import Memory
 from muster.objects.within import Name, within
 from muster.variables import arrays
 from muster.variables.arrays import Encoded
-from muster.worker import forks
 from muster.worker.failures import message_of, packed, traceback_of, type_name_of
 from muster.worker.functions import FunctionTable, Kept, Refused, call_json, json_output
 from muster.worker.object_calls import ObjectCalls, WorkerMemory
@@ -84,7 +84,7 @@ class Objects:
         self._send = send
         self.calls = ObjectCalls(send, self._memory)
         self._shelf = Shelf(lambda: table.blobs)
-        self._generation = forks.generation
+        self._generation = _forks.generation
         self._objects: dict[int, Hosted] = {}
         self._lock = threading.Lock()  # protects all below; held while sending
         self._out: list[Answer] = []
@@ -250,8 +250,8 @@ class Objects:
 
     def _end_fork(self, error: Optional[BaseException] = None) -> None:
         """Ends a process that a method has forked, which would answer, too."""
-        if forks.generation != self._generation:
-            forks.leave(error)
+        if _forks.generation != self._generation:
+            _forks.leave(error)
 
     def _found(self, instance: Any, order: Order) -> Any:
         if order.method.startswith("_"):

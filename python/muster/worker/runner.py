@@ -12,13 +12,14 @@ import threading
 import time
 from typing import Any, Callable, Optional, Sequence
 
+from muster import _forks
 from muster._pickled.buffers import Data
 from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import Cancelled, DependencyLost, FailureKind, UnavailableError
 from muster.objects import handle
 from muster.worker import context as contexts
-from muster.worker import forks, output, uploads
+from muster.worker import output, uploads
 from muster.worker.failures import is_a, message_of, packed, tasks_of, traceback_of, type_name_of
 from muster.worker.functions import NOTHING, Beside, FunctionTable, Kept, Output, Refused
 from muster.worker.objects import Objects
@@ -80,7 +81,7 @@ class Runner:
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
         self._interrupting = threading.Lock()  # held while a thread beside is interrupted
-        self._generation = forks.generation
+        self._generation = _forks.generation
         self._waits = Waits(nested_max, self._changed, self._work_beside)
 
     # The thread that reads.
@@ -331,11 +332,11 @@ class Runner:
                 try:
                     value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
                 except BaseException as error:
-                    if forks.generation != self._generation:
-                        forks.leave(error)
+                    if _forks.generation != self._generation:
+                        _forks.leave(error)
                     raise
-                if forks.generation != self._generation:
-                    forks.leave()  # else the process that the function has forked would answer, too
+                if _forks.generation != self._generation:
+                    _forks.leave()  # else the process that the function has forked would answer, too
                 self._objects.calls.settle()  # what it has called is executed also if this process ends now
             finally:
                 uploads.activate_again(entered)  # what it returns or raises may be of their modules

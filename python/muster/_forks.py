@@ -1,11 +1,15 @@
-"""Processes that functions fork. Such a process keeps descriptors 0, 1 and 2 of its worker's process and none of the worker's
-own, its signals are as in any program, and it ends when it returns from the function.
+"""Processes that programs and functions fork: what the package does in them. Never imports grpc.
+
+A coordinator, an executor and whatever else has threads raises RuntimeError there, at once. A process that a function forks
+keeps descriptors 0, 1 and 2 of its worker's process and none of the worker's own, its signals are as in any program, and it ends
+when it returns from the function.
 
 Nothing here stops the fork from inheriting a descriptor before it is closed, nor does a fork by C code run these hooks. So
-nobody may conclude from a socket or a pipe that stays open that a process lives: see `pidfds`.
+nobody may conclude from a socket or a pipe that stays open that a process lives: see `worker.pidfds`.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -20,7 +24,8 @@ generation = 0
 
 class Part(Protocol):
     def forked(self) -> None:
-        """Closes its descriptors, in a process that was forked. Takes no lock: another thread may have held it."""
+        """Is called in a process that was forked: closes descriptors, or replaces locks by `LostLock`. Takes no lock, which
+        another thread may have held."""
 
 
 _parts: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -36,7 +41,30 @@ class _Mask(threading.local):
 _mask = _Mask()
 
 
-def close_in_forks(part: Part) -> None:
+def of_parent(what: str) -> RuntimeError:
+    """Returns the error of a call that belongs to the process that this one was forked from."""
+    return RuntimeError(f"this {what} is of the process that this one was forked from; make another one here")
+
+
+class LostLock:
+    """Replaces a lock or a condition in a process that was forked: whoever takes it gets RuntimeError, instead of waiting for a
+    thread that is not there."""
+
+    def __init__(self, what: str) -> None:
+        """`what`: what users call the object that the lock belongs to."""
+        self._what = what
+
+    def acquire(self, *_: object) -> NoReturn:
+        raise of_parent(self._what)
+
+    def __enter__(self) -> NoReturn:
+        raise of_parent(self._what)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def notify_in_forks(part: Part) -> None:
     """Calls `part.forked()` in each process that is forked while `part` lives."""
     _parts.add(part)
 
@@ -51,6 +79,15 @@ def handle_signal(number: int, handler: Callable[..., Any]) -> None:
     resets handlers (an ignored signal would stay ignored), and so does a process that is forked. The main thread only."""
     signal.signal(number, handler)
     _handled[number] = handler
+
+
+def take_standard_input() -> int:
+    """Returns a descriptor of standard input, which is empty from here on, also for programs that are started."""
+    taken = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return taken
 
 
 def do_nothing(number: int, frame: Any) -> None:
@@ -88,7 +125,8 @@ def _forked() -> None:
     global generation
     generation += 1
     for part in list(_parts):
-        part.forked()
+        with contextlib.suppress(Exception):
+            part.forked()
     _parts.clear()
     for descriptor in _descriptors:
         os.close(descriptor)
