@@ -203,11 +203,12 @@ def terminated(start: str) -> int:
         program = subprocess.Popen(["sleep", "30"])
         program.terminate()
         return program.wait(10)
-    process = multiprocessing.get_context(start).Process(target=time.sleep, args=(30,))
+    context: Any = multiprocessing.get_context(start)
+    process = context.Process(target=time.sleep, args=(30,))
     process.start()
     process.terminate()
     process.join(10)
-    return process.exitcode or 0
+    return int(process.exitcode or 0)
 
 
 @pytest.mark.parametrize("start", ["program", "fork", "spawn"])

@@ -5,6 +5,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import enum
+import pickle
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
 
 from muster import _forks
@@ -15,7 +16,7 @@ from muster._wire.messages import JSON
 from muster.coordinator import log_lines, made_again
 from muster.coordinator.futures import Future
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
-from muster.errors import FailureKind
+from muster.errors import FailureKind, MusterError
 from muster.worker.context import waiting
 
 if TYPE_CHECKING:
@@ -61,7 +62,14 @@ class RemoteValue(Generic[T]):
             self._owner.session.fetched(record.error)
             raise record.error.again()
         if record.encoding >= 0:
-            self._owner.session.keep_decoded(record, made_again.decoded(self._owner.session, record, _decoded, timeout))
+            session = self._owner.session
+            try:
+                value = made_again.decoded(session, record, _decoded, timeout)
+            except MusterError:
+                raise
+            except (AttributeError, ImportError, LookupError, TypeError, ValueError, pickle.UnpicklingError) as error:
+                raise _unreadable(error, record) from error
+            session.keep_decoded(record, value)
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -164,6 +172,21 @@ class RemoteValue(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<muster.RemoteValue {self._record.token} {self._status().value}>"
+
+
+def _unreadable(error: Exception, record: Record) -> Exception:
+    """Returns an error of the same class that names the call whose value cannot be unpickled."""
+    call = record.called.name if record.called is not None else "the call"
+    text = f"the value of {call} cannot be unpickled here: {type(error).__name__}: {error}"
+    if isinstance(error, AttributeError) and "has no attribute '__dict__'" in str(error):
+        text += "; its class has __slots__, which the process that pickled it has lost: is its version of muster older?"
+    for kind in (ModuleNotFoundError, ImportError, AttributeError, TypeError, ValueError):
+        if isinstance(error, kind):
+            made = kind(text)
+            if isinstance(error, ImportError) and isinstance(made, ImportError):
+                made.name, made.path = error.name, error.path
+            return made
+    return pickle.UnpicklingError(text)
 
 
 def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
