@@ -1,11 +1,11 @@
-"""Processes that programs and functions fork: what the package does in them. Never imports grpc.
+"""Hooks for processes that programs and functions fork. Never imports grpc.
 
-A coordinator, an executor and whatever else has threads raises RuntimeError there, at once. A process that a function forks
+A coordinator, an executor and every other object with threads raises RuntimeError there, at once. A process that a function forks
 keeps descriptors 0, 1 and 2 of its worker's process and none of the worker's own, its signals are as in any program, and it ends
 when it returns from the function.
 
 Nothing here stops the fork from inheriting a descriptor before it is closed, nor does a fork by C code run these hooks. So
-nobody may conclude from a socket or a pipe that stays open that a process lives: see `worker.pidfds`.
+a socket or a pipe that stays open does not prove that a process lives: see `worker.pidfds`.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ generation = 0
 
 class Part(Protocol):
     def forked(self) -> None:
-        """Is called in a process that was forked: closes descriptors, or replaces locks by `LostLock`. Takes no lock, which
-        another thread may have held."""
+        """Closes descriptors, or replaces locks by `LostLock`, in a process that was forked. Takes no lock: another thread may have
+        held it."""
 
 
 _parts: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -47,11 +47,11 @@ def of_parent(what: str) -> RuntimeError:
 
 
 class LostLock:
-    """Replaces a lock or a condition in a process that was forked: whoever takes it gets RuntimeError, instead of waiting for a
-    thread that is not there."""
+    """Replaces a lock or a condition in a process that was forked. Taking it raises RuntimeError, instead of waiting for a thread
+    that does not exist there."""
 
     def __init__(self, what: str) -> None:
-        """`what`: what users call the object that the lock belongs to."""
+        """`what`: the name that users know for the object that the lock belongs to."""
         self._what = what
 
     def acquire(self, *_: object) -> NoReturn:

@@ -1,5 +1,5 @@
-"""Coordinators and whatever else has threads, in a process that was forked: each call raises at once, and nothing there ends
-what the program has."""
+"""Coordinators and other objects with threads in a process that was forked: each call raises at once, and the session of the
+parent goes on."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -11,9 +11,10 @@ import select
 import signal
 import subprocess
 import sys
-import time
+import threading
 from typing import Any, Callable
 
+import grpc
 import pytest
 
 import muster
@@ -24,7 +25,7 @@ MakeCluster = Callable[..., Cluster]
 
 
 def in_fork(f: Callable[[], Any], seconds: float = 10) -> Any:
-    """What `f` returns in a process that is forked, or "Error: text" of what it raises."""
+    """Returns the result of `f` in a process that is forked, or "Error: text" of its exception."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -137,6 +138,7 @@ with muster.ClusterCoordinator({cluster.server.grpc!r}) as c, muster.Executor({c
     assert ended.stdout == "3 1 2\n", ended.stderr
 
 
+@pytest.mark.skipif(tuple(map(int, grpc.__version__.split(".")[:2])) < (1, 60), reason="grpcio itself hangs in forks")
 def test_a_coordinator_of_the_fork_itself_works(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert c.submit(one).fetch(10) == 1
@@ -163,8 +165,6 @@ def test_an_executor_raises_in_a_fork(cluster: Cluster) -> None:
 
 def test_a_worker_raises_in_a_fork(cluster: Cluster) -> None:
     worker = muster.Worker(cluster.server.grpc, threads=1, job="forked")
-    import threading
-
     running = threading.Thread(target=worker.run)
     running.start()
     try:
@@ -224,4 +224,3 @@ time.sleep(60)
             os.kill(fork, signal.SIGKILL)
             running.kill()
             running.wait()
-            time.sleep(0)

@@ -132,6 +132,4 @@ def _restore_environment() -> None:
 
 if __name__ == "__main__":
     _restore_environment()
-    of_worker = pidfds.opened(int(sys.argv[1]))
-    if os.getppid() == int(sys.argv[1]):  # else the worker has ended already
-        serve(socket.socket(fileno=_forks.take_standard_input()), of_worker)
+    serve(socket.socket(fileno=_forks.take_standard_input()), pidfds.opened(int(sys.argv[1])))
