@@ -24,8 +24,8 @@ generation = 0
 
 class Part(Protocol):
     def forked(self) -> None:
-        """Closes descriptors, or replaces locks by `LostLock`, in a process that was forked. Takes no lock: another thread may have
-        held it."""
+        """Closes descriptors, or replaces locks by `LostLock`, in a process that was forked. Takes no lock: another thread may
+        have held it."""
 
 
 _parts: weakref.WeakSet[Any] = weakref.WeakSet()

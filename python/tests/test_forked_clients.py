@@ -60,6 +60,8 @@ def test_each_call_of_a_coordinator_raises_in_a_fork(cluster: Cluster) -> None:
     c = cluster.coordinator()
     assert c.submit(one).fetch(10) == 1
     value, built = c.submit(wait_until_stopped), c.create_per_worker_value(one)
+    large = c.submit(bytes, 2 << 20)
+    until(large.done, "it has ended")
     future = value.future()
     counter = c.create(Counter, task="worker:0")
     call = counter.add()
@@ -79,7 +81,8 @@ def test_each_call_of_a_coordinator_raises_in_a_fork(cluster: Cluster) -> None:
         "create_distributed_dataset": lambda: c.create_distributed_dataset([1]),
         "create": lambda: c.create(Counter, task="worker:0"), "get_object": lambda: c.get_object("none"),
         "as_completed": lambda: list(muster.as_completed([value])),
-        "value.fetch": lambda: value.fetch(5), "value.done": value.done, "value.status": lambda: value.status,
+        "value.fetch": lambda: value.fetch(5), "large.fetch": large.fetch, "value.done": value.done,
+        "value.status": lambda: value.status,
         "value.cancel": value.cancel, "value.logs": value.logs, "value.future": value.future,
         "value.add_done_callback": lambda: value.add_done_callback(lambda: None),
         "components": built.components, "method": lambda: counter.add(), "delete": counter.delete,

@@ -63,6 +63,7 @@ class RemoteValue(Generic[T]):
             raise record.error.again()
         if record.encoding >= 0:
             session = self._owner.session
+            session.check_process()
             try:
                 value = made_again.decoded(session, record, _decoded, timeout)
             except MusterError:

@@ -29,8 +29,8 @@ END_TIMEOUT = 5.0
 class Child:
     """One process: frames to and from it, and how it ended. Any thread.
 
-    The forkserver waits for the process and reports its end; once the forkserver has died, a pidfd does. The end of the socket does
-    not show it: a process that the child has forked may hold the socket."""
+    The forkserver waits for the process and reports its end; once the forkserver has died, a pidfd does. The end of the
+    socket does not show it: a process that the child has forked may hold the socket."""
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
         self.pid = pid
@@ -244,8 +244,8 @@ class ForkServer:
 
 
 def _await_ends(children: list[Child]) -> None:
-    """Calls `exited` of children whose forkserver has died once they have exited, on a new thread. On a system without pidfds the end
-    of their sockets has to do."""
+    """Calls `exited` of children whose forkserver has died once they have exited, on a new thread. On a system without
+    pidfds the end of their sockets has to do."""
     poll = select.poll()
     by_pidfd = {child.pidfd: child for child in children if child.pidfd >= 0}
     for pidfd in by_pidfd:

@@ -200,8 +200,8 @@ _drops_until: dict[int, float] = {}
 
 
 def _write_all(to: int, data: bytes) -> None:
-    """Writes as much as the reader takes within PATIENCE_MS, and nothing for DROPS_FOR after it took less: a fork server that waited
-    for it again and again would neither fork nor report the end of a child."""
+    """Writes as much as the reader takes within PATIENCE_MS, and nothing for DROPS_FOR after it took less: a fork server that
+    waited for it again and again would neither fork nor report the end of a child."""
     if time.monotonic() < _drops_until.get(to, 0.0):
         return
     poll = select.poll()
