@@ -63,7 +63,7 @@ class Scheduling:
     def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
         self._owner = owner
-        self._session = session = owner.session
+        session = owner.session
         self._callables = callables
         self._options = options
         self._sent = sent
@@ -95,7 +95,15 @@ class Scheduling:
         name = names.checked(name) if name else self._plain_along.name
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
+    @property
+    def _session(self) -> Session:
+        """Raises RuntimeError in a process that was forked from the session's."""
+        session = self._owner.session
+        session.check_process()
+        return session
+
     def _along(self) -> Along:
+        self._owner.session.check_process()
         if self._uploads:
             return self._plain_along._replace(uploads=[self._sent.value(u) for u in self._uploads])
         return self._plain_along
@@ -391,8 +399,9 @@ class ClusterCoordinator(Scheduling, State):
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
                 args, kwargs = (), None
-        request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
-        return self._session.create(request, name or names.builder_name(fn))
+        session = self._session
+        request = plain_call(self._callables, fn, args, kwargs, session.blobs)
+        return session.create(request, name or names.builder_name(fn))
 
     def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
                kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
@@ -406,6 +415,7 @@ class ClusterCoordinator(Scheduling, State):
         checkpoints have it, by ``save_state`` and ``load_state``; unless it is said, where `cls` has these itself.
         Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
+        self._owner.session.check_process()
         job, index = task_of(task)
         if saved and not name:
             raise ValueError("saved: an object that checkpoints have needs a name")

@@ -6,6 +6,7 @@ import threading
 from typing import Any, Callable, Iterator
 
 from muster._pickled import buffers
+from muster._pickled.unpicklers import loads
 
 
 class Chunk:
@@ -64,7 +65,7 @@ class WithUploads:
 
         uploads.activate_for(current(), [install() for install in self.install])
         args, kwargs = buffers.load(self.arguments)
-        return pickle.loads(self.function)(*args, **kwargs)
+        return loads(self.function)(*args, **kwargs)
 
 
 def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
+from muster import _forks
 from muster._pickled import picklers
 from muster._shared import memory, regions
 from muster.worker import functions, machine
@@ -77,17 +78,22 @@ class Worker:
         self._children = Children()
         self._attachments: list[Attachment] = []
         self._stops = 0
+        self._is_forked = False  # from the process that runs it
         self._stop = threading.Event()
 
     def function(self, name: str, f: Callable[..., Any]) -> None:
         """Adds a function of JSON; see :func:`muster.function`. Before `run`."""
+        self._check_process()
         if name in self._functions:
             raise ValueError(f"there is a function named {name!r} already")
         self._functions[name] = f
 
     def run(self) -> int:
         """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
-        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
+        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``). Raises
+        RuntimeError in a process that was forked while it ran."""
+        self._check_process()
+        _forks.notify_in_forks(self)
         folder = Folder()
         self._uploads = folder.path
         blobs = os.path.join(self._uploads, "blobs")
@@ -130,16 +136,24 @@ class Worker:
             folder.remove()
         return 1 if any(a.final for a in self._attachments) else 0
 
+    def forked(self) -> None:
+        self._is_forked = True
+
+    def _check_process(self) -> None:
+        if self._is_forked:
+            raise _forks.of_parent("worker")
+
     def stop(self) -> None:
         """Asks `run` to finish what is held and return; the second time, at once. From any thread
-        or signal handler."""
+        or signal handler. Raises RuntimeError in a process that was forked while it ran."""
+        self._check_process()
         self._stops += 1
         self._stop.set()
 
     def stop_on_signals(self) -> None:
         """SIGTERM and SIGINT call `stop`. The main thread only."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.stop())
+            _forks.handle_signal(number, lambda *_: self.stop())
 
     def _options_of(self, i: int) -> WorkerOptions:
         gpus = self._gpus_of(i)
