@@ -85,7 +85,7 @@ class Executor(concurrent.futures.Executor):
             self._check()
             self._futures.add(future)
         try:
-            value = future.value = self._coordinator._schedule_for_fetch(fn, args, kwargs, name)
+            value = future.value = self._coordinator._submit_for_fetch(fn, args, kwargs, name)
         except BaseException:
             self._futures.discard(future)
             raise
@@ -113,12 +113,24 @@ class Executor(concurrent.futures.Executor):
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: Optional[float] = None, chunksize: Optional[int] = None,
-            **_: Any) -> Iterator[T]:
-        """Results in order. `chunksize` calls go into one closure; None: few calls one each,
-        thousands in chunks. `timeout` seconds from now end the iteration with WaitTimeout."""
+            buffersize: Optional[int] = None) -> Iterator[T]:
+        """Returns an iterator over the results in order; see :meth:`muster.ClusterCoordinator.map`.
+
+        Args:
+            fn: A callable.
+            iterables: The n-th call gets the n-th element of each.
+            timeout: Seconds from now after which iterating raises WaitTimeout.
+            chunksize: Calls in one closure. None: one for up to 256 elements, more for thousands.
+            buffersize: How many closures are submitted ahead of the results that were taken. None: all.
+
+        Raises:
+            RuntimeError: the executor was shut down.
+            TypeError, ValueError: an argument is wrong, or cannot be pickled.
+        """
         with self._lock:
             self._check()
-        return self._coordinator.map(fn, *iterables, chunksize=chunksize, timeout=timeout)
+        return self._coordinator.map(fn, *iterables, chunksize=chunksize, timeout=timeout,
+                                     buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Does nothing in a process that was forked from the executor's."""
