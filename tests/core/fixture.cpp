@@ -73,12 +73,14 @@ void cluster::listen(effects const& fx) {
 }
 
 effects const& cluster::step(event e) {
-  if (auto const* opening = std::get_if<open_session>(&e))
-    for (auto const& c : opening->closures)
-      choosy_ |=
-          c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
-                       !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
-                       !c.extras->per_worker.empty());
+  auto const* opening = std::get_if<open_session>(&e);
+  auto const* scheduling = std::get_if<core::schedule>(&e);
+  static std::vector<closure_spec> const none;
+  for (auto const& c : opening ? opening->closures : scheduling ? scheduling->closures : none)
+    choosy_ |=
+        c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
+                     !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
+                     !c.extras->per_worker.empty());
   witness_.before(e);
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
@@ -87,6 +89,14 @@ effects const& cluster::step(event e) {
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
   static_cast<void>(core.next_deadline());  // as the hub does after each step
+  return fx_;
+}
+
+effects const& cluster::step(task_state_lost const& e) {
+  fx_ = core.step(now_, e);
+  EXPECT_EQ(witness_.after(fx_), "");
+  EXPECT_EQ(core.violated_invariant(), "");
+  listen(fx_);
   return fx_;
 }
 

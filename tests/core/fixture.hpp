@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/core/api/explanation.hpp"
+#include "server/core/api/objects.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/queries/closure_queries.hpp"
@@ -96,6 +97,8 @@ class cluster {
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
+  /// Objects that the session relied on are lost with their task.
+  effects const& step(task_state_lost const& e);
   /// Jobs of an earlier process; before anything else happens.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
