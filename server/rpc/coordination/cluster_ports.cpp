@@ -74,11 +74,11 @@ struct cluster_ports::state {
     auto& c = connections[fd];
     if (c.tls) forget(c.peer, fd);
     c = {cluster, std::move(a.peer), std::move(a.client), port.port, port.tls};
-    if (!c.tls) return server.adopt(fd);
+    if (!c.tls) return server.adopt(fd, c.client);
     drop_ended(c.peer);
     by_peer.emplace(c.peer, fd);
     options.accepted(fd, c.peer);
-    server.adopt_tls(fd);
+    server.adopt_tls(fd, c.client);
   }
 
   void forget(std::string const& peer, int fd) {
