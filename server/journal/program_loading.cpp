@@ -64,6 +64,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.priority = w.priority();
   s.ends_with = words(w.ends_with());
   s.idempotency_key = w.idempotency_key();
+  s.request_digest = w.request_digest();
   s.metadata = w.metadata();
   s.submitted_by = w.submitted_by();
   s.notice = span(w.notice());

@@ -54,6 +54,7 @@ submitted_fact some_program() {
   s.priority = -5;
   s.ends_with = {"chief"};
   s.idempotency_key = "key";
+  s.request_digest = "\xfe digest";
   s.metadata = "{}";
   s.submitted_by = "token";
   s.notice = 5s;

@@ -56,8 +56,8 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("status", "ready", o.values_ready)
       .sample("status", "aborted", o.values_aborted);
   m.gauge("muster_remote_values_held", "RemoteValues kept for look-up.", o.values_held);
-  m.gauge("muster_remote_values_held_bytes", "Bytes of values kept for look-up.",
-          o.values_held_bytes);
+  m.gauge("muster_remote_values_held_bytes",
+          "Bytes of values kept for look-up, with the blobs that they name.", o.values_held_bytes);
   m.gauge("muster_values_spilled", "Values on the disk, among those that are held.",
           o.values_spilled);
   m.gauge("muster_values_spilled_bytes", "Bytes of values on the disk.", o.values_spilled_bytes);

@@ -122,6 +122,7 @@ struct session_spec {
   std::uint32_t weight = 1;       // share of the workers beside other sessions' weights, 1 to 1000
   duration deadline{};  // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;    // a second open with the same key returns the first session
+  std::string request_digest;     // of the request that carries the key; empty: not compared
   std::string metadata;           // JSON object text, returned as it came
   std::string submitted_by;       // id of a token; empty: nobody was asked. Keys are apart by it
   session_id retry_of{};          // a job that runs again what this one did not do; see retry_job

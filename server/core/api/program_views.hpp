@@ -37,6 +37,10 @@ struct rank_view {
   duration step_took{};  // the median of the last ones; 0: not known
 };
 
+/// Returns how people read a rank: "rank 3", or "rank 3 (ps:0)" with a task that is not worker:3. A
+/// task such as "worker:3" alone would be taken for the Muster worker of that name.
+std::string rank_label(std::uint32_t rank, std::string_view task);
+
 /// How far a program's ranks are, where they say steps.
 struct program_steps_view {
   struct slow {
