@@ -45,15 +45,10 @@ frame_inspector::finding frame_inspector::begin_frame() {
   stream_ = (std::uint32_t{head_[5]} << 24 | std::uint32_t{head_[6]} << 16 |
              std::uint32_t{head_[7]} << 8 | head_[8]) &
             0x7fffffffU;
-  bool const is_call = type_ == headers && stream_ > last_stream_;
   if (type_ == headers) block_.clear();
   if (is_header_frame()) {
     block_bytes_ += head_bytes + left_;
     if (block_bytes_ > limits_.header_block_bytes_max) return finding::header_block_too_long;
-  }
-  if (is_call) {
-    last_stream_ = stream_;
-    ++begun_;
   }
   if (type_ == data) {
     auto const it = unfinished_.empty() ? unfinished_.end() : unfinished_.find(stream_);
@@ -61,8 +56,7 @@ frame_inspector::finding frame_inspector::begin_frame() {
   }
   if (type_ == rst_stream) forget_message(stream_);
   if (!is_limited_ || identified_) return finding::none;
-  if (is_header_frame() || type_ == data)
-    unanswered_bytes_ += head_bytes + left_ + (is_call ? call_overhead : 0);
+  if (is_header_frame() || type_ == data) charge_call();
   return held() > limits_.anonymous_bytes_max ? finding::too_much_before_token : finding::none;
 }
 
@@ -135,15 +129,29 @@ void frame_inspector::look_for_token(identify const& is_known) {
 
 void frame_inspector::set_identified() {
   identified_ = true;
+  calls_ = {};
   unanswered_bytes_ = 0;
   headers_.reset();
   block_ = {};
 }
 
+// What is left of the others is then at least what they hold.
 void frame_inspector::call_ended() {
-  if (++ended_ < begun_ || block_bytes_ > 0) return;
-  begun_ = ended_ = 0;
-  unanswered_bytes_ = message_bytes_;
+  auto const least = std::min_element(
+      calls_.begin(), calls_.end(), [](auto const& a, auto const& b) { return a.bytes < b.bytes; });
+  if (least == calls_.end()) return;
+  unanswered_bytes_ -= least->bytes;
+  calls_.erase(least);
+}
+
+void frame_inspector::charge_call() {
+  auto it = std::find_if(calls_.begin(), calls_.end(),
+                         [this](auto const& c) { return c.stream == stream_; });
+  bool const is_new = it == calls_.end();
+  if (is_new) it = calls_.insert(it, {stream_, 0});
+  auto const bytes = head_bytes + left_ + (is_new ? call_overhead : 0);
+  it->bytes += bytes;
+  unanswered_bytes_ += bytes;
 }
 
 void frame_inspector::forget_message(std::uint32_t stream) {

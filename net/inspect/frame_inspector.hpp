@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "net/inspect/header_decoder.hpp"
 
@@ -49,7 +50,7 @@ class frame_inspector {
   ///   client is known already.
   finding read(std::string_view bytes, identify const& is_known);
 
-  /// One of its calls is over. If no other call is under way, calls hold nothing any longer.
+  /// One of its calls is over, and nobody knows which one: the one that is charged least.
   void call_ended();
 
   /// The client has been identified by other means.
@@ -75,6 +76,7 @@ class frame_inspector {
   void take_payload(std::string_view payload);
   void take_message(std::string_view payload);
   bool is_header_frame() const { return type_ == 1 || type_ == 9; }
+  void charge_call();
   void look_for_token(identify const& is_known);
   void forget_message(std::uint32_t stream);
 
@@ -87,7 +89,7 @@ class frame_inspector {
   std::size_t head_have_ = 0;
   std::size_t left_ = 0;  // of the frame's payload
   unsigned char type_ = 0, flags_ = 0;
-  std::uint32_t stream_ = 0, last_stream_ = 0;
+  std::uint32_t stream_ = 0;
 
   std::size_t block_bytes_ = 0;  // of the block that is not complete
   std::string block_;            // its bytes, until the client is identified
@@ -97,8 +99,13 @@ class frame_inspector {
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream, held() bounds it
   std::size_t message_bytes_ = 0;                          // of all of them
 
-  std::size_t unanswered_bytes_ = 0;  // since there was no call without an answer
-  std::uint64_t begun_ = 0, ended_ = 0;
+  struct charged_call {
+    std::uint32_t stream;
+    std::size_t bytes;
+  };
+  // Without an answer, of a client that is not identified; call_overhead bounds their number.
+  std::vector<charged_call> calls_;
+  std::size_t unanswered_bytes_ = 0;  // of all of them
 };
 
 }  // namespace muster::net

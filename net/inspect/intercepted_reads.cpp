@@ -35,6 +35,12 @@ bool is_accepted(guarded_connection& c, msghdr const& message, std::size_t bytes
   return true;
 }
 
+bool has_room(msghdr const& message) {
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i)
+    if (message.msg_iov[i].iov_len > 0) return true;
+  return false;
+}
+
 // The common name in the certificate that the client showed, verified by OpenSSL; empty: none.
 std::string certificate_name(SSL const* ssl) {
   auto* const certificate = SSL_get0_peer_certificate(ssl);
@@ -55,8 +61,11 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   static auto* const system = muster::net::next<ssize_t(int, msghdr*, int)>("recvmsg");
   auto const n = system(socket, message, flags);
   auto* const c = muster::net::guarded(socket);
-  if (c == nullptr || (flags & MSG_PEEK)) return n;
+  // The queue of errors has no bytes of the stream.
+  if (c == nullptr || (flags & (MSG_PEEK | MSG_ERRQUEUE))) return n;
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return n;
+  // gRPC 1.51 also reads into no room; the stream has not ended then.
+  if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
     c->ended();

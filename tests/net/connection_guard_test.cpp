@@ -125,6 +125,22 @@ TEST(connection_guard, serves_any_number_of_small_calls_without_a_token) {
   EXPECT_EQ(s.echo.server.guarded().held_bytes, 0u);
 }
 
+// gRPC then reads into no room, too, which is not the end of a connection.
+TEST(connection_guard, serves_large_calls_beside_each_other) {
+  guarded_echo s(standing::admitted);
+  s.run([&] {
+    std::vector<std::thread> threads;
+    std::atomic<int> served = 0;
+    for (int i = 0; i < 32; ++i)
+      threads.emplace_back([&] {
+        for (int j = 0; j < 3; ++j) served += ask(s, 2'000'000).ok();
+      });
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(served, 96);
+  });
+  EXPECT_EQ(s.reason(), "");
+}
+
 TEST(connection_guard, ends_a_header_block_without_end_of_a_known_client_too) {
   for (auto const first : {standing::anonymous, standing::admitted, standing::identified}) {
     guarded_echo s(first);

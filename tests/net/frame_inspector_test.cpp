@@ -160,6 +160,18 @@ TEST(frame_inspector, limits_calls_without_a_token_until_they_are_answered) {
   EXPECT_LE(f.most, 64u << 10);
 }
 
+TEST(frame_inspector, takes_calls_without_a_token_that_overlap) {
+  fed f(true);
+  f.feed(call(1));
+  for (std::uint32_t stream = 3; stream < 3'000; stream += 2) {
+    ASSERT_EQ(f.feed(call(stream) + frame(data_frame, end_stream, stream, std::string(500, 'x'))),
+              finding::none)
+        << stream;
+    f.inspector.call_ended();
+  }
+  EXPECT_LT(f.inspector.held(), 2'000u);
+}
+
 TEST(frame_inspector, limits_the_number_of_calls_without_a_token) {
   fed f(true);
   auto found = finding::none;
