@@ -282,8 +282,8 @@ class ClusterCoordinator(Scheduling, State):
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
 
-        session.blobs = Blobs(servers, session.options.connect_timeout, session.options.tls,
-                              session.options.token, memory.bytes_max(session.options.shm_bytes_max))
+        session.blobs = Blobs(servers, session.patience, session.options.tls, session.options.token,
+                              memory.bytes_max(session.options.shm_bytes_max))
 
         def install(upload: Upload) -> PerWorkerValues:
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,

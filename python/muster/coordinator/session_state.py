@@ -95,6 +95,11 @@ class SessionState:
         """As REST shows it; empty: the server has not opened it yet."""
         return self._id
 
+    def patience(self) -> float:
+        """Returns for how many seconds a call outside of the stream is repeated while the server cannot be
+        reached: as long as the session can be resumed."""
+        return max(self.options.connect_timeout, self.grace)
+
     @property
     def over(self) -> bool:
         """Nothing is scheduled any more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from typing import Any, Callable, Protocol, Sequence
+from typing import Any, Callable, Optional, Protocol, Sequence
 
 from muster._pickled.buffers import Data
 from muster.worker import stacks
@@ -75,11 +75,11 @@ class ProcessLink:
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
         """On a thread of its own: the child's messages go on meanwhile."""
-        error = ""
+        error: Optional[Exception] = None
         try:
             self._ask(what, digest, beside)
         except Exception as found:
-            error = str(found) or type(found).__name__
+            error = found
         try:
             self._child.frames.send(answer(digest, error))
         except OSError:

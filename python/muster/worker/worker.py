@@ -99,7 +99,7 @@ class Worker:
         blobs = os.path.join(self._uploads, "blobs")
         os.mkdir(blobs)
         o = self._options
-        self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.channel_options, o.tls,
+        self._blobs = BlobCache(blobs, o.blob_bytes_max, o.servers, o.tls,
                                 o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
