@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "http_client/http_client.hpp"
+#include "server/journal/etcd/version.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/etcd/members.hpp"
 #include "tests/support/cannot_run.hpp"
@@ -118,6 +119,24 @@ TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
                   "asked for entries: " + nobody + " (connection refused)");
   EXPECT_CONTAINS(said({"check", "etcd://127.0.0.1"}, 2), "etcd://");
   EXPECT_CONTAINS(said({"check", url("/p"), "--store-ca", "/tmp/x"}, 2), "etcds://");
+}
+
+TEST_F(data_on_etcd, doctor_warns_of_a_version_that_can_answer_with_old_data) {
+  cluster a;
+  auto& server = a.serve({"--store", url("/a")});
+  auto const version =
+      std::string(a.get("/api/v1/overview").at("durable").at("store_version").as_string());
+  auto const old = server::journal::etcd::can_answer_with_old_data(version);
+  auto const told = json::parse(a.run({"doctor", "--output", "json"}).out);
+  int found = 0;
+  for (auto const& f : told.at("findings").as_array()) {
+    if (f.at("check") != "etcd") continue;
+    ++found;
+    EXPECT_EQ(f.at("result"), old ? "warning" : "ok");
+    EXPECT_CONTAINS(f.at("text").as_string(), "etcd " + version);
+  }
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(static_cast<bool>(server.says("etcd issue 20418")), old);
 }
 
 // As a restore leaves it that was killed.

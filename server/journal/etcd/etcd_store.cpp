@@ -331,6 +331,7 @@ void etcd_store::look_at_space() const {
   });
   if (!s.ok()) return;  // as it was; a user without the right to ask never knows
   knows_space_ = true;
+  version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());
   // Before 3.4 it does not say; holes are filled again after a compaction.
   in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;

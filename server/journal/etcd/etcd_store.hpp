@@ -34,6 +34,7 @@ class etcd_store final : public store {
   void hurry() override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
+  std::string version() const override { return version_; }
 
  private:
   using operations = std::vector<wire::RequestOp>;
@@ -65,6 +66,7 @@ class etcd_store final : public store {
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
+  mutable std::string version_;  // of the member that was asked last
   mutable bool knows_space_ = false, no_space_ = false;
 };
 
