@@ -78,16 +78,17 @@ muster::status do_rest_of_batch(map& raw, std::string const& prefix) {
 
 }  // namespace
 
-muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch) {
+muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch,
+                                                           lost_values lost) {
   client c(a);
   std::unique_ptr<etcd_view> v(new etcd_view(a.where.text()));
-  auto read = v->fill(c, watch);
+  auto read = v->fill(c, watch, lost);
   if (read.ok()) return v;
   read.message = v->name_ + ": " + read.message;
   return read;
 }
 
-muster::status etcd_view::fill(client& c, watcher const& watch) {
+muster::status etcd_view::fill(client& c, watcher const& watch, lost_values lost) {
   map raw;
   if (auto const s = c.require_all_acknowledged(first_limit, "for entries"); !s.ok()) {
     if (s.code == code::unavailable) return s;
@@ -100,10 +101,10 @@ muster::status etcd_view::fill(client& c, watcher const& watch) {
     if (read.code != code::out_of_range || n > attempts_by_pages) return read;
   }
   if (auto const done = do_rest_of_batch(raw, c.prefix()); !done.ok()) return done;
-  return take(raw, c.prefix());
+  return take(raw, c.prefix(), lost);
 }
 
-muster::status etcd_view::take(map const& raw, std::string const& prefix) {
+muster::status etcd_view::take(map const& raw, std::string const& prefix, lost_values lost) {
   names const n{prefix};
   auto const entries = n.entry({});
   for (auto const& [key, value] : raw) {
@@ -121,9 +122,13 @@ muster::status etcd_view::take(map const& raw, std::string const& prefix) {
     auto at = number ? raw.find(n.piece(*number, 0)) : raw.end();
     bool const mine = at != raw.end() && at->second == name && ++at != raw.end();
     bool const there = mine && at->first.starts_with(pieces);
-    if (!there)
+    if (!there && lost == lost_values::refuse)
       return {code::internal,
               "its data are damaged (the value of " + name_of(name).text() + " is gone)"};
+    if (!there) {
+      whole = "\xff";
+      continue;
+    }
     for (; at != raw.end() && at->first.starts_with(pieces); ++at) whole += at->second;
   }
   return {};

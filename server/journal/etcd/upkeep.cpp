@@ -97,6 +97,25 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
   return fill(a, (*lead)->begun(), from, found->entries(), watch, over);
 }
 
+muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
+                                          bool drop, watcher const& watch,
+                                          std::function<void(std::string const& why)> over) {
+  // Not a prefix that no server has written: leading it would write a key there.
+  {
+    auto const view = etcd_view::open(a, watch, lost_values::unreadable);
+    if (!view) return view.error();
+    if (auto const ours = format_of(**view); !ours) return ours.error();
+  }
+  auto const lead = lead_alone(a, "muster data repair", "stop it first", over);
+  if (!lead) return lead.error();
+  auto s = etcd_store::open(a, (*lead)->begun(),
+                            {.bytes_max = std::numeric_limits<std::uint64_t>::max(), .over = over});
+  if (!s) return with_name(a, s.error());
+  auto const view = etcd_view::open(a, watch, lost_values::unreadable);
+  if (!view) return view.error();
+  return repair_store(**view, {}, **s, copy, drop, watch);
+}
+
 muster::result<trimmed> drop_history(access const& a) {
   client c(a);
   trimmed t;
