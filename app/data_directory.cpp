@@ -11,6 +11,7 @@
 #include "base/no_room.hpp"
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/entries.hpp"
+#include "server/journal/etcd/version.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server {
@@ -118,6 +119,13 @@ void data_directory::start(journal::journal_options o) {
         dependencies_.post([this, durable, failed] { written(durable, failed); });
       });
   tell_room();
+  if (auto const version = journal_->facts().store_version;
+      journal::etcd::can_answer_with_old_data(version))
+    spdlog::warn(
+        "etcd_version store={} version={} why=\"this version can answer with data older than "
+        "acknowledged writes (etcd issue 20418), which this server rejects; use etcd 3.6.9 or "
+        "later\"",
+        name_, version);
 }
 
 void data_directory::written(std::uint64_t durable, muster::status const& failed) {
@@ -165,6 +173,7 @@ void data_directory::write_down(std::string const& cluster, std::vector<core::fa
 store_view data_directory::view() const {
   auto const facts = journal_->facts();
   store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+  v.version = facts.store_version;
   return v;
 }
 

@@ -84,9 +84,11 @@ findings look_at_store(json::value const& overview) {
     return {{"disk", result::problem, "the server cannot write: " + failure,
              "make room on its disk or mend it, then start the server again"}};
   auto const bytes = count_of(durable, "disk_bytes");
-  return {{"disk", result::ok,
-           text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) +
-               " MiB"}};
+  findings all{{"disk", result::ok,
+                text_of(durable, "data_dir") + " of the server holds " +
+                    with_thousands(bytes >> 20) + " MiB"}};
+  add(all, doctor::judge_etcd(text_of(durable, "store_version")));
+  return all;
 }
 
 // Of a server that serves.

@@ -26,6 +26,7 @@ struct store_view {
   std::uint64_t waiting_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< as of some seconds ago
   std::string_view kind = "rocksdb";
+  std::string version{};        ///< of a store that is a service
   std::string leader{};         ///< of a store that others wait for: where this server is found
   core::duration lease_left{};  ///< then: for so long it may answer
   /// What people look at, beside that; none: it is not kept.

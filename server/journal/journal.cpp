@@ -62,6 +62,7 @@ void journal::stop() {
 bool journal::look_for_room() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
+  facts_.store_version = store_->version();
   facts_.free_bytes = free;
   bool const full = free && *free < options_.reserve_bytes;
   return std::exchange(facts_.disk_is_full, full) != full;

@@ -39,6 +39,7 @@ struct journal_facts {
   std::uint64_t disk_bytes = 0;             ///< of the store, looked at every ten seconds at most
   std::optional<std::uint64_t> free_bytes;  ///< of the disk, looked at every second at most
   bool disk_is_full = false;                ///< less than the reserve is free
+  std::string store_version;                ///< see store::version
   muster::status failed;                    ///< not OK: nothing is written any more
 };
 

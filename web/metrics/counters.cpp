@@ -30,6 +30,7 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
         return schema::one_of({"rocksdb", "etcd"});
       },
       [&d](json_out& out) { out.string(d.store.kind); }, "what holds it");
+  m.some("store_version", d.store.version, "etcd: the version of the member that this server uses");
   m.some("leader", d.store.leader, "etcd: the address that others follow");
   m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
                                   "etcd: for so long this server may answer");
