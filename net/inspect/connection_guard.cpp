@@ -120,7 +120,7 @@ void connection_guard::charge(guarded_connection& c, std::size_t before, standin
   open_ += open(c.standing_, now) - open(was, before);
 }
 
-// Gives back what a connection holds that is no longer read.
+// Ends the account of a connection that gRPC reads no longer.
 void connection_guard::release(guarded_connection& c) {
   c.cut_ = true;
   std::scoped_lock const own(c.mutex_);

@@ -145,9 +145,9 @@ class guarded_connection {
   frame_inspector inspector_;
 };
 
-/// The guarded connection with this descriptor; null: there is none. Any thread.
+/// @return the guarded connection with this descriptor, or null. Any thread.
 guarded_connection* guarded(int socket) noexcept;
-/// The guarded connection of a TLS session (`SSL*`); null: there is none.
+/// @return the guarded connection of a TLS session (`SSL*`), or null.
 guarded_connection* guarded_session(void const* ssl) noexcept;
 
 }  // namespace muster::net

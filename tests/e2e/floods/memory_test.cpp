@@ -33,7 +33,7 @@ std::size_t resident_mb(process const& server) {
   return 0;
 }
 
-// What allocators may keep besides what is measured.
+// Memory that allocators keep in addition.
 constexpr std::size_t slack_mb = 32;
 
 // A connection to a gRPC port; over TLS nobody's certificate is checked.
