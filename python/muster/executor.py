@@ -76,7 +76,7 @@ class Executor(concurrent.futures.Executor):
             self._check()
             self._futures.add(future)
         try:
-            value = future.value = self._coordinator._schedule_for_fetch(fn, args, kwargs, name)
+            value = future.value = self._coordinator._submit_for_fetch(fn, args, kwargs, name)
         except BaseException:
             self._futures.discard(future)
             raise

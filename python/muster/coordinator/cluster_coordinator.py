@@ -68,9 +68,7 @@ class Scheduling:
         self._options = options
         self._sent = sent
         self._uploads = uploads
-        retried = options is not None and options.retries > 0
-        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
-                                  blobs=session.blobs, name=name,
+        self._plain_along = Along(blobs=session.blobs, name=name,
                                   beside=session.takes_inputs_beside,
                                   show_arguments=session.options.show_arguments)
 
@@ -143,12 +141,13 @@ class Scheduling:
         request = call_of(self._callables, fn, args, kwargs, along)
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
-    def _schedule_for_fetch(self, fn: Function[T], args: Sequence[Any],
+    def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                             kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
         """A value that is no argument of other closures: an array comes back without base64."""
         along = self._along()
-        return self._schedule(fn, args, kwargs, along._replace(output_in_bytes=True,
-                                                               name=along.name or name))
+        request = call_of(self._callables, fn, args, kwargs,
+                          along._replace(output_in_bytes=True, name=along.name or name))
+        return RemoteValue(self._owner, self._session.put((request,), self._options, True)[0])
 
     def put(self, value: T) -> RemoteValue[T]:
         """Takes a value to the cluster once, as an argument of many closures: a closure that returns

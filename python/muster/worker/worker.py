@@ -16,7 +16,6 @@ from muster.worker.attachment import Attachment
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
-from muster.worker.deaths import Deaths
 from muster.worker.folder import Folder
 from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
@@ -96,8 +95,7 @@ class Worker:
                                 o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
-        deaths = Deaths()
-        self._attachments = [Attachment(i, self._options_of(i), make, deaths,
+        self._attachments = [Attachment(i, self._options_of(i), make,
                                          self._blobs.use_server)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
