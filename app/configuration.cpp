@@ -177,6 +177,8 @@ std::string problem_with(configuration const& c) {
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";
+  if (c.connection_memory_max < connection_memory_least)
+    return "--connection-memory-max is less than 16 MiB: give gRPC connections at least that";
   if (c.grpc == c.http && c.grpc.port != 0)
     return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
   return {};

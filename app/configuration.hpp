@@ -93,6 +93,7 @@ struct torch_settings {
   std::vector<std::string> from{"127.0.0.0/8", "::1"};
 };
 
+constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
 /// What people look at of the past, for the next start.
@@ -142,6 +143,9 @@ struct configuration {
   /// Limits, names and origins of HTTP; the rest of it is the server's.
   web::web_options web;
   tls_settings tls;  // of both ports
+  /// Bytes that unfinished gRPC messages and header blocks of all connections take; see
+  /// net::guard_options.
+  std::uint64_t connection_memory_max = std::uint64_t{1} << 30;
 
   /// What it promises outlives the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }

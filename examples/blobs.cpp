@@ -40,7 +40,7 @@ void send(muster::blobs_options const& o, std::size_t megabytes, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     std::string const bytes(megabytes << 20, static_cast<char>('a' + round % 26));
     auto const began = std::chrono::steady_clock::now();
-    auto const copied = c.schedule<muster::blob>("copied", store.put(bytes));
+    auto const copied = c.submit<muster::blob>("copied", store.put(bytes));
     auto const got = store.get(copied.fetch());
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
     if (*got != bytes) throw std::runtime_error("other bytes came back");

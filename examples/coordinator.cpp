@@ -1,5 +1,4 @@
-// Schedules closures of the functions in worker.cpp, with outputs as arguments:  coordinator
-// [HOST:PORT]
+// Calls the functions in worker.cpp, with outputs as arguments:  coordinator [HOST:PORT]
 #include <cstdint>
 #include <cstdio>
 #include <muster/cluster_coordinator.hpp>
@@ -13,12 +12,12 @@ int main(int argc, char** argv) {
   try {
     std::vector<muster::remote_value<std::uint64_t>> primes;
     for (std::uint64_t below = 1000; below <= 64'000; below *= 2)
-      primes.push_back(coordinator.schedule<std::uint64_t>("count_primes", below));
-    // Their outputs go from worker to worker; nothing waits here.
-    auto const mean = coordinator.schedule<double>("mean", primes);
+      primes.push_back(coordinator.submit<std::uint64_t>("count_primes", below));
+    // Their outputs are sent from worker to worker; nothing waits here.
+    auto const mean = coordinator.submit<double>("mean", primes);
+    auto const nothing = coordinator.submit<double>("mean", std::vector<double>{});
     std::printf("mean %g\n", mean.fetch());
-    coordinator.schedule<double>("mean", std::vector<double>{});
-    coordinator.join();
+    nothing.fetch();  // throws the error of this call, which affects no other call
   } catch (muster::closure_error const& e) {
     std::printf("failed on %s as it should: %s\n", e.worker().c_str(), e.what());
   }

@@ -1,4 +1,4 @@
-// Schedules closures of the functions in worker.cpp from a coroutine, which blocks no thread:
+// Calls the functions in worker.cpp from a coroutine, which blocks no thread:
 // coroutine [HOST:PORT]
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -15,7 +15,7 @@ boost::asio::awaitable<void> count(muster::cluster_coordinator& coordinator) {
   std::vector<muster::remote_value<std::uint64_t>> primes;
   for (std::uint64_t below = 1000; below <= 64'000; below *= 2) {
     // Waits while the queue is full.
-    auto value = co_await coordinator.async_schedule<std::uint64_t>("count_primes", below);
+    auto value = co_await coordinator.async_submit<std::uint64_t>("count_primes", below);
     primes.push_back(value);
   }
   for (auto const& value : primes) {

@@ -97,15 +97,16 @@ void train() {
   auto const on = [&](muster::worker_session& s) { return s.coordinator().with(ps); };
   auto const session =
       task.make_session_creator(
-              {.init = [&](auto& s) { on(s).template schedule<void>("init").fetch(); },
-               .ready = [&](auto& s) { return on(s).template schedule<bool>("ready").fetch(); }})
+              {.init = [&](auto& s) { on(s).template submit<void>("init").fetch(); },
+               .ready = [&](auto& s) { return on(s).template submit<bool>("ready").fetch(); }})
           .create();
-  for (int i = 0; i < steps; ++i) on(*session).schedule<void>("add", 1);
-  session->coordinator().join();
-  on(*session).schedule<void>("finish").fetch();
+  std::vector<muster::remote_value<void>> added;
+  for (int i = 0; i < steps; ++i) added.push_back(on(*session).submit<void>("add", 1));
+  for (auto const& one : added) one.fetch();
+  on(*session).submit<void>("finish").fetch();
   if (!task.is_chief()) return;
   std::printf("%d workers counted to %d\n", task.num_workers(),
-              on(*session).schedule<int>("sum", task.num_workers()).fetch());
+              on(*session).submit<int>("sum", task.num_workers()).fetch());
 }
 
 }  // namespace

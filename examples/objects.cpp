@@ -48,10 +48,12 @@ int main(int argc, char** argv) {
     std::string const checkpoints = argc > 3 ? argv[3] : "";
     if (!checkpoints.empty() && coordinator.restore(checkpoints))
       std::printf("from a checkpoint\n");
+    std::vector<muster::remote_value<void>> steps;
     for (int epoch = 0; epoch < 50; ++epoch)
       for (auto const part : {1.0, 3.0})
-        coordinator.with({.task_job = "worker"}).schedule<void>("train", model, part);
-    coordinator.join();
+        steps.push_back(
+            coordinator.with({.task_job = "worker"}).submit<void>("train", model, part));
+    for (auto const& step : steps) step.fetch();
     auto const found = coordinator.get_object("weights");
     for (auto const w : found.call<std::vector<double>>("read").fetch()) std::printf("%.0f ", w);
     std::printf("are about 2\n");

@@ -147,9 +147,10 @@ void coordinate(std::string const& server, digits const& data, std::string const
   std::printf(number ? "from a checkpoint\n" : "from the beginning\n");
   auto saved = c.checkpoints(checkpoints, std::chrono::milliseconds(200), {.keep = 2});
   for (unsigned seed = 0; steps.read().fetch().data.at(0) < steps_wanted;) {
+    std::vector<muster::remote_value<void>> running;
     for (int n = 0; n < 9; ++n)
-      c.with({.task_job = "worker"}).schedule<void>("train", model, steps, seed++);
-    c.join();
+      running.push_back(c.with({.task_job = "worker"}).submit<void>("train", model, steps, seed++));
+    for (auto const& one : running) one.fetch();
     std::printf("step %lld: accuracy %.3f\n",
                 static_cast<long long>(steps.read().fetch().data.at(0)),
                 accuracy(data, read(model)));

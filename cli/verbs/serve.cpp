@@ -287,6 +287,9 @@ void add_limits(CLI::App& verb, server::configuration& c) {
       "--spill-dir, else where temporary files are");
   add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Largest HTTP request body");
   add_count(verb, "--connections-max", c.web.connections_max, "HTTP connections at one time");
+  add_bytes(verb, "--connection-memory-max", c.connection_memory_max,
+            "Bytes of unfinished gRPC messages and header blocks of all connections; clients "
+            "without a token may hold half of it");
   add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");
 }
 

@@ -22,7 +22,7 @@ constexpr std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
 bool may_pass(grpc::StatusCode c) {
   using enum grpc::StatusCode;
   return c == UNAVAILABLE || c == CANCELLED || c == DEADLINE_EXCEEDED || c == INTERNAL ||
-         c == RESOURCE_EXHAUSTED;
+         c == UNKNOWN || c == RESOURCE_EXHAUSTED;
 }
 
 std::string raw_sha256_of(std::string_view bytes) {

@@ -32,7 +32,7 @@ constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
 constexpr auto transfer_limit = 10min;  // a gibibyte on a slow line
-constexpr int put_tries = 8;            // of what is held, each a little later
+constexpr int stranger_tries = 8;       // of a put, while the server does not know this holder yet
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
@@ -237,7 +237,8 @@ class blobs::store {
     if (!bytes) return;  // nobody wants it any more
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
-    for (int tries = 1; tries <= put_tries; ++tries) {
+    auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
+    for (int tries = 1;; ++tries) {
       // Its stream may be another than the last time.
       auto const now = shared->find(name);
       if (!now.bytes) return;
@@ -247,9 +248,12 @@ class blobs::store {
       ended = server_.once(put, limit);
       if (ended.ok()) return;
       bool const is_stranger = ended.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+      bool const passes =
+          is_stranger ? tries < stranger_tries : detail::may_pass(ended.error_code());
       std::unique_lock held(mutex_);
-      if (over_ || !(is_stranger || detail::may_pass(ended.error_code()))) break;
-      changed_.wait_for(held, 100ms * tries, [this] { return over_; });
+      if (over_ || !passes || clock::now() > until) break;
+      changed_.wait_for(held, std::min<clock::duration>(100ms * tries, 1s),
+                        [this] { return over_; });
     }
     throw blob_error(failure_kind::dependency_lost,
                      "blob " + hex(name) + " cannot be put: " + ended.error_message());

@@ -37,8 +37,9 @@ struct closure_record {
   /// may have to be made again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;  // the first member's token
-  std::uint32_t generation = 0;
+  std::uint64_t gang = 0;        // the first member's token
+  std::uint32_t generation = 0;  // 0: of none, as it was submitted and has an error of its own
+  bool cancelled = false;        // by itself, which the server is told on each stream
   // Its output.
   bool ended = false;
   value output;
@@ -74,7 +75,7 @@ class closure_writer {
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});
     auto const& o = r.options ? *r.options : none;
     add_callable(m, position, o.display_name, hash_bytes(o.callable));
-    if (asked_by(o) != asked_by(none) || r.gang != 0)
+    if (asked_by(o) != asked_by(none) || r.gang != 0 || r.generation == 0)
       write_options(m, r, position);
     else if (m.options_of_size() > 0)
       m.add_options_of(0);
@@ -117,6 +118,7 @@ class closure_writer {
       for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
       for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
       if (r.gang != 0) w.set_gang(std::to_string(r.gang));
+      w.set_own_error(r.generation == 0);  // as all closures of this message
       last_options_ = o;
       last_gang_ = r.gang;
     }

@@ -83,7 +83,12 @@ bool cluster_coordinator::done() {
 void cluster_coordinator::cancel() {
   auto& s = *session_;
   lock held(s.mutex_);
-  if (s.ended_ || s.closing_ || !s.generation_.settled()) return;
+  if (s.ended_ || s.closing_ || s.generation_.cancelling()) return;
+  if (!s.generation_.settled()) {  // an error is cancelling what was scheduled
+    for (auto& [token, r] : s.records_)
+      if (r.generation == 0) s.cancel_one(token, r);
+    return;
+  }
   s.generation_.cancel();
   if (!s.streaming_) return;  // told when there is a stream
   s.cancel_sent_ = true;
@@ -129,6 +134,14 @@ void coordinator_session::raise_pending() {
   generation_.raise_error();
   if (auto const told = std::exchange(told_, nullptr)) std::rethrow_exception(told);
   throw_if_over();
+}
+
+void coordinator_session::cancel_one(std::uint64_t token, closure_record& r) {
+  if (ended_ || closing_ || r.ended || r.cancelled) return;
+  r.cancelled = true;
+  if (!streaming_) return;  // told when there is a stream
+  out_.add_entry(9).add_cancel_token(token);
+  wake();
 }
 
 std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() {
@@ -216,9 +229,7 @@ std::string value_handle::function() const {
 void value_handle::cancel() const {
   auto& s = *session_;
   lock held(s.mutex_);
-  if (s.ended_ || s.closing_ || s.records_.at(token_).ended || !s.streaming_) return;
-  s.out_.add_entry(9).add_cancel_token(token_);
-  s.wake();
+  s.cancel_one(token_, s.records_.at(token_));
 }
 
 per_worker_handle::~per_worker_handle() {

@@ -43,10 +43,24 @@ closure_record coordinator_session::converted(request const& r) const {
   return added;
 }
 
+bool coordinator_session::has_room() const {
+  return held_ == 0 && !full() && (streaming_ || unfinished_ < options_.pending_max);
+}
+
 bool coordinator_session::may_schedule() const {
   if (ended_ || closing_) return true;
-  bool const no_room = held_ > 0 || full() || (!streaming_ && unfinished_ >= options_.pending_max);
-  return generation_.settled() && (generation_.failed() || !no_room);
+  return generation_.settled() && (generation_.failed() || has_room());
+}
+
+bool coordinator_session::may_submit() const {
+  return ended_ || closing_ || (!generation_.cancelling() && has_room());
+}
+
+void coordinator_session::check_put(bool own_error) {
+  if (own_error)
+    throw_if_over();
+  else
+    raise_pending();
 }
 
 std::chrono::milliseconds coordinator_session::room_limit() const {
@@ -58,16 +72,17 @@ wait_timeout coordinator_session::no_room() const {
 }
 
 // Also raises what there is to be raised before anything is scheduled.
-void coordinator_session::wait_for_room(lock& held) {
-  if (!changed_.wait_for(held, room_limit(), [this] { return may_schedule(); })) throw no_room();
-  raise_pending();
+void coordinator_session::wait_for_room(lock& held, bool own_error) {
+  auto const may = [&] { return may_put(own_error); };
+  if (!changed_.wait_for(held, room_limit(), may)) throw no_room();
+  check_put(own_error);
 }
 
 std::uint64_t coordinator_session::add(closure_record added, request r, std::uint64_t gang) {
   added.encoding = r.encoding;
   added.options = std::move(r.options);
   added.references = 1;
-  added.generation = generation_.number();
+  added.generation = r.own_error && own_errors_ ? 0 : generation_.number();
   for (auto const& used : added.inputs)
     if (used.token != 0) ++records_.at(used.token).references;
   for (auto const& used : added.per_worker)
@@ -115,7 +130,7 @@ handle cluster_coordinator::put(detail::request r) {
   auto& s = *session_;
   auto added = s.converted(r);
   std::unique_lock held(s.mutex_);
-  s.wait_for_room(held);
+  s.wait_for_room(held, r.own_error && s.own_errors_);
   auto const token = s.add(std::move(added), std::move(r), 0);
   s.wake();
   held.unlock();
@@ -126,9 +141,10 @@ boost::asio::awaitable<handle> cluster_coordinator::async_put(detail::request r)
   auto const s = session_;
   auto added = s->converted(r);
   std::uint64_t token = 0;
-  auto const may_go_on = [s] { return s->may_schedule(); };
+  bool const submitted = r.own_error;
+  auto const may_go_on = [s, submitted] { return s->may_put(submitted && s->own_errors_); };
   auto const go_on = [&] {
-    s->raise_pending();
+    s->check_put(submitted && s->own_errors_);
     token = s->add(std::move(added), std::move(r), 0);
     s->wake();
   };
@@ -154,7 +170,7 @@ std::vector<handle> cluster_coordinator::put_gang(std::vector<detail::request> a
     throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
                                 " bytes, the limit is " + std::to_string(detail::gang_bytes_max));
   std::unique_lock held(s.mutex_);
-  s.wait_for_room(held);
+  s.wait_for_room(held, false);
   auto const first = s.last_token_ + 1;
   s.number_of(all.front().function);  // its name goes into a message of its own
   s.out_.begin_group();

@@ -54,8 +54,11 @@ void coordinator_session::append_all() {
     append(token, r);
   }
   if (gang != 0) out_.end_group();
-  for (auto const token : unfinished)
-    if (records_.at(token).references == 0) append_release(token);
+  for (auto const token : unfinished) {
+    auto const& r = records_.at(token);
+    if (r.cancelled) out_.add_entry(9).add_cancel_token(token);
+    if (r.references == 0) append_release(token);
+  }
 }
 
 void coordinator_session::connected() {
@@ -96,6 +99,7 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
   if (m.has_opened()) {
     take_opened(m.opened());
     incarnation_ = m.opened().server_incarnation();
+    own_errors_ = m.opened().own_errors();
     // The cancel may have been lost with the old stream. If it was not, the generation has moved
     // on.
     if (generation_.cancelling() && !cancel_sent_ &&
@@ -142,7 +146,7 @@ void coordinator_session::take_outcomes(v1::SessionResponse const& m) {
     r.closure = m.closure(i);
     if (why) {
       r.error = std::make_unique<failure>(from_wire(*why));
-      generation_.note(*r.error);
+      if (r.generation != 0) generation_.note(*r.error);
     } else {
       r.output = {std::string(value.bytes), value.encoding};
     }

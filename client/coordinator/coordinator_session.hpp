@@ -68,11 +68,18 @@ class coordinator_session final : public client_session {
   void ended(std::string const& reason) override;
 
   // All below REQUIRE the mutex, but for those that say so.
+  bool has_room() const;
   bool may_schedule() const;
+  /// Submitted closures wait for no drain except that of cancel(), which would end them, too.
+  bool may_submit() const;
+  bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
+  /// Raises what keeps a closure from being put. REQUIRES: may_put.
+  void check_put(bool own_error);
   /// For how long schedule waits for room; no mutex.
   milliseconds room_limit() const;
   wait_timeout no_room() const;  // no mutex
-  void wait_for_room(lock& held);
+  void wait_for_room(lock& held, bool own_error);
+  void cancel_one(std::uint64_t token, closure_record& r);
   /// Checks the request; needs no mutex: a value of another coordinator has a place at the server
   /// once it is ready.
   closure_record converted(request const& r) const;
@@ -141,6 +148,7 @@ class coordinator_session final : public client_session {
   std::set<std::string> lost_with_;   // tasks whose loss was told on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;  // of the server, once opened
+  bool own_errors_ = true;         // the server knows them, as far as it has said
   bool takes_objects_ = false;     // the server, on this stream
 };
 

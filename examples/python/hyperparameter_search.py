@@ -34,9 +34,9 @@ def score(images, c, gamma):
 def search(coordinator, kill_one=False):
     """The best score, with its C and gamma."""
     images = coordinator.create_per_worker_value(data)
-    values = {pair: coordinator.schedule(score, args=(images, *pair)) for pair in GRID}
+    values = {pair: coordinator.submit(score, images, *pair) for pair in GRID}
     if kill_one:
-        victim = coordinator.options(priority=1).schedule(os.getpid)
+        victim = coordinator.options(priority=1).submit(os.getpid)
         os.kill(victim.fetch(), signal.SIGKILL)  # of this machine
     scores = coordinator.fetch(values)
     best = max(scores, key=scores.get)

@@ -87,10 +87,8 @@ def run(c, checkpoints):
     seed = 0
     with c.checkpoints(checkpoints, every=0.5, keep=2):
         while (done := int(steps.read().fetch())) < STEPS:
-            for _ in range(9):
-                c.schedule(train, (held, model, steps, (done, seed)))
-                seed += 1
-            c.join()
+            c.fetch([c.submit(train, held, model, steps, (done, seed + i)) for i in range(9)])
+            seed += 9
             print(f"step {int(steps.read().fetch())}: accuracy {accuracy(model, *own):.3f}", flush=True)
     c.save(checkpoints)
 

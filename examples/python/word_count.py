@@ -34,9 +34,9 @@ def add(parts):
 
 
 def count(coordinator, paths):
-    counted = [coordinator.schedule(split, args=(os.path.abspath(path),)) for path in paths]
-    reduced = [coordinator.schedule(add, args=([coordinator.schedule(part, args=(c, r))
-                                                for c in counted],)) for r in range(REDUCERS)]
+    counted = [coordinator.submit(split, os.path.abspath(path)) for path in paths]
+    reduced = [coordinator.submit(add, [coordinator.submit(part, c, r) for c in counted])
+               for r in range(REDUCERS)]
     return add(coordinator.fetch(reduced))
 
 

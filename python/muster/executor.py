@@ -6,6 +6,7 @@ import threading
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
+from muster import _forks
 from muster.coordinator import made_again, session_waits
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
@@ -58,10 +59,18 @@ class Executor(concurrent.futures.Executor):
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: each future of an executor has its own error")
         self._coordinator = ClusterCoordinator(server, **options)
-        self._lock = threading.Lock()  # protects the following
+        self._lock: Any = threading.Lock()  # protects the following
         self._shut_down = False
         self._futures: set[_Future] = set()
         self._finishing: Optional[threading.Thread] = None
+        self._is_forked = False
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        self._is_forked = True
+        self._lock = _forks.LostLock("executor")
+        for future in list(self._futures):
+            future.forked()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
@@ -104,14 +113,29 @@ class Executor(concurrent.futures.Executor):
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: Optional[float] = None, chunksize: Optional[int] = None,
-            **_: Any) -> Iterator[T]:
-        """Results in order. `chunksize` calls go into one closure; None: few calls one each,
-        thousands in chunks. `timeout` seconds from now end the iteration with WaitTimeout."""
+            buffersize: Optional[int] = None) -> Iterator[T]:
+        """Returns an iterator over the results in order; see :meth:`muster.ClusterCoordinator.map`.
+
+        Args:
+            fn: A callable.
+            iterables: The n-th call gets the n-th element of each.
+            timeout: Seconds from now after which iterating raises WaitTimeout.
+            chunksize: Calls in one closure. None: one for up to 256 elements, more for thousands.
+            buffersize: How many closures are submitted ahead of the results that were taken. None: all.
+
+        Raises:
+            RuntimeError: the executor was shut down.
+            TypeError, ValueError: an argument is wrong, or cannot be pickled.
+        """
         with self._lock:
             self._check()
-        return self._coordinator.map(fn, *iterables, chunksize=chunksize, timeout=timeout)
+        return self._coordinator.map(fn, *iterables, chunksize=chunksize, timeout=timeout,
+                                     buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Does nothing in a process that was forked from the executor's."""
+        if self._is_forked:
+            return
         with self._lock:
             self._shut_down = True
             futures = list(self._futures) if cancel_futures else []

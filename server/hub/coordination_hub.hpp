@@ -108,6 +108,10 @@ class coordination_hub {
   }
   /// See core::coordination::fail_cluster. REQUIRES: the cluster exists.
   muster::status fail(core::coordination::fail_cluster e) { return apply(std::move(e)); }
+  /// See core::coordination::cluster_listens. REQUIRES: the cluster exists.
+  void listens(core::coordination::cluster_id cluster, std::uint16_t port) {
+    apply(core::coordination::cluster_listens{cluster, port});
+  }
   /// Answers every parked call of the cluster first. NOT_FOUND.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});

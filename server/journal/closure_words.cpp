@@ -116,6 +116,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_weight(s.weight);
   into.set_deadline(s.deadline.count());
   into.set_idempotency_key(s.idempotency_key);
+  into.set_request_digest(s.request_digest);
   into.set_metadata(s.metadata);
   into.set_submitted_by(s.submitted_by);
   into.set_retry_of(raw(s.retry_of));
@@ -154,6 +155,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   s.weight = w.weight();
   s.deadline = core::duration(w.deadline());
   s.idempotency_key = w.idempotency_key();
+  s.request_digest = w.request_digest();
   s.metadata = w.metadata();
   s.submitted_by = w.submitted_by();
   s.retry_of = core::session_id{w.retry_of()};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
@@ -109,6 +110,8 @@ coordination::cluster_fact decoded(wire::Cluster const& w) {
   f.ended = time(w.ended());
   f.failed = w.failed();
   f.refuses = w.refuses();
+  if (w.port() <= std::numeric_limits<std::uint16_t>::max())
+    f.port = static_cast<std::uint16_t>(w.port());
   if (w.has_cause())
     f.cause = {w.cause().task(), w.cause().peer(), w.cause().message(), time(w.cause().at())};
   f.cause_task = w.has_cause_task() ? w.cause_task() : coordination::no_task;
@@ -165,6 +168,7 @@ struct encoder {
     w.set_ended(us(f.ended));
     w.set_failed(f.failed);
     w.set_refuses(f.refuses);
+    w.set_port(f.port);
     if (f.cause) {
       w.mutable_cause()->set_task(f.cause->task);
       w.mutable_cause()->set_peer(f.cause->peer);

@@ -99,6 +99,32 @@ TEST_F(coordinator_cut, what_runs_goes_on_and_is_heard_of_later) {
   EXPECT_EQ(holding, 1) << "it ran once";
 }
 
+TEST_F(coordinator_cut, submitted_calls_keep_errors_of_their_own_when_they_are_sent_again) {
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  auto const failed = c->submit<int>("fail", "while away");
+  auto const scheduled = c->schedule<int>("square", 2);
+  auto const submitted = c->submit<int>("square", 3);
+  wire.mend();
+  EXPECT_THROW(failed.fetch(seconds(60)), closure_error);
+  EXPECT_EQ(scheduled.fetch(seconds(60)), 4);
+  EXPECT_EQ(submitted.fetch(seconds(60)), 9);
+  EXPECT_TRUE(c->join(seconds(60)));
+}
+
+TEST_F(coordinator_cut, a_call_that_is_cancelled_while_away_is_cancelled_on_return) {
+  auto const before = c->submit<int>("hold");
+  while (holding == 0) std::this_thread::yield();
+  wire.sever();
+  ASSERT_TRUE(suspended());
+  auto const meanwhile = c->submit<int>("hold");
+  before.cancel();
+  meanwhile.cancel();
+  wire.mend();
+  EXPECT_THROW(before.fetch(seconds(60)), cancelled_error);
+  EXPECT_THROW(meanwhile.fetch(seconds(60)), cancelled_error);
+}
+
 TEST_F(coordinator_cut, an_error_that_nobody_heard_is_raised_once) {
   wire.sever();
   ASSERT_TRUE(suspended());

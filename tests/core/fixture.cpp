@@ -78,12 +78,14 @@ void cluster::listen(effects const& fx) {
 }
 
 effects const& cluster::step(event e) {
-  if (auto const* opening = std::get_if<open_session>(&e))
-    for (auto const& c : opening->closures)
-      choosy_ |=
-          c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
-                       !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
-                       !c.extras->per_worker.empty());
+  auto const* opening = std::get_if<open_session>(&e);
+  auto const* scheduling = std::get_if<core::schedule>(&e);
+  static std::vector<closure_spec> const none;
+  for (auto const& c : opening ? opening->closures : scheduling ? scheduling->closures : none)
+    choosy_ |=
+        c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
+                     !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
+                     !c.extras->per_worker.empty());
   witness_.before(e);
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
@@ -92,6 +94,14 @@ effects const& cluster::step(event e) {
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
   static_cast<void>(core.next_deadline());  // as the hub does after each step
+  return fx_;
+}
+
+effects const& cluster::step(task_state_lost const& e) {
+  fx_ = core.step(now_, e);
+  EXPECT_EQ(witness_.after(fx_), "");
+  EXPECT_EQ(core.violated_invariant(), "");
+  listen(fx_);
   return fx_;
 }
 
@@ -123,6 +133,11 @@ worker_attached cluster::arrival(joining const& w) {
   e.spec.labels = w.labels;
   e.spec.resources = w.resources;
   e.spec.per_worker = w.per_worker;
+  e.spec.replaces = incarnation{w.replaces};
+  e.spec.group = w.group;
+  e.spec.group_size = w.group_size;
+  e.spec.group_position = w.group_position;
+  e.spec.last_index = w.last_index;
   return e;
 }
 

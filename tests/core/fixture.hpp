@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/core/api/explanation.hpp"
+#include "server/core/api/objects.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/queries/closure_queries.hpp"
@@ -54,6 +55,11 @@ struct joining {
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};
   std::vector<per_worker_id> per_worker{};
+  std::uint64_t replaces = 0;
+  std::uint64_t group = 0;
+  std::uint32_t group_size = 0;
+  std::uint32_t group_position = 0;
+  std::int64_t last_index = -1;
 };
 
 struct opened {
@@ -97,6 +103,8 @@ class cluster {
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
+  /// Objects that the session relied on are lost with their task.
+  effects const& step(task_state_lost const& e);
   /// Jobs of an earlier process; before anything else happens.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }

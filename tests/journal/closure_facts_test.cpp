@@ -36,6 +36,7 @@ job_fact some_job() {
   s.weight = 9;
   s.deadline = 8s;
   s.idempotency_key = "key";
+  s.request_digest = "\xfe digest";
   s.metadata = "{}";
   s.retry_of = session_id{3};
   s.require_function = true;

@@ -39,7 +39,7 @@ model_worker::model_worker(world& w, model_memory& m, faults const& f, int numbe
 
 void model_worker::start() {
   alive_ = true;
-  incarnation_ = world_.dice().next() | 1;
+  replaces_ = std::exchange(incarnation_, world_.dice().next() | 1);
   slots_ = static_cast<std::uint32_t>(world_.dice().between(number_ == 0 ? 2 : 1, 4));
   draining_ = false;
   kept_.clear();
@@ -54,6 +54,11 @@ void model_worker::attach() {
   core::worker_spec spec;
   spec.index = number_ % 2 == 0 ? number_ : -1;  // half of them ask for their index
   spec.incarnation = core::incarnation{incarnation_};
+  if (number_ % 2 == 1) {
+    spec.replaces = core::incarnation{replaces_};
+    spec.group = static_cast<std::uint64_t>(number_);
+    spec.group_size = 1;
+  }
   spec.slots = slots_;
   spec.credits = static_cast<std::uint32_t>(world_.dice().between(slots_, 64));
   spec.functions = functions_;

@@ -16,7 +16,7 @@ namespace {
 coro::task<muster::result<counters>> current_counters(web_context& context,
                                                       server::shared_scope scope) {
   auto work = [scope](engine_services& services) {
-    return collect_all_counters(services.pools, services.coordination, *scope);
+    return collect_all_counters(services.pools, services.coordination, services.blobs, *scope);
   };
   auto c = co_await context.engine.on_engine(std::move(work));
   if (c) context.sockets.complete(*c, *scope);

@@ -77,7 +77,8 @@ struct blobs_options {
   /// What get() has fetched stays here, up to so many bytes together; what was not used for longest
   /// goes. 0: nothing stays.
   std::size_t cache_bytes_max = std::size_t{256} << 20;
-  /// How long put and get try when the server cannot be reached, or has no room.
+  /// How long put and get try when the server cannot be reached, or has no room. The default is
+  /// that of a session's grace.
   std::chrono::milliseconds patience{60'000};
   /// Memory that this holds for other processes of the host. What does not fit is put at the
   /// server. Empty: 4 GiB, or half of the machine's or the control group's if that is less. 0: none
@@ -91,12 +92,16 @@ struct blobs_options {
   std::string transfer_advertise{};
 };
 
-/// It cannot be put or had. A function that lets it out fails its closure: INPUT, there is no such
-/// blob, or it is too large; DEPENDENCY_LOST, the server was not there.
+/// A blob cannot be put or fetched. If a function on a worker throws it, the kind decides:
+/// - INPUT (there is no such blob, or it is too large) fails the call.
+/// - DEPENDENCY_LOST (the server could not be reached for blobs_options.patience) counts as a loss
+///   of the worker, and the call is tried again.
 class blob_error : public function_error {
  public:
   blob_error(failure_kind kind, std::string const& message)
-      : function_error(kind, message, "muster::blob_error") {}
+      : function_error(kind, message,
+                       kind == failure_kind::dependency_lost ? "muster::connection_lost"
+                                                             : "muster::blob_error") {}
 };
 
 /// Any thread; calls wait. Several threads that want the same content fetch it once. A worker's

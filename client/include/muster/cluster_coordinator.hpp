@@ -1,14 +1,15 @@
-// Schedules functions on the cluster's workers, and waits for them.
+// Calls functions on the cluster's workers, and waits for them.
 //
 //   muster::cluster_coordinator c({.server = "127.0.0.1:8476", .name = "training"});
-//   muster::remote_value<int> sum = c.schedule<int>("add", 1, 2);
-//   auto more = c.schedule<int>("add", sum, 3);   // an output as an argument: nothing waits here
-//   c.join();                                     // raises the first error, if there was one
-//   more.fetch();                                 // 6
+//   muster::remote_value<int> sum = c.submit<int>("add", 1, 2);
+//   auto more = c.submit<int>("add", sum, 3);   // an output as an argument: nothing waits here
+//   more.fetch();                               // 6, or throws the error of this call
 //
-// Closures run at least once and finish once, in any order. The first error cancels what is left;
-// it is raised once, by whichever of schedule, join and done comes first after nothing that was
-// scheduled before it runs any more. Then the coordinator goes on, with the next generation.
+// Calls run at least once and finish once, in any order. A call is submitted or scheduled:
+// - submit: each call has an error of its own, which affects no other call.
+// - schedule: the semantics of TensorFlow's ClusterCoordinator. The first error cancels the other
+//   scheduled calls. The next schedule, join or done throws it once, after all of them have ended.
+//   Then the coordinator goes on, with the next generation.
 // Every member may be called from any thread.
 #pragma once
 
@@ -37,11 +38,20 @@ namespace muster {
 class client_engine;
 class cluster_coordinator;
 
-/// A coordinator together with options for what is scheduled through it. Valid while it lives.
+/// A coordinator together with options for the calls that are made through it. Valid while the
+/// coordinator lives. Each member does what the coordinator's member of that name does.
 class scheduling {
  public:
   scheduling(cluster_coordinator& c, closure_options o)
       : coordinator_(c), options_(std::make_shared<closure_options const>(std::move(o))) {}
+
+  template <class Result, class... Args>
+  remote_value<Result> submit(std::string_view function, Args const&... args) const;
+  template <class Result, class... Args>
+  boost::asio::awaitable<remote_value<Result>> async_submit(std::string function,
+                                                            Args... args) const;
+  template <class Result>
+  remote_value<Result> submit_raw(std::string_view function, value_view args) const;
 
   template <class Result, class... Args>
   remote_value<Result> schedule(std::string_view function, Args const&... args) const;
@@ -74,8 +84,51 @@ class cluster_coordinator {
   /// "job_…", as REST shows it. REQUIRES: wait_open() returned.
   std::string id() const;
 
+  /// Submits a call of a function that workers serve. Its error is thrown by the fetch of its value
+  /// and by no other member, and it cancels no other call. Errors of other calls do not cancel it;
+  /// only its value's cancel(), cancel(), and the end of the coordinator do. join() waits for it.
+  /// Waits while the queue is full. A server without support for it schedules the call instead.
+  /// @tparam Result  what the function returns; void ignores it
+  /// @param function  its name
+  /// @param args  JSON arguments, the last of them perhaps by name (keyword.hpp). remote_values
+  ///   among them, at any depth of vectors, maps, tuples and optionals, are replaced by their
+  ///   values on the worker
+  /// @return a handle of the output
+  /// @throws wait_timeout  no room within coordinator_options.schedule_timeout
+  /// @throws unavailable_error  the session has ended
+  /// @throws std::invalid_argument  the arguments are too large, one is named twice, or one is a
+  ///   value of another coordinator that is not ready
+  template <class Result, class... Args>
+  remote_value<Result> submit(std::string_view function, Args const&... args) {
+    return remote_value<Result>(put(submitted(request_of(function, args...))));
+  }
+  /// Asynchronous version of submit, for a coroutine on any executor: it is suspended while the
+  /// queue is full. Cancelling the wait submits nothing.
+  /// @param function  its name
+  /// @param args  as of submit
+  /// @return a handle of the output
+  /// @throws boost::system::system_error  operation_aborted: the wait was cancelled
+  /// @throws wait_timeout, unavailable_error, std::invalid_argument  as submit
+  template <class Result, class... Args>
+  boost::asio::awaitable<remote_value<Result>> async_submit(std::string function, Args... args) {
+    auto request = submitted(request_of(function, args...));
+    auto putting = async_put(std::move(request));
+    auto handle = co_await std::move(putting);
+    co_return remote_value<Result>(std::move(handle));
+  }
+  /// Submits a call whose arguments are given as they go over the wire.
+  /// @param function  its name
+  /// @param args  a JSON array, or {"args":[…],"kwargs":{…}}, or bytes
+  /// @return a handle of the output
+  /// @throws wait_timeout, unavailable_error, std::invalid_argument  as submit
+  template <class Result>
+  remote_value<Result> submit_raw(std::string_view function, value_view args) {
+    return remote_value<Result>(put(submitted(raw_request(function, args))));
+  }
+
   /// Schedules a call with JSON arguments, the last of them by name, perhaps (keyword.hpp);
   /// remote_values among them, at any depth of vectors, maps, tuples and optionals, become inputs.
+  /// Its error cancels the other scheduled calls; prefer submit unless you need that.
   /// Waits while the queue is full. Errors: the pending error
   /// of this generation (nothing is scheduled then), wait_timeout, unavailable_error,
   /// std::invalid_argument (arguments too large, one named twice, a value of another coordinator
@@ -108,7 +161,7 @@ class cluster_coordinator {
                                                   std::vector<std::tuple<Args...>> const& members) {
     return with({}).schedule_gang<Result>(function, members);
   }
-  /// c.with({.priority = 5}).schedule<int>("f")
+  /// Returns this coordinator with options: c.with({.priority = 5}).submit<int>("f")
   scheduling with(closure_options options) { return {*this, std::move(options)}; }
 
   /// Lets every worker that has the function, now or later, build a value and keep it; see
@@ -184,8 +237,8 @@ class cluster_coordinator {
   [[nodiscard]] periodic_checkpoints checkpoints(std::string const& path, milliseconds every,
                                                  checkpoint_options const& o = {.keep = 3});
 
-  /// Waits until nothing is left of what was scheduled before the call; what other threads schedule
-  /// meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,
+  /// Waits until every call that was submitted or scheduled before has ended; what other threads
+  /// add meanwhile does not delay it. False: not within `timeout`. Errors: the pending error,
   /// unavailable_error.
   bool join(milliseconds timeout = detail::for_ever);
   boost::asio::awaitable<bool> async_join(milliseconds timeout = detail::for_ever);
@@ -203,11 +256,11 @@ class cluster_coordinator {
   /// Cancels what is queued and asks what runs to stop. What is scheduled after it waits until they
   /// have, and is not concerned. No error is raised for it; each value has its own.
   void cancel();
-  /// Errors of closures, in the order in which they ended, cancelled ones left out: of this
+  /// Errors of scheduled calls, in the order in which they ended, cancelled ones left out: of this
   /// generation, or of the newest that failed. At most the first thousand.
   std::vector<failure> failures() const;
 
-  /// For schedule only.
+  /// For submit and schedule only.
   template <class... Args>
   static detail::request request_of(std::string_view function, Args const&... args) {
     detail::request r{std::string(function), {}, encoding::json, {}, {}, {}, {}};
@@ -216,6 +269,10 @@ class cluster_coordinator {
   }
   static detail::request raw_request(std::string_view function, value_view args) {
     return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}, {}};
+  }
+  static detail::request submitted(detail::request r) {
+    r.own_error = true;
+    return r;
   }
   std::shared_ptr<detail::value_handle const> put(detail::request r);
   boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> async_put(detail::request r);
@@ -236,6 +293,30 @@ class cluster_coordinator {
   std::shared_ptr<client_engine> engine_;  // outlives the session's stream
   std::shared_ptr<detail::coordinator_session> session_;
 };
+
+template <class Result, class... Args>
+remote_value<Result> scheduling::submit(std::string_view function, Args const&... args) const {
+  auto r = cluster_coordinator::submitted(cluster_coordinator::request_of(function, args...));
+  r.options = options_;
+  return remote_value<Result>(coordinator_.put(std::move(r)));
+}
+
+template <class Result, class... Args>
+boost::asio::awaitable<remote_value<Result>> scheduling::async_submit(std::string function,
+                                                                      Args... args) const {
+  auto r = cluster_coordinator::submitted(cluster_coordinator::request_of(function, args...));
+  r.options = options_;
+  auto putting = coordinator_.async_put(std::move(r));
+  auto handle = co_await std::move(putting);
+  co_return remote_value<Result>(std::move(handle));
+}
+
+template <class Result>
+remote_value<Result> scheduling::submit_raw(std::string_view function, value_view args) const {
+  auto r = cluster_coordinator::submitted(cluster_coordinator::raw_request(function, args));
+  r.options = options_;
+  return remote_value<Result>(coordinator_.put(std::move(r)));
+}
 
 template <class Result, class... Args>
 remote_value<Result> scheduling::schedule(std::string_view function, Args const&... args) const {

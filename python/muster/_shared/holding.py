@@ -7,6 +7,7 @@ something, one that puts. What was not said yet is at most what is held.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import queue
@@ -29,10 +30,10 @@ ASK_AGAIN = 30.0
 """Seconds until a server of before is asked again: another may be there by then."""
 SAID_EVERY = 1.0
 """Seconds between messages on what was taken, and between tries of what was refused."""
-PUT_TRIES = 8
-ROOM_WAIT = 60.0
-"""Seconds that something which is wanted waits for room at the server."""
-_FINAL = (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
+STRANGER_TRIES = 8
+"""Attempts to put something that the server refuses because it does not know this holder. A restarted server
+knows it when the stream is open again."""
+_FINAL = (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.INVALID_ARGUMENT)
 
 
 class Channels(Protocol):
@@ -146,7 +147,7 @@ class Holding:
 
     def put(self, name: bytes) -> bool:
         """The server has it, too, when this returns. False: it cannot be put."""
-        return name in self._put_names or self._put(name)
+        return name in self._put_names or self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
 
     def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
         """What is held is at the server when this returns, or could not be put there, without those of `but`. Others
@@ -157,7 +158,7 @@ class Holding:
                 return
             is_copy = name in self._copies and name not in self._queued
             if name not in self._put_names and name not in but and not is_copy:
-                self._put(name)  # one that cannot be, or that nobody wants any more, holds up no other
+                self._put(name, end)  # one that cannot be, or that nobody wants any more, holds up no other
 
     def close(self) -> None:
         self._over.set()
@@ -285,15 +286,15 @@ class Holding:
             if name is None or self._over.is_set():
                 return
             try:
-                self._put(name)
+                self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
             except Exception:  # such as no memory: it is wanted again
                 log.exception("%s cannot be put", name.hex())
             finally:
                 self._queued.discard(name)
 
-    def _put(self, name: bytes) -> bool:
-        attempt, room_by = 0, time.monotonic() + ROOM_WAIT
-        while attempt < PUT_TRIES:
+    def _put(self, name: bytes, end: float) -> bool:
+        """Puts it at the server. Returns False if it was dropped, or could not be put until `end`."""
+        for attempt in itertools.count(1):
             try:
                 fd = self._giver.opened(name)
                 try:
@@ -311,11 +312,10 @@ class Holding:
             except (grpc.RpcError, OSError, ValueError) as error:
                 last = error
                 code = error.code() if isinstance(error, grpc.RpcError) else None
-                if code in _FINAL:
+                is_stranger = code is grpc.StatusCode.PERMISSION_DENIED
+                if code in _FINAL or (is_stranger and attempt >= STRANGER_TRIES) or time.monotonic() > end:
                     break
-                if code is not grpc.StatusCode.RESOURCE_EXHAUSTED or time.monotonic() > room_by:
-                    attempt += 1
-                if self._over.wait(0.1 * (attempt + 1)):
+                if self._over.wait(min(0.1 * attempt, 1.0)):
                     return False
         log.warning("%s cannot be put: %s", name.hex(), last)
         return False

@@ -11,6 +11,26 @@ from muster._wire.columns import Data
 METHOD = "/muster.v1.BlobService/"
 PIECE = 1 << 20
 ASKED_AT_ONCE = 1000
+RETRY_WITHIN = 60.0
+"""Seconds for which calls are repeated while the server cannot be reached: the default of a session's grace."""
+CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1),
+                   ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.min_reconnect_backoff_ms", 1000),
+                   ("grpc.max_reconnect_backoff_ms", 1000)]
+"""A server that has restarted is found within a second."""
+_MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
+             grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN}
+
+
+def may_pass(error: Exception) -> bool:
+    """Returns whether a call failed because the connection broke, so that it may succeed if it is repeated."""
+    return isinstance(error, EOFError) or (isinstance(error, grpc.RpcError) and error.code() in _MAY_PASS)
+
+
+def reason_of(error: Exception) -> str:
+    """Returns what the server or gRPC has said."""
+    if isinstance(error, grpc.RpcError):
+        return error.details() or str(error.code().name)
+    return str(error)
 
 
 def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[bool], int]:

@@ -11,7 +11,7 @@ import hashlib
 import threading
 import time
 import weakref
-from typing import Any, Iterable, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Optional, Sequence, Union
 
 import grpc
 
@@ -33,9 +33,6 @@ CALL_TIMEOUT = 10.0
 TICK = 1.0
 SHARED_WAIT = 1.0
 """Seconds for the server to say, once, that it knows of shared memory."""
-_MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED,
-             grpc.StatusCode.INTERNAL}
-CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 def _lost() -> LostValue:
@@ -97,8 +94,9 @@ class BlobMemory:
 class Blobs:
     """Of one session; any thread."""
 
-    def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
+    def __init__(self, servers: Sequence[str], patience: Callable[[], float], tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
+        """`patience`: seconds for which calls are repeated while the server cannot be reached."""
         self.lineage = Lineage()
         self._shared = Shared(self, shm_bytes_max, self.lineage.give_up_oldest)
         self._memory = BlobMemory(self)
@@ -179,7 +177,7 @@ class Blobs:
             return taken
         if self._shared.is_lost(digest):
             raise _lost()
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self._patience()
         while True:
             made = bytearray()
             at = 0
@@ -228,7 +226,7 @@ class Blobs:
             self._current += 1
 
     def _put(self, content: Content) -> None:
-        end = time.monotonic() + self._patience
+        end = time.monotonic() + self._patience()
         room_by = time.monotonic() + ROOM_WAIT
         pause = 0.05
         while True:
@@ -238,7 +236,7 @@ class Blobs:
                 return
             except grpc.RpcError as error:
                 if error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and time.monotonic() < room_by:
-                    end = time.monotonic() + self._patience
+                    end = time.monotonic() + self._patience()
                     if not self._over.wait(pause):
                         pause = min(pause * 2, 1.0)
                         continue
@@ -246,12 +244,9 @@ class Blobs:
 
     def _next_try(self, error: Exception, end: float, what: str) -> None:
         """Returns when another try may help."""
-        code = error.code() if isinstance(error, grpc.RpcError) else None
-        passes = code is None or code in _MAY_PASS
-        if not passes or time.monotonic() > end or self._over.is_set():
-            said = error.details() if isinstance(error, grpc.RpcError) else str(error)
+        if not blobs.may_pass(error) or time.monotonic() > end or self._over.is_set():
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
-                                   f"{what}: {said}") from error
+                                   f"{what}: {blobs.reason_of(error)}") from error
         self.failed()
         self._over.wait(0.1)
 
@@ -259,7 +254,7 @@ class Blobs:
         with self._lock:
             server = self._servers[self._current % len(self._servers)]
             if server not in self._channels:
-                self._channels[server] = with_token(self._tls.channel(server, CHANNEL_OPTIONS),
+                self._channels[server] = with_token(self._tls.channel(server, blobs.CHANNEL_OPTIONS),
                                                     self._token)
             return self._channels[server]
 

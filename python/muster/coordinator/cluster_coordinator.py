@@ -19,8 +19,7 @@ import asyncio
 import contextlib
 import dataclasses
 import itertools
-import time
-from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
+from typing import (TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence,
                     Sized, TypeVar, Union, overload)
 
 from muster._pickled import calls, names
@@ -29,20 +28,20 @@ from muster._shared import memory
 from muster._wire import addresses
 from muster.coordinator.blobs import Blobs
 from muster.coordinator.link import Link
+from muster.coordinator.mapped import Calls, MapIterator, Mapped, iterate
 from muster.coordinator.options import (ClosureOptions, ClosureWords, CoordinatorOptions,
                                         CoordinatorWords, check_names)
 from muster.coordinator.owner import Owner
-from muster.coordinator.progress import Bar
 from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
                                              RemoteValue)
-from muster.coordinator.requests import (Along, Callables, Request, call_of, chunks_of, given,
+from muster.coordinator.requests import (Along, Callables, call_of, check_returns, chunks_of, given,
                                          packed_call, plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure, values_of
 from muster.coordinator.uploads import Uploads
 from muster.coordinator.work import (Chunk, InstallUpload, IterateDataset, Large, MakeDataset,
                                      WithUploads, identity, install_upload, make_with_uploads)
-from muster.errors import CancelledError, ClosureError
+from muster.errors import ClosureError
 from muster.objects.dataset import DistributedDataset, Read
 from muster.objects.handle import RemoteObject
 from muster.variables.known import Known
@@ -63,7 +62,7 @@ class Scheduling:
     def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
         self._owner = owner
-        self._session = session = owner.session
+        session = owner.session
         self._callables = callables
         self._options = options
         self._sent = sent
@@ -93,7 +92,15 @@ class Scheduling:
         name = names.checked(name) if name else self._plain_along.name
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
+    @property
+    def _session(self) -> Session:
+        """Raises RuntimeError in a process that was forked from the session's."""
+        session = self._owner.session
+        session.check_process()
+        return session
+
     def _along(self) -> Along:
+        self._owner.session.check_process()
         if self._uploads:
             return self._plain_along._replace(uploads=[self._sent.value(u) for u in self._uploads])
         return self._plain_along
@@ -115,8 +122,24 @@ class Scheduling:
         while the queue is full. Raises UnavailableError, TypeError (cannot be pickled), ValueError
         (above 1 GiB in one part).
         """
-        request = call_of(self._callables, fn, args, kwargs, self._along())
+        return self._submit(fn, args, kwargs, self._along())
+
+    def _submit(self, fn: Function[T], args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
+                along: Along) -> RemoteValue[T]:
+        request = call_of(self._callables, fn, args, kwargs, along)
         return RemoteValue(self._owner, self._session.put((request,), self._options, True)[0])
+
+    @overload
+    async def async_submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> RemoteValue[T]: ...
+    @overload
+    async def async_submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
+
+    async def async_submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned
+        value for the result."""
+        with waiting():
+            return await asyncio.get_running_loop().run_in_executor(
+                None, lambda: self.submit(fn, *args, **kwargs))
 
     @overload
     def schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
@@ -134,26 +157,20 @@ class Scheduling:
         Raises the pending error of this generation (nothing is scheduled then), and what `submit`
         does.
         """
-        return self._schedule(fn, *given("schedule", fn, args, kwargs), self._along())
-
-    def _schedule(self, fn: Function[T], args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
-                  along: Along) -> RemoteValue[T]:
-        request = call_of(self._callables, fn, args, kwargs, along)
+        request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
-                            kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
-        """A value that is no argument of other closures: an array comes back without base64."""
+                          kwargs: Optional[Mapping[str, Any]], name: str = "") -> RemoteValue[T]:
+        """Submits a call whose output is no argument of other closures: an array is sent without base64."""
         along = self._along()
-        request = call_of(self._callables, fn, args, kwargs,
-                          along._replace(output_in_bytes=True, name=along.name or name))
-        return RemoteValue(self._owner, self._session.put((request,), self._options, True)[0])
+        return self._submit(fn, args, kwargs, along._replace(output_in_bytes=True, name=along.name or name))
 
     def put(self, value: T) -> RemoteValue[T]:
-        """Takes a value to the cluster once, as an argument of many closures: a closure that returns
-        it. `schedule` would send it with each of them."""
+        """Sends a value to the cluster once, as an argument of many calls; `submit` would send it with each of
+        them. It is the output of a call of its own, which no error of another call cancels."""
         along = self._along()
-        return self._schedule(identity, (value,), None, along._replace(name=along.name or "put"))
+        return self._submit(identity, (value,), None, along._replace(name=along.name or "put"))
 
     @overload
     def schedule_many(self, fn: Callable[..., T],
@@ -176,40 +193,55 @@ class Scheduling:
 
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             chunksize: Optional[int] = None, timeout: Optional[float] = None,
-            progress: bool = False) -> Iterator[T]:
-        """Results of ``fn`` for the elements of the iterables, in order. Everything is scheduled
-        before it returns; iterating waits, and raises the error of the first chunk that failed, or
-        WaitTimeout `timeout` seconds after the call. What is left is cancelled when the iteration
-        ends early.
+            progress: bool = False, buffersize: Optional[int] = None) -> MapIterator[T]:
+        """Calls `fn` with the elements of the iterables, as `submit` does, and returns an iterator over the
+        results in order.
 
-        A closure makes `chunksize` calls; None: one where there are few elements, more where there
-        are thousands. `progress`: a bar of tqdm, where that is installed, goes on with the results
-        that are taken.
+        Each call has its own error, and affects no other call. Iterating waits for the next result, and
+        raises the error of its call, with a note that names the item. After an error, and when an iteration
+        that has begun is closed or collected, the remaining calls are cancelled. Calls whose results nobody
+        asks for run all the same.
+
+        Args:
+            fn: A callable. It is pickled when map is called.
+            iterables: The n-th call gets the n-th element of each; the shortest one ends them.
+            chunksize: Calls in one closure. None: one for up to 256 elements, more for thousands. In a closure
+                of several calls, one that raises is called again in a closure of its own; if the closure itself
+                fails, as when it loses its worker too often, all of its calls are.
+            timeout: Seconds from now within which all results must be there.
+            progress: Whether to show a bar of tqdm, if that is installed.
+            buffersize: How many closures are submitted ahead of the results that were taken. None: all, before
+                map returns. Pass it where the iterables are long or endless; chunksize is 1 then, unless given.
+
+        Raises:
+            TypeError: `fn`, or an element, cannot be pickled; buffersize is not an int.
+            ValueError: chunksize or buffersize is less than 1; an argument is too large.
+            UnavailableError: the session has ended.
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
+        if buffersize is not None and not isinstance(buffersize, int):
+            raise TypeError("buffersize must be an integer or None")
+        if buffersize is not None and buffersize < 1:
+            raise ValueError("buffersize must be None or > 0")
+        sizes = [len(i) for i in iterables if isinstance(i, Sized)]
         if chunksize is None:
-            sizes = [len(i) for i in iterables if isinstance(i, Sized)]
-            chunksize = chunks_of(min(sizes) if sizes else None)
+            chunksize = 1 if buffersize is not None else chunks_of(min(sizes) if sizes else None)
         if chunksize < 1:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
+        check_returns(fn)
         pickled = names.pickled(calls.dump_callable(Chunk(fn)), fn)
-        each = zip(*iterables)
         along = self._along()._replace(output_in_bytes=True)
-        count = 0
-        values: list[RemoteValue[list[T]]] = []
-        while True:
-            batch: list[Request] = []
-            for _ in range(256):
-                chunk = list(itertools.islice(each, chunksize))
-                if not chunk:
-                    break
-                count += len(chunk)
-                batch.append(packed_call(pickled, chunk, None, along))
-            if not batch:
-                return _results(values, timeout, count if progress else None)
-            values += [RemoteValue(self._owner, r)
-                       for r in self._session.put(batch, self._options)]
+
+        def submit(chunks: list[Calls]) -> list[RemoteValue[Any]]:
+            requests = [packed_call(pickled, chunk, None, along, chunk[0] if len(chunk) == 1 else None)
+                        for chunk in chunks]
+            return [RemoteValue(self._owner, r) for r in self._session.put(requests, self._options, True)]
+
+        # What the elements of a collection refer to is the caller's own memory.
+        drops_arguments = len(sizes) < len(iterables)
+        return iterate(Mapped(calls.name_of(fn), submit, zip(*iterables), chunksize, buffersize, timeout, progress,
+                              along.show_arguments, drops_arguments))
 
     @overload
     async def async_schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
@@ -225,41 +257,6 @@ class Scheduling:
         with waiting():
             return await asyncio.get_running_loop().run_in_executor(
                 None, lambda: self.schedule(fn, args, kwargs))
-
-
-def _results(values: list[RemoteValue[list[T]]], timeout: Optional[float],
-             shown: Optional[int]) -> Iterator[T]:
-    """`shown`: how many results there will be, where a bar shows them."""
-    bar = Bar(shown is not None, shown)
-    end = None if timeout is None else time.monotonic() + timeout
-    values.reverse()
-
-    def each() -> Iterator[T]:
-        try:
-            while values:
-                left = None if end is None else max(0.0, end - time.monotonic())
-                try:
-                    results = values[-1].fetch(left)
-                except CancelledError:
-                    _raise_cause(values)
-                    raise
-                values.pop()
-                bar.add(len(results))
-                yield from results
-        finally:
-            bar.close()
-            for value in values:
-                value.cancel()
-
-    return each()
-
-
-def _raise_cause(values: list[RemoteValue[Any]]) -> None:
-    """One was cancelled: raises the error of another, which may be why."""
-    for value in reversed(values):
-        error = value._record.error
-        if error is not None and not isinstance(error, CancelledError):
-            raise error.again()
 
 
 NESTED_WEIGHT = 100
@@ -283,8 +280,8 @@ class ClusterCoordinator(Scheduling, State):
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
 
-        session.blobs = Blobs(servers, session.options.connect_timeout, session.options.tls,
-                              session.options.token, memory.bytes_max(session.options.shm_bytes_max))
+        session.blobs = Blobs(servers, session.patience, session.options.tls, session.options.token,
+                              memory.bytes_max(session.options.shm_bytes_max))
 
         def install(upload: Upload) -> PerWorkerValues:
             call = plain_call(callables, install_upload, (upload.digest, Large(upload.data)), None,
@@ -390,8 +387,9 @@ class ClusterCoordinator(Scheduling, State):
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
                 args, kwargs = (), None
-        request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
-        return self._session.create(request, name or names.builder_name(fn))
+        session = self._session
+        request = plain_call(self._callables, fn, args, kwargs, session.blobs)
+        return session.create(request, name or names.builder_name(fn))
 
     def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
                kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
@@ -405,6 +403,7 @@ class ClusterCoordinator(Scheduling, State):
         checkpoints have it, by ``save_state`` and ``load_state``; unless it is said, where `cls` has these itself.
         Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
+        self._owner.session.check_process()
         job, index = task_of(task)
         if saved and not name:
             raise ValueError("saved: an object that checkpoints have needs a name")

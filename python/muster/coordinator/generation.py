@@ -83,7 +83,7 @@ class Generation:
         if error is not None:
             raised = error.again()
             if error is self._fetched:
-                _add_note(raised, FETCHED)
+                add_note(raised, FETCHED)
             raise raised
 
     def fetched(self, error: ClosureError) -> None:
@@ -92,7 +92,8 @@ class Generation:
             self._fetched = error
 
 
-def _add_note(error: ClosureError, text: str) -> None:
+def add_note(error: ClosureError, text: str) -> None:
+    """Adds a note to an error; before Python 3.11, which has no notes, a line to its message."""
     attributes = dictionary(error)  # a class of the user's may let nobody set anything
     if hasattr(error, "add_note"):
         attributes["__notes__"] = [*attributes.get("__notes__", ()), text]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from typing import Any, Optional
 
 import grpc
@@ -18,6 +19,8 @@ from muster.errors import FailureKind, UnavailableError
 METHOD = "/muster.v1.CoordinatorService/"
 END_LIMIT = 5.0
 """Seconds for the server to end the session in order."""
+REPEAT_AFTER = 0.25
+"""Seconds between attempts of a call outside of the stream."""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 # A broken connection or a server that restarts; what else a server says, it will say again.
@@ -42,6 +45,11 @@ class Link:
         self._deadline: Optional[threading.Timer] = None
         self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
         self._thread.start()
+
+    @property
+    def is_forked(self) -> bool:
+        """This process was forked from the session's."""
+        return self._session.is_forked
 
     def close(self) -> None:
         """Returns when the session has ended; it has a few seconds for that."""
@@ -68,8 +76,26 @@ class Link:
         states = list(RemoteValueStatus)
         return {c.task: states[c.state] for c in answer.component}
 
-    def ask(self, method: str, request: Any, response: Any, timeout: float) -> Any:
-        """A call of its own, also when no stream is left. Raises UnavailableError."""
+    def ask(self, method: str, request: Any, response: Any, timeout: float, patience: float = 0.0) -> Any:
+        """Makes a call outside of the stream, also after the session has ended.
+
+        Args:
+            timeout: Seconds for each attempt.
+            patience: Seconds for which it is repeated while no server can be reached and the session goes on.
+
+        Raises:
+            UnavailableError: no server could be reached, or it refused the call.
+        """
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return self._ask_once(method, request, response, timeout)
+            except grpc.RpcError as error:
+                if error.code() is not grpc.StatusCode.UNAVAILABLE or time.monotonic() > end or self._session.over:
+                    raise _unavailable(error.details() or str(error.code().name)) from error
+                time.sleep(REPEAT_AFTER)
+
+    def _ask_once(self, method: str, request: Any, response: Any, timeout: float) -> Any:
         with self._lock:
             servers = [self._server, *self._servers] if self._server else self._servers
         options = self._session.options
@@ -85,7 +111,7 @@ class Link:
                 channel.close()
             if failed.code() is not grpc.StatusCode.UNAVAILABLE:
                 break
-        raise _unavailable(failed.details() or str(failed.code().name)) from failed
+        raise failed
 
     @property
     def where(self) -> str:

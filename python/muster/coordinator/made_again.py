@@ -42,7 +42,8 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
             if not record.closure or time.monotonic() > end:
                 raise
             answer = session.link.ask("Fetch", messages.FetchRequest(
-                closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10)
+                closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10,
+                min(left, session.patience()))
             if answer.state == NOT_READY and timeout is not None:
                 continue  # it is not made again in time, or there is a little left
             if answer.state != READY or answer.HasField("failure"):

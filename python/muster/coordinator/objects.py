@@ -38,6 +38,8 @@ class Asked:
 class SessionObjects(Calls):
     """`lost`: see Calls. `reads`: whether this thread takes what the server says."""
 
+    WHAT = "coordinator"
+
     def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool],
                  memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
         super().__init__(wake, memory)

@@ -50,7 +50,7 @@ class CoordinatorOptions:
     num_workers: int = 0
     """How many workers each job has: what functions see as ``muster.context().num_workers``, whoever
     is connected. Values and datasets per worker are built on the tasks below it. 0: as the cluster
-    is declared, else the highest index and one."""
+    is declared, else the number of tasks that the server knows, at least the highest index plus one."""
     weight: int = 1
     """Share of the workers beside the weights of others that have work: 1 to 1000."""
     session_grace: float = 0.0

@@ -106,15 +106,17 @@ def call_of(callables: Callables, f: Union[str, Callable[..., Any]], args: Seque
     large."""
     if isinstance(f, str):
         return named_call(f, args, kwargs or {}, along.name)
-    if isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION:
-        _refuse_to_schedule(f)
+    check_returns(f)
     return packed_call(callables.pickled(f), args, kwargs, along)
 
 
 _NO_PLAIN_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _refuse_to_schedule(f: types.FunctionType) -> None:
+def check_returns(f: Callable[..., Any]) -> None:
+    """Raises TypeError: calling it gives a coroutine or a generator, which cannot be returned by a worker."""
+    if not (isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION):
+        return
     if f.__code__.co_flags & inspect.CO_COROUTINE:
         raise TypeError(f"{f.__qualname__} is an async function, and its coroutine cannot come back from "
                         "a worker: schedule a plain function, which may call asyncio.run")
@@ -137,8 +139,9 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Opt
     raise TypeError(f"{call} takes all arguments as one tuple: {call}({name}, args=({text}{comma})){other}")
 
 
-def packed_call(pickled: Pickled, args: Sequence[Any],
-                kwargs: Optional[Mapping[str, Any]], along: Along = NOTHING) -> Request:
+def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]],
+                along: Along = NOTHING, shown_args: Optional[Sequence[Any]] = None) -> Request:
+    """Returns the request that calls `pickled`. People are shown `shown_args` instead of `args` if given."""
     function, called = pickled
     if along.name:
         called = called._replace(name=along.name)
@@ -151,7 +154,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any],
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
     if along.show_arguments:
-        data.append(shown.of_call(args, kwargs))
+        data.append(shown.of_call(args if shown_args is None else shown_args, kwargs))
     if slots.outputs:
         data.append(calls.origins([value._is_pickled for value in slots.outputs]))
     packed = calls.pack(function, data, along.output_in_bytes or beside,
@@ -221,5 +224,5 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 def chunks_of(count: Optional[int]) -> int:
-    """Calls in one closure of `map`: one for few, so many that there are some 256 closures."""
+    """Returns how many calls `map` makes in one closure: enough for some 256 closures in all, at most 512."""
     return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

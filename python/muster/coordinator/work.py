@@ -1,22 +1,53 @@
 """Callables that run on workers on behalf of the coordinator."""
 from __future__ import annotations
 
+import itertools
 import pickle
 import threading
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, NamedTuple, Union
 
-from muster._pickled import buffers
+from muster._pickled import buffers, calls
+from muster._pickled.unpicklers import loads
+from muster.worker.context import current
 
 
 class Chunk:
-    """Several calls of a function in one closure, for map."""
+    """Makes several calls of a function in one closure, for map. A call that raises does not keep the others
+    from being made."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
+        self.__qualname__ = calls.name_of(fn)  # of notes on errors
 
-    def __call__(self, *calls: tuple[Any, ...]) -> list[Any]:
+    def __call__(self, *arguments: tuple[Any, ...]) -> Union[list[Any], PartialResults]:
+        """Returns the results in order. Raises what the function raises if there is a single call."""
         fn = self.fn
-        return [fn(*args) for args in calls]
+        if len(arguments) == 1:
+            return [fn(*arguments[0])]
+        results: list[Any] = []
+        failed: list[int] = []
+        remaining = iter(arguments)
+        while True:
+            try:
+                results.extend(itertools.starmap(fn, remaining))  # keeps what it has appended before an error
+            except Exception:
+                running = current()
+                if running is not None and running.cancelled():
+                    raise
+            if len(results) == len(arguments):
+                break
+            failed.append(len(results))  # extend takes a StopIteration of the function for the end
+            results.append(None)
+        return PartialResults(results, failed) if failed else results
+
+
+class PartialResults(NamedTuple):
+    """What a chunk returns when some of its calls have raised. The client repeats these calls, each in a
+    closure of its own, which reports the error."""
+
+    results: list[Any]
+    failed: list[int]
+    """Positions of the calls that have raised, whose results are None."""
 
 
 def identity(value: Any) -> Any:
@@ -60,11 +91,10 @@ class WithUploads:
 
     def __call__(self) -> Any:
         from muster.worker import uploads
-        from muster.worker.context import current
 
         uploads.activate_for(current(), [install() for install in self.install])
         args, kwargs = buffers.load(self.arguments)
-        return pickle.loads(self.function)(*args, **kwargs)
+        return loads(self.function)(*args, **kwargs)
 
 
 def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:

@@ -48,15 +48,32 @@ LAST_LINES = 0.05
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
+class Group:
+    """The tasks that one worker serves with a process each. The server counts all of them from the first
+    that attaches. Any thread."""
+
+    def __init__(self, size: int) -> None:
+        self.number = random.SystemRandom().randrange(1, 1 << 64)
+        self._lock = threading.Lock()  # protects size
+        self.size = size
+
+    def leave(self) -> None:
+        """Removes a task that does not come back. The last one stays: it is leaving itself."""
+        with self._lock:
+            self.size = max(1, self.size - 1)
+
+
 class Attachment:
     """One task. `final` says why it must not come back; empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
-                 on_attached: Callable[[str, str], None] = lambda server, task: None) -> None:
+                 on_attached: Callable[[str, str], None] = lambda server, task: None,
+                 group: Optional[Group] = None) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
         self._on_attached = on_attached
+        self._group = group
         self.index: Optional[int] = options.index_of(number)
         self._fixed_index = self.index is not None
         self.final = ""
@@ -64,6 +81,7 @@ class Attachment:
         self._link: Optional[Link] = None
         self._held = Held()
         self._incarnation = 0
+        self._attached = 0  # the newest incarnation that a server has welcomed
         self._streams = 0  # of all incarnations
         self._killed = False  # the child, by us
         self._job = options.job
@@ -110,6 +128,8 @@ class Attachment:
                 time.sleep(self._options.backoff_min)  # leaving: once more, to give answers back
             if not quick:
                 pause = min(pause * 2, self._options.backoff_max)
+        if self._group:
+            self._group.leave()
         with self._lock:
             link, self._link = self._link, None
         if link:
@@ -177,6 +197,11 @@ class Attachment:
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
                       keeps_answers=True, inputs_beside_bytes=True, objects=True,
                       answers=self._held.untaken.again())
+        if self._attached != self._incarnation:
+            hello.replaces = self._attached
+        if self._group:
+            hello.group, hello.group_size = self._group.number, self._group.size
+            hello.group_position = min(self._number, self._group.size - 1)
         if self._fixed_index:
             hello.index = self.index
         elif self.index is not None:
@@ -193,6 +218,7 @@ class Attachment:
         with self._lock:
             self._welcomed = True
             self._said.clear()
+            self._attached = self._incarnation
             self.index = w.index
             self._beat_every = max(w.heartbeat_interval_ms, 1) / 1000
             self._job = w.job

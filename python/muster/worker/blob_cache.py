@@ -19,15 +19,15 @@ NEW = "new-"
 """What files that are being written begin with."""
 GONE_AFTER = 5.0
 """Seconds in which who held something, and is not known any more, may come back with it: longer than the server waits."""
-CALLS_TRIED = 8
-"""Times that a broken connection is tried again, a little later each time."""
+PAUSE_MAX = 1.0
+"""Seconds between attempts of a call whose connection broke."""
 
 
 class BlobCache:
     """At most `bytes_max` in `folder`; the ones that were not used for longest go. Any thread."""
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
-                 channel_options: Sequence[tuple[str, int]], tls: Tls = Tls(),
+                 tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
         """`shm_bytes_max`: of memory that is held for others; 0: none is, nor taken. `used_again`: a quarter of it is for
         memory that nobody has, which its processes keep. `transfer`: where other hosts take
@@ -38,8 +38,8 @@ class BlobCache:
         self.free_bytes_max = shm_bytes_max // 4 if used_again else 0
         self._token = token
         self._bytes_max = bytes_max
-        self._options = list(channel_options)
         self._tls = tls
+        self._over = threading.Event()
         self._lock = threading.Lock()  # protects all below
         self._server = servers[0]
         self._channels: dict[str, Any] = {}
@@ -67,6 +67,7 @@ class BlobCache:
             self._shared.leave()
 
     def close(self) -> None:
+        self._over.set()
         if self._shared is not None:
             self._shared.close()
         with self._lock:
@@ -75,14 +76,21 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """See `Ask`. Raises OSError with the reason."""
+        """See `Ask`. A call whose connection breaks is repeated, as the server may be restarting.
+
+        Raises:
+            ConnectionError: the server could not be reached for RETRY_WITHIN seconds.
+            OSError: with the server's reason.
+        """
         if what in ("hold", "own", "drop"):
             if self._shared is None:
                 raise OSError("this worker holds nothing")
             return self._shared.drop(digest) if what == "drop" else self._shared.offer(digest, beside, what == "own")
         if what == "put" and self._shared is not None and self._shared.owns(digest):
             return self._shared.put(digest)
-        for attempt in range(CALLS_TRIED):
+        end = time.monotonic() + blobs.RETRY_WITHIN
+        pause = 0.1
+        while True:
             try:
                 if what == "take":
                     self._take(digest)
@@ -91,15 +99,12 @@ class BlobCache:
                 else:
                     self._store(digest)
                 return
-            except grpc.RpcError as error:
-                passes = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.INTERNAL,
-                                          grpc.StatusCode.CANCELLED)
-                if not passes or attempt + 1 == CALLS_TRIED:
-                    raise OSError(error.details() or str(error.code().name)) from error
-            except EOFError as error:
-                if attempt + 1 == CALLS_TRIED:
-                    raise OSError(str(error)) from error
-            threading.Event().wait(0.2 * (attempt + 1))
+            except (grpc.RpcError, EOFError) as error:
+                if not blobs.may_pass(error):
+                    raise OSError(blobs.reason_of(error)) from error
+                if time.monotonic() > end or self._over.wait(pause):
+                    raise ConnectionError(blobs.reason_of(error)) from error
+            pause = min(pause * 2, PAUSE_MAX)
 
     def left(self, pid: int) -> None:
         """A process of this worker has ended."""
@@ -113,7 +118,7 @@ class BlobCache:
         with self._lock:
             if self._server not in self._channels:
                 self._channels[self._server] = with_token(
-                    self._tls.channel(self._server, self._options), self._token)
+                    self._tls.channel(self._server, blobs.CHANNEL_OPTIONS), self._token)
             return self._channels[self._server]
 
     def _take(self, digest: bytes) -> None:

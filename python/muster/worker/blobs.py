@@ -22,8 +22,8 @@ from muster.worker.context import waiting
 Ask = Callable[[str, bytes, bytes], None]
 """Of the worker, "get" or "put" a blob: it is then in the folder, or at the server; "take", which gets what can be had soon or not
 at all; or "hold" the memory that OFFER
-describes, as long as a value names it, or "own" it until it is told to "drop" it, which has no answer. Raises OSError with
-the reason."""
+describes, as long as a value names it, or "own" it until it is told to "drop" it, which has no answer. Raises ConnectionError: the server cannot be
+reached; OSError with the reason."""
 ASKS = {"get": b"\0get", "take": b"\0tak", "put": b"\0put", "hold": b"\0hld", "own": b"\0own", "drop": b"\0drp"}
 """How frames between a child and its worker begin that are about blobs; no message does."""
 ANSWER = b"\0end"
@@ -37,8 +37,16 @@ REFUSED_FOR = 1.0
 """Seconds in which nothing is offered after something was refused."""
 
 
+UNREACHABLE = "\0"
+"""How an answer begins that tells of a ConnectionError."""
+
+
 class BlobError(Exception):
     """It cannot be had, or kept."""
+
+
+class Unreachable(BlobError):
+    """The server could not be reached for so long that the worker gave up."""
 
 
 class Blobs:
@@ -53,7 +61,8 @@ class Blobs:
         self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes, what: str = "get") -> memoryview:
-        """Its bytes; writing to them is seen by nobody else. "take": of who may be gone. Raises BlobError."""
+        """Its bytes; writing to them is seen by nobody else. "take": of who may be gone. Raises BlobError,
+        Unreachable."""
         path = os.path.join(self._folder, digest.hex())
         why = "the worker has no room for it"
         for _ in range(TRIES):  # it may go again before it is opened
@@ -64,12 +73,14 @@ class Blobs:
                     why = str(error)
                 try:
                     self._ask(what, digest, b"")
+                except ConnectionError as reason:
+                    raise Unreachable(f"blob {digest.hex()} cannot be fetched: {reason}") from reason
                 except OSError as reason:
                     raise BlobError(f"blob {digest.hex()} cannot be had: {reason}") from reason
         raise BlobError(f"blob {digest.hex()} does not stay: {why}")
 
     def keep(self, parts: list[Data]) -> bytes:
-        """Makes a blob of the parts of a value, in memory or at the server. Raises BlobError."""
+        """Makes a blob of the parts of a value, in memory or at the server. Raises BlobError, Unreachable."""
         if time.monotonic() >= self._offers_from:
             try:
                 return self._offer(parts)
@@ -125,7 +136,8 @@ class Blobs:
                 os.unlink(path)
             except OSError:
                 pass
-            raise BlobError(f"the value cannot be kept as a blob: {error}") from error
+            kind = Unreachable if isinstance(error, ConnectionError) else BlobError
+            raise kind(f"the value cannot be kept as a blob: {error}") from error
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
@@ -156,6 +168,8 @@ class Asking:
         if not asked:
             self._send(ASKS[what] + digest + beside)
         _wait_for(event)
+        if said[0].startswith(UNREACHABLE):
+            raise ConnectionError(said[0][len(UNREACHABLE):])
         if said[0]:
             raise OSError(said[0])
 
@@ -215,5 +229,7 @@ def question(frame: bytes) -> Optional[tuple[str, bytes, bytes]]:
     return None
 
 
-def answer(digest: bytes, error: str) -> bytes:
-    return ANSWER + digest + error.encode()
+def answer(digest: bytes, error: Optional[Exception]) -> bytes:
+    """Returns the frame that tells a child how its question ended."""
+    said = "" if error is None else str(error) or type(error).__name__
+    return ANSWER + digest + (UNREACHABLE * isinstance(error, ConnectionError) + said).encode()

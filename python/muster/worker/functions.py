@@ -5,19 +5,19 @@ import base64
 import collections
 import collections.abc
 import json
-import pickle
 import threading
 from typing import Any, Callable, NamedTuple, Optional, Sequence, TypeVar, overload
 
 from muster._pickled import calls, shown, values
 from muster._pickled.buffers import Data
+from muster._pickled.unpicklers import loads
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.objects import named
 from muster.objects.reasons import ARGUMENT_GONE
 from muster.variables import variable
 from muster.worker import failures, uploads
-from muster.worker.blobs import BlobError, Blobs
+from muster.worker.blobs import BlobError, Blobs, Unreachable
 from muster.worker.context import current
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,6 +38,18 @@ class Refused(Exception):
         super().__init__(message)
         self.kind = kind
         self.type = type
+
+
+CONNECTION_LOST = "muster::connection_lost"
+"""The type of a failure by which a worker reports that it could not reach the server. The server counts the
+attempt as a loss of the worker and repeats it."""
+
+
+def _refused(error: BlobError) -> Refused:
+    """Returns how a call is refused whose argument or output cannot be transferred."""
+    if isinstance(error, Unreachable):
+        return Refused(str(error), CONNECTION_LOST, FailureKind.DEPENDENCY_LOST)
+    return Refused(str(error))
 
 
 @overload
@@ -128,8 +140,7 @@ class Callables:
         key = (pickled, *(i.number for i in installed)) if installed else pickled
         found = self._known.get(key)
         if found is None:
-            found = pickle.loads(self._open(pickled[len(calls.CALLABLE):])
-                                 if pickled.startswith(calls.CALLABLE) else pickled)
+            found = loads(self._open(pickled[len(calls.CALLABLE):]) if pickled.startswith(calls.CALLABLE) else pickled)
             with self._lock:
                 self._known[key] = found
                 while len(self._known) > CALLABLES_MAX:
@@ -146,7 +157,7 @@ class Callables:
         try:
             return self.blobs.open(digest)
         except BlobError as error:
-            raise Refused(str(error)) from error
+            raise _refused(error) from error
 
     def _inputs(self, origins: Optional[list[bool]], in_json: Optional[list[Any]],
                 beside: Beside) -> list[Any]:
@@ -305,6 +316,8 @@ class FunctionTable:
             try:
                 return values.encode(value, calls.output_in_bytes(args, in_json),
                                      blobs.keep if blobs is not None and as_blob else None)
+            except Unreachable as error:
+                raise _refused(error) from error
             except TypeError as error:
                 if isinstance(value, collections.abc.Iterator):
                     raise TypeError(f"it returned a {type(value).__name__}, which cannot be sent: return a "

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from typing import Any, Callable, Protocol, Sequence
+from typing import Any, Callable, Optional, Protocol, Sequence
 
 from muster._pickled.buffers import Data
 from muster.worker import stacks
@@ -61,7 +61,7 @@ class ProcessLink:
     def _read(self) -> None:
         while True:
             data = self._child.frames.receive()
-            if data is None:
+            if data is None:  # it has exited: see Child
                 break
             asked = question(data)
             if asked:
@@ -69,15 +69,17 @@ class ProcessLink:
             else:
                 self._on_message(data)
         self._left(self.pid)
-        self._on_gone(self, self._child.how(2.0))
+        how = self._child.how(2.0)
+        self._child.kill()  # unless it has exited: a function may have closed its socket
+        self._on_gone(self, how)
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
         """On a thread of its own: the child's messages go on meanwhile."""
-        error = ""
+        error: Optional[Exception] = None
         try:
             self._ask(what, digest, beside)
         except Exception as found:
-            error = str(found) or type(found).__name__
+            error = found
         try:
             self._child.frames.send(answer(digest, error))
         except OSError:

@@ -122,6 +122,7 @@ struct session_spec {
   std::uint32_t weight = 1;       // share of the workers beside other sessions' weights, 1 to 1000
   duration deadline{};  // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;    // a second open with the same key returns the first session
+  std::string request_digest;     // of the request that carries the key; empty: not compared
   std::string metadata;           // JSON object text, returned as it came
   std::string submitted_by;       // id of a token; empty: nobody was asked. Keys are apart by it
   session_id retry_of{};          // a job that runs again what this one did not do; see retry_job
@@ -135,7 +136,11 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: the server picks
   std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
-  std::uint32_t stream = 0;  // of this incarnation, counted from 1; 0: it does not count
+  core::incarnation replaces{};      // the process whose task this one takes; 0: none
+  std::uint64_t group = 0;           // of the worker program that starts it; 0: none
+  std::uint32_t group_size = 0;      // tasks that the program serves
+  std::uint32_t group_position = 0;  // of this task among them
+  std::uint32_t stream = 0;          // of this incarnation, counted from 1; 0: it does not count
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;

@@ -203,7 +203,9 @@ struct overview_view {
   std::uint64_t requeued = 0;
   std::uint64_t retried = 0;
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
-  std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
+  std::uint64_t values_held = 0;
+  // In memory, on the disk, and of the blobs that values name, each blob once for each value.
+  std::uint64_t values_held_bytes = 0;
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;            // gRPC sessions open now

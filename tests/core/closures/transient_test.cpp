@@ -49,6 +49,33 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
 }
 
+TEST_F(transient, an_attempt_whose_worker_lost_the_server_is_a_loss_of_the_worker) {
+  auto const w = c.attach();
+  session_spec limit;
+  limit.max_worker_failures = 3;
+  auto const job = c.open({"f"}, limit);
+  auto const lose = [&] {
+    auto r = c.bad(w, job[0], "blob ab cannot be fetched: refused", failure_kind::dependency_lost);
+    r.failure->type = "muster::connection_lost";
+    c.answer(w, {r});
+    for (int i = 0; i < 100 && c.state(job[0]) == closure_state::queued; ++i) {
+      c.advance(10ms);
+      c.alive(w);
+    }
+  };
+  lose();
+  ASSERT_EQ(c.state(job[0]), closure_state::running) << "it is tried again";
+  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+            (attempt_outcome{attempt_end::dependency_lost,
+                             "the connection of its worker to the server: blob ab cannot be "
+                             "fetched: refused"}));
+  lose();
+  lose();
+  auto const v = c.job(job.id);
+  ASSERT_TRUE(v.error) << "and fails when it has lost as many workers as it may";
+  EXPECT_EQ(v.error->kind, failure_kind::worker_lost);
+}
+
 TEST_F(transient, the_third_report_of_the_same_one_is_fatal_and_names_it) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});

@@ -16,7 +16,7 @@ export function Kept() {
       <div class="progress" data-testid="kept">
         <div class="progress-head">
           <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
-          <span>{bytes(d.disk_bytes)}</span>
+          <span data-testid="kept-bytes">{bytes(d.disk_bytes + (d.blob_bytes ?? 0) + (d.history_bytes ?? 0))}</span>
         </div>
         <div class="progress-foot">
           <span class={`chip text-${shape}`}>
@@ -30,6 +30,10 @@ export function Kept() {
               </>
             )}
           </span>
+        </div>
+        <div class="progress-foot" data-testid="kept-parts">
+          <span>State {bytes(d.disk_bytes)}</span>
+          <span>Blobs {bytes(d.blob_bytes ?? 0)}</span>
         </div>
         {d.history_bytes !== undefined && (
           <div class="progress-foot" data-testid="kept-history">

@@ -81,6 +81,7 @@ struct request {
   std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // that the arguments name
   std::shared_ptr<closure_options const> options{};
   blob_contents contents{};  // that the arguments name
+  bool own_error = false;    // submitted: see cluster_coordinator::submit
 };
 
 }  // namespace muster::detail

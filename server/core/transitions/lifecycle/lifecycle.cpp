@@ -184,7 +184,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
     flow_.tell_failed(s);
   }
   auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
-  stop_session(s, why, all_fail ? stops::all : stops::but_own_errors, all_fail ? &error : nullptr);
+  stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
 void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const& why) {
@@ -200,17 +200,38 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
 
 bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
                               std::string const& why) {
-  bool const own = s.id == session_id{};  // of the core
-  if (own || s.terminal() || s.closed) return false;
+  bool const internal = s.id == session_id{};
+  if (internal || s.terminal() || s.closed) return false;
   auto const name = t.first + ":" + std::to_string(t.second);
   auto const lost = name + " is lost with its state: " + why;
   core::failure error{failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
-  if (s.stopping) {  // what has an error of its own would have gone on
-    if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
-    return false;
-  }
-  fail_session(s, std::move(error), lost, true);
-  return true;
+  bool const first = !s.stopping;
+  if (first) fail_session(s, error, lost, true);
+  if (flow_.of(s).own_errors > 0 && core_.stateful.holds_state(t.first)) fail_bound(s, t, error);
+  return first;
+}
+
+// A closure that has an error of its own goes on when its session fails, unless it can only run on
+// the lost task: it was to use the state that is lost.
+void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
+                           core::failure const& why) {
+  std::vector<slot> bound;
+  auto const& q = core_.scheduler.queue(s.number);
+  auto const note = [&](slot_list const& list) {
+    for (slot c = list.front; c != no_slot; c = core_.closures[c].next) {
+      auto const& r = core_.closures[c];
+      if (r.owner != s.number || !r.own_error) continue;
+      auto const number = core_.scheduler.queue_of(c).requirement;
+      if (number == 0) continue;
+      auto const& needs = core_.scheduler.required(number);
+      if (needs.job == t.first && needs.index == t.second) bound.push_back(c);
+    }
+  };
+  for (auto const& l : q.queues) note(l.queue);
+  note(q.deferred);
+  if (auto const* row = core_.registry.tasks.find(t.first, t.second); row && row->worker)
+    if (row->worker->away) note(core_.scheduler.of(row->worker->number).running);
+  for (slot const c : bound) fail(c, closure_state::failed, why);
 }
 
 void lifecycle::cancel(slot c, std::string_view why) {
@@ -228,8 +249,8 @@ void lifecycle::ask_to_stop(slot c) {
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Queued closures end at once; those that workers hold are asked and answer in their own time, so
-// when the session has drained nothing of it executes any more.
+// Queued closures end at once. Closures that a worker holds are asked to stop and end with its
+// answer. So nothing that is to stop still executes when the session has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

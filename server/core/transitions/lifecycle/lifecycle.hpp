@@ -58,18 +58,21 @@ class lifecycle {
   void cancel(slot c, std::string_view why);
   /// Has its worker asked to stop it, once; the answer ends it. REQUIRES: a worker holds it.
   void ask_to_stop(slot c);
-  /// What an end of a session's generation is for: closures with errors of their own stand apart
-  /// from an error of others, but not from a cancel, or the loss of what all rely on.
+  /// Which closures of a session a stop ends. Only its client ends closures with errors of their
+  /// own, by a cancel or by leaving; no error of the session does.
   enum class stops : std::uint8_t { all, but_own_errors };
-  /// `with`: what its queued closures fail with; else they are cancelled.
+  /// Ends the closures that are queued and asks workers to stop the others. `with`: the failure of
+  /// the queued ones; null: they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
-  /// It stops for this error; `all_fail`: which is also that of each queued closure. REQUIRES:
-  /// neither terminal nor stopping.
+  /// Stops the session, but for closures with errors of their own, for this error. `all_fail`:
+  /// queued closures fail with it too, instead of being cancelled. REQUIRES: neither terminal nor
+  /// stopping.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// The task's state is lost: the sessions that relied on it end. It is forgotten.
+  /// Fails the sessions that relied on the state of the task, and forgets that state.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Of one session that relied on it. Whether that ended its generation.
+  /// Fails one session that relied on the state of the task. Returns whether that ended its
+  /// generation.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Its session goes in this step, too, and says so for all of them.
   void forget_with_session(slot c, release_reason why);
@@ -134,6 +137,8 @@ class lifecycle {
   void forgive_lost_worker(slot c);
 
  private:
+  /// Fails the session's closures with errors of their own that can run on this task alone.
+  void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
   /// How many workers the function of a closure that runs again is told of: as many as at first.
   std::uint32_t declared_for_lost(closure_record const& r) const;

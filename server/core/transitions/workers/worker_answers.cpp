@@ -15,6 +15,16 @@ std::string in_minutes(duration d) {
   return s % 60 == 0 ? std::to_string(s / 60) + " min" : std::to_string(s) + " s";
 }
 
+// The type of a DEPENDENCY_LOST failure that names no dependency: the worker could not reach the
+// server for an argument or a value.
+constexpr std::string_view connection_lost_type = "muster::connection_lost";
+
+// At once for the first time, as another worker may do better; then less and less often.
+std::chrono::milliseconds pause_before_retry(unsigned losses) {
+  auto const before = std::min(losses, 6U);
+  return std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
+}
+
 }  // namespace
 
 // What every answer goes through is inline.
@@ -49,7 +59,20 @@ session* worker_answers::owner_of(slot c) {
   return v ? core_.sessions.find(v->owner) : nullptr;
 }
 
+// What the worker could not reach is this server: a loss of the worker, and no error of the
+// closure.
+void worker_answers::connection_lost(worker& w, slot c, failure f) {
+  if (builds(c)) return life_.build_again(w, c, std::move(f));
+  auto const pause = pause_before_retry(core_.closures[c].worker_failures);
+  life_.requeue(
+      w, c, true,
+      {attempt_end::dependency_lost, "the connection of its worker to the server: " + f.message},
+      pause);
+}
+
 void worker_answers::dependency_lost(worker& w, slot c, failure f) {
+  if (f.dependencies.empty() && f.type == connection_lost_type)
+    return connection_lost(w, c, std::move(f));
   auto* const reports = reports_of(w, c);
   if (!reports) return life_.fail(c, closure_state::failed, std::move(f));
   auto const known = [this](std::string const& job, std::int64_t index) {
@@ -273,10 +296,8 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   why.worker = w.task->name();
   why.attempt = record.attempt;
   if (why.kind == failure_kind::stale_handle && !builds(c)) {
-    // At once for the first time, as another worker may know it; then less and less often.
-    auto const before = std::min<unsigned>(record.worker_failures, 6);
-    auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
-    return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message}, pause);
+    return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message},
+                         pause_before_retry(record.worker_failures));
   }
   if (why.kind == failure_kind::dependency_lost) {
     return dependency_lost(w, c, std::move(why));

@@ -28,6 +28,7 @@ class worker_answers {
   /// Requeues the closure, or ends it when it was reported too often, or badly. A build that is
   /// requeued is one that is made again.
   void dependency_lost(worker& w, slot c, failure f);
+  void connection_lost(worker& w, slot c, failure f);
   /// Where the failure is counted; null: nowhere, it is of a build that nobody wants any more.
   transient_reports* reports_of(worker const& w, slot c);
   /// The session that asked for it; of a build the value's owner, null: none.

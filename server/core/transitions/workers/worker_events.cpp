@@ -7,10 +7,25 @@
 #include "base/check.hpp"
 
 namespace muster::core {
+namespace {
+
+// A worker whose connection broke, or that is silent, may have moved to another host.
+bool lives_elsewhere(task_row const& t, std::string const& host) {
+  return t.state == task_state::connected && !t.worker->away && !host.empty() &&
+         !t.spec.host.empty() && t.spec.host != host;
+}
+
+std::string connected_from(task_row const& t) {
+  auto const pid = t.spec.pid == 0 ? std::string() : ", process " + std::to_string(t.spec.pid);
+  return t.name() + " is connected from host '" + t.spec.host + "'" + pid +
+         "; choose another index or none, or take it over after 'muster drain " + t.name() + "'";
+}
+
+}  // namespace
 
 worker_events::newcomer worker_events::attach(worker_attached& e) {
-  auto const refuse = [&](status why) {
-    core_.step.fx.disconnects.push_back({e.stream, std::move(why), false});
+  auto const refuse = [&](status why, bool final = false) {
+    core_.step.fx.disconnects.push_back({e.stream, std::move(why), final});
     return newcomer{};
   };
   if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
@@ -42,8 +57,13 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     return refuse({code::aborted, t.name() + " has attached again since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  bool const replaces = spec.replaces != incarnation{} && spec.replaces == t.spec.incarnation;
+  if (t.worker && !returns && !replaces && spec.index >= 0 && lives_elsewhere(t, spec.host))
+    return refuse({code::already_exists, connected_from(t)}, true);
   if (t.worker && !returns)
-    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+    replace(*t.worker, replaces
+                           ? "its process has ended; the next one has attached"
+                           : t.name() + " was taken over by another incarnation on " + spec.host);
   if (returns) forgive(t);
   t.suspects.clear();
 
@@ -288,6 +308,7 @@ void worker_events::disconnected(worker_disconnected const& e) {
   bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
                     core_.scheduler.of((*w).number).held() > 0 &&
                     core_.step.config.reconnect_grace > duration{};
+  if (e.clean && !w->draining) core_.registry.tasks.expect_replacement(*w->task);
   if (wait)
     on_connection_lost(*w, e.reason);
   else

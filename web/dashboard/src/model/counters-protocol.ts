@@ -35,7 +35,7 @@ export interface Counters {
     put_back: number;
   };
   rates: { finished: number; failed: number };
-  remote_values: { not_ready: number; ready: number; aborted: number; held: number; held_bytes: number };
+  remote_values: { not_ready: number; ready: number; aborted: number; errors?: number; held: number; held_bytes: number };
   heartbeat_age_ms: { p50: number; p99: number; max: number };
   jobs: { running: number; succeeded: number; failed: number; cancelled: number };
   sessions: number;
@@ -55,7 +55,8 @@ export interface Durable {
   changes: number;
   changes_waiting: number;
   waiting_bytes: number;
-  disk_bytes: number;
+  disk_bytes: number; // of the state
+  blob_bytes?: number;
   leader?: string; // with --store: where others find this server
   failed_since_ms?: number;
   failure?: string;

@@ -1,0 +1,182 @@
+"""The iterator that `map` returns. Several calls share a closure, but each has its own error."""
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import sys
+import time
+from typing import (TYPE_CHECKING, Any, Callable, Generator, Iterable, Iterator, NamedTuple,
+                    Optional, Sequence, TypeVar)
+
+from muster._pickled import shown
+from muster.coordinator.generation import add_note
+from muster.coordinator.progress import Bar
+from muster.coordinator.remote_value import RemoteValue
+from muster.coordinator.work import PartialResults
+from muster.errors import ClosureError, FailureKind
+
+if TYPE_CHECKING:
+    from muster.coordinator.records import Record
+
+T = TypeVar("T")
+Calls = list[tuple[Any, ...]]
+"""The arguments of each call in a closure."""
+Part = tuple[Optional[RemoteValue[Any]], int, Any]
+"""A closure, the number of its first item, and its calls; or None, that number, and a list of results."""
+
+CHUNKS_AT_ONCE = 256
+"""Closures that are submitted together."""
+_DIVIDED = {FailureKind.USER, FailureKind.INPUT, FailureKind.WORKER_LOST, FailureKind.TIMEOUT}
+"""Failures of a closure of several calls that one of the calls alone may have caused."""
+_PARTIAL = PartialResults.__name__.encode()
+_SCANNED_MAX = 1 << 20
+
+
+class Mapped(NamedTuple):
+    """What `map` was asked for."""
+
+    name: str
+    """Of the function."""
+    submit: Callable[[list[Calls]], list[RemoteValue[Any]]]
+    """Makes a closure of each chunk. Its output is the list of results, or PartialResults."""
+    calls: Iterator[tuple[Any, ...]]
+    chunksize: int
+    buffersize: Optional[int]
+    timeout: Optional[float]
+    progress: bool
+    show_arguments: bool
+    drops_arguments: bool
+    """Whether arguments are dropped as soon as their calls have succeeded, and not only with their results."""
+
+
+class MapIterator(itertools.chain[T]):
+    """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. One thread at a time."""
+
+    _results: _Results
+
+    def close(self) -> None:
+        """Cancels the remaining calls if a result was asked for. No results follow."""
+        self._results.end()
+
+    def __repr__(self) -> str:
+        r = self._results
+        return (f"<muster.MapIterator of {r.of.name}: {r.submitted} calls submitted; iterate over it for the "
+                "results, for example with list()>")
+
+
+def iterate(of: Mapped) -> MapIterator[Any]:
+    """Submits the calls, and returns the iterator over their results."""
+    results = _Results(of)
+    each: Any = MapIterator.from_iterable(results.each)  # iterates without a call of Python for each result
+    each._results = results
+    made: MapIterator[Any] = each
+    return made
+
+
+class _Results:
+    def __init__(self, of: Mapped) -> None:
+        self.of = of
+        self.submitted = 0  # items
+        self._end = None if of.timeout is None else time.monotonic() + of.timeout
+        self._parts: collections.deque[Part] = collections.deque()
+        self._given: list[Any] = []  # that are iterated over
+        if of.buffersize is None:
+            while self._submit(CHUNKS_AT_ONCE):
+                pass
+            self._bar = Bar(of.progress, self.submitted)
+        else:
+            self._submit(of.buffersize)
+            self._bar = Bar(of.progress, None)
+        self.each = self._each()
+
+    def end(self) -> None:
+        self.each.close()
+        self._given.clear()
+
+    def _submit(self, count: int) -> bool:
+        """Submits up to `count` closures. Returns False when the iterables have ended."""
+        chunks: list[Calls] = []
+        while len(chunks) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
+            chunks.append(chunk)
+        if chunks:
+            end = self.submitted + sum(map(len, chunks))
+            self._parts += self._made(chunks, range(self.submitted, end, self.of.chunksize))
+            self.submitted = end
+        return len(chunks) == count
+
+    def _made(self, chunks: list[Calls], firsts: Iterable[int]) -> list[Part]:
+        values = self.of.submit(chunks)
+        if self.of.drops_arguments:
+            for value, calls in zip(values, chunks):
+                # Not with the value, which would keep the coordinator.
+                value.add_done_callback(functools.partial(_drop, value._record, calls))
+        return list(zip(values, firsts, chunks))
+
+    def _each(self) -> Generator[list[Any], None, None]:
+        """Gives the results of each closure."""
+        parts = self._parts
+        try:
+            while parts:
+                results = self._take(*parts[0])
+                if results is None:
+                    continue  # it was divided
+                parts.popleft()
+                if self.of.buffersize is not None:
+                    self._submit(1)
+                self._bar.add(len(results))
+                self._given = results
+                yield results
+        finally:
+            self._bar.close()
+            for value, _, _ in parts:
+                if value is not None:
+                    value.cancel()
+            parts.clear()
+
+    def _take(self, value: Optional[RemoteValue[Any]], first: int, calls: Any) -> Optional[list[Any]]:
+        """Waits for the results of the first part. Returns None if other parts have taken its place."""
+        if value is None:
+            return calls  # type: ignore[no-any-return]
+        try:
+            results = value.fetch(None if self._end is None else max(0.0, self._end - time.monotonic()))
+        except ClosureError as error:
+            if len(calls) > 1 and error.kind in _DIVIDED:
+                self._divide(first, calls, [None] * len(calls), range(len(calls)))
+                return None
+            add_note(error, self._items(first, calls, error))
+            raise
+        if type(results) is PartialResults:
+            self._divide(first, calls, results.results, results.failed)
+            return None
+        return results  # type: ignore[no-any-return]
+
+    def _divide(self, first: int, calls: Calls, results: list[Any], failed: Sequence[int]) -> None:
+        """Puts other parts in the place of the first one: results, and closures that repeat the failed calls."""
+        parts: list[Part] = []
+        begin = 0
+        for part in self._made([[calls[i]] for i in failed], [first + i for i in failed]):
+            i = part[1] - first
+            parts += [(None, first + begin, results[begin:i]), part]
+            begin = i + 1
+        parts.append((None, first + begin, results[begin:]))
+        self._parts.popleft()
+        self._parts.extendleft(reversed(parts))
+
+    def _items(self, first: int, calls: Calls, error: ClosureError) -> str:
+        """Names the items of a closure that has failed."""
+        if len(calls) > 1:
+            return f"items {first} to {first + len(calls) - 1} of map"
+        # The worker has noted the arguments of what the function raised; see muster.worker.failures.
+        noted = error.kind is FailureKind.USER and sys.version_info >= (3, 11)
+        if noted or not (calls and self.of.show_arguments):
+            return f"item {first} of map"
+        return f"item {first} of map, called as {self.of.name}({shown.text(calls[0], {})})"
+
+
+def _drop(record: Record, calls: Calls) -> None:
+    """Drops the calls of a closure if all have succeeded."""
+    # The output is not unpickled, as this runs on the thread that receives. A large one may be elsewhere.
+    raw = record.raw
+    if record.error is None and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
+        calls.clear()

@@ -1,0 +1,158 @@
+// cluster_coordinator::submit: calls with errors of their own.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "tests/client/coordinator_fixture.hpp"
+
+namespace muster::test {
+namespace {
+
+using coordinator_submit = coordinator;
+
+constexpr std::chrono::seconds deadline{60};
+
+TEST_F(coordinator_submit, calls_a_function_with_outputs_as_arguments) {
+  auto const a = c->submit<int>("add", 1, 2);
+  std::vector<remote_value<int>> const all{a, c->submit<int>("add", a, 10)};
+  EXPECT_EQ(c->submit<int>("sum", all).fetch(deadline), 3 + 13);
+  EXPECT_EQ(c->submit<int>("subtract", 1, keyword("from", a)).fetch(deadline), 2);
+  EXPECT_EQ(c->submit_raw<int>("add", {R"({"args":[1,2]})"}).fetch(deadline), 3);
+  EXPECT_EQ(c->schedule<int>("add", a, 1).fetch(deadline), 4) << "a scheduled call uses it, too";
+  EXPECT_THROW(c->submit<int>("subtract", keyword("from", 1), keyword("from", 2)),
+               std::invalid_argument);
+}
+
+TEST_F(coordinator_submit, an_error_is_thrown_by_its_own_value_alone) {
+  auto const running = c->submit<int>("gate");
+  g.wait_for(1);
+  auto const failed = c->submit<int>("raise", "mine");
+  for (int i = 0; i < 2; ++i) {
+    try {
+      failed.fetch(deadline);
+      FAIL();
+    } catch (closure_error const& e) {
+      EXPECT_EQ(e.message(), "mine");
+    }
+  }
+  EXPECT_EQ(c->submit<int>("add", 1, 1).fetch(deadline), 2);
+  EXPECT_EQ(c->schedule<int>("add", 1, 1).fetch(deadline), 2);
+  EXPECT_FALSE(c->done());
+  EXPECT_TRUE(c->failures().empty());
+  g.open();
+  EXPECT_EQ(running.fetch(deadline), 1);
+  EXPECT_TRUE(c->join(deadline));
+}
+
+TEST_F(coordinator_submit, an_input_that_failed_fails_the_calls_that_use_it) {
+  auto const failed = c->submit<int>("raise", "mine");
+  auto const user = c->submit<int>("add", failed, 1);
+  EXPECT_THROW(user.fetch(deadline), input_error);
+  EXPECT_EQ(c->submit<int>("add", 1, 1).fetch(deadline), 2);
+}
+
+TEST_F(coordinator_submit, an_error_of_a_scheduled_call_does_not_cancel_it) {
+  auto const running = c->submit<int>("gate");
+  std::vector<remote_value<int>> queued;
+  for (int i = 0; i < 20; ++i) queued.push_back(c->submit<int>("add", i, 1));
+  g.wait_for(1);
+  auto const scheduled = c->schedule<int>("gate");
+  g.wait_for(2);
+  EXPECT_THROW(c->schedule<int>("raise", "whole").fetch(deadline), closure_error);
+  auto const during = c->submit<int>("add", 1, 1);  // waits for no drain
+  EXPECT_EQ(during.fetch(deadline), 2);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(queued[static_cast<std::size_t>(i)].fetch(deadline), i + 1);
+  EXPECT_THROW(scheduled.fetch(deadline), cancelled_error);
+  EXPECT_EQ(running.status(), value_status::not_ready);
+  g.open();
+  EXPECT_EQ(running.fetch(deadline), 1);
+  EXPECT_THROW(c->join(deadline), closure_error);
+  EXPECT_TRUE(c->join(deadline));
+}
+
+TEST_F(coordinator_submit, its_owner_cancels_it) {
+  auto const one = c->submit<int>("nobody.has.this");
+  auto const other = c->submit<int>("nobody.has.this");
+  one.cancel();
+  EXPECT_THROW(one.fetch(deadline), cancelled_error);
+  EXPECT_EQ(other.status(), value_status::not_ready);
+  c->cancel();
+  EXPECT_THROW(other.fetch(deadline), cancelled_error);
+  EXPECT_EQ(c->submit<int>("add", 1, 1).fetch(deadline), 2);
+  EXPECT_TRUE(c->join(deadline));
+}
+
+TEST_F(coordinator_submit, a_cancel_while_an_error_is_pending_ends_it) {
+  auto const submitted = c->submit<int>("nobody.has.this");
+  auto const running = c->schedule<int>("gate");
+  g.wait_for(1);
+  EXPECT_THROW(c->schedule<int>("raise", "whole").fetch(deadline), closure_error);
+  c->cancel();
+  EXPECT_THROW(submitted.fetch(deadline), cancelled_error);
+  EXPECT_THROW(c->join(deadline), closure_error);
+}
+
+TEST_F(coordinator_submit, options_reach_the_server) {
+  auto const retried =
+      c->with({.max_retries = 2, .retry_initial = milliseconds(1)}).submit<int>("raise", "again");
+  try {
+    retried.fetch(deadline);
+    FAIL();
+  } catch (closure_error const& e) {
+    EXPECT_EQ(e.attempt(), 3u);
+  }
+  EXPECT_EQ(c->with({.priority = 3}).submit_raw<int>("add", {"[1,2]"}).fetch(deadline), 3);
+  auto const slow = c->with({.deadline = milliseconds(20)}).submit<int>("nobody.has.this");
+  try {
+    slow.fetch(deadline);
+    FAIL();
+  } catch (closure_error const& e) {
+    EXPECT_EQ(e.kind(), failure_kind::timeout);
+  }
+  EXPECT_TRUE(c->join(deadline));
+}
+
+TEST_F(coordinator_submit, the_asynchronous_version_resumes_on_its_executor) {
+  namespace asio = boost::asio;
+  asio::io_context context;
+  auto const body = [&]() -> asio::awaitable<int> {
+    auto const failed = co_await c->async_submit<int>("raise", std::string("mine"));
+    EXPECT_TRUE(context.get_executor().running_in_this_thread());
+    bool thrown = false;
+    try {
+      co_await failed.async_fetch();
+    } catch (closure_error const&) {
+      thrown = true;
+    }
+    EXPECT_TRUE(thrown);
+    auto const with = c->with({.priority = 2});
+    auto const v = co_await with.async_submit<int>("add", 1, 2);
+    int const got = co_await v.async_fetch();
+    co_return got;
+  };
+  auto result = asio::co_spawn(context, body, asio::use_future);
+  context.run();
+  EXPECT_EQ(result.get(), 3);
+}
+
+struct coordinator_submit_full : coordinator {
+  static coordinator_options small() {
+    coordinator_options o;
+    o.queue_capacity = 1;
+    o.pending_max = 1;
+    o.schedule_timeout = milliseconds(50);
+    return o;
+  }
+  coordinator_submit_full() : coordinator(small()) {}
+};
+
+TEST_F(coordinator_submit_full, waits_for_room_as_long_as_the_options_say) {
+  auto const fill = [&] {
+    for (int i = 0; i < 100; ++i) c->submit<int>("nobody.has.this");
+  };
+  EXPECT_THROW(fill(), wait_timeout);
+}
+
+}  // namespace
+}  // namespace muster::test
