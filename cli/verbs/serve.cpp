@@ -259,7 +259,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
   add_count(verb, "--tasks-max", c.core.tasks_max, "Rows of tasks");
   add_count(verb, "--credits-max", c.core.credits_max, "Closures a worker may hold");
   add_count(verb, "--max-worker-failures", c.core.max_worker_failures,
-            "Workers a closure may lose before it fails; 0: no limit");
+            "Lost workers or processes after which a closure fails; 0: no limit");
   add_bytes(verb, "--value-bytes-max", c.core.value_bytes_max, "Bytes of values kept in memory");
   add_duration(verb, "--value-age", c.core.value_age,
                "Finished jobs and held values are kept for this long; 0: no limit");

@@ -100,6 +100,7 @@ struct encoder {
     w.set_worker_failures(f.worker_failures);
     w.set_retries(f.retries);
     w.set_workers_lost(f.workers_lost);
+    w.set_processes_ended(f.processes_ended);
     w.set_started(us(f.started));
     w.set_finished(us(f.finished));
     for (auto const& a : f.lost) encode(a, *w.add_lost());
@@ -301,6 +302,7 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   f.worker_failures = w.worker_failures();
   f.retries = w.retries();
   f.workers_lost = w.workers_lost();
+  f.processes_ended = w.processes_ended();
   f.started = time(w.started());
   f.finished = time(w.finished());
   for (auto const& a : w.lost()) f.lost.push_back(decoded(a, ok));

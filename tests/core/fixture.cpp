@@ -35,6 +35,11 @@ session_spec by_call(session_spec s) {
   return s;
 }
 
+config cluster::pausing(config c, loss_pauses pauses) {
+  if (pauses == loss_pauses::none) c.loss_pause = {};
+  return c;
+}
+
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
   if (core.overview(now_).closures_exclusive > 0) return {};
@@ -189,6 +194,12 @@ effects const& cluster::fail(stream_id w, closure_id c, std::string message, fai
 
 effects const& cluster::lose(stream_id w, std::string reason) {
   return step(worker_disconnected{w, false, std::move(reason)});
+}
+
+effects const& cluster::end_process(stream_id w, closure_id executed, std::string how) {
+  worker_disconnected e{w, false, std::move(how)};
+  e.process_ended = held_closure{executed, witness_.attempt(executed)};
+  return step(std::move(e));
 }
 
 effects const& cluster::leave(stream_id w, std::string reason) {

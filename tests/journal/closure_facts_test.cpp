@@ -89,6 +89,7 @@ closure_fact ended_well() {
   f.worker_failures = 2;
   f.retries = 1;
   f.workers_lost = 2;
+  f.processes_ended = 1;
   f.started = at + 1s;
   f.finished = at + 2s;
   f.lost = {{1,
@@ -97,7 +98,8 @@ closure_fact ended_well() {
              "host",
              at,
              at + 1s,
-             {attempt_end::worker_lost, "it broke"}},
+             {attempt_end::worker_lost, "it broke"},
+             blame::process},
             {2,
              "worker:1",
              incarnation{~0ull},
@@ -112,7 +114,7 @@ closure_fact ended_well() {
              at,
              at + 1s,
              {attempt_end::earlier, "as an earlier version wrote it"}}};
-  f.newest = attempt_view{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
+  f.newest = attempt_view{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}, blame::none};
   return f;
 }
 

@@ -181,7 +181,7 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   auto const ran = world_.now() - it->began;
   auto const b = behaviour_of(what.args);
   if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
-    return crash(true);
+    return what.attempt % 2 == 1 ? crash(true) : end_process(what);
   holds_.erase(it);
   core::worker_result r;
   r.closure = what.closure;
@@ -344,6 +344,20 @@ void model_worker::crash(bool noticed) {
   ++link_;  // unnoticed, the server goes on believing in the stream
   welcomed_ = flushing_ = false;
   if (noticed) lose_connection("connection lost", true, false);
+}
+
+// Of a worker that stays connected; it comes back as one that crashed.
+void model_worker::end_process(core::assignment const& executed) {
+  world_.note("the process of worker " + std::to_string(number_) + " ends");
+  alive_ = false;
+  forget_everything();
+  ++link_;
+  welcomed_ = flushing_ = false;
+  auto const stream = std::exchange(stream_, core::stream_id{});
+  if (stream == core::stream_id{}) return;
+  core::worker_disconnected e{stream, false, "its process 7 was killed by SIGSEGV"};
+  e.process_ended = core::held_closure{executed.closure, executed.attempt};
+  world_.apply(std::move(e));
 }
 
 void model_worker::die() {

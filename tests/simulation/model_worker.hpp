@@ -87,6 +87,7 @@ class model_worker {
   void leave();
   void forget_everything();
   void send(core::event e);
+  void end_process(core::assignment const& executed);
   void lose_connection(std::string const& why, bool tell_server, bool clean);
 
   world& world_;

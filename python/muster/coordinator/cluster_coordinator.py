@@ -67,9 +67,7 @@ class Scheduling:
         self._options = options
         self._sent = sent
         self._uploads = uploads
-        retried = options is not None and options.retries > 0
-        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
-                                  blobs=session.blobs, name=name,
+        self._plain_along = Along(blobs=session.blobs, name=name,
                                   beside=session.takes_inputs_beside,
                                   show_arguments=session.options.show_arguments)
 

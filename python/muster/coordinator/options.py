@@ -11,6 +11,8 @@ from muster._tls import Tls
 from muster._wire import messages
 
 
+WORKER_FAILURES_MAX = 255
+"""What a closure counts."""
 _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
 
 
@@ -38,9 +40,11 @@ class CoordinatorOptions:
     error. Else the first error cancels what is left and is raised."""
     queue_capacity: int = 0
     """Closures queued at the server. Full: schedule waits. 0: the server's default."""
-    max_worker_failures: int = 0
-    """A closure that loses its worker this often fails with AbortedError, up to 255. 0: it is tried
-    until it ends; one that has lost three runs alone on its worker, and is named in the log."""
+    max_worker_failures: Optional[int] = None
+    """Lost processes or workers after which a call fails with AbortedError: up to 255; 0: no limit.
+    None: the server's default, 3. Calls of ``schedule`` then survive any number of lost workers, and
+    only fail when their own process has ended that often. Each retry waits longer, from 0.1 s to 30 s. A
+    worker that leaves in order does not count."""
     require_function: bool = False
     """Closures fail at once while no connected worker has this Python version."""
     num_workers: int = 0
@@ -78,6 +82,9 @@ class CoordinatorOptions:
     may read the closure. False: none does, as where arguments are secrets."""
 
     def __post_init__(self) -> None:
+        if not 0 <= (self.max_worker_failures or 0) <= WORKER_FAILURES_MAX:
+            raise ValueError(f"max_worker_failures: {self.max_worker_failures}, must be from 0 to "
+                             f"{WORKER_FAILURES_MAX}")
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
@@ -90,7 +97,7 @@ class CoordinatorOptions:
         return messages.SessionRequest(open={
             "name": self.name or _script(), "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
-            "max_worker_failures": self.max_worker_failures,
+            "max_worker_failures": self.max_worker_failures or 0,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
             "num_workers": self.num_workers,
             "require_function": self.require_function,
@@ -153,7 +160,7 @@ class CoordinatorWords(TypedDict, total=False):
     token: str
     continue_on_error: bool
     queue_capacity: int
-    max_worker_failures: int
+    max_worker_failures: Optional[int]
     num_workers: int
     require_function: bool
     weight: int

@@ -17,7 +17,6 @@ from muster.worker.attachment import Attachment, Group
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
-from muster.worker.deaths import Deaths
 from muster.worker.folder import Folder
 from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
@@ -103,10 +102,8 @@ class Worker:
                                 o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
-        deaths = Deaths()
         group = Group(self._processes) if self._processes else None
-        self._attachments = [Attachment(i, self._options_of(i), make, deaths,
-                                        self._blobs.use_server, group)
+        self._attachments = [Attachment(i, self._options_of(i), make, self._blobs.use_server, group)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]

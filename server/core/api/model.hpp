@@ -116,7 +116,7 @@ struct session_spec {
   bool detached = false;  // resumable: finishes its work without its client
   bool require_function = false;   // refuse closures of functions that no connected worker has
   std::size_t queue_capacity = 0;  // 0: the default
-  std::uint32_t max_worker_failures = 0;  // 0: the default
+  std::uint32_t max_worker_failures = 0;  // 0: the default, unless the next is set
   bool unlimited_worker_failures = false;
   std::uint32_t num_workers = 0;  // of each job without state, as declared; 0: tasks_of
   std::uint32_t weight = 1;       // share of the workers beside other sessions' weights, 1 to 1000
@@ -211,6 +211,9 @@ struct worker_disconnected {
   bool clean = false;       // half-closed by the worker with nothing in hand
   std::string reason;       // shown on the task
   bool may_return = false;  // the connection broke, the worker may be alive: see reconnect_grace
+  // The process that executes the worker's closures has ended while the worker itself is connected;
+  // `reason` says how. The closure that it executed; an empty one: it executed none.
+  std::optional<held_closure> process_ended{};
 };
 
 /// No further closures for this worker. `tell` asks it to leave when it has finished its own.

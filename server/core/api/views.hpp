@@ -67,6 +67,7 @@ struct attempt_view {
   time_point started{};
   time_point ended{};  // epoch: still running
   attempt_outcome outcome;
+  blame blamed = blame::none;
 
   bool operator==(attempt_view const&) const = default;
 };

@@ -148,6 +148,11 @@ void explainer::explain_delayed(slot c, time_point now, explanation& into) const
   into.retries = d.retries;
   if (d.extras) into.retries_max = d.extras->options.max_retries;
   bool const delays = d.extras && d.extras->options.delay > duration{};
+  if (!r.restored && r.is_blamed_for_last_loss()) {
+    into.why = closure_reason::pause;
+    into.losses = d.workers_lost;
+    return;
+  }
   into.why = r.restored && d.retries == 0 && !delays ? closure_reason::may_return
              : d.retries > 0                         ? closure_reason::retry
              : d.lost.empty()                        ? closure_reason::delay

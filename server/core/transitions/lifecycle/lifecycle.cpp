@@ -111,8 +111,8 @@ void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
   lost.push_back({r.attempt, r.place, r.started, core_.step.now, std::move(outcome)});
 }
 
-void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& why,
-                        duration pause) {
+void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause,
+                        bool process_ended) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
@@ -120,24 +120,31 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
     core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
   if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const retracted = why.how == attempt_end::retracted;
+  r.restored = false;
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
+  if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
+  if (suspect && lost) count_loss(c, process_ended);
 
   if (r.timed_out) return expire(c);
   if (r.stop_requested)
     return cancel(c, lost ? "cancelled; its worker was lost before it answered"
                           : "cancelled instead of run again: " + text(why));
-  if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+  auto const losses = counted_losses(s, r);
+  if (suspect && s.max_worker_failures > 0 && losses >= s.max_worker_failures) {
     core_.book.count_aborted();
     return fail(c, closure_state::failed,
-                {failure_kind::worker_lost, "",
-                 "quarantined: " + std::to_string(r.worker_failures) +
-                     (lost ? " workers were lost while they ran it, the last was "
-                           : " workers were lost or could not run it, the last was ") +
-                     w.task->name() + " (" + (lost ? why.detail : text(why)) + ")",
-                 "", w.task->name(), r.attempt});
+                {failure_kind::worker_lost, "", text_of_losses(s, r, losses), "", w.task->name(),
+                 r.attempt});
   }
-  if (suspect && lost) count_lost_worker(c, w.task->name());
+  if (suspect && lost) {
+    // What shared a worker with the culprit is suspected as well. It has its last try alone.
+    bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
+    auto const limit = s.forgives_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
+    run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,
+                    w.task->name());
+    pause = std::max(pause, pause_after_loss(r.details->workers_lost));
+  }
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
   core_.book.requeue(
       c, retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss);

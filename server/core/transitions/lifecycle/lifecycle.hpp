@@ -44,8 +44,11 @@ class lifecycle {
   void start_waiting(worker_slots& w);
   /// Adds the attempt that is over to those that the record keeps, sixteen at most: the newest.
   void remember_attempt(slot c, attempt_outcome outcome);
-  /// `suspect`: the closure may be why. `pause`: before it is queued again.
-  void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {});
+  /// `suspect`: the closure may be why. `pause`: before it is queued again; a suspect that lost its
+  /// worker pauses longer with each loss. `process_ended`: its own process has ended, which is
+  /// counted even where lost workers are not.
+  void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
+               bool process_ended = false);
   /// The closure has ended with this value.
   void succeed(slot c, blob&& value);
   /// The closure has ended, FAILED or CANCELLED. The first failure of a session that fails fast
@@ -128,8 +131,8 @@ class lifecycle {
   void deadline_passed(slot c);
   /// Its delay is over: it goes into its queue, or waits for its gang or a worker of its own.
   void waits_no_more(slot c);
-  /// A worker is lost and it is blamed: from the third on it runs alone.
-  void count_lost_worker(slot c, std::string const& worker);
+  /// The closure is blamed for a lost worker: once it has lost `limit` of them it runs alone.
+  void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   /// The worker lives after all. Where it was the third, the closure runs with others again.
   void forgive_lost_worker(slot c);
 
@@ -139,6 +142,14 @@ class lifecycle {
   void give(worker_slots& w, slot c, closure_record& r);
   /// How many workers the function of a closure that runs again is told of: as many as at first.
   std::uint32_t declared_for_lost(closure_record const& r) const;
+  /// Counts a loss that the closure is blamed for.
+  void count_loss(slot c, bool process_ended);
+  /// Returns how many losses of the closure count towards its session's limit.
+  std::uint32_t counted_losses(session const& s, closure_record const& r) const;
+  /// Returns the message of a closure that has had `losses`, which is its limit.
+  std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
+  /// Returns how long a closure waits after its `losses`-th loss.
+  duration pause_after_loss(std::uint32_t losses) const;
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);

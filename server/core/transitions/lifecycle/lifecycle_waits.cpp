@@ -159,7 +159,8 @@ void lifecycle::waits_no_more(slot c) {
   core_.book.end_deferral(c);
   r.details->ready_at = core_.step.now;
   if (r.details->gang != 0 || r.exclusive) return wait_for_others(c);
-  core_.scheduler.push_back(c);
+  // What was begun before goes ahead of what was not.
+  r.is_blamed_for_last_loss() ? core_.scheduler.push_front(c) : core_.scheduler.push_back(c);
 }
 
 }  // namespace muster::core

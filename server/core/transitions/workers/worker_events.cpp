@@ -190,18 +190,25 @@ void worker_events::replace(worker& old, std::string why) {
 }
 
 // From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
-// the worker was executing counts as a suspect in its death, not what waited for a value.
-void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
+// the worker was executing counts as a suspect in its death, not what waited for a value, and only
+// the closure of a process that has ended. A worker that was leaving, or that goes with this
+// server, is nobody's loss.
+void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
+                         held_closure const* process) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
   bool const was_away = w.away;
+  blamed = blamed && !clean && !w.draining && !core_.step.stopping;
   retire(w);  // before anything is queued again
   auto& at = core_.scheduler.of(w.number);
   while (at.held() > 0) {
     slot const c = at.newest();
-    bool const suspect = blamed && !clean && !core_.closures[c].sent() && !core_.closures[c].waits;
+    auto const& r = core_.closures[c];
+    bool const suspect =
+        process ? process->closure == core_.closures.id_of(c) && process->attempt == r.attempt
+                : blamed && !r.sent() && !r.waits;
     if (suspect && was_away) blame(w, c);
-    life_.requeue(w, c, suspect, {attempt_end::worker_lost, why});
+    life_.requeue(w, c, suspect, {attempt_end::worker_lost, why}, {}, suspect && process);
   }
   core_.builds.lose({t.job, t.index}, w.stream,
                     {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
@@ -297,6 +304,7 @@ void worker_events::alive(worker_alive const& e) {
 void worker_events::disconnected(worker_disconnected const& e) {
   auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;
+  if (e.process_ended) return lose(*w, task_state::error, e.reason, false, &*e.process_ended);
   bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
                     core_.scheduler.of((*w).number).held() > 0 &&
                     core_.step.config.reconnect_grace > duration{};
