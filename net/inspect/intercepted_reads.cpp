@@ -1,7 +1,7 @@
-// `recvmsg` and `SSL_read` of this process: they call the system's, and show what guarded
-// connections received to their guard. The dynamic linker prefers the definitions of the program to
-// those of libraries, so the gRPC library calls these; every other caller gets the same answer as
-// before. See connection_guard.hpp for why.
+// `recvmsg`, `SSL_read` and `close` of this process: they call the system's, and show to the guard
+// what its connections received, and that they are closed. The dynamic linker prefers the
+// definitions of the program to those of libraries, so the gRPC library calls these; every other
+// caller gets the same answer as before. See connection_guard.hpp for why.
 #include "net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -77,6 +78,14 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   if (ok) return n;
   errno = ECONNRESET;
   return -1;
+}
+
+extern "C" int close(int descriptor) {
+  static std::atomic<int (*)(int)> system = nullptr;  // no guard of its own: also after a fork
+  auto* call = system.load();
+  if (call == nullptr) system = call = muster::net::next<int(int)>("close");
+  muster::net::closing(descriptor);
+  return call(descriptor);
 }
 
 extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
