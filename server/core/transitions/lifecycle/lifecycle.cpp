@@ -118,8 +118,10 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
     core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
-  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const retracted = why.how == attempt_end::retracted;
+  auto const cause =
+      retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss;
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, cause);
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
 
@@ -139,8 +141,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   }
   if (suspect && lost) count_lost_worker(c, w.task->name());
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
-  core_.book.requeue(
-      c, retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss);
+  core_.book.requeue(c, cause);
   if (pause == duration{}) {
     if (!retracted) r.details->ready_at = core_.step.now;
     check_later(c);

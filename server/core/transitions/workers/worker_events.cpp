@@ -175,20 +175,21 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed)
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
   bool const was_away = w.away;
-  retire(w);  // before anything is queued again
+  bool const leaving = w.draining;  // what it still ran is not why it has gone
+  retire(w);                        // before anything is queued again
   auto& at = core_.scheduler.of(w.number);
   while (at.held() > 0) {
     slot const c = at.newest();
-    bool const suspect = blamed && !clean && !core_.closures[c].sent() && !core_.closures[c].waits;
+    bool const suspect =
+        blamed && !clean && !leaving && !core_.closures[c].sent() && !core_.closures[c].waits;
     if (suspect && was_away) blame(w, c);
     life_.requeue(w, c, suspect, {attempt_end::worker_lost, why});
   }
-  core_.builds.lose({t.job, t.index}, w.stream,
-                    {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
-                    core_.step.now);
+  core_.builds.lose({t.job, t.index}, w.stream, why, core_.step.now);
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
+  if (core_.builds.any_troubled()) life_.check_all_later();
 }
 
 void worker_events::retire(worker& w) {
