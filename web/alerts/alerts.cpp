@@ -36,6 +36,7 @@ std::vector<alert> alerts_of(alert_facts const& f) {
     impossible_gangs(p, items);
     nothing_finishes(p, items);
     closures_exclusive(p, items);
+    failing_builds(p, items);
     late_tasks(p, f, items);
     nearly_full(p, items);
     disk_fails(p, items);

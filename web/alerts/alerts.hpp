@@ -78,6 +78,8 @@ struct pool_facts {
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;  ///< the first tasks_max
+  static constexpr std::size_t failing_builds_max = 50;
+  std::vector<core::failing_build_view> failing_builds;
 };
 
 /// The same of its agents.
@@ -127,6 +129,7 @@ void unmet_demands(pool_facts const& p, alerts& out);
 void impossible_gangs(pool_facts const& p, alerts& out);
 void nothing_finishes(pool_facts const& p, alerts& out);
 void closures_exclusive(pool_facts const& p, alerts& out);
+void failing_builds(pool_facts const& p, alerts& out);
 void nearly_full(pool_facts const& p, alerts& out);
 void disk_fails(pool_facts const& p, alerts& out);
 void short_of_memory(pool_facts const& p, alerts& out);

@@ -47,6 +47,7 @@ void copy_tasks(server::hub& h, pool_facts& p) {
   p.closures = n.blocked + n.queued + n.running;
   p.closures_max = core.configuration().closures_max;
   p.disk_fails_since = core.values().disk_fails_since();
+  p.failing_builds = core.per_worker().failing(pool_facts::failing_builds_max);
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {

@@ -339,8 +339,9 @@ class ClusterCoordinator(Scheduling, State):
                                 name: str = "") -> PerWorkerValues:
         """Lets every worker of this Python version, now or later, call `fn` once and keep what it
         returns, which need not be picklable. Returns when the server has taken it, not when it is
-        built. A builder's error is raised only by closures that use the value (InputError). An error
-        or a cancel of closures does not touch it. Raises InputError (refused: too many),
+        built. A builder's error is raised only by closures that use the value (InputError), and so is
+        the loss of one worker after the other to the builder, which the server then runs again with
+        pauses. An error or a cancel of closures does not touch it. Raises InputError (refused: too many),
         TypeError (the arguments must be plain), UnavailableError."""
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
