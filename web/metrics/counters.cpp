@@ -22,6 +22,11 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m("changes_waiting", d.written - d.durable, "not on the disk yet");
   m("waiting_bytes", d.store.waiting_bytes);
   m("disk_bytes", d.store.disk_bytes);
+  m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
+                                         "of its disk, or of etcd's quota");
+  auto const full = m.when(d.full());
+  full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
+  full("full", d.store.full, "where, and how much is free");
   m.json(
       "store",
       [] {
@@ -35,7 +40,9 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   auto const history = m.when(d.store.history.has_value());
   history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
   history("history_bytes", kept.bytes, "on the disk");
-  history("history_dropped", kept.dropped, "that found no room");
+  history("history_dropped", kept.dropped,
+          "records that are missing: no room, a failed write, or unreadable");
+  history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }

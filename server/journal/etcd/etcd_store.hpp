@@ -34,6 +34,7 @@ class etcd_store final : public store {
   void hurry() override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
+  bool is_local() const override { return false; }
 
  private:
   using operations = std::vector<wire::RequestOp>;
