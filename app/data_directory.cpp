@@ -22,6 +22,10 @@ namespace {
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
 constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 
+std::string mib(std::uint64_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
+
 }  // namespace
 
 // Reads everything before it changes anything.
@@ -174,38 +178,44 @@ store_view data_directory::view() const {
   auto const facts = journal_->facts();
   store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
   v.version = facts.store_version;
+  v.free_bytes = facts.free_bytes;
+  v.full_since = full_since_;
+  if (full_since_ != core::never) v.full = no_room_status(facts).message;
   return v;
 }
 
 muster::status data_directory::refusal() const {
   if (!journal_ || !journal_->full()) return {};
-  constexpr std::string_view what_then = "try again, or submit with durable: false";
-  auto const mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   auto const facts = journal_->facts();
-  if (!facts.disk_is_full)
-    return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
-                                          " wait to be written; " + std::string(what_then)};
-  auto const reserve = mib(journal::journal_options{}.reserve_bytes);
-  return no_room(name_, mib(facts.free_bytes.value_or(0)) + " are free, and the last " + reserve +
-                            " are for what was accepted; " + std::string(what_then));
+  if (facts.disk_is_full) return no_room_status(facts);
+  return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
+                                        " wait to be written; try again in a second"};
+}
+
+muster::status data_directory::no_room_status(journal::journal_facts const& facts) const {
+  auto const reserve = journal::journal_options{}.reserve_bytes;
+  auto const free = facts.free_bytes.value_or(0);
+  // A write that is larger than the rest of the disk fills it, too.
+  auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
+                                  : "the next write needs more";
+  return no_room(name_, mib(free) + " are free, and " + why +
+                            "; make room, the server then goes on by itself");
 }
 
 // When the disk is full, or is not any more; once each.
 void data_directory::tell_room() {
   auto const facts = journal_->facts();
-  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return;
+  if ((full_since_ != core::never) == facts.disk_is_full) return;
+  full_since_ = facts.disk_is_full ? dependencies_.now() : core::never;
   using core::coordination::severity;
-  auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
-  auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
   if (!facts.disk_is_full)
-    return dependencies_.tell({severity::info, "journal_disk_has_room", {}, name_, free});
-  dependencies_.tell({severity::error,
-                      "journal_disk_full",
-                      {},
-                      name_,
-                      free + "; the last " + reserve +
-                          " are for what was accepted, and nothing new that has to be written down "
-                          "is taken until there are more"});
+    return dependencies_.tell({severity::info,
+                               "journal_disk_has_room",
+                               {},
+                               name_,
+                               mib(facts.free_bytes.value_or(0)) + " are free"});
+  dependencies_.tell(
+      {severity::error, "journal_disk_full", {}, name_, no_room_status(facts).message});
 }
 
 void data_directory::stop() {

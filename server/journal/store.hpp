@@ -53,6 +53,9 @@ class store {
   /// Returns the version of the service that keeps it, as of the last look at its space; empty: it
   /// is a directory, or not known.
   virtual std::string version() const { return {}; }
+  /// Returns whether `bytes_free` asks nobody else, so that it can be called while nothing is
+  /// written.
+  virtual bool is_local() const { return true; }
 };
 
 }  // namespace muster::server::journal

@@ -24,6 +24,7 @@ void members(member_list const& m, alert const& i) {
 std::vector<alert> alerts_of(alert_facts const& f) {
   alerts items;
   journal_fails(f.journal, items);
+  disk_full(f.journal, items);
   for (auto const& p : f.pools) {
     lost_tasks(p, items);
     failed_jobs(p, items);

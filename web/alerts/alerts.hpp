@@ -93,10 +93,12 @@ struct agents_facts {
   coordination::unheard_notices unheard;
 };
 
-/// What is written to --data-dir.
+/// What is written to --data-dir or --store.
 struct journal_facts {
   core::time_point failed_since = core::never;
   std::string failure;
+  core::time_point full_since = core::never;
+  std::string full;  ///< where, and how much is free
 };
 
 struct alert_facts {
@@ -134,6 +136,7 @@ void nearly_full(pool_facts const& p, alerts& out);
 void disk_fails(pool_facts const& p, alerts& out);
 void short_of_memory(pool_facts const& p, alerts& out);
 void journal_fails(journal_facts const& j, alerts& out);
+void disk_full(journal_facts const& j, alerts& out);
 void failed_run(agents_facts const& a, alerts& out);
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);
 void agents_in_error(agents_facts const& a, alerts& out);

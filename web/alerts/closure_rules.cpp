@@ -253,4 +253,16 @@ void journal_fails(journal_facts const& j, alerts& out) {
   out.push_back(std::move(item));
 }
 
+// After a failure a restart is needed, and room alone helps nothing.
+void disk_full(journal_facts const& j, alerts& out) {
+  if (j.full_since == core::never || j.failed_since != core::never) return;
+  alert item{.rule = "disk-full", .subject = {}};
+  item.title = "The disk is full: new durable work is refused";
+  item.detail = j.full;
+  item.since = j.full_since;
+  item.link = page_link("/events", {{"q", "journal_disk"}});
+  item.command = "muster doctor";
+  out.push_back(std::move(item));
+}
+
 }  // namespace muster::web

@@ -114,7 +114,8 @@ first_look begin_look(engine_services& services) {
   l.facts.late_after = services.pools.main().state().configuration().late_after();
   l.facts.worker_address = worker_address(services);
   if (auto const durable = services.coordination.durable())
-    l.facts.journal = {durable->failed_since, durable->failure};
+    l.facts.journal = {durable->failed_since, durable->failure, durable->store.full_since,
+                       durable->store.full};
   return l;
 }
 

@@ -24,6 +24,11 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m("waiting_bytes", d.store.waiting_bytes);
   m("disk_bytes", d.store.disk_bytes, "of the state, without blobs and history");
   m("blob_bytes", blob_bytes, "of blobs in files");
+  m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
+                                         "of its disk, or of etcd's quota");
+  auto const full = m.when(d.full());
+  full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
+  full("full", d.store.full, "where, and how much is free");
   m.json(
       "store",
       [] {
@@ -38,7 +43,9 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   auto const history = m.when(d.store.history.has_value());
   history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
   history("history_bytes", kept.bytes, "on the disk");
-  history("history_dropped", kept.dropped, "that found no room");
+  history("history_dropped", kept.dropped,
+          "records that are missing: no room, a failed write, or unreadable");
+  history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }

@@ -193,6 +193,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
 def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                shown: str = "") -> Request:
     """A function that some worker has under a name, with JSON arguments."""
+    names.function_name(function)
     slots: list[Any] = []
     mark = "\x00muster:"
 

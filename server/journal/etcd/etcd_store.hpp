@@ -39,6 +39,7 @@ class etcd_store final : public store {
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
   std::string version() const override { return version_; }
+  bool is_local() const override { return false; }
 
  private:
   using operations = std::vector<wire::RequestOp>;
