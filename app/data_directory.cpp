@@ -195,9 +195,9 @@ muster::status data_directory::refusal() const {
 muster::status data_directory::no_room_status(journal::journal_facts const& facts) const {
   auto const reserve = journal::journal_options{}.reserve_bytes;
   auto const free = facts.free_bytes.value_or(0);
-  // A write that is larger than the rest of the disk fills it, too.
+  // A large write may need more than the reserve, and a quota less than the disk has.
   auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
-                                  : "the next write needs more";
+                                  : "a write found no room";
   return no_room(name_, mib(free) + " are free, and " + why +
                             "; make room, the server then goes on by itself");
 }
