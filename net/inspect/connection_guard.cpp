@@ -117,6 +117,7 @@ void connection_guard::call_ended(std::string const& grpc_peer) {
 // REQUIRES: the connection's mutex is held.
 void connection_guard::charge(guarded_connection& c, standing was) {
   auto const now = c.inspector_.held();
+  if (now == c.held_ && c.standing_ == was) return;  // most reads end with a message
   auto const before = c.held_.exchange(now);
   held_ += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
   auto const open = [](standing s, std::size_t bytes) {
