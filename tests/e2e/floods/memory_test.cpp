@@ -200,7 +200,6 @@ void header_blocks(bool tls, bool knows_callers) {
   attacked c(tls, knows_callers);
   std::string literals;
   while (literals.size() < 16'000) literals += field("x", std::string(100, 'y'));
-  literals.resize(16'000);
   for (auto const& [first, payload] :
        {std::pair{std::string(), literals},
         std::pair{field("bomb", std::string(3'500, 'z'), 0x40), std::string(16'000, '\xbe')},
@@ -214,10 +213,10 @@ void header_blocks(bool tls, bool knows_callers) {
     EXPECT_LT(c.grown_mb(), slack_mb) << payload.size();
   }
   expect_served(c);
-  auto const metrics = tls ? std::string() : c.text("/metrics");
-  if (!tls && !knows_callers) {
-    EXPECT_NE(metrics.find("reason=\"header_block\"} 3"), std::string::npos) << metrics;
-  }
+  if (tls || knows_callers) return;
+  auto const metrics = c.text("/metrics");
+  // gRPC itself ends the one of indexed fields, whose decoded size it limits.
+  EXPECT_NE(metrics.find("reason=\"header_block\"} 2"), std::string::npos) << metrics;
 }
 
 TEST(floods, of_header_blocks_without_an_end_are_cut) {
