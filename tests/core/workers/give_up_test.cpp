@@ -178,8 +178,7 @@ struct lost_builds : giving_up {
   std::size_t components_failed(per_worker_id v) const {
     std::size_t n = 0;
     auto const view = c.core.per_worker().look(v).value();
-    for (auto const& part : view.components)
-      n += part.error.has_value();
+    for (auto const& part : view.components) n += part.error.has_value();
     return n;
   }
 };
