@@ -62,7 +62,7 @@ def test_one_that_always_kills_its_process_fails_what_needs_it(with_one: Cluster
     folder.mkdir()
     c = with_one.coordinator()
     value = c.create_per_worker_value(build, (str(folder), 10**6))
-    c.schedule(same, (value,))
+    needs = c.schedule(same, (value,))
     with pytest.raises(muster.InputError, match="quarantined: 4 workers were lost while they built it, the last was "
                                                 "worker:0"):
         c.join(DEADLINE)
@@ -70,6 +70,7 @@ def test_one_that_always_kills_its_process_fails_what_needs_it(with_one: Cluster
     assert "has lost 4 workers" in alerts["builder-quarantined"]["title"]
     _, explain, closure = alerts["session-failed"]["command"].split()
     assert "cannot be built: quarantined" in muster_says(with_one, explain, closure)
+    assert needs.done()
     assert "The builder of per-worker value" in muster_says(with_one, "doctor")
     assert "quarantined: " in str(with_one.server.get("/api/v1/per_worker_values"))
     assert "builder_quarantined" in {e["kind"] for e in with_one.server.get("/api/v1/events?limit=1000")["events"]}

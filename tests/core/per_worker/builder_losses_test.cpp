@@ -237,8 +237,8 @@ TEST_F(builder_losses, a_value_that_no_worker_knows_is_not_asked_for_without_end
   auto const w = c.attach(has_it());
   auto const v = create();
   c.succeed(w, c.held(w).at(0), "null");
-  auto spec = resumable_values();
-  spec.max_worker_failures = 0;
+  session_spec spec;
+  spec.unlimited_worker_failures = true;
   auto const job = c.open_with({needing(v)}, spec);
   int asked = 0;
   for (; asked < 100 && !c.held(w).empty(); ++asked) {
