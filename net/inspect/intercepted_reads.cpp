@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -89,9 +90,10 @@ extern "C" int close(int descriptor) {
 }
 
 extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
-  static auto* const system = muster::net::next<int(SSL*, void*, int)>("SSL_read");
-  int const n = system(ssl, buffer, size);
-  if (n <= 0) return n;
+  // The same but for how it returns the number; it is there also where OpenSSL is linked in.
+  std::size_t bytes = 0;
+  if (SSL_read_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1) return -1;
+  int const n = static_cast<int>(bytes);
   auto* const c = muster::net::guarded_session(ssl);
   if (c == nullptr) return n;
   if (!c->certificate_looked_at()) {

@@ -34,8 +34,12 @@ std::size_t resident_mb(process const& server) {
   return 0;
 }
 
-// Memory that allocators keep in addition.
+// Memory that allocators keep in addition; those of sanitizers keep what is freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t slack_mb = 1'024;
+#else
 constexpr std::size_t slack_mb = 32;
+#endif
 
 // A connection to a gRPC port; over TLS nobody's certificate is checked.
 class wire {
