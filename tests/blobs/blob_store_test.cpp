@@ -316,7 +316,7 @@ TEST_F(BlobStore, AWriteThatFailsLeavesNoHalfFile) {
   auto const said = put(large + "another");
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, was);
-  EXPECT_EQ(said.code, code::internal);
+  EXPECT_EQ(said.code, code::unavailable);
   EXPECT_EQ(said.message, (directory / "blobs" / "put-2").string() + ": File too large");
   EXPECT_EQ(store->counts().bytes, large.size());
   EXPECT_TRUE(put(large + "another").ok()) << "works again with room";
@@ -328,7 +328,7 @@ TEST_F(BlobStore, AFileThatWasCutShortIsAnError) {
   ASSERT_TRUE(put(large).ok());
   auto const file = directory / "blobs" / blob_hex_of(hash_of(large));
   fs::resize_file(file, 10);
-  EXPECT_EQ(read(large).error().code, code::internal);
+  EXPECT_EQ(read(large).error().code, code::unavailable);
   fs::remove(file);
   EXPECT_EQ(read(large).error().code, code::not_found);
 }
