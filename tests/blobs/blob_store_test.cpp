@@ -328,7 +328,7 @@ TEST_F(BlobStore, AFileThatWasCutShortIsAnError) {
   ASSERT_TRUE(put(large).ok());
   auto const file = directory / "blobs" / blob_hex_of(hash_of(large));
   fs::resize_file(file, 10);
-  EXPECT_EQ(read(large).error().code, code::unavailable);
+  EXPECT_EQ(read(large).error().code, code::internal);
   fs::remove(file);
   EXPECT_EQ(read(large).error().code, code::not_found);
 }
