@@ -141,7 +141,13 @@ muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_
   std::string made(bytes, '\0');
   int const error = files_.is_open() ? files_.read(name, offset, made) : ENOENT;
   if (error == ENOENT) return no_such_blob(hash);
-  if (error != 0) return blob_error(files_.path_of(name), error, "cannot be read");
+  if (error != 0) {
+    std::error_code unknown;
+    auto const size = fs::file_size(files_.path_of(name), unknown);
+    bool const is_damaged = !unknown && size < offset + bytes;
+    auto why = disk_error(files_.path_of(name), error, "cannot be read");
+    return is_damaged ? why : as_outage(std::move(why));
+  }
   return made;
 }
 

@@ -49,7 +49,7 @@ class blob_files {
   /// case.
   muster::status finish(std::uint64_t upload, std::string_view hash, std::string_view name);
   void abandon(std::uint64_t number) { uploads_.erase(number); }
-  /// Returns as many bytes as are asked for. NOT_FOUND, too; UNAVAILABLE: its file has fewer.
+  /// Returns as many bytes as are asked for. NOT_FOUND, too; INTERNAL: its file has fewer.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
                                    std::size_t bytes) const;
   void remove(std::string_view hash);

@@ -109,7 +109,7 @@ class blob_store {
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
   /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; UNAVAILABLE, when the disk
-  /// fails.
+  /// fails; INTERNAL, when the file has been cut.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
   /// Whether it is there; if so it is kept as if it had just been put.

@@ -127,6 +127,7 @@ TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_ro
   ends(before);
   disk("full");
   auto put = std::async(std::launch::async, [&] { return send("PUT", kv + "b", "2"); });
+  ASSERT_TRUE(await([&] { return waiting() > 0; }));
   EXPECT_TRUE(await([&] { return send("PUT", kv + "c", "3").status == 507; }));
   // The history is written every second; RocksDB tries to go on by itself every five.
   std::this_thread::sleep_for(7s);
