@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import pathlib
@@ -180,6 +181,34 @@ def test_an_iteration_that_is_closed_cancels_the_rest(cluster: Cluster) -> None:
     results.close()
     c.join(DEADLINE)
     assert list(results) == []
+
+
+def test_an_iteration_that_is_dropped_cancels_the_rest_at_once(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    results = c.map(lambda x: wait_until_stopped(60 * x), range(20))
+    next(results)
+    gc.disable()
+    try:
+        del results
+        c.join(DEADLINE)
+    finally:
+        gc.enable()
+
+
+def test_a_coordinator_is_closed_with_the_last_reference_to_its_map(cluster: Cluster) -> None:
+    results = muster.ClusterCoordinator(cluster.server.grpc, name="dropped").map(abs, (-x for x in range(600)))
+
+    def is_open() -> bool:
+        listed = cluster.server.get("/api/v1/jobs")["jobs"]
+        return any(job["name"] == "dropped" and job["state"] == "RUNNING" for job in listed)
+
+    assert next(results) == 0 and is_open()
+    gc.disable()
+    try:
+        del results
+        until(lambda: not is_open(), "its session is closed")
+    finally:
+        gc.enable()
 
 
 def test_a_timeout_ends_the_iteration(cluster: Cluster) -> None:

@@ -53,11 +53,14 @@ class Mapped(NamedTuple):
 class MapIterator(itertools.chain[T]):
     """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. One thread at a time."""
 
+    # Neither refers to the iterator or to the generator, so that all of it goes with the last reference.
+    _each: Generator[list[Any], None, None]
     _results: _Results
 
     def close(self) -> None:
         """Cancels the remaining calls if a result was asked for. No results follow."""
-        self._results.end()
+        self._each.close()
+        self._results.given.clear()
 
     def __repr__(self) -> str:
         r = self._results
@@ -68,9 +71,10 @@ class MapIterator(itertools.chain[T]):
 def iterate(of: Mapped) -> MapIterator[Any]:
     """Submits the calls, and returns the iterator over their results."""
     results = _Results(of)
-    each: Any = MapIterator.from_iterable(results.each)  # iterates without a call of Python for each result
-    each._results = results
-    made: MapIterator[Any] = each
+    each = results.each()
+    chain: Any = MapIterator.from_iterable(each)  # iterates without a call of Python for each result
+    chain._each, chain._results = each, results
+    made: MapIterator[Any] = chain
     return made
 
 
@@ -80,7 +84,8 @@ class _Results:
         self.submitted = 0  # items
         self._end = None if of.timeout is None else time.monotonic() + of.timeout
         self._parts: collections.deque[Part] = collections.deque()
-        self._given: list[Any] = []  # that are iterated over
+        self.given: list[Any] = []
+        """Results that are iterated over."""
         if of.buffersize is None:
             while self._submit(CHUNKS_AT_ONCE):
                 pass
@@ -88,11 +93,6 @@ class _Results:
         else:
             self._submit(of.buffersize)
             self._bar = Bar(of.progress, None)
-        self.each = self._each()
-
-    def end(self) -> None:
-        self.each.close()
-        self._given.clear()
 
     def _submit(self, count: int) -> bool:
         """Submits up to `count` closures. Returns False when the iterables have ended."""
@@ -113,7 +113,7 @@ class _Results:
                 value.add_done_callback(functools.partial(_drop, value._record, calls))
         return list(zip(values, firsts, chunks))
 
-    def _each(self) -> Generator[list[Any], None, None]:
+    def each(self) -> Generator[list[Any], None, None]:
         """Gives the results of each closure."""
         parts = self._parts
         try:
@@ -125,7 +125,7 @@ class _Results:
                 if self.of.buffersize is not None:
                     self._submit(1)
                 self._bar.add(len(results))
-                self._given = results
+                self.given = results
                 yield results
         finally:
             self._bar.close()
