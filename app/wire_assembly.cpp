@@ -114,6 +114,17 @@ stream_options wire_assembly::streams() {
   return o;
 }
 
+connection_counts wire_assembly::connections() {
+  auto c = grpc_.listener().counts();
+  auto const g = grpc_.guarded();
+  c.held_bytes = g.held_bytes;
+  c.memory_max = g.memory_max;
+  c.header_block = g.header_block;
+  c.before_token = g.before_token;
+  c.memory = g.memory;
+  return c;
+}
+
 endpoint wire_assembly::open() {
   bool const looks = engine_.config.is_read_only();
   auto const& clusters = store_.coordination().state();

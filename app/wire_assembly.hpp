@@ -27,7 +27,7 @@ class wire_assembly {
   cluster_endpoints& endpoints() { return ports_; }
   tunnel_service& tunnels() { return *tunnels_; }
   /// Any thread.
-  connection_counts connections() { return grpc_.listener().counts(); }
+  connection_counts connections();
 
   /// Opens all ports, says so in the log, and gives the main one's address. start_error.
   endpoint open();

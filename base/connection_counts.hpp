@@ -14,6 +14,12 @@ struct connection_counts {
   std::uint64_t made_room = 0;       // every place was taken, or every file descriptor
   // Times that a connection could not be accepted.
   std::uint64_t out_of_descriptors = 0;
+  // gRPC's unfinished messages and header blocks, now, and their limit.
+  std::uint64_t held_bytes = 0, memory_max = 0;
+  // Closed, because
+  std::uint64_t header_block = 0;  // a header block was too long
+  std::uint64_t before_token = 0;  // they sent too much before a token
+  std::uint64_t memory = 0;        // they held most when all together held too much
 };
 
 }  // namespace muster

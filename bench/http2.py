@@ -3,7 +3,7 @@ import socket
 import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 
 
@@ -26,8 +26,22 @@ def head(method, token=""):
     return fields + (b"\x0f\x08" + text("Bearer " + token) if token else b"")
 
 
-def message(body=b""):
-    return b"\0" + struct.pack(">I", len(body)) + body
+def message(body=b"", compressed=False):
+    return bytes([compressed]) + struct.pack(">I", len(body)) + body
+
+
+def field(name, value, inserts=False):
+    """A literal of HPACK, of up to 16,000 bytes; `inserts` puts it into the dynamic table."""
+    def text(t):
+        size = len(t) - 127
+        return (bytes([len(t)]) if size < 0 else bytes([127, size & 127 | 128, size >> 7])) + t
+    return (b"\x40" if inserts else b"\x00") + text(name) + text(value)
+
+
+def in_frames(stream, body, flags=END_STREAM):
+    """DATA frames of the size that servers take; the last one has the flags."""
+    pieces = [body[i:i + 16384] for i in range(0, len(body), 16384)]
+    return b"".join(frame(DATA, flags if p is pieces[-1] else 0, stream, p) for p in pieces)
 
 
 def call(stream, method, token="", body=b""):
@@ -81,3 +95,55 @@ class Connection:
 
     def close(self):
         self.socket.close()
+
+
+def fields(message):
+    """(number, value) of the fields of a protobuf message, those of the wire type LEN alone."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+    while at < len(message):
+        key = varint()
+        if key & 7 != 2:
+            assert key & 7 == 0, "bits of a fixed size"
+            varint()
+            continue
+        size = varint()
+        yield key >> 3, message[at:at + size]
+        at += size
+
+
+def of(message, number):
+    return [value for n, value in fields(message) if n == number]
+
+
+def methods(where):
+    """Paths of all methods of a gRPC server, by its reflection service."""
+    def ask(number, text):
+        c = Connection(where)
+        body = bytes([number << 3 | 2, len(text)]) + text
+        c.socket.sendall(call(1, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", body=body))
+        answer = b""
+        for kind, flags, stream, some in c.frames():
+            if kind == DATA:
+                answer += some
+            if stream == 1 and flags & END_STREAM and kind in (DATA, HEADERS):
+                break
+        c.close()
+        return answer[5:]
+    paths = set()
+    for services in of(ask(7, b"*"), 6):
+        for service in of(services, 1):
+            for found in of(ask(4, of(service, 1)[0]), 4):
+                for file in of(found, 1):
+                    package = of(file, 2)[0].decode()
+                    for s in of(file, 6):
+                        paths |= {f"/{package}.{of(s, 1)[0].decode()}/{of(m, 1)[0].decode()}" for m in of(s, 2)}
+    return sorted(paths)

@@ -108,6 +108,8 @@ class grpc_server {
   [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
     return std::chrono::steady_clock::now() - came < options_.reset_soon;
   }
+  // A call of this peer, in gRPC's words, is over: gRPC holds nothing for it any longer.
+  virtual void call_ended(std::string const& /*peer*/) {}
   void call_destroyed();
 
  protected:

@@ -18,6 +18,7 @@ server_call_state::server_call_state(grpc_server& server)
 
 server_call_state::~server_call_state() {
   if (!credential.empty()) server_.forget_admitted(*this);
+  if (!peer_.empty()) server_.call_ended(peer_);
   server_.call_destroyed();
 }
 

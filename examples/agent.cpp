@@ -12,7 +12,7 @@ int main(int argc, char** argv) try {
   muster::coordination_options options;
   options.task = argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 0;
   options.server = argc > 2 ? argv[2] : "127.0.0.1:8476";
-  options.heartbeat_timeout = 2s;  // beats every second; the cluster's own may be longer
+  options.heartbeat_timeout = 2s;  // sends a heartbeat every second
   options.on_error = [](muster::agent_error const& e) {
     std::fprintf(stderr, "the run has failed: %s\n", e.what());
   };

@@ -53,7 +53,7 @@ class task_process {
   std::vector<std::string> last_output() const { return last(output::stream::out); }
 
  private:
-  static constexpr std::chrono::seconds linger{1};
+  static constexpr std::chrono::milliseconds linger{100};
 
   struct reader {
     reader(boost::asio::io_context& io, line_splitter::line_function f)

@@ -9,6 +9,8 @@
 
 #include "base/check.hpp"
 #include "net/abuse/cut_connection.hpp"
+#include "net/incoming.hpp"
+#include "net/inspect/intercepted_reads.hpp"
 
 namespace muster::net {
 
@@ -35,8 +37,11 @@ accepting_server::accepting_server(coro::engine_context& engine, grpc::ServerBui
                                    accepting_server_options options)
     : coro::grpc_server(engine, builder, options),
       options_(std::move(options)),
+      guard_(options_.guard),
       listener_(listener_options(options_)),
-      resets_(options_.resets) {}
+      resets_(options_.resets) {
+  intercept_reads();
+}
 
 void accepting_server::add_port(std::string address) {
   ports_.push_back({std::move(address), grpc::InsecureServerCredentials(), wire::plaintext});
@@ -88,23 +93,36 @@ int accepting_server::listen(listening_port const& port) {
   std::shared_ptr<gate> const into = builder().experimental().AddExternalConnectionAcceptor(
       connection_type::FROM_FD, port.credentials);
   if (port.spoken == wire::tls) tls_gate_ = into;
-  auto const hand_on = [into, this](accepted_socket accepted) {
+  auto const hand_on = [into, this, spoken = port.spoken](accepted_socket accepted) {
     options_.accepted(accepted.socket.get(), accepted.peer, accepted.client);
-    give(*into, accepted.socket.release());
+    give_guarded(*into, std::move(accepted), spoken);
   };
   auto const bound = listener_.listen("grpc", host, number, hand_on, port.spoken);
   return bound ? bound->port : 0;
 }
 
-void accepting_server::adopt(int fd) {
-  check(started(), "a started server adopts connections");
-  resets_.forget("fd:" + std::to_string(fd));
-  grpc::AddInsecureChannelFromFd(&server(), fd);
+// TLS sessions are made within.
+void accepting_server::give_guarded(gate& to, accepted_socket accepted, wire spoken) {
+  bool const tls = spoken == wire::tls;
+  if (!guard_.add(accepted.socket.get(), accepted.peer, accepted.client, tls)) return;
+  connection_guard::tls_scope const scope(accepted.socket.get());
+  give(to, accepted.socket.release());
 }
 
-void accepting_server::adopt_tls(int fd) {
+void accepting_server::adopt(int fd, std::string const& client) {
+  check(started(), "a started server adopts connections");
+  file_descriptor socket(fd);
+  resets_.forget("fd:" + std::to_string(fd));
+  auto const end = endpoint_of(fd);
+  auto const peer = end.port() == 0 ? std::string() : text_of(end);
+  if (!guard_.add(fd, peer, client, false, client.empty())) return;
+  grpc::AddInsecureChannelFromFd(&server(), socket.release());
+}
+
+void accepting_server::adopt_tls(int fd, std::string const& client) {
   check(started() && tls_gate_ != nullptr, "a started server with TLS adopts connections");
-  give(*tls_gate_, fd);
+  auto const peer = text_of(endpoint_of(fd));
+  give_guarded(*tls_gate_, {file_descriptor(fd), peer, client}, wire::tls);
 }
 
 coro::task<void> accepting_server::stop(std::chrono::milliseconds grace) {

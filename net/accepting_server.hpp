@@ -14,6 +14,7 @@
 #include "coro/grpc_server.hpp"
 #include "net/abuse/leaky_counts.hpp"
 #include "net/abuse/reset_watch.hpp"
+#include "net/inspect/connection_guard.hpp"
 #include "net/port_listener.hpp"
 
 namespace muster::net {
@@ -30,6 +31,8 @@ struct accepting_server_options : coro::grpc_server_options {
   leaky_limits resets;
   // It was; "10.0.0.3:4711". Engine thread.
   std::function<void(std::string const& peer)> cut = [](auto const&) {};
+  // Bounds the memory of connections. Its functions are called on any thread.
+  guard_options guard;
 };
 
 class accepting_server final : public coro::grpc_server {
@@ -55,16 +58,21 @@ class accepting_server final : public coro::grpc_server {
   [[nodiscard]] port_listener& listener() noexcept { return listener_; }
 
   // Serves a connected plaintext socket that someone else accepted; takes ownership of `fd`.
+  // `client`: "10.0.0.3:4711"; empty if the client was let in already.
   // REQUIRES: started; `fd` is non-blocking.
-  void adopt(int fd);
-  // The same for one whose client speaks TLS, with the credentials of the TLS port.
+  void adopt(int fd, std::string const& client = {});
+  // The same for a client that speaks TLS, with the credentials of the TLS port.
   // REQUIRES: also that there is one.
-  void adopt_tls(int fd);
+  void adopt_tls(int fd, std::string const& client);
+
+  // Memory of connections. Any thread.
+  [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
   // Accepts nobody any more, first of all.
   [[nodiscard]] coro::task<void> stop(std::chrono::milliseconds grace) override;
 
   void call_reset(std::string const& peer) override;
+  void call_ended(std::string const& peer) override { guard_.call_ended(peer); }
 
  private:
   struct listening_port {
@@ -75,9 +83,11 @@ class accepting_server final : public coro::grpc_server {
   using gate = grpc::experimental::ExternalConnectionAcceptor;
 
   [[nodiscard]] int listen(listening_port const& port);
+  void give_guarded(gate& to, accepted_socket accepted, wire spoken);
 
   accepting_server_options const options_;
   std::vector<listening_port> ports_;
+  connection_guard guard_;
   port_listener listener_;  // its thread uses the server
   leaky_counts resets_;
   std::shared_ptr<gate> tls_gate_;

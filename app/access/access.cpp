@@ -3,11 +3,13 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "server/disk/open_file.hpp"
 #include "server/hub/access/token_file.hpp"
+#include "server/hub/access/token_text.hpp"
 #include "server/hub/id_text.hpp"
 
 namespace muster::server {
@@ -59,6 +61,12 @@ muster::result<agent_networks> agent_networks::from(std::vector<std::string> con
     n.own_[cluster] = std::move(*parsed);
   }
   return n;
+}
+
+bool agent_networks::contain(std::string_view address) const {
+  return any_contains(all_, address) || std::any_of(own_.begin(), own_.end(), [&](auto const& one) {
+           return any_contains(one.second, address);
+         });
 }
 
 std::vector<network> const& agent_networks::of(std::string_view cluster) const {
@@ -196,12 +204,31 @@ void access::watch_file() {
   });
 }
 
+// Asked on the threads that accept and read connections: everything here is fixed before the first
+// connection, or the gate's.
+void access::guard_memory(net::guard_options& o) {
+  o.memory_max = engine_.config.connections.memory_max;
+  o.judge = [this](std::string const& client) {
+    if (!gate_.required()) return net::standing::identified;
+    return agents_from_.contain(address_of(client)) ? net::standing::admitted
+                                                    : net::standing::anonymous;
+  };
+  o.is_token = [this](std::string_view authorization) {
+    return gate_.who(bearer_of(authorization)) != nullptr;
+  };
+  o.is_certificate = [this](std::string const& name) { return gate_.who({}, name) != nullptr; };
+  o.cut = [this](std::string const& peer, std::string const& why) {
+    engine_.context().post([this, peer, why] { tell_flood("connection_cut", peer, why); });
+  };
+}
+
 void access::guard(net::accepting_server_options& o, cluster_ports const& ports) {
   o.admit = [this, &ports](grpc::ServerContext const& context, int needs,
                            std::string const& method) {
     return admit(gate_, context, ports, needs, method);
   };
   o.call_was_reset = [this] { gate_.note_reset(); };
+  guard_memory(o.guard);
   auto const limit =
       std::to_string(o.resets.burst) + ", and " + std::to_string(o.resets.per_second) + " a second";
   o.cut = [this, limit](std::string const& peer) {

@@ -26,6 +26,8 @@ class agent_networks {
   /// INVALID_ARGUMENT in one line.
   static muster::result<agent_networks> from(std::vector<std::string> const& words);
 
+  /// Whether agents of any cluster are let in from "10.0.0.3".
+  bool contain(std::string_view address) const;
   /// What counts for this cluster: its own, where it is named, else those of all.
   std::vector<network> const& of(std::string_view cluster) const;
 
@@ -62,6 +64,7 @@ class access {
   void make_first_admin();
   void read_file();
   void watch_file();
+  void guard_memory(net::guard_options& o);
   void tell_flood(std::string const& kind, std::string const& who, std::string const& what);
 
   engine_assembly& engine_;

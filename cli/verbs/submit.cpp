@@ -186,7 +186,8 @@ void add_submit(CLI::App& app, choice& chosen) {
             "A second submission with this key gets the first one's job; a --map goes on "
             "behind what that has");
   add_value(*verb, "--max-worker-failures", o->job.max_worker_failures, "N",
-            "Workers a closure may lose before it fails; 0: no limit");
+            "Fail a closure after N lost workers or processes; 0: no limit; "
+            "default: the server's, 3");
   add_scheduling(*verb, o->job);
   verb->add_flag("--require-function", o->job.require_function,
                  "Refuse at once when no connected worker has the function");

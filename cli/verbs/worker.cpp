@@ -103,8 +103,11 @@ void add_worker(CLI::App& app, choice& chosen) {
   verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
                  "Wait until the server has the cluster, instead of ending when it has not");
   add_value(*verb, "--job", o->worker.job, "JOB", "Its role")->capture_default_str();
-  add_number(*verb, "--index", o->worker.index,
-             "Its number in the job; without it the server picks", 0, 1'000'000);
+  add_number(
+      *verb, "--index", o->worker.index,
+      "Index in the job, refused while another host is connected with it; default: the server "
+      "picks a free one",
+      0, 1'000'000);
   add_count(*verb, "--slots", o->worker.slots, "Closures run at one time (the number of cores)", 1);
   add_count(*verb, "--credits", o->worker.credits,
             "Closures held unanswered; 0: max(2 * slots, 16)");

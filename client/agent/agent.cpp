@@ -1,7 +1,9 @@
 // An agent's connection and its run: how it registers, beats, hears of errors, leaves and ends.
 #include "client/agent/agent.hpp"
 
+#include <algorithm>
 #include <boost/system/system_error.hpp>
+#include <cstdint>
 #include <random>
 
 #include "client/checks.hpp"
@@ -120,6 +122,8 @@ coro::task<void> agent::register_task(ticket& t) {
     if (status.ok()) {
       std::lock_guard const held(mutex_);
       service_ = r.service_incarnation();
+      adopt_timeout(milliseconds(static_cast<milliseconds::rep>(
+          std::min<std::uint64_t>(r.heartbeat_timeout_ms(), 1'000'000'000'000))));
       co_return;
     }
     auto const e = read_error(status);
@@ -136,9 +140,15 @@ coro::task<void> agent::register_task(ticket& t) {
   }
 }
 
+void agent::adopt_timeout(milliseconds of_cluster) {
+  auto timeout = options_.heartbeat_timeout;
+  if (of_cluster > milliseconds(0)) timeout = std::min(timeout, of_cluster);
+  beat_every_ = std::max(timeout / 2, milliseconds(1));
+}
+
 coro::task<void> agent::beat() {
   ticket t(context(), &tickets_);
-  auto const period = options_.heartbeat_timeout / 2;
+  auto const period = beat_every_;
   auto pause = period;
   for (;;) {
     auto waiting = t.pause().wait_for(pause);

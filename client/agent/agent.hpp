@@ -82,6 +82,8 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // agent.cpp: the connection and the run
   coro::task<void> register_task(ticket& t);
+  /// Sends heartbeats twice in the shorter of the agent's and the cluster's timeout. 0: unknown.
+  void adopt_timeout(std::chrono::milliseconds of_cluster);
   coro::task<void> beat();
   coro::task<void> poll();
   coro::task<void> end(std::shared_ptr<std::promise<void>> ended);
@@ -183,6 +185,7 @@ class agent : public std::enable_shared_from_this<agent> {
   std::map<std::string, ticket*> waits_at_;  // barriers, by id
   barrier_uses uses_;
   clock::time_point last_heard_{};
+  std::chrono::milliseconds beat_every_{};
   bool registered_before_ = false;
 
   mutable std::mutex

@@ -116,6 +116,7 @@ void ranks::welcomed(v1::ProgramsWelcome const& answer, std::string const& serve
   server_ = server;
   tunnels_.follow(server);
   agrees_on_steps_ = answer.agrees_on_steps();
+  step_watch_.report_again();
   server_host_ = host_port::parse(server.substr(0, server.find(','))).host;
   if (lease_.came_back(0)) renew();
   for (auto const& key : table_.settle(answer)) {

@@ -46,6 +46,15 @@ void step_watch::ended(rank_key const& key) {
   });
 }
 
+void step_watch::report_again() {
+  std::lock_guard const lock(mutex_);
+  if (!thread_.joinable()) return;  // there were no ranks yet
+  posted_.push_back([this] {
+    for (auto& [key, r] : ranks_) r.count = 0;
+  });
+  changed_.notify_one();
+}
+
 void step_watch::order(std::uint64_t program, std::uint32_t attempt, std::uint64_t word) {
   bool any = false;
   for (auto it = ranks_.lower_bound({program, attempt, 0});

@@ -45,6 +45,9 @@ class step_watch {
   void made(rank_key const& key);
   /// It has ended: it is looked at once more, then its file goes.
   void ended(rank_key const& key);
+  /// Reports the newest steps of all ranks again: a server that has just started does not know
+  /// them.
+  void report_again();
   /// Its ranks wait at their next step; `done` gets the last that each has reached, on the thread
   /// of this object.
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);

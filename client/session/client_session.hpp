@@ -90,8 +90,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_name(to_utf8(o.name));
     open.set_continue_on_error(o.continue_on_error);
     open.set_queue_capacity(o.queue_capacity);
-    open.set_max_worker_failures(o.max_worker_failures);
-    open.set_unlimited_worker_failures(o.unlimited_worker_failures);
+    open.set_max_worker_failures(o.max_worker_failures.value_or(0));
+    open.set_unlimited_worker_failures(o.unlimited_worker_failures || o.max_worker_failures == 0u);
     open.set_require_function(o.require_function);
     open.set_num_workers(o.num_workers);
   }

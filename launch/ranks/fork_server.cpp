@@ -28,7 +28,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::minutes import_patience{5};
 constexpr std::chrono::seconds fork_patience{30};
-constexpr std::size_t asked_max = 8;  // what is on the way fits the line
+constexpr std::chrono::milliseconds rest_patience{100};  // for what it said before its end
+constexpr std::size_t asked_max = 8;                     // what is on the way fits the line
 
 constexpr char const* start_of_code =
     "import sys;exec(compile(sys.argv.pop(1),'<muster>','exec'),{'__name__':'muster_fork_server'})";
@@ -157,11 +158,7 @@ void fork_server::start() {
 void fork_server::listen() {
   line_.async_read_some(asio::buffer(answer_), [this](error_code error, std::size_t n) {
     if (error == asio::error::operation_aborted) return;
-    if (error) {
-      killed_ = true;
-      bool const by_itself = !settled_ && !last_error_.empty();
-      return gone(by_itself ? last_error_ : "its fork server was killed");
-    }
+    if (error) return gone_by_itself();
     std::string_view const said(answer_.data(), n);
     if (said != "ready") return gone(std::string(said));
     settle({});
@@ -196,6 +193,20 @@ void fork_server::gone(std::string why) {
   settle(why);
   for (auto const& r : std::set(asked_)) finish(r, {});
   send_next();
+}
+
+void fork_server::gone_by_itself() {
+  killed_ = true;
+  bool const says_why = !settled_ && !last_error_.empty();
+  gone(says_why ? last_error_ : "its fork server was killed");
+}
+
+void fork_server::ended(pid_t pid) {
+  if (pid_ == 0 || pid != pid_) return;
+  patience_.expires_after(rest_patience);
+  patience_.async_wait([this](error_code error) {
+    if (!error) gone_by_itself();
+  });
 }
 
 void fork_server::when_settled(std::function<void()> settled) {

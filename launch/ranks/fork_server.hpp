@@ -57,6 +57,9 @@ class fork_server {
   void fork(rank_role const& role, on_forked done);
   /// Nobody waits for anything any more: no callback comes.
   void forget();
+  /// Takes note that a child of this process has ended, which is about to be reaped. A process that
+  /// an imported module has forked may hold the line of the fork server, which then does not end.
+  void ended(pid_t pid);
 
  private:
   struct request;
@@ -67,6 +70,7 @@ class fork_server {
   void read_output(boost::asio::posix::stream_descriptor& from, line_splitter& lines);
   void settle(std::string why_not);
   void gone(std::string why);
+  void gone_by_itself();
   void send_next();
   void send(request_ptr const& r);
   void await_pid(request_ptr const& r);

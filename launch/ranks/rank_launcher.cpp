@@ -43,6 +43,7 @@ class rank_launcher {
   explicit rank_launcher(side here)
       : children_(io_,
                   [this](pid_t pid, int raw) {
+                    if (forks_) forks_->ended(pid);
                     if (ranks_) ranks_->ended(pid, raw);
                   }),
         guardian_(io_, std::move(here.line),

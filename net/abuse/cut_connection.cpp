@@ -15,16 +15,6 @@
 namespace muster::net {
 namespace {
 
-using boost::asio::ip::tcp;
-
-// As gRPC 1.51 calls it; not tried with a newer one.
-std::string grpc_name(tcp::endpoint const& peer) {
-  auto const text = text_of(peer);
-  if (!text.starts_with('[')) return "ipv4:" + text;
-  auto const end = text.rfind(']');
-  return "ipv6:%5B" + text.substr(1, end - 1) + "%5D" + text.substr(end + 1);
-}
-
 /// Ends a TCP connection at once and drops what it has not read; Linux resets a socket that is
 /// dissolved. One that is only shut down takes bytes until its window is full, and its peer then
 /// waits in `send` without a word.
@@ -38,7 +28,7 @@ std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (copy.get() < 0) return {};
   auto const peer = endpoint_of(copy.get());
-  if (peer.port() == 0 || (!name.empty() && grpc_name(peer) != name)) return {};
+  if (peer.port() == 0 || (!name.empty() && grpc_name(text_of(peer)) != name)) return {};
   return reset(copy.get()) ? text_of(peer) : std::string();
 }
 
@@ -49,6 +39,13 @@ int number_in(std::string_view text) {
 }
 
 }  // namespace
+
+// gRPC 1.51; not tried with a newer one.
+std::string grpc_name(std::string const& peer) {
+  if (!peer.starts_with('[')) return "ipv4:" + peer;
+  auto const end = peer.rfind(']');
+  return "ipv6:%5B" + peer.substr(1, end - 1) + "%5D" + peer.substr(end + 1);
+}
 
 std::string cut_socket(int socket) {
   return cut(socket, {});

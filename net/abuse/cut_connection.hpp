@@ -13,6 +13,10 @@ namespace muster::net {
 /// one. Any thread.
 std::string cut_connection(std::string const& name);
 
+/// The name that gRPC gives to the peer "10.0.0.3:4711" of an accepted connection:
+/// "ipv4:10.0.0.3:4711". Any thread.
+std::string grpc_name(std::string const& peer);
+
 /// The same for a descriptor, with what it has sent and nobody has read. Any thread.
 std::string cut_socket(int socket);
 

@@ -4,6 +4,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>
+#include <string>
 
 #include "coro/rpc_tag.hpp"
 #include "net/accepting_server.hpp"
@@ -48,13 +49,15 @@ class unknown_calls final : public coro::acceptor_base {
       if (ok && !arrived) {
         arrived = true;
         // Reset or not: nobody who means well has many of these.
-        server.call_reset(call->context.peer());
+        peer = call->context.peer();
+        server.call_reset(peer);
         server.engine().op_started();
         call->stream.Finish({grpc::StatusCode::UNIMPLEMENTED, "nobody serves this method"},
                             static_cast<coro::rpc_tag*>(this));
         return;
       }
       bool const again = arrived && !server.stopping();
+      if (arrived) server.call_ended(peer);
       call.reset();
       server.call_destroyed();
       if (again) request();
@@ -68,6 +71,7 @@ class unknown_calls final : public coro::acceptor_base {
     unknown_calls& home;
     std::optional<one> call;
     bool arrived = false;
+    std::string peer;  // of the call that has arrived
   };
 
   coro::grpc_server& server_;

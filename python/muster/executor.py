@@ -6,6 +6,7 @@ import threading
 from typing import (TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence,
                     TypeVar, Union)
 
+from muster import _forks
 from muster.coordinator import made_again, session_waits
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.futures import Future
@@ -58,10 +59,18 @@ class Executor(concurrent.futures.Executor):
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: each future of an executor has its own error")
         self._coordinator = ClusterCoordinator(server, **options)
-        self._lock = threading.Lock()  # protects the following
+        self._lock: Any = threading.Lock()  # protects the following
         self._shut_down = False
         self._futures: set[_Future] = set()
         self._finishing: Optional[threading.Thread] = None
+        self._is_forked = False
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        self._is_forked = True
+        self._lock = _forks.LostLock("executor")
+        for future in list(self._futures):
+            future.forked()
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
@@ -124,6 +133,9 @@ class Executor(concurrent.futures.Executor):
                                      buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Does nothing in a process that was forked from the executor's."""
+        if self._is_forked:
+            return
         with self._lock:
             self._shut_down = True
             futures = list(self._futures) if cancel_futures else []

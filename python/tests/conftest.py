@@ -113,8 +113,8 @@ class WorkerProcess:
     def __init__(self, folder: pathlib.Path, number: int, server: str, words: tuple[str, ...]
                  ) -> None:
         self.log = folder / f"worker-{number}.log"
-        path = os.pathsep.join(map(str, (HERE, HERE / "state", HERE / "shared", HERE.parent)))
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+        self.path = os.pathsep.join(map(str, (HERE, HERE / "state", HERE / "shared", HERE.parent)))
+        environment = {**os.environ, "PYTHONPATH": self.path, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "muster", "worker", "served", "--server", server, *words],

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import time
 from typing import Any, Callable
 
@@ -65,6 +67,36 @@ def test_an_error_of_what_was_scheduled_cancels_nothing_that_was_submitted(clust
     with pytest.raises(muster.CancelledError):
         after.fetch(DEADLINE)
     assert slow.fetch(DEADLINE) is None
+
+
+class Holder:
+    def pid(self) -> int:
+        return os.getpid()
+
+
+@pytest.mark.parametrize("what", ["object", "variable"])
+def test_a_lost_object_or_variable_cancels_nothing_that_was_submitted(make_cluster: MakeCluster, what: str) -> None:
+    made = make_cluster()
+    made.add("--processes", "3", "--index", "0")
+    c = made.coordinator()
+    if what == "object":
+        lost: Any = c.create(Holder, task="worker:0")
+        pid = lost.pid().fetch(DEADLINE)
+    else:
+        lost = c.variable(pytest.importorskip("numpy").zeros(3), name="w", task="worker:0")
+        pid = c.options(task="worker:0").submit(os.getpid).fetch(DEADLINE)
+    running = [c.options(task=f"worker:{i}").submit(time.sleep, 2) for i in (1, 2)]
+    queued = c.options(task="worker:1").submit(one)
+    until(lambda: made.server.running() >= 2, "they run")
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(muster.UnavailableError, match="worker:0"):
+        while True:
+            (lost.pid() if what == "object" else lost.read()).fetch(DEADLINE)
+    assert [r.fetch(DEADLINE) for r in running] == [None, None] and queued.fetch(DEADLINE) == 1
+    assert c.submit(one).fetch(DEADLINE) == 1
+    with pytest.raises(muster.UnavailableError, match="worker:0 is lost with its state"):
+        c.join(DEADLINE)  # of what was scheduled beside them, once
+    assert c.schedule(one).fetch(DEADLINE) == 1
 
 
 def test_join_waits_for_what_was_submitted(cluster: Cluster) -> None:

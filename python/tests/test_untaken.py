@@ -84,7 +84,7 @@ def test_there_are_limits() -> None:
 def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
     held = Held()
     held.untaken.acknowledged = True
-    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]), [b"[]", b"[]"])
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]))
     held.keep(message(1, 9), offered=False)
     assert list(held.untaken.again().closure) == [1]
     assert list(held.attempts) == [2]
@@ -93,7 +93,7 @@ def test_what_ends_without_a_stream_comes_with_the_next_hello() -> None:
 def test_what_was_parked_when_the_stream_broke_is_void() -> None:
     held = Held()
     m = ServerMessage(closure=[1], attempt=[1], args=[b"[]"])
-    held.sent(m, [b"[]"])
+    held.sent(m)
     held.never_begun(m)
     assert not held.attempts
 
@@ -101,7 +101,7 @@ def test_what_was_parked_when_the_stream_broke_is_void() -> None:
 def test_an_answer_between_hello_and_welcome_is_sent_on_that_stream() -> None:
     held = Held()
     held.untaken.acknowledged = True
-    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]), [b"[]", b"[]"])
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 1], args=[b"[]", b"[]"]))
     held.keep(message(1), offered=True)
     assert list(held.untaken.again().closure) == [], "no hello brings it: the one that named it is under way"
     answers, stopped = held.void({1, 2})
@@ -112,7 +112,7 @@ def test_an_answer_between_hello_and_welcome_is_sent_on_that_stream() -> None:
 def test_what_is_given_back_between_hello_and_welcome_is_given_back_on_that_stream() -> None:
     held = Held()
     held.untaken.acknowledged = True
-    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 2, 1], args=[b"[]"] * 3), [b"[]"] * 3)
+    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 2, 1], args=[b"[]"] * 3))
     held.keep(WorkerMessage(returned_closure=[2, 3, 9], returned_attempt=[2, 1, 1]), offered=True)
     answers, stopped = held.void({1, 2})  # the server has given up the third
     assert [(list(m.returned_closure), list(m.returned_attempt)) for m in answers] == [([2], [2])]

@@ -54,7 +54,7 @@ def test_nothing_is_given_back_where_the_server_does_not_know_of_it() -> None:
 
 def test_a_hello_and_blame_go_by_who_waits() -> None:
     held = Held()
-    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 1, 1]), [b"", b"", b""])
+    held.sent(ServerMessage(closure=[1, 2, 3], attempt=[1, 1, 1]))
     held.waits(WorkerMessage(wait_closure=[1, 3, 3, 9], wait_attempt=[1, 1, 1, 1],
                              waits=[True, True, False, True]))
     assert held.waiting == {1}

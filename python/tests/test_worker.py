@@ -18,7 +18,6 @@ from conftest import Cluster, until
 from muster._wire.messages import ServerMessage, WorkerMessage
 from muster.worker import gpus
 from muster.worker.attachment import SAID_MAX, Attachment
-from muster.worker.deaths import CLOSURES_MAX, Deaths
 from muster.worker.functions import FunctionTable
 from muster.worker.held import Held
 from muster.worker.link import ThreadLink
@@ -149,15 +148,6 @@ def test_a_session_that_allows_more_losses_has_them(make_cluster: MakeCluster) -
         cluster.coordinator(max_worker_failures=2).schedule(die_often).fetch(20)
 
 
-def test_deaths_are_counted_by_closure() -> None:
-    deaths = Deaths()
-    assert [deaths.note(1, 1), deaths.note(1, 2), deaths.note(2, 5), deaths.note(1, 4)] == [1, 2, 1, 3]
-    assert deaths.note(1, 1) == 1  # of another server
-    for closure in range(3, 3 + CLOSURES_MAX):
-        deaths.note(closure, 1)
-    assert deaths.note(1, 9) == 1
-
-
 def test_a_closure_that_loses_its_process_once_is_run_again(make_cluster: MakeCluster) -> None:
     cluster = make_cluster()
     cluster.add("--processes", "1")
@@ -280,7 +270,7 @@ def test_a_server_that_is_away_is_told_once(caplog: Any, monkeypatch: Any) -> No
     monkeypatch.setattr(Attachment, "_ended", counted)
     options = WorkerOptions(["127.0.0.1:1"], backoff_min=0.01, backoff_max=0.02)
     attachment = Attachment(0, options, lambda _, on_message: ThreadLink(
-        FunctionTable({}, True), 1, os.getpid(), on_message, 64), Deaths())
+        FunctionTable({}, True), 1, os.getpid(), on_message, 64))
     running = threading.Thread(target=attachment.run)
     running.start()
     until(lambda: tries > 3, "it has tried again")
@@ -382,7 +372,7 @@ def test_what_runs_goes_on_when_the_connection_breaks(cluster: Cluster) -> None:
 
 def test_answers_that_nobody_waits_for_are_left_out() -> None:
     held = Held()
-    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]), [b"", b""])
+    held.sent(ServerMessage(closure=[1, 2], attempt=[1, 4]))
     said = WorkerMessage(closure=[1, 2, 3], attempt=[1, 3, 1], value=[b"a", b"", b"c"],
                          execution_us=[1, 2, 3], returned_closure=[2], returned_attempt=[3],
                          log_closure=[1], log_text=["kept"])

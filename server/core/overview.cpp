@@ -31,7 +31,7 @@ overview_view coordinator::overview(time_point now) const {
                    st.book.counts().cancelled - st.book.aborted();
   v.values_aborted = st.book.aborted();
   v.values_held = st.values.held();
-  v.values_held_bytes = st.values.bytes() + st.values.disk_bytes();
+  v.values_held_bytes = st.values.bytes() + st.values.disk_bytes() + st.values.blob_bytes();
   v.values_spilled = st.values.on_disk_count();
   v.values_spilled_bytes = st.values.disk_bytes();
   v.jobs_running = st.sessions.jobs(job_state::running);

@@ -39,6 +39,16 @@ hang_watch::hang_watch(time_point now, duration hang_after, std::vector<bool> tr
   }
 }
 
+void hang_watch::restore(core::hang found) {
+  if (found.rank >= static_cast<std::int64_t>(ranks_.size())) return;
+  restored_ = true;
+  activity_at_ = found.since;
+  for (auto& w : ranks_) w.moved = found.since;
+  for (auto const r : alive())
+    if (static_cast<std::int64_t>(r) != found.rank) waiting_.push_back(r);
+  found_ = std::move(found);
+}
+
 duration hang_watch::every() const {
   return std::clamp<duration>(hang_after_ / 4, every_min, every_max);
 }
@@ -59,11 +69,13 @@ void hang_watch::note(time_point now, watched& w, rank_vitals const& v) {
     // it.
     w.spins = v.state == 'R' ||
               (cpu > 0 && cpu * 100 >= spins_from_percent * static_cast<std::uint64_t>(ms));
-    if (v.output != l.output || v.step != l.step ||
+    // After a restart of the server a worker says again which step its ranks have reached.
+    bool const steps = v.step != l.step && (l.step || !restored_);
+    if (v.output != l.output || steps ||
         much(v.io_bytes, l.io_bytes, io_noise, io_noise_each_second, over) ||
         much(v.faults, l.faults, faults_noise, faults_noise_each_second, over))
       w.moved = now;
-  } else {
+  } else if (!restored_) {
     w.moved = now;
   }
   w.in_kernel = v.state == 'D' ? w.in_kernel + 1 : 0;

@@ -80,6 +80,9 @@ class hang_watch {
   /// `trains`: by rank; the others (ps, evaluator) are neither asked nor named.
   hang_watch(time_point now, duration hang_after, std::vector<bool> trains);
 
+  /// Goes on with a verdict of an earlier process of the server. It holds until the rank that it
+  /// names moves, or any rank where it names none. REQUIRES: nothing was looked at.
+  void restore(core::hang found);
   duration every() const;
   /// When it wants to be told the next look.
   time_point due() const { return due_; }
@@ -142,6 +145,7 @@ class hang_watch {
   time_point again_{};                      // one that is undecided is looked at again
   duration again_after_;
   std::optional<core::hang> found_;
+  bool restored_ = false;
   ranks waiting_;
 };
 

@@ -175,7 +175,8 @@ void step_table::take(program& p, step_report const& r, duration offset, time_po
     known.said = false;
   }
   auto before = known;
-  bool follows = known.said && r.left_out == 0;
+  bool follows =
+      known.said && (r.left_out == 0 || (!r.marks.empty() && r.marks.front().step <= known.step));
   for (auto const& m : r.marks) {
     if (known.said && m.step <= known.step) continue;
     if (before.said && m.step <= before.step) continue;

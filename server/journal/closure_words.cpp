@@ -83,6 +83,7 @@ void encode(core::attempt_view const& a, wire::Attempt& into) {
   into.set_started(us(a.started));
   into.set_ended(us(a.ended));
   into.set_outcome(a.outcome.detail);
+  into.set_blamed(static_cast<std::uint32_t>(a.blamed));
   if (a.outcome.how == core::attempt_end::earlier) return;
   into.set_end(static_cast<std::uint32_t>(a.outcome.how));
   into.set_again(raw(a.outcome.again));
@@ -90,7 +91,8 @@ void encode(core::attempt_view const& a, wire::Attempt& into) {
 
 core::attempt_view decoded(wire::Attempt const& w, bool& ok) {
   using core::attempt_end;
-  ok = ok && w.end() <= static_cast<std::uint32_t>(attempt_end::earlier);
+  ok = ok && w.end() <= static_cast<std::uint32_t>(attempt_end::earlier) &&
+       w.blamed() <= static_cast<std::uint32_t>(core::blame::process);
   bool const text_alone = w.end() == 0 && !w.outcome().empty();
   return {w.attempt(),
           w.worker(),
@@ -99,7 +101,8 @@ core::attempt_view decoded(wire::Attempt const& w, bool& ok) {
           time(w.started()),
           time(w.ended()),
           {text_alone ? attempt_end::earlier : static_cast<attempt_end>(w.end()), w.outcome(),
-           core::closure_id{w.again()}}};
+           core::closure_id{w.again()}},
+          static_cast<core::blame>(w.blamed())};
 }
 
 void encode(core::job_fact const& f, wire::DurableJob& into) {
@@ -113,6 +116,7 @@ void encode(core::job_fact const& f, wire::DurableJob& into) {
   into.set_weight(s.weight);
   into.set_deadline(s.deadline.count());
   into.set_idempotency_key(s.idempotency_key);
+  into.set_request_digest(s.request_digest);
   into.set_metadata(s.metadata);
   into.set_submitted_by(s.submitted_by);
   into.set_retry_of(raw(s.retry_of));
@@ -151,6 +155,7 @@ core::job_fact decoded(core::session_id job, wire::DurableJob const& w, bool& ok
   s.weight = w.weight();
   s.deadline = core::duration(w.deadline());
   s.idempotency_key = w.idempotency_key();
+  s.request_digest = w.request_digest();
   s.metadata = w.metadata();
   s.submitted_by = w.submitted_by();
   s.retry_of = core::session_id{w.retry_of()};

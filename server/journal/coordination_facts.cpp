@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
+#include "server/journal/entries.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/times.hpp"
 
@@ -109,6 +111,8 @@ coordination::cluster_fact decoded(wire::Cluster const& w) {
   f.ended = time(w.ended());
   f.failed = w.failed();
   f.refuses = w.refuses();
+  if (w.port() <= std::numeric_limits<std::uint16_t>::max())
+    f.port = static_cast<std::uint16_t>(w.port());
   if (w.has_cause())
     f.cause = {w.cause().task(), w.cause().peer(), w.cause().message(), time(w.cause().at())};
   f.cause_task = w.has_cause_task() ? w.cause_task() : coordination::no_task;
@@ -165,6 +169,7 @@ struct encoder {
     w.set_ended(us(f.ended));
     w.set_failed(f.failed);
     w.set_refuses(f.refuses);
+    w.set_port(f.port);
     if (f.cause) {
       w.mutable_cause()->set_task(f.cause->task);
       w.mutable_cause()->set_peer(f.cause->peer);
@@ -230,8 +235,7 @@ muster::status each(store const& s, char kind, std::string const& cluster, Take 
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     Message m;
     auto const rest = key.substr(prefix.size());
-    if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) && take(rest, m))
-      return true;
+    if (read_message(m, value) && take(rest, m)) return true;
     damaged = rest;
     return false;
   });
@@ -279,8 +283,7 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::string damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     wire::Cluster w;
-    if (!w.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
-        !coordination::validate(decoded(w.spec())).ok()) {
+    if (!read_message(w, value) || !coordination::validate(decoded(w.spec())).ok()) {
       damaged = key.substr(2);
       return false;
     }

@@ -96,6 +96,7 @@ struct program_encoder {
     w.set_priority(s.priority);
     add(s.ends_with, *w.mutable_ends_with());
     w.set_idempotency_key(s.idempotency_key);
+    w.set_request_digest(s.request_digest);
     w.set_metadata(s.metadata);
     w.set_submitted_by(s.submitted_by);
     w.set_created(us(f.created));
@@ -126,6 +127,7 @@ struct program_encoder {
       w.mutable_stop_at()->set_attempt(f.stop_at->attempt);
       w.mutable_stop_at()->set_step(f.stop_at->step);
     }
+    if (f.hang) encode(*f.hang, *w.mutable_hang());
     put(program_keys::of(kind::course, f.program), w);
   }
 

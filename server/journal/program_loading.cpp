@@ -64,6 +64,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
   s.priority = w.priority();
   s.ends_with = words(w.ends_with());
   s.idempotency_key = w.idempotency_key();
+  s.request_digest = w.request_digest();
   s.metadata = w.metadata();
   s.submitted_by = w.submitted_by();
   s.notice = span(w.notice());
@@ -130,6 +131,7 @@ of_core::course_fact decoded(core::program_id id, wire::ProgramCourse const& w, 
   f.finished = time(w.finished());
   f.not_before = time(w.not_before());
   if (w.has_stop_at()) f.stop_at = core::agreed_stop{w.stop_at().attempt(), w.stop_at().step()};
+  if (w.has_hang()) f.hang = decoded(w.hang(), ok);
   ok = ok && (!f.stop_at || (f.stop_at->attempt > 0 && f.stop_at->attempt <= f.attempts)) &&
        (f.state != core::program_state::failed || f.cause);
   return f;

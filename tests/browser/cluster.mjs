@@ -78,6 +78,17 @@ export class Cluster {
     return (await response.json()).id;
   }
 
+  /** Adds `count` closures to an open job. */
+  async append(id, fn, args, count) {
+    const closures = Array.from({ length: count }, () => ({ function: fn, args }));
+    return this.#send('POST', `/api/v1/jobs/${id}/closures`, JSON.stringify(closures), 'application/json');
+  }
+
+  /** Closes an open job: it ends with its last closure. */
+  async seal(id) {
+    return this.#send('POST', `/api/v1/jobs/${id}/seal`, undefined, 'application/json');
+  }
+
   /** Submits these closures as a job; resolves with its id. */
   async submitAll(name, closures, more = {}) {
     const answer = await this.#send('POST', '/api/v1/jobs', JSON.stringify({ name, closures, ...more }), 'application/json');

@@ -27,6 +27,21 @@ async function withCluster(workers, body) {
   }
 }
 
+/** Opens a job and keeps it busy until the page has shown that it runs, so that a slow page misses nothing. */
+async function runUntilShown(cluster, seen, name) {
+  const id = await cluster.submitAll(name, [], { open: true });
+  await seen.at('job-row', `[data-job="${id}"][data-state="RUNNING"]`).waitFor();
+  let total = 0;
+  let shown = false;
+  const throughput = seen.counts('key-throughput', 1).then(() => (shown = true));
+  while (!shown) {
+    await cluster.append(id, 'muster.sleep', [20], 50);
+    total += 50;
+    await Promise.race([throughput, seen.counts('values-ready', total)]);
+  }
+  return { id, total };
+}
+
 /** Red enough that nobody overlooks it: the red part leads by far. */
 async function isRed(locator) {
   return locator.evaluate((row) => {
@@ -48,12 +63,10 @@ test('a job runs before your eyes', async () => {
     await seen.counts('key-tasks', 2);
     await seen.page.locator('.map-label', { hasText: '2 tasks' }).waitFor();
 
-    const id = await cluster.submit('muster.sleep', [20], 400, 'watched');
-    const row = (state) => seen.at('job-row', `[data-job="${id}"][data-state="${state}"]`);
-    await row('RUNNING').waitFor();
-    await seen.counts('key-throughput', 1);
-    await row('SUCCEEDED').waitFor();
-    await seen.counts('values-ready', 400);
+    const { id, total } = await runUntilShown(cluster, seen, 'watched');
+    await cluster.seal(id);
+    await seen.at('job-row', `[data-job="${id}"][data-state="SUCCEEDED"]`).waitFor();
+    await seen.counts('values-ready', total);
     assert.equal(await seen.at('cluster-map').count(), 1);
     assert.deepEqual(seen.faults, []);
   });
@@ -118,9 +131,7 @@ test('both themes, for a person to look at', async () => {
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
     await seen.counts('key-tasks', 3);
     await cluster.killWorker(2);
-    await cluster.submit('muster.sleep', [5], 3000, 'screenshot');
-    await seen.at('job-row').first().waitFor();
-    await seen.counts('key-throughput', 1);
+    await runUntilShown(cluster, seen, 'screenshot');
     for (const theme of ['light', 'dark']) {
       await seen.at(`theme-${theme}`).click();
       await seen.page.screenshot({ path: join(shots, `overview-${theme}.png`) });

@@ -43,6 +43,17 @@ TEST(agent_life, the_death_of_one_is_told_to_the_other) {
   EXPECT_THROW(both[0]->try_get("k"), agent_error);
 }
 
+TEST(agent_life, an_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_cluster) {
+  test_server server(agents(1, 400ms));
+  coordination_options o = as_task(server.address(), 0);
+  o.heartbeat_timeout = coordination_options{}.heartbeat_timeout;
+  muster::coordination_agent a(o);
+  a.connect();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_EQ(a.state(), agent_state::connected) << a.error()->what();
+  a.shutdown();
+}
+
 // Neither polls, and silence would tell after 20 s only: it is the closed connection that tells, of
 // the main port as of a cluster's own.
 TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {

@@ -7,6 +7,7 @@
 
 #include "muster/session.hpp"
 #include "tests/client/coordinator_fixture.hpp"
+#include "tests/support/hand_worker.hpp"
 
 namespace muster::test {
 namespace {
@@ -207,6 +208,61 @@ TEST_F(coordinator, options_reach_the_server) {
   }
   EXPECT_THROW(c->with({.priority = 2'000'000}).schedule<int>("add", 1, 1).fetch(), input_error);
   EXPECT_THROW(c->join(), input_error);
+}
+
+// Workers whose processes end while they execute `dies`.
+struct dying : testing::Test {
+  test_server server;
+
+  coordinator_options with(std::optional<std::uint32_t> limit) const {
+    coordinator_options o;
+    o.server = server.address();
+    o.max_worker_failures = limit;
+    return o;
+  }
+  void end_processes(std::uint32_t count) {
+    for (std::uint32_t i = 1; i <= count; ++i) {
+      hand_worker worker(server.address(), make_hello({"dies"}, 1, 1, i));
+      auto const given = worker.read_closures();
+      ASSERT_TRUE(given);
+      v1::WorkerMessage m;
+      m.mutable_process_end()->set_closure(given->closure(0));
+      m.mutable_process_end()->set_attempt(given->attempt(0));
+      m.mutable_process_end()->set_how("its process 7 was killed by SIGSEGV");
+      worker.write(m);
+      while (worker.read()) {
+      }
+    }
+  }
+};
+
+TEST_F(dying, closure_fails_after_the_third_process_unless_another_limit_is_set) {
+  cluster_coordinator c(with(std::nullopt));
+  auto const value = c.schedule<int>("dies");
+  end_processes(3);
+  try {
+    value.fetch(milliseconds(10'000));
+    ADD_FAILURE() << "it has a value";
+  } catch (aborted_error const& e) {
+    EXPECT_NE(std::string(e.what()).find("its process 7 was killed by SIGSEGV"), std::string::npos)
+        << e.what();
+  }
+  cluster_coordinator strict(with(1));
+  auto const once = strict.schedule<int>("dies");
+  end_processes(1);
+  EXPECT_THROW(once.fetch(milliseconds(10'000)), aborted_error);
+}
+
+TEST_F(dying, closure_is_tried_again_without_end_where_the_limit_is_zero) {
+  cluster_coordinator c(with(0));
+  auto const value = c.schedule<int>("dies");
+  end_processes(4);
+  hand_worker worker(server.address(), make_hello({"dies"}, 1, 1, 9));
+  auto const given = worker.read_closures();
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->attempt(0), 5u);
+  EXPECT_TRUE(worker.answer(*given, "5"));
+  EXPECT_EQ(value.fetch(milliseconds(10'000)), 5);
 }
 
 TEST_F(coordinator, awaitables_resume_on_their_own_executor) {

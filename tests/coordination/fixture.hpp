@@ -75,6 +75,8 @@ class scene {
   }
   /// The server is killed and begins again with what was written down: nobody is answered.
   void restart();
+  /// The cluster listens at a port of its own.
+  void listens(std::uint16_t port) { take(all.step(now_, cluster_listens{id, port})); }
   status redeclare(cluster_spec spec);
   status renew(cluster_spec spec);
   status fail(muster::code c, std::string message, bool refuses = false);

@@ -49,6 +49,68 @@ TEST(heartbeat, missing_for_the_timeout_is_an_error_of_that_task) {
   EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
 }
 
+// The calls that name their task, and those that name the process alone.
+TEST(heartbeat, is_not_missed_of_a_task_that_makes_other_calls) {
+  scene s;
+  s.enlist_all();
+  auto const poll = s.poll(1);
+  for (int i = 0; i < 6; ++i) {
+    s.advance(60s);
+    s.beat(1);
+    if (i % 2 == 0)
+      s.barrier("b" + std::to_string(i), 0, {.timeout = 3'000s});
+    else
+      s.ask(insert_key_value{{.process = core::incarnation{100}}, "k", blob("v"), true});
+  }
+  EXPECT_TRUE(s.parked(poll));
+  s.advance(100s);
+  EXPECT_EQ(s.code_of(poll), code::unavailable);
+}
+
+TEST(heartbeat, of_a_task_is_not_replaced_by_calls_of_an_earlier_process) {
+  scene s({.spec = {.recoverable = true}});
+  s.enlist_all();
+  s.enlist(0, 500);
+  for (int i = 0; i < 4; ++i) {
+    s.advance(25s);
+    s.beat(1);
+    s.beat(0, 100);
+    s.ask(insert_key_value{{.process = core::incarnation{100}}, "k", blob("v"), true});
+  }
+  EXPECT_EQ(s.state_of(0), agent_state::error);
+}
+
+TEST(heartbeat, missing_names_the_timeout_and_the_interval_of_the_task) {
+  scene s({.spec = {.heartbeat_timeout = 4s}});
+  s.enlist_all();
+  auto const poll = s.poll(1);
+  s.advance(3s);
+  s.beat_all();
+  s.advance(3500ms);
+  s.beat_all();
+  s.advance(3s);
+  s.beat(1);
+  s.advance(1s);
+  EXPECT_NE(s.message_of(poll).find("The cluster's heartbeat_timeout is 4.0 s; "
+                                    "/job:worker/task:0 sent a heartbeat every 3.5 s."),
+            std::string::npos)
+      << s.message_of(poll);
+  s.advance(4s);
+  EXPECT_NE(s.states_of(s.watch(-1))->tasks.at(1).error->message.find("sent a heartbeat every"),
+            std::string::npos);
+}
+
+TEST(heartbeat, missing_from_the_start_is_named_as_such) {
+  scene s({.tasks = 1, .spec = {.heartbeat_timeout = 4s}});
+  s.enlist(0);
+  s.advance(4s);
+  EXPECT_NE(s.states_of(s.watch(-1))
+                ->tasks.at(0)
+                .error->message.find("The cluster's heartbeat_timeout is 4.0 s; /job:worker/task:0 "
+                                     "has sent no heartbeat."),
+            std::string::npos);
+}
+
 TEST(heartbeat, is_accepted_for_a_while_after_leaving) {
   scene s({.tasks = 1, .spec = {.renew = false}});
   s.enlist(0);

@@ -17,6 +17,20 @@ TEST(restart, keys_are_there) {
   EXPECT_EQ(s.value_of(s.increment("n", 1)), "42");
 }
 
+TEST(restart, a_cluster_is_known_with_its_port) {
+  scene s;
+  s.listens(4'711);
+  s.restart();
+  EXPECT_EQ(s.all.port(s.id), 4'711);
+  s.listens(4'711);
+  EXPECT_TRUE(s.log_events(log_event_kind::port_changed).empty());
+  s.listens(4'712);
+  ASSERT_EQ(s.log_events(log_event_kind::port_changed).size(), 1u);
+  EXPECT_EQ(s.log_events(log_event_kind::port_changed)[0].text,
+            "the cluster's port changed from 4711 to 4712; agents that use the former port do not "
+            "reach it");
+}
+
 TEST(restart, tasks_go_on_beating_under_their_incarnations) {
   scene s({.tasks = 2});
   s.speaks_xla = true;

@@ -35,6 +35,11 @@ session_spec by_call(session_spec s) {
   return s;
 }
 
+config cluster::pausing(config c, loss_pauses pauses) {
+  if (pauses == loss_pauses::none) c.loss_pause = {};
+  return c;
+}
+
 std::string cluster::idle_beside_work() const {
   if (stopped_ || choosy_) return {};  // the core's invariants look closer
   if (core.overview(now_).closures_exclusive > 0) return {};
@@ -73,12 +78,14 @@ void cluster::listen(effects const& fx) {
 }
 
 effects const& cluster::step(event e) {
-  if (auto const* opening = std::get_if<open_session>(&e))
-    for (auto const& c : opening->closures)
-      choosy_ |=
-          c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
-                       !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
-                       !c.extras->per_worker.empty());
+  auto const* opening = std::get_if<open_session>(&e);
+  auto const* scheduling = std::get_if<core::schedule>(&e);
+  static std::vector<closure_spec> const none;
+  for (auto const& c : opening ? opening->closures : scheduling ? scheduling->closures : none)
+    choosy_ |=
+        c.extras && (!c.extras->options.gang.empty() || !c.extras->options.task_job.empty() ||
+                     !c.extras->options.labels.empty() || !c.extras->options.resources.empty() ||
+                     !c.extras->per_worker.empty());
   witness_.before(e);
   fx_ = core.step(now_, e);
   EXPECT_EQ(witness_.after(fx_), "") << "event " << e.index();
@@ -87,6 +94,14 @@ effects const& cluster::step(event e) {
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
   static_cast<void>(core.next_deadline());  // as the hub does after each step
+  return fx_;
+}
+
+effects const& cluster::step(task_state_lost const& e) {
+  fx_ = core.step(now_, e);
+  EXPECT_EQ(witness_.after(fx_), "");
+  EXPECT_EQ(core.violated_invariant(), "");
+  listen(fx_);
   return fx_;
 }
 
@@ -118,6 +133,11 @@ worker_attached cluster::arrival(joining const& w) {
   e.spec.labels = w.labels;
   e.spec.resources = w.resources;
   e.spec.per_worker = w.per_worker;
+  e.spec.replaces = incarnation{w.replaces};
+  e.spec.group = w.group;
+  e.spec.group_size = w.group_size;
+  e.spec.group_position = w.group_position;
+  e.spec.last_index = w.last_index;
   return e;
 }
 
@@ -174,6 +194,12 @@ effects const& cluster::fail(stream_id w, closure_id c, std::string message, fai
 
 effects const& cluster::lose(stream_id w, std::string reason) {
   return step(worker_disconnected{w, false, std::move(reason)});
+}
+
+effects const& cluster::end_process(stream_id w, closure_id executed, std::string how) {
+  worker_disconnected e{w, false, std::move(how)};
+  e.process_ended = held_closure{executed, witness_.attempt(executed)};
+  return step(std::move(e));
 }
 
 effects const& cluster::leave(stream_id w, std::string reason) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/core/api/explanation.hpp"
+#include "server/core/api/objects.hpp"
 #include "server/core/api/server_wide.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/core/queries/closure_queries.hpp"
@@ -54,6 +55,11 @@ struct joining {
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};
   std::vector<per_worker_id> per_worker{};
+  std::uint64_t replaces = 0;
+  std::uint64_t group = 0;
+  std::uint32_t group_size = 0;
+  std::uint32_t group_position = 0;
+  std::int64_t last_index = -1;
 };
 
 struct opened {
@@ -77,7 +83,13 @@ session_spec by_call(session_spec s = {});
 
 class cluster {
  public:
-  explicit cluster(config c = {}) : core(c, start, wide), past(core.configuration(), wide, start) {}
+  /// Whether closures that have lost their worker wait before they run again.
+  enum class loss_pauses { none, as_configured };
+
+  explicit cluster(config c = {}, loss_pauses pauses = loss_pauses::none)
+      : core(pausing(std::move(c), pauses), start, wide),
+        past(core.configuration(), wide, start),
+        choosy_(pauses == loss_pauses::as_configured) {}
 
   server_wide wide{start};
   coordinator core;
@@ -91,6 +103,8 @@ class cluster {
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
+  /// Objects that the session relied on are lost with their task.
+  effects const& step(task_state_lost const& e);
   /// Jobs of an earlier process; before anything else happens.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
@@ -134,6 +148,8 @@ class cluster {
   /// Comes back with the incarnation it had and with `held`.
   stream_id come_back(joining const& w, closures const& held);
   effects const& leave(stream_id w, std::string reason = "left");
+  /// The process of a worker has ended while it executed the closure.
+  effects const& end_process(stream_id w, closure_id executed, std::string how);
   effects const& alive(stream_id w) { return step(worker_alive{w}); }
   /// A result for the attempt that the stream holds (or attempt 1).
   worker_result good(stream_id w, closure_id c, std::string_view value = "1") const;
@@ -168,6 +184,7 @@ class cluster {
   core::witness const& watch() const { return witness_; }
 
  private:
+  static config pausing(config c, loss_pauses pauses);
   std::string idle_beside_work() const;
   /// What listens to the changes of a step.
   void listen(effects const& fx);

@@ -27,6 +27,38 @@ TEST(a_hang, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
   EXPECT_EQ(p.asked, 2) << "nobody is asked for stacks before that";
 }
 
+// The server has started again: the same ranks, and what its process before has found.
+TEST(a_hang, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
+  model_program p(4, 2s);
+  core::hang known;
+  known.rank = 2;
+  known.evidence = hang_evidence::step;
+  known.since = p.now - 20min;
+  known.found = known.since + 2s;
+  p.watch.restore(known);
+  EXPECT_EQ(p.watch.waiting(), (std::vector<std::uint32_t>{0, 1, 3}));
+  EXPECT_EQ(p.run(2s), hang_news::none);
+  for (auto& r : p.ranks) r.step = 60;  // a worker says again what its ranks have reached
+  EXPECT_EQ(p.run(long_ago), hang_news::none);
+  ASSERT_TRUE(p.watch.found());
+  EXPECT_EQ(*p.watch.found(), known) << "a verdict that names nobody does not replace it";
+  p.ranks[0].output += 9;
+  EXPECT_EQ(p.run(10s), hang_news::none) << "one that waits may print that it waits";
+  p.ranks[2].step = 61;
+  EXPECT_EQ(p.run(10s), hang_news::over);
+}
+
+TEST(a_hang, that_is_known_from_before_a_restart_and_names_nobody_may_name_one_later) {
+  model_program p(4, 2s);
+  core::hang known;
+  known.since = p.now - 20min;
+  known.found = known.since + 2s;
+  p.watch.restore(known);
+  p.ranks[1].line = "\"train.py\", line 12 in step";
+  EXPECT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.named(), 1);
+}
+
 TEST(a_hang, of_a_loop_in_c_is_given_twice_the_time_and_found) {
   model_program p(3, 2s);
   p.ranks[1].now = does::spins;

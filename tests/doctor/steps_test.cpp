@@ -201,5 +201,23 @@ TEST(steps_of_ranks, remember_so_many_hosts_of_other_programs) {
   EXPECT_EQ(runs("h" + std::to_string(step_table::hosts_of_runs_kept)), 1u) << "no room";
 }
 
+// After its connection broke a worker says the newest steps of its ranks again.
+TEST(steps_of_ranks, that_are_said_again_count_once) {
+  world w;
+  auto const ms = [](int n) { return milliseconds(n); };
+  w.say({at(0, 3, ms(30), {{1, ms(10)}, {2, ms(20)}, {3, ms(30)}})}, 1, ms(40));
+  std::vector<step_span> told;
+  told = w.table.reported(w.now,
+                          {program, 1, ms(60), {at(0, 3, ms(30), {{2, ms(20)}, {3, ms(30)}}, 1)}},
+                          [] { return std::vector<rank_place>(); });
+  EXPECT_TRUE(told.empty());
+  told = w.table.reported(
+      w.now, {program, 1, ms(60), {at(0, 4, ms(45), {{2, ms(20)}, {3, ms(30)}, {4, ms(45)}}, 1)}},
+      [] { return std::vector<rank_place>(); });
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].step, 4u);
+  EXPECT_EQ(told[0].took, ms(15));
+}
+
 }  // namespace
 }  // namespace muster::doctor

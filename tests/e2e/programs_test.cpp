@@ -162,6 +162,39 @@ TEST(programs_e2e, go_on_over_kill_9_of_the_server) {
   EXPECT_EQ(noted.lines(), (std::vector<std::string>{"0 1", "1 1", "2 1", "3 1"}));
 }
 
+// Rank 1 stays a step behind, and says so before and after the restart.
+TEST(programs_e2e, that_hang_are_known_with_the_rank_the_age_and_the_steps_after_kill_9) {
+  cluster c;
+  words const flags{"--data-dir", c.file("data").string()};
+  auto& first = c.serve(flags);
+  c.worker({"--allow-programs"});
+  ASSERT_TRUE(c.await_tasks(1));
+  auto const id =
+      submit(c, "for i in $(seq $((8 - RANK))); do echo step $i; sleep 0.05; done; exec sleep 600",
+             2, R"x(,"step_pattern":"step (\\d+)","hang_after":"2s")x");
+  auto const hang = [&]() -> json::object {
+    auto const p = c.get("/api/v1/programs/" + id);
+    auto const* found = p.as_object().if_contains("hang");
+    return found && found->is_object() ? found->as_object() : json::object();
+  };
+  ASSERT_TRUE(await([&] { return !hang().empty(); }));
+  auto const before = hang();
+  EXPECT_EQ(before.at("evidence").as_string(), "STEP");
+  EXPECT_EQ(before.at("rank"), 1);
+  auto const ranks = [&] { return c.get("/api/v1/programs/" + id + "/ranks").at("ranks"); };
+  auto const started = ranks().at(1).at("started_ms").to_number<std::int64_t>();
+  first.kill_at_once();
+  c.serve(flags);
+  ASSERT_TRUE(await([&] { return !hang().empty(); }));
+  EXPECT_EQ(hang(), before);
+  ASSERT_TRUE(await([&] { return ranks().at(1).as_object().contains("step"); }));
+  EXPECT_EQ(ranks().at(0).at("step"), 8);
+  EXPECT_EQ(ranks().at(1).at("step"), 7);
+  EXPECT_LE(ranks().at(1).at("started_ms").to_number<std::int64_t>(), started);
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  EXPECT_EQ(hang(), before);
+}
+
 TEST(programs_e2e, that_ended_while_no_server_was_there_are_known_to_have) {
   cluster c;
   auto const data = words{"--data-dir", c.file("data").string()};

@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <thread>
 
 #include "tests/e2e/cluster.hpp"
@@ -31,6 +33,33 @@ TEST(restart_server, keys_and_clusters_survive_kill_9) {
   second.kill_at_once();
   c.serve({"--data-dir", data, "--cluster", "train:worker=2"});
   EXPECT_EQ(c.status_of("/api/v1/clusters/made-by-rest"), 404u);
+}
+
+TEST(restart_server, clusters_keep_their_ports) {
+  cluster c;
+  auto const data = c.file("data").string();
+  words const flags{"--data-dir",    data,        "--cluster",
+                    "main:worker=1", "--cluster", "train:worker=2"};
+  auto const address = [&](std::string const& name) {
+    return std::string(c.get("/api/v1/clusters/" + name).at("address").as_string());
+  };
+  auto* server = &c.serve(flags);
+  c.post("/api/v1/clusters", R"({"name":"made-by-rest","jobs":{"worker":3}})");
+  auto const train = address("train"), other = address("made-by-rest");
+  for (int i = 0; i < 3; ++i) {
+    server->kill_at_once();
+    server = &c.serve(flags);
+    EXPECT_EQ(address("train"), train);
+    EXPECT_EQ(address("made-by-rest"), other);
+  }
+  server->kill_at_once();
+  boost::asio::io_context engine;
+  auto const port = static_cast<std::uint16_t>(std::stoul(train.substr(train.rfind(':') + 1)));
+  boost::asio::ip::tcp::acceptor taken(engine, {boost::asio::ip::address_v4::loopback(), port});
+  auto& last = c.serve(flags);
+  EXPECT_NE(address("train"), train);
+  EXPECT_TRUE(last.says("the cluster's port changed from " + std::to_string(port) + " to "));
+  EXPECT_CONTAINS(c.text("/api/v1/events?limit=50"), "port_changed");
 }
 
 // Whatever was acknowledged is there, whenever the server is killed.

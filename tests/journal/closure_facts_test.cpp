@@ -36,6 +36,7 @@ job_fact some_job() {
   s.weight = 9;
   s.deadline = 8s;
   s.idempotency_key = "key";
+  s.request_digest = "\xfe digest";
   s.metadata = "{}";
   s.retry_of = session_id{3};
   s.require_function = true;
@@ -88,6 +89,7 @@ closure_fact ended_well() {
   f.worker_failures = 2;
   f.retries = 1;
   f.workers_lost = 2;
+  f.processes_ended = 1;
   f.started = at + 1s;
   f.finished = at + 2s;
   f.lost = {{1,
@@ -96,7 +98,8 @@ closure_fact ended_well() {
              "host",
              at,
              at + 1s,
-             {attempt_end::worker_lost, "it broke"}},
+             {attempt_end::worker_lost, "it broke"},
+             blame::process},
             {2,
              "worker:1",
              incarnation{~0ull},
@@ -111,7 +114,7 @@ closure_fact ended_well() {
              at,
              at + 1s,
              {attempt_end::earlier, "as an earlier version wrote it"}}};
-  f.newest = attempt_view{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}};
+  f.newest = attempt_view{3, "worker:2", incarnation{5}, "there", at, at + 2s, {}, blame::none};
   return f;
 }
 
@@ -171,6 +174,21 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.accepted[0], some_closures());
   EXPECT_EQ(job.accepted[0].closures[0].extras, job.accepted[0].closures[2].extras) << "shared";
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
+}
+
+// Protobuf refuses a whole message because of one text field, and the server would not start.
+TEST(closure_facts, with_text_that_is_not_utf8_are_read_with_marks) {
+  auto job = some_job();
+  job.spec.name = "caf\xe9";
+  auto closures = some_closures();
+  closures.functions[0] = "f\xff";
+  auto const jobs = load_jobs(stored({job, closures}));
+  ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->at(0).job.job.spec.name, "caf\ufffd");
+  ASSERT_EQ(jobs->at(0).job.accepted.size(), 1u);
+  EXPECT_EQ(jobs->at(0).job.accepted[0].functions[0], "f\ufffd");
+  EXPECT_EQ(jobs->at(0).job.accepted[0].closures, closures.closures);
 }
 
 TEST(closure_facts, of_a_session_survive_too) {

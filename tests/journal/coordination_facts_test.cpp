@@ -57,6 +57,7 @@ cluster_fact some_cluster() {
   c.cause_task = 1;
   c.victims = {1, 2};
   c.broadcast = some_fault();
+  c.port = 40'001;
   c.anew = true;
   return c;
 }
@@ -102,6 +103,7 @@ TEST(coordination_facts, come_back_as_they_were) {
   EXPECT_EQ(back.cluster.next, was.next);
   EXPECT_EQ(back.cluster.cause, was.cause);
   EXPECT_EQ(*back.cluster.broadcast, *was.broadcast);
+  EXPECT_EQ(back.cluster.port, was.port);
   ASSERT_EQ(back.barriers.size(), 2u);
   EXPECT_EQ(*back.barriers[1].result_before, *some_fault());
   EXPECT_EQ(back.keys[1].value->encoding(), core::encoding::bytes);

@@ -54,6 +54,7 @@ submitted_fact some_program() {
   s.priority = -5;
   s.ends_with = {"chief"};
   s.idempotency_key = "key";
+  s.request_digest = "\xfe digest";
   s.metadata = "{}";
   s.submitted_by = "token";
   s.notice = 5s;
@@ -68,9 +69,18 @@ submitted_fact some_program() {
 }
 
 course_fact some_course() {
-  return {
-      id,      program_state::running, goal::run, 2, 1, 1, {{"host-a", 2}}, some_cause(), at + 9s,
-      at + 8s, agreed_stop{2, 77}};
+  return {id,
+          program_state::running,
+          goal::run,
+          2,
+          1,
+          1,
+          {{"host-a", 2}},
+          some_cause(),
+          at + 9s,
+          at + 8s,
+          agreed_stop{2, 77},
+          some_cause().hang};
 }
 
 program_attempt_view some_attempt(std::uint32_t number) {

@@ -32,6 +32,8 @@ struct preloads : rank_launchers {
           "daemon=True)\nt.start()\n");
     write("modules/broken.py", "raise ValueError('of no use')\n");
     write("modules/leaves.py", "import os\nos._exit(3)\n");
+    write("modules/leaves_a_fork.py",
+          "import os, time\nif os.fork() == 0:\n    time.sleep(1000)\nos._exit(3)\n");
   }
   void SetUp() override {
     if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
@@ -248,7 +250,8 @@ TEST_F(preloads, ranks_begin_without_where_it_cannot_be_and_say_why) {
       {"threads", "1 more thread after the imports (python3): a fork would be without"},
       {"broken", "import broken: ValueError: of no use"},
       {"no_such", "import no_such: ModuleNotFoundError: No module named 'no_such'"},
-      {"leaves", "its fork server was killed"}};
+      {"leaves", "its fork server was killed"},
+      {"leaves_a_fork", "its fork server was killed"}};
   for (auto const& [module, why] : all) {
     launch(1, "import sys\nsys.exit(5)\n", {"heavy", module});
     EXPECT_EQ(why_not(told("started", 1)[0]), why);

@@ -87,6 +87,25 @@ TEST_F(rank_launchers, say_the_last_end_when_nothing_of_any_rank_is_left) {
   expect_gone(pids);
 }
 
+TEST_F(rank_launchers, tell_the_end_of_a_rank_whose_output_another_process_holds_open) {
+  start(2,
+        "if [ $RANK = 0 ]; then setsid sleep 1000 & echo $! > $P/holder; echo last; exit 3; fi; "
+        "sleep 1000");
+  auto const holder = pid_in("holder");
+  auto const began = clock::now();
+  json::value r;
+  do r = report();
+  while (!r.is_null() && !r.as_object().contains("ended"));
+  EXPECT_LT(clock::now() - began, 800ms);
+  EXPECT_EQ(r.at_pointer("/ended/rank").to_number<int>(), 0);
+  EXPECT_EQ(r.at_pointer("/ended/exit_status").to_number<int>(), 3);
+  EXPECT_EQ(r.at_pointer("/ended/stdout").as_array(), json::array{"last"});
+  EXPECT_TRUE(alive(holder));
+  say(R"({"stop": {"grace_ms": 0}})");
+  ends();
+  EXPECT_FALSE(alive(holder));
+}
+
 TEST_F(rank_launchers, kill_all_when_the_lease_runs_out) {
   auto const pids = start_stubborn();
   auto const at = [](clock::duration from_now) {

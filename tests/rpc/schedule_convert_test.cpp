@@ -198,6 +198,20 @@ TEST(schedule_convert, takes_open) {
   EXPECT_EQ(spec.queue_capacity, 9u);
 }
 
+TEST(schedule_convert, tells_an_absent_limit_of_losses_from_none) {
+  v1::Open open;
+  auto spec = from_wire(open).value();
+  EXPECT_EQ(spec.max_worker_failures, 0u);
+  EXPECT_FALSE(spec.unlimited_worker_failures) << "the server's default";
+  open.set_unlimited_worker_failures(true);
+  EXPECT_TRUE(from_wire(open).value().unlimited_worker_failures);
+  open.set_unlimited_worker_failures(false);
+  open.set_max_worker_failures(5);
+  spec = from_wire(open).value();
+  EXPECT_EQ(spec.max_worker_failures, 5u);
+  EXPECT_FALSE(spec.unlimited_worker_failures);
+}
+
 TEST(schedule_convert, refuses_long_names) {
   v1::Open open;
   open.set_name(std::string(257, 'n'));

@@ -67,7 +67,7 @@ core::session_id submit(test_server& server, int closures) {
   });
 }
 
-TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) {
+TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere_after_a_pause) {
   test_server server;
   killable_worker victim(server.address());
   ASSERT_EQ(victim.line(), "attached\n");
@@ -87,7 +87,7 @@ TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere) 
       server.on_engine([&](server::hub& h) { return *h.state().closures().list(job, 0, 1); });
   ASSERT_EQ(page.items.at(0).attempts.size(), 2u);
   auto const& attempts = page.items[0].attempts;
-  EXPECT_LE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(10));
+  EXPECT_GE(attempts[1].started - attempts[0].ended, std::chrono::milliseconds(100));
   EXPECT_TRUE(heir.answer(*given));
 }
 
@@ -100,7 +100,7 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   }));
 }
 
-TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
+TEST(worker_loss, closure_that_kills_workers_fails) {
   test_server_options o;
   o.core.max_worker_failures = 2;
   test_server server(o);
@@ -117,6 +117,42 @@ TEST(worker_loss, closure_that_kills_workers_is_quarantined) {
   auto const error =
       server.on_engine([&](server::hub& h) { return h.state().sessions().look(job)->error; });
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
+}
+
+// The worker is connected and says how its process ended; the server ends the stream.
+TEST(worker_loss, ended_process_is_a_loss_of_its_closure_alone) {
+  test_server_options o;
+  o.core.max_worker_failures = 1;
+  test_server server(o);
+  hand_worker worker(server.address(), make_hello({"f"}, 1, 8, 1));
+  EXPECT_TRUE(worker.welcome.takes_process_end());
+  auto const job = submit(server, 1);
+  auto const other = submit(server, 1);
+  auto const given = worker.read_closures();
+  ASSERT_TRUE(given);
+  v1::WorkerMessage m;
+  m.mutable_process_end()->set_closure(given->closure(0));
+  m.mutable_process_end()->set_attempt(given->attempt(0));
+  m.mutable_process_end()->set_how("its process 7 was killed by SIGSEGV");
+  worker.write(m);
+  while (worker.read()) {
+  }
+  EXPECT_EQ(worker.finish().error_code(), grpc::StatusCode::ABORTED);
+  auto const error =
+      server.on_engine([&](server::hub& h) { return h.state().sessions().look(job)->error; });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
+  EXPECT_EQ(
+      error->message,
+      "1 worker was lost while it ran it, and max_worker_failures is 1: worker:0 (its process "
+      "7 was killed by SIGSEGV)");
+  hand_worker next(server.address(), make_hello({"f"}, 1, 8, 2));
+  auto const again = next.read_closures();
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(next.answer(*again));
+  EXPECT_TRUE(server.eventually([&](core::coordinator const& c) {
+    return c.sessions().look(other)->state == core::job_state::succeeded;
+  }));
 }
 
 }  // namespace worker_loss_cases

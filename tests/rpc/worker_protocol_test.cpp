@@ -164,6 +164,17 @@ TEST_P(offence_test, ends_the_stream_and_the_work_goes_to_another) {
 INSTANTIATE_TEST_SUITE_P(all, offence_test, testing::ValuesIn(offences),
                          [](auto const& i) { return std::string(i.param.name); });
 
+TEST(worker_protocol, process_end_has_a_limit) {
+  test_server server;
+  hand_worker worker(server.address(), make_hello());
+  v1::WorkerMessage m;
+  m.mutable_process_end()->set_how(std::string(513, 'x'));
+  worker.write(m);
+  auto const status = worker.finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "process_end.how: 513 bytes, the limit is 512");
+}
+
 TEST(worker_protocol, bytes_that_are_no_message_are_told_from_a_half_close) {
   test_server server;
   grpc::GenericStub stub(channel_to(server.address()));

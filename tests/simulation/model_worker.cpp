@@ -39,7 +39,7 @@ model_worker::model_worker(world& w, model_memory& m, faults const& f, int numbe
 
 void model_worker::start() {
   alive_ = true;
-  incarnation_ = world_.dice().next() | 1;
+  replaces_ = std::exchange(incarnation_, world_.dice().next() | 1);
   slots_ = static_cast<std::uint32_t>(world_.dice().between(number_ == 0 ? 2 : 1, 4));
   draining_ = false;
   kept_.clear();
@@ -54,6 +54,11 @@ void model_worker::attach() {
   core::worker_spec spec;
   spec.index = number_ % 2 == 0 ? number_ : -1;  // half of them ask for their index
   spec.incarnation = core::incarnation{incarnation_};
+  if (number_ % 2 == 1) {
+    spec.replaces = core::incarnation{replaces_};
+    spec.group = static_cast<std::uint64_t>(number_);
+    spec.group_size = 1;
+  }
   spec.slots = slots_;
   spec.credits = static_cast<std::uint32_t>(world_.dice().between(slots_, 64));
   spec.functions = functions_;
@@ -176,7 +181,7 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   auto const ran = world_.now() - it->began;
   auto const b = behaviour_of(what.args);
   if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
-    return crash(true);
+    return what.attempt % 2 == 1 ? crash(true) : end_process(what);
   holds_.erase(it);
   core::worker_result r;
   r.closure = what.closure;
@@ -339,6 +344,20 @@ void model_worker::crash(bool noticed) {
   ++link_;  // unnoticed, the server goes on believing in the stream
   welcomed_ = flushing_ = false;
   if (noticed) lose_connection("connection lost", true, false);
+}
+
+// Of a worker that stays connected; it comes back as one that crashed.
+void model_worker::end_process(core::assignment const& executed) {
+  world_.note("the process of worker " + std::to_string(number_) + " ends");
+  alive_ = false;
+  forget_everything();
+  ++link_;
+  welcomed_ = flushing_ = false;
+  auto const stream = std::exchange(stream_, core::stream_id{});
+  if (stream == core::stream_id{}) return;
+  core::worker_disconnected e{stream, false, "its process 7 was killed by SIGSEGV"};
+  e.process_ended = core::held_closure{executed.closure, executed.attempt};
+  world_.apply(std::move(e));
 }
 
 void model_worker::die() {

@@ -87,6 +87,7 @@ class model_worker {
   void leave();
   void forget_everything();
   void send(core::event e);
+  void end_process(core::assignment const& executed);
   void lose_connection(std::string const& why, bool tell_server, bool clean);
 
   world& world_;
@@ -96,6 +97,7 @@ class model_worker {
   std::vector<std::string> functions_;
   std::uint64_t& stream_counter_;
   core::stream_id stream_{};  // 0: not attached
+  std::uint64_t replaces_ = 0;
   std::uint64_t incarnation_ = 0;
   std::uint64_t life_ = 0;  // changes with every crash
   std::uint64_t link_ = 0;  // changes with every connection that begins or ends

@@ -96,6 +96,7 @@ class raw_socket {
     char byte = 0;
     return ::recv(fd_, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
   }
+  int descriptor() const { return fd_; }
   void shut_down_send() { ::shutdown(fd_, SHUT_WR); }
   void close() {
     if (fd_ >= 0) ::close(fd_);

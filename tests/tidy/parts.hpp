@@ -169,6 +169,7 @@ inline std::vector<part> const parts = {
       "server/core/programs",
       "server/core/words",
       "server/core/coordination",
+      "server/disk",
       "server/hub",
       "server/hub/access",
       "web/json",

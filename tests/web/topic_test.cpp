@@ -2,9 +2,11 @@
 
 #include <boost/json.hpp>
 
+#include "tests/support/temporary_directory.hpp"
 #include "web/live/agents_topic.hpp"
 #include "web/live/counters_topic.hpp"
 #include "web/live/jobs_topic.hpp"
+#include "web/live/subscriber.hpp"
 #include "web/live/tasks_topic.hpp"
 
 namespace muster::web {
@@ -307,6 +309,21 @@ TEST(counters_topic, five_minutes_are_kept_and_who_missed_more_needs_a_snapshot)
   EXPECT_FALSE(topic.can_serve(50));
   EXPECT_TRUE(topic.can_serve(200));
   EXPECT_FALSE(topic.can_serve(401));
+}
+
+TEST(websocket_page, describes_every_topic_and_limit) {
+  auto const page = test::read_file(MUSTER_WEBSOCKET_DOC);
+  for (auto const t : topic_names)
+    EXPECT_NE(page.find("| `" + std::string(name(t)) + "` |"), std::string::npos) << name(t);
+  for (auto const* row : {"| `program:prog_…` |", "| `logs:job_…`, `logs:cl_…` |"})
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  auto const limit = [&](std::string_view of, std::size_t value) {
+    auto const row = "| " + std::string(of) + " | " + std::to_string(value) + " |";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  };
+  limit("subscriptions of a connection", websocket_subscriptions_max);
+  limit("subscriptions to logs and single programs", websocket_watched_max);
+  limit("ids in `rows`", websocket_rows_max);
 }
 
 }  // namespace topic_cases

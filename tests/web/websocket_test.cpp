@@ -166,7 +166,7 @@ TEST_F(websocket, anything_else_is_an_error_and_the_end) {
     ASSERT_FALSE(err.is_null()) << bad;
     EXPECT_EQ(err.at("code"), "INVALID_ARGUMENT");
     EXPECT_TRUE(s.receive().is_null());
-    EXPECT_EQ(s.close_code(), 1000u);
+    EXPECT_EQ(s.close_code(), 1008u);
   }
   socket s(port());
   s.send_binary("{\"t\":\"ack\"}");
@@ -334,7 +334,7 @@ void begin_a_frame(raw_socket& s, std::string const& before = {}) {
   s.send(before + std::string("\x81\x84\0\0\0\0", 6));
 }
 
-std::string const close_frame = "\x88\x02\x03\xe8";
+std::string const close_frame = "\x88\x02\x03\xe8", refusal_frame = "\x88\x02\x03\xf0";
 std::string const not_utf8 = "\xff\xff\xff\xff";
 
 // The frame fails while the server waits for the end of its own closing.
@@ -344,7 +344,7 @@ TEST_F(websocket, a_session_ends_when_a_broken_frame_follows_an_erroneous_messag
   start(options);
   raw_socket s(port());
   begin_a_frame(s, std::string("\x81\x82\0\0\0\0{}", 8));
-  EXPECT_NE(s.receive_until(close_frame).find("INVALID_ARGUMENT"), std::string::npos);
+  EXPECT_NE(s.receive_until(refusal_frame).find("INVALID_ARGUMENT"), std::string::npos);
   s.send(not_utf8);
   EXPECT_TRUE(eventually([&] { return metric("muster_websocket_clients") == 0; }));
 }

@@ -28,9 +28,10 @@ struct request {
 
   // The headers that somebody looks at.
   std::string host, origin, content_type, accept_encoding, if_none_match, authorization, cookie;
+  std::string idempotency_key;
   std::string address;      // of the client: "10.0.0.3"
   std::string certificate;  // the common name in the one that it showed
-  core::caller who;     // known to be; null: nobody in particular
+  core::caller who;         // known to be; null: nobody in particular
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;

@@ -99,6 +99,7 @@ struct route {
   std::vector<query_parameter> query = {};
   std::string_view schema = {};  // OpenAPI: of a JSON body, or of its elements
   bool conditional = false;      // If-None-Match: * is understood
+  bool idempotent = false;       // Idempotency-Key is understood
   // Of who asks; see rest/permissions.cpp.
   core::permission needs = core::permission::administer;
   bool audited = false;        // who did it is told
@@ -126,6 +127,10 @@ struct route {
   }
   route& only_if_new() {
     conditional = true;
+    return *this;
+  }
+  route& takes_idempotency_key() {
+    idempotent = true;
     return *this;
   }
   route& with(std::vector<query_parameter> parameters) {

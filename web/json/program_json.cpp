@@ -2,6 +2,7 @@
 #include "web/json/program_json.hpp"
 
 #include "base/utf8.hpp"
+#include "server/core/api/idempotency.hpp"
 #include "web/json/json_fields.hpp"
 #include "web/json/step_pattern.hpp"
 #include "web/json/store_place.hpp"
@@ -151,7 +152,7 @@ json_object<program_request> const& program_table() {
        of(field("priority", &s::priority, an_integer(-priority_max, priority_max))),
        of(field("weight", &s::weight, an_integer(1, weight_max))),
        of(field("ends_with", &s::ends_with, texts())),
-       of(field("idempotency_key", &s::idempotency_key, a_text(program_name_bytes_max))),
+       of(field("idempotency_key", &s::idempotency_key, a_text(core::idempotency_key_bytes_max))),
        of(program_metadata_field())});
   return table;
 }

@@ -5,6 +5,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "server/core/api/idempotency.hpp"
 #include "web/json/arguments.hpp"
 
 namespace muster::web {
@@ -12,7 +13,6 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t name_bytes_max = 256;
-constexpr std::size_t key_bytes_max = 256;
 constexpr std::size_t metadata_bytes_max = 16 * 1024;
 
 // The options, as a member of something that names them by reference.
@@ -140,7 +140,8 @@ json_object<job_members> const& job_table() {
        nested(&j::spec, field("durable", &s::durable, a_flag())),
        {"options", job_options_table().schema(), read_options},
        metadata_field(),
-       nested(&j::spec, field("idempotency_key", &s::idempotency_key, a_text(key_bytes_max)))},
+       nested(&j::spec, field("idempotency_key", &s::idempotency_key,
+                              a_text(core::idempotency_key_bytes_max)))},
       // Closures or a map, or an open job; said by what must not be, since generators of clients
       // take an `anyOf` beside `properties` for types of their own.
       boost::json::parse(

@@ -16,6 +16,13 @@ std::optional<topic_name> topic_named(std::string_view text) {
   return {};
 }
 
+// Returns the names that a subscription may have, for error messages.
+std::string known_topics() {
+  std::string all = "topics are ";
+  for (auto const t : topic_names) all.append(name(t)).append(", ");
+  return all + "program:prog_…, logs:job_… and logs:cl_…";
+}
+
 bool has_type(json_ref const& body, std::string& type) {
   if (body.type() != json_type::object) return false;
   for (json_walk m(body); m.next();)
@@ -38,12 +45,15 @@ subscriber::~subscriber() {
 
 void subscriber::receive(std::string_view text) {
   if (last_words_) return;
-  if (check_json(text)) return say_error("INVALID_ARGUMENT", "not JSON");
+  if (check_json(text))
+    return say_error("INVALID_ARGUMENT",
+                     R"(not JSON; send an object such as {"t":"sub","topic":"jobs"})");
   json_check check;
   json_ref const body(text);
   std::string type;
   if (!has_type(body, type))
-    return say_error("INVALID_ARGUMENT", "a message is an object with 't'");
+    return say_error("INVALID_ARGUMENT",
+                     R"(expected an object with 't', such as {"t":"sub","topic":"jobs"})");
   if (type == "sub" || type == "unsub") {
     receive_topic(check, body, type == "sub");
   } else if (type == "resume") {
@@ -51,7 +61,8 @@ void subscriber::receive(std::string_view text) {
   } else if (type == "rows") {
     receive_rows(check, body);
   } else if (type != "ack") {
-    return say_error("INVALID_ARGUMENT", "unknown message type");
+    return say_error("INVALID_ARGUMENT",
+                     "unknown message type; 't' is sub, unsub, resume, rows or ack");
   }
   if (check.failed()) return say_error("INVALID_ARGUMENT", check.failure().detail);
   heard_ = clock::now();
@@ -67,7 +78,7 @@ void subscriber::receive_topic(json_check& check, json_ref const& body, bool on)
     if (auto* p = place_of(topic); p && !p->on) p->on = p->wants_snapshot = true;
     return;
   }
-  if (!t) return check.fail(invalid("topic", "unknown topic '" + topic + "'"));
+  if (!t) return check.fail(invalid("topic", "unknown topic '" + topic + "'; " + known_topics()));
   if (!on) {
     at(*t) = place{};
   } else if (!at(*t).on) {
@@ -180,6 +191,7 @@ void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retr
 
 void subscriber::say_error(std::string_view code, std::string_view detail) {
   if (last_words_) return;
+  refused_ = true;
   end_with(object_text([&](member_list const& m) {
     m("t", "err");
     m("code", code);

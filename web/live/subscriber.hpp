@@ -43,6 +43,8 @@ class subscriber {
   shared_text next();
   /// Nothing follows: the connection is to be closed.
   bool ended() const { return ended_; }
+  /// Whether the last message is an `err`.
+  bool refused() const { return refused_; }
   /// Its last message is decided, perhaps not yet sent.
   bool leaving() const { return last_words_ != nullptr; }
 
@@ -88,6 +90,7 @@ class subscriber {
   std::vector<std::uint32_t> rows_;
   shared_text last_words_;
   bool ended_ = false;
+  bool refused_ = false;
   clock::time_point heard_ = clock::now();
 };
 

@@ -237,7 +237,7 @@ coro::task<muster::result<topic_set::gathered>> topic_set::ask(bool tasks, bool 
   auto first = [tasks, jobs, scope = scope_](engine_services& services) {
     gathered g;
     auto& main = services.pools.main();
-    g.numbers = collect_all_counters(services.pools, services.coordination, *scope);
+    g.numbers = collect_all_counters(services.pools, services.coordination, services.blobs, *scope);
     g.times = collect_times(services.pools, *scope);
     g.heartbeat_interval = main.state().configuration().heartbeat_interval();
     if (jobs) g.jobs = watched_jobs(services.pools, *scope);

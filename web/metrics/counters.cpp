@@ -14,20 +14,28 @@ namespace {
 // Names that are counted apart; of the others the last one has the sum.
 constexpr std::size_t shown_max = 200;
 
-void durable_members(member_list const& m, server::coordination_hub::durability const& d) {
+void durable_members(member_list const& m, server::coordination_hub::durability const& d,
+                     std::uint64_t blob_bytes) {
   m("data_dir", d.store.directory);
   m("epoch", d.store.epoch, "starts of servers there");
   m("restored_in_ms", d.store.restored_in);
   m("changes", d.written);
   m("changes_waiting", d.written - d.durable, "not on the disk yet");
   m("waiting_bytes", d.store.waiting_bytes);
-  m("disk_bytes", d.store.disk_bytes);
+  m("disk_bytes", d.store.disk_bytes, "of the state, without blobs and history");
+  m("blob_bytes", blob_bytes, "of blobs in files");
+  m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
+                                         "of its disk, or of etcd's quota");
+  auto const full = m.when(d.full());
+  full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
+  full("full", d.store.full, "where, and how much is free");
   m.json(
       "store",
       [] {
         return schema::one_of({"rocksdb", "etcd"});
       },
       [&d](json_out& out) { out.string(d.store.kind); }, "what holds it");
+  m.some("store_version", d.store.version, "etcd: the version of the member that this server uses");
   m.some("leader", d.store.leader, "etcd: the address that others follow");
   m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
                                   "etcd: for so long this server may answer");
@@ -35,7 +43,9 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   auto const history = m.when(d.store.history.has_value());
   history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
   history("history_bytes", kept.bytes, "on the disk");
-  history("history_dropped", kept.dropped, "that found no room");
+  history("history_dropped", kept.dropped,
+          "records that are missing: no room, a failed write, or unreadable");
+  history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }
@@ -79,7 +89,9 @@ void value_members(member_list const& m, core::overview_view const& o) {
   m("ready", o.values_ready);
   m("aborted", o.values_aborted);
   m("held", o.values_held);
-  m("held_bytes", o.values_held_bytes);
+  m("errors", o.values_ready - std::min(o.values_ready, o.closures.succeeded),
+    "ready values that are errors");
+  m("held_bytes", o.values_held_bytes, "with the blobs that values name");
 }
 
 void heartbeat_members(member_list const& m, core::overview_view const& o) {
@@ -163,11 +175,12 @@ counters collect_counters(server::hub& h) {
 
 // The functions shown are those of the main cluster, then those of the others.
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
-                              server::cluster_scope const& scope) {
+                              server::blob_store const& blobs, server::cluster_scope const& scope) {
   counters c;
   if (scope.sees(std::string_view())) c = collect_counters(all.main());
   c.now = all.main().now();
   c.durable = clusters.durable();
+  c.blob_bytes = blobs.counts().bytes;
   all.for_each([&](server::hub& h) {
     if (&h == &all.main() || !scope.sees(h.cluster())) return;
     auto const of_it = collect_counters(h);
@@ -199,7 +212,10 @@ void members(member_list const& m, counters const& c) {
     of("since_ms", o.quiet_since);
     of.list("oldest", o.oldest_running, stalled_members);
   });
-  m.some_object("durable", c.durable, durable_members, "none: everything is in memory");
+  auto const durable = [&c](member_list const& of, server::coordination_hub::durability const& d) {
+    durable_members(of, d, c.blob_bytes);
+  };
+  m.some_object("durable", c.durable, durable, "none: everything is in memory");
   m.object(
       "alone",
       [&o](member_list const& of) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/hub/access/cluster_scope.hpp"
+#include "server/hub/blob_store.hpp"
 #include "server/hub/coordination_hub.hpp"
 #include "server/hub/pools.hpp"
 #include "web/json/views_json.hpp"
@@ -22,6 +23,7 @@ struct counters {
   std::chrono::milliseconds uptime{};
   double finished_per_s = 0, failed_per_s = 0;                    // over the last second
   std::optional<server::coordination_hub::durability> durable{};  // of the server; none: in memory
+  std::uint64_t blob_bytes = 0;                                   // of the server
 };
 
 inline constexpr std::size_t functions_shown = 8;
@@ -36,7 +38,7 @@ inline constexpr std::string_view other_functions = "other";
 /// scope.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
-                              server::cluster_scope const& scope);
+                              server::blob_store const& blobs, server::cluster_scope const& scope);
 /// The "data" object.
 void members(member_list const& m, counters const& c);
 

@@ -56,8 +56,8 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("status", "ready", o.values_ready)
       .sample("status", "aborted", o.values_aborted);
   m.gauge("muster_remote_values_held", "RemoteValues kept for look-up.", o.values_held);
-  m.gauge("muster_remote_values_held_bytes", "Bytes of values kept for look-up.",
-          o.values_held_bytes);
+  m.gauge("muster_remote_values_held_bytes",
+          "Bytes of values kept for look-up, with the blobs that they name.", o.values_held_bytes);
   m.gauge("muster_values_spilled", "Values on the disk, among those that are held.",
           o.values_spilled);
   m.gauge("muster_values_spilled_bytes", "Bytes of values on the disk.", o.values_spilled_bytes);
@@ -102,7 +102,7 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
       .sample("port", "http", http.half_open)
       .sample("port", "grpc", grpc.half_open);
   m.family("muster_connections_dropped_total", "counter",
-           "Connections that were slow, or made room for others, by why.");
+           "Connections that were slow, made room for others or exceeded a limit, by reason.");
   auto const dropped = [&m](std::string_view port, std::string_view why, std::uint64_t n) {
     m.sample({"port", port}, {"reason", why}, n);
   };
@@ -113,6 +113,14 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
   dropped("grpc", "preface_timeout", grpc.header_timeout);
   dropped("grpc", "address_limit", grpc.address_limit);
   dropped("grpc", "made_room", grpc.made_room);
+  dropped("grpc", "header_block", grpc.header_block);
+  dropped("grpc", "before_token", grpc.before_token);
+  dropped("grpc", "memory", grpc.memory);
+  m.gauge("muster_grpc_connection_memory_bytes",
+          "Bytes of unfinished messages and header blocks that gRPC connections hold.",
+          grpc.held_bytes);
+  m.gauge("muster_grpc_connection_memory_max_bytes", "Their limit, --connection-memory-max.",
+          grpc.memory_max);
   m.family("muster_out_of_descriptors_total", "counter",
            "Times that a connection found no file descriptor left.")
       .sample("port", "http", http.out_of_descriptors)
@@ -128,10 +136,19 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
   m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
           d.failed() ? 1 : 0);
+  m.gauge("muster_journal_disk_full",
+          "1: the disk of the data directory is full, and new durable work is refused.",
+          d.full() ? 1 : 0);
+  if (d.store.free_bytes)
+    m.gauge("muster_journal_disk_free_bytes", "Free bytes of the data directory's disk.",
+            *d.store.free_bytes);
   if (auto const& h = d.store.history) {
     m.gauge("muster_history_bytes", "Of the disk, for what people look at of the past.", h->bytes);
-    m.counter("muster_history_dropped_total", "Records of that for which there was no room.",
+    m.counter("muster_history_dropped_total",
+              "Records of the history that are missing: no room, a failed write, or unreadable.",
               h->dropped);
+    m.counter("muster_history_unreadable_total",
+              "Records of the history on disk that cannot be read.", h->unreadable);
   }
   if (d.store.leader.empty()) return;
   m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);

@@ -10,6 +10,7 @@
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
+#include "web/rest/idempotency.hpp"
 
 namespace muster::web {
 
@@ -101,6 +102,9 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
                 "' does not allow: make one with --allow-exec";
     co_return problem_response(*p);
   }
+  if (auto const p = take_idempotency_key(ex.req, request->spec.idempotency_key))
+    co_return problem_response(*p);
+  if (!request->spec.idempotency_key.empty()) request->spec.request_digest = request_digest(body);
   if (ex.req.who) request->spec.submitted_by = ex.req.who->id;
   auto known = [request](engine_services& services) -> muster::result<bool> {
     auto const pool = services.pools.named(request->cluster);
@@ -327,11 +331,14 @@ void add_program_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/programs", submit_program, "submitProgram",
                     "Run a program as ranks on workers that allow programs")
                    .takes(body_kind::json, "ProgramRequest")
+                   .takes_idempotency_key()
                    .tells("ProgramView", schema_of<core::program_view>, 201)
                    .also(200, "The program that was submitted with this idempotency_key before",
                          "ProgramView")
                    .also(404, "No such cluster")
-                   .also(422, "Well-formed, and cannot be; `field` says what")
+                   .also(422,
+                         "Well-formed, and cannot be; `field` says what. With `idempotency_key`: "
+                         "the key was used with another body")
                    .also(429, "Too many programs have not ended, here or of the token"));
   to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
                    .with({choice_parameter("state", states, "only programs in this state"),

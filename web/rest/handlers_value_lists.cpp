@@ -38,6 +38,8 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m.some("display_name", c.display_name);
   m("index", c.index);
   m("status", c.value);
+  m("error", core::ended(c.state) && c.state != core::closure_state::succeeded,
+    "the closure has failed or was cancelled: fetching the value raises its error");
   place_member(m, c);
   m("bytes", c.value_bytes, value_size);
   m("created_ms", c.created);
@@ -71,6 +73,9 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   r.query.place =
       named(query.text("place"), {value_whereabouts::memory, value_whereabouts::disk,
                                   value_whereabouts::released, value_whereabouts::none});
+  if (auto const error = query.text("error"); !error.empty())
+    r.query.states = query.flag("error") ? core::ended_badly_states
+                                         : core::any_state & ~core::ended_badly_states;
   r.query.order = equal_ignoring_case(query.text("sort"), "size") ? core::listing_order::by_size
                                                                   : core::listing_order::by_age;
   r.query.descending = equal_ignoring_case(query.text("order"), "desc");
@@ -186,13 +191,17 @@ void add_value_list_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/remote_values", list_values, "listRemoteValues",
                    "RemoteValues: one for each closure that the server knows")
                    .with({choice_parameter("status", statuses, "only values that are so"),
+                          {"error", query_kind::flag,
+                           "true: only errors; false: only values that are not errors"},
                           choice_parameter("place", places,
                                            "only values that are there; none: there is no value"),
                           job_parameter("only those of this job or session"),
                           choice_parameter(
                               "sort", sorts,
                               "age, unless told: since the closure has ended, or was scheduled"),
-                          listing_order_parameter, limit_parameter, listing_token_parameter("v"),
+                          listing_order_parameter,
+                          limit_parameter,
+                          listing_token_parameter("v"),
                           cluster_parameter})
                    .tells("RemoteValuePage", schema_told_by<page_members>)
                    .also(404, "No such job or cluster")

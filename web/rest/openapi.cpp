@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "server/core/api/idempotency.hpp"
 #include "web/http/query.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/cluster_json.hpp"
@@ -20,6 +21,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::string_view about =
+    "Live updates come over a WebSocket at /api/v1/ws; docs/websocket.md describes its messages. "
     "Errors are RFC 9457 problems. A request that does not fit this description is answered 400; "
     "one that fits and yet cannot be is answered 422. Lengths of texts count characters here; "
     "where "
@@ -105,6 +107,10 @@ void write_parameters(json_out& out, route const& r) {
   if (r.conditional)
     write_parameter(out, "If-None-Match", "header", false, "the key must not exist",
                     schema::one_of({"*"}));
+  if (r.idempotent)
+    write_parameter(out, "Idempotency-Key", "header", false,
+                    "the same as the member `idempotency_key` of the body",
+                    schema::text(0, core::idempotency_key_bytes_max));
   out.end_array();
 }
 

@@ -6,6 +6,7 @@
 #include "server/hub/id_text.hpp"
 #include "web/rest/access.hpp"
 #include "web/rest/answers.hpp"
+#include "web/rest/idempotency.hpp"
 
 namespace muster::web {
 
@@ -103,6 +104,9 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
   if (auto const p = check_cluster(context, ex.req, request.cluster))
     co_return problem_response(*p);
   if (auto const p = check_functions(ex.req, request.closures)) co_return problem_response(*p);
+  if (auto const p = take_idempotency_key(ex.req, request.spec.idempotency_key))
+    co_return problem_response(*p);
+  if (!request.spec.idempotency_key.empty()) request.spec.request_digest = request_digest(body);
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
   auto event = [spec = std::move(request.spec)](server::submission& s) mutable {
     return s.opening(std::move(spec));
@@ -146,15 +150,21 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
 void add_submission_routes(std::vector<route>& to) {
   constexpr std::string_view full = "The server, or the job's queue, is full";
   constexpr std::string_view no_room =
-      "The job is durable, and the disk of the data directory is full; `detail` names it";
+      "The job is durable, and the disk of the data directory is full; `detail` names it. Jobs "
+      "with "
+      "`durable: false` are accepted";
   constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
+  constexpr std::string_view reused =
+      "Well-formed, and cannot be; `field` says what. With `idempotency_key`: the key was used "
+      "with another body";
   to.push_back(
       post("/api/v1/jobs", submit_job, "submitJob", "Submit closures as a job")
           .takes(body_kind::json, "Submission")
+          .takes_idempotency_key()
           .tells("Submitted", schema_of<scheduled>, 201)
           .also(200, "The job that was submitted with this idempotency_key before", "Submitted")
           .also(404, "No such cluster, RemoteValue or per-worker value")
-          .also(422, impossible)
+          .also(422, reused)
           .also(429, full)
           .also(507, no_room));
   to.push_back(

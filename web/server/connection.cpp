@@ -172,6 +172,7 @@ std::optional<problem> connection::take_head() {
   req.if_none_match = field(http::field::if_none_match);
   req.authorization = field(http::field::authorization);
   req.cookie = field(http::field::cookie);
+  req.idempotency_key = std::string(head["Idempotency-Key"]);
   req.address = address_;
   req.certificate = certificate_name;
   req.has_body = !parser_->is_done();

@@ -105,6 +105,8 @@ class websocket_session {
     }
     if (!closed_) {
       client_->writing_since = subscriber::clock::now();
+      if (client_->refused() && close_code_ == websocket::close_code::normal)
+        close_code_ = websocket::close_code::policy_error;
       websocket::close_reason const why(close_code_);
       co_await socket_.async_close(why,
                                    asio::bind_cancellation_slot(dropped_writing_.slot(), awaited));

@@ -25,8 +25,8 @@ struct coordination_options {
   /// connect(); later ones draw another.
   std::uint64_t incarnation = 0;
 
-  /// Beats twice as often. When nothing was heard of the service for so long, the agent has failed.
-  /// Must not be longer than the cluster's own.
+  /// When the service has not answered for this long, the agent has failed. The agent sends a
+  /// heartbeat twice in this time, or twice in the cluster's heartbeat timeout if that is shorter.
   std::chrono::milliseconds heartbeat_timeout{100'000};
   /// How long connect() waits for the service to be there and for all tasks to register.
   std::chrono::milliseconds connect_timeout{300'000};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -23,8 +24,12 @@ struct session_options {
   bool continue_on_error = false;
   /// Closures queued at the server; while it is full, the server does not read. 0: its default.
   std::uint64_t queue_capacity = 0;
-  /// A closure that loses its worker this often fails. 0: it is tried for ever.
-  std::uint32_t max_worker_failures = 0;
+  /// Lost workers or processes after which a closure fails with aborted_error: up to 255; 0: no
+  /// limit. Unset: the server's default, 3. What is scheduled with `schedule` then survives any
+  /// number of lost workers, and only ends of the process that executes it count. Each retry waits
+  /// longer, from 0.1 s to 30 s.
+  std::optional<std::uint32_t> max_worker_failures{};
+  /// As max_worker_failures = 0.
   bool unlimited_worker_failures = false;
   /// Closures whose function no connected worker has fail at once.
   bool require_function = false;

@@ -13,6 +13,8 @@ import pickle
 import struct
 from typing import Any, Callable, Optional, Union
 
+from muster._pickled.unpicklers import loads
+
 ASIDE_MIN = 16 << 10
 """Bytes of a buffer that does not go into the pickle."""
 ALIGNMENT = 64
@@ -98,7 +100,7 @@ def load(data: Data, blob: Optional[Open] = None) -> Any:
     if view[:len(SHARED)] == SHARED:
         return _load_shared(view, blob)
     if view[:len(MAGIC)] != MAGIC:
-        return pickle.loads(view)
+        return loads(view)
     _, count, length = _HEAD.unpack_from(view)
     at = _HEAD.size + _PLACE.size * count
     buffers = []
@@ -108,7 +110,7 @@ def load(data: Data, blob: Optional[Open] = None) -> Any:
         # What came from gRPC is read-only, and functions change their arguments.
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
-    return pickle.loads(view[at:at + length], buffers=buffers)
+    return loads(view[at:at + length], buffers)
 
 
 def may_be_elsewhere(data: Data) -> bool:
@@ -141,4 +143,4 @@ def _load_shared(view: memoryview, blob: Optional[Open]) -> Any:
         if len(opened) != size:
             raise ValueError(f"a blob has {len(opened)} bytes, not {size}")
         found.append(opened)
-    return pickle.loads(found[0], buffers=found[1:])
+    return loads(found[0], found[1:])

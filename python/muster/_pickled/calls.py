@@ -1,9 +1,8 @@
 """A call of a pickled callable, as the argument of the function that Python workers declare.
 
 Bytes:  b"MPY2", length of the callable as 4 bytes (little endian; the highest bit: nobody takes the
-output as an argument, so it may be bytes), how many workers the closure may lose before it fails as
-one byte (0: any number, or not known), the pickled callable (or b"MPBC" and the SHA-256 of a blob that
-is that), and the pickled pair of positional arguments and keyword arguments, as `buffers` has it.
+output as an argument, so it may be bytes), one byte that is 0 (earlier clients put the limit of lost
+workers there), the pickled callable (or b"MPBC" and the SHA-256 of a blob that is that), and the pickled pair of positional arguments and keyword arguments, as `buffers` has it.
 
 Outputs of other closures and PerWorkerValues may stand at any depth of the arguments. While these
 are pickled, each leaves a numbered slot behind: outputs 0, 1, …, as the closure's inputs are; the values
@@ -143,12 +142,11 @@ def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: Optional[bu
         _filling.inline = False
 
 
-def pack(function: bytes, arguments: list[Data], losses_max: int = 0,
-         output_in_bytes: bool = False, output_as_blob: bool = False) -> bytes:
-    losses = losses_max if losses_max < 256 else 0
+def pack(function: bytes, arguments: list[Data], output_in_bytes: bool = False,
+         output_as_blob: bool = False) -> bytes:
     length = len(function) | (OUTPUT_IN_BYTES if output_in_bytes else 0)
     length |= OUTPUT_AS_BLOB if output_as_blob else 0
-    return b"".join((HEAD.pack(MAGIC, length, losses), function, *arguments))
+    return b"".join((HEAD.pack(MAGIC, length, 0), function, *arguments))
 
 
 def origins(pickled: list[bool]) -> bytes:
@@ -179,31 +177,26 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
     return bytes(call[HEAD.size:end]), memoryview(call)[end:]
 
 
-def losses_max(call: Data, in_json: bool) -> int:
-    """How many workers a call, as it was sent, may lose; 0: any number, not known, or no such call."""
-    return _head(call, in_json)[1]
-
-
 def output_in_bytes(call: Data, in_json: bool) -> bool:
     """Whether the output of a call, as it was sent, may be bytes."""
-    return bool(_head(call, in_json)[0] & OUTPUT_IN_BYTES)
+    return bool(_flags(call, in_json) & OUTPUT_IN_BYTES)
 
 
 def output_as_blob(call: Data, in_json: bool) -> bool:
     """Whether the output of a call, as it was sent, may be a blob."""
-    return bool(_head(call, in_json)[0] & OUTPUT_AS_BLOB)
+    return bool(_flags(call, in_json) & OUTPUT_AS_BLOB)
 
 
-def _head(call: Data, in_json: bool) -> tuple[int, int]:
+def _flags(call: Data, in_json: bool) -> int:
+    """The flags of a call, among the bits of its callable's length; 0: it is none."""
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
         if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
-            return 0, 0
+            return 0
         head = base64.b64decode(head[2:])
     if len(head) < HEAD.size or not head.startswith(MAGIC):
-        return 0, 0
-    _, length, losses = HEAD.unpack_from(head)
-    return length, losses
+        return 0
+    return int(HEAD.unpack_from(head)[1])
 
 
 def load_arguments(arguments: memoryview, values: Optional[list[Any]],

@@ -6,9 +6,12 @@ import io
 import pickle
 import sys
 import types
+import typing
 from typing import Any, Optional
 
 import cloudpickle
+
+from muster._pickled.unpicklers import Unpickler
 
 
 def _code(code: types.CodeType) -> Any:
@@ -17,9 +20,29 @@ def _code(code: types.CodeType) -> Any:
     return make, tuple(code.co_filename if a == "<dynamic-code>" else a for a in args)
 
 
+def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns the reduced form of a class that goes by value, such that its copy has its slots, too. cloudpickle makes the copy
+    without, so that instances of the copy have a dictionary, which those of the class cannot take when they come back."""
+    make, args, (attributes, more), *rest = made
+    kind, name, bases, words, *last = args
+    if typing.NamedTuple in bases:  # which sets them by itself
+        return made
+    slots = [n for n, m in vars(value).items()
+             if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
+    attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones, which have other names there
+    slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
+    return make, (kind, name, bases, {**words, "__slots__": tuple(slots)}, *last), (attributes, more), *rest
+
+
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
     dispatch_table = collections.ChainMap({types.CodeType: _code},
                                           cloudpickle.CloudPickler.dispatch_table)
+
+    def reducer_override(self, value: Any) -> Any:
+        made = super().reducer_override(value)
+        if isinstance(value, type) and "__slots__" in vars(value) and isinstance(made, tuple) and len(made) == 6:
+            return _with_slots(value, made)
+        return made
 
 
 class _ReferencePickler(_Pickler):
@@ -32,7 +55,7 @@ class _ReferencePickler(_Pickler):
         return None
 
 
-class _ReferenceUnpickler(pickle.Unpickler):
+class _ReferenceUnpickler(Unpickler):
     def persistent_load(self, name: Any) -> Any:
         found: Any = sys.modules["__main__"]
         for part in name.split("."):

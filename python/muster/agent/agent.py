@@ -59,8 +59,8 @@ class Agent(Keys):
                     MUSTER_TASK_TYPE and MUSTER_TASK_INDEX unless given, which `muster run` sets
     token, ca, cert, key  as those of :class:`muster.Client`
     devices         what ``wait_for_all_tasks`` tells the others
-    heartbeat_timeout     beats twice as often; when nothing was heard of the service for so long, the agent
-                    has failed. Not longer than the cluster's own
+    heartbeat_timeout     when the service has not answered for this long, the agent has failed. It sends a
+                    heartbeat twice in this time, or twice in the cluster's own heartbeat_timeout if that is shorter
     on_error        hears, on the agent's thread, of the error that ends a run
     incarnation     tells this process from others that were the task before, in the first run; 0: random
     """

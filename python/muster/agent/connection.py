@@ -8,6 +8,7 @@ import random
 import threading
 from typing import Any, Callable, Iterator, Optional
 
+from muster import _forks
 from muster._wire.coordination import METHODS, Refusal
 from muster.agent.errors import AgentError, CoordinationError
 from muster.agent.heart import POLL_FIRST, Heart
@@ -45,7 +46,7 @@ class Connection:
 
     def check_process(self) -> None:
         if not self.is_of_this_process:
-            raise RuntimeError("this agent is of the process that this one was forked from; make another one here")
+            raise _forks.of_parent("agent")
 
     def connect(self, seconds: float, incarnation: int) -> None:
         self.check_process()
@@ -106,6 +107,7 @@ class Connection:
                         self.service.begin("RegisterTask", run.sign("RegisterTask"), retry.left()))
                 if refused is None:
                     run.service = answer.service_incarnation
+                    run.heartbeat_timeout = answer.heartbeat_timeout_ms / 1000
                     return self._check_number(run)
                 passes = refused.passes or (refused.answered and
                                             refused.code in ("ABORTED", "INTERNAL", "UNAVAILABLE"))

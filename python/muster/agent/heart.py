@@ -24,6 +24,7 @@ class Heart:
     def __init__(self, run: Run, service: Service, timeout: float, fail: Callable[[Run, Refusal], None],
                  on_error: Optional[Callable[[AgentError], None]]) -> None:
         self._run, self._service, self._timeout = run, service, timeout
+        self._every = min(timeout, run.heartbeat_timeout or timeout) / 2
         self._fail, self._on_error = fail, on_error
         self._wake = threading.Event()
         self._lock = threading.Lock()  # protects the following
@@ -34,7 +35,7 @@ class Heart:
         self._beat: Any = None
         self._poll: Any = None
         self._heard = time.monotonic()
-        self._beat_at = self._heard + timeout / 2
+        self._beat_at = self._heard + self._every
         self._poll_at = self._heard
         self._judged: Optional[tuple[float, Refusal]] = None
         self._begin(self._heard)  # where there is a poll a closed connection tells of a death, so at once
@@ -95,7 +96,7 @@ class Heart:
         if self._beat is None and self._beat_at <= now and not self._judged:
             with self._lock:
                 self._asking, self._asked = self._asking + self._asked, []
-            self._beat = self._start("Heartbeat", min(self._timeout / 2, 10.0))
+            self._beat = self._start("Heartbeat", min(self._every, 10.0))
         if self._poll is None and self._poll_at <= now:
             self._poll = self._start("PollForError", None)
 
@@ -123,7 +124,7 @@ class Heart:
             return
         call, self._beat = self._beat, None
         if call.code().name == "OK":
-            self._heard, self._beat_at = now, now + self._timeout / 2
+            self._heard, self._beat_at = now, now + self._every
             with self._lock:
                 asking, self._asking = self._asking, []
             for healthy in asking:
@@ -139,4 +140,4 @@ class Heart:
                 "UNAVAILABLE", f"nothing was heard of {self._service.address} for {self._timeout:g} s: "
                                f"{refused.message}"))
         else:
-            self._beat_at = now + min(self._timeout / 2, BEAT_AGAIN)
+            self._beat_at = now + min(self._every, BEAT_AGAIN)

@@ -19,6 +19,8 @@ class Run:
         self.task = task
         self.incarnation = incarnation
         self.service = 0
+        self.heartbeat_timeout = 0.0
+        """Of the cluster, in seconds; 0: a server that does not send it."""
         self.over = threading.Event()
         self.error: Optional[AgentError] = None
         self._lock = threading.Lock()  # protects the following

@@ -62,14 +62,12 @@ class Scheduling:
     def __init__(self, owner: Owner, callables: Callables, options: Optional[ClosureOptions],
                  sent: Uploads, uploads: tuple[Upload, ...], name: str = "") -> None:
         self._owner = owner
-        self._session = session = owner.session
+        session = owner.session
         self._callables = callables
         self._options = options
         self._sent = sent
         self._uploads = uploads
-        retried = options is not None and options.retries > 0
-        self._plain_along = Along((), 0 if retried else session.options.max_worker_failures,
-                                  blobs=session.blobs, name=name,
+        self._plain_along = Along(blobs=session.blobs, name=name,
                                   beside=session.takes_inputs_beside,
                                   show_arguments=session.options.show_arguments)
 
@@ -94,7 +92,15 @@ class Scheduling:
         name = names.checked(name) if name else self._plain_along.name
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
+    @property
+    def _session(self) -> Session:
+        """Raises RuntimeError in a process that was forked from the session's."""
+        session = self._owner.session
+        session.check_process()
+        return session
+
     def _along(self) -> Along:
+        self._owner.session.check_process()
         if self._uploads:
             return self._plain_along._replace(uploads=[self._sent.value(u) for u in self._uploads])
         return self._plain_along
@@ -333,8 +339,9 @@ class ClusterCoordinator(Scheduling, State):
                                 name: str = "") -> PerWorkerValues:
         """Lets every worker of this Python version, now or later, call `fn` once and keep what it
         returns, which need not be picklable. Returns when the server has taken it, not when it is
-        built. A builder's error is raised only by closures that use the value (InputError). An error
-        or a cancel of closures does not touch it. Raises InputError (refused: too many),
+        built. A builder's error is raised only by closures that use the value (InputError), and so is
+        the loss of one worker after the other to the builder, which the server then runs again with
+        pauses. An error or a cancel of closures does not touch it. Raises InputError (refused: too many),
         TypeError (the arguments must be plain), UnavailableError."""
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
@@ -381,8 +388,9 @@ class ClusterCoordinator(Scheduling, State):
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
                 args, kwargs = (), None
-        request = plain_call(self._callables, fn, args, kwargs, self._session.blobs)
-        return self._session.create(request, name or names.builder_name(fn))
+        session = self._session
+        request = plain_call(self._callables, fn, args, kwargs, session.blobs)
+        return session.create(request, name or names.builder_name(fn))
 
     def create(self, cls: Union[str, Callable[..., Any]], args: Sequence[Any] = (),
                kwargs: Optional[Mapping[str, Any]] = None, *, task: str, name: str = "",
@@ -396,6 +404,7 @@ class ClusterCoordinator(Scheduling, State):
         checkpoints have it, by ``save_state`` and ``load_state``; unless it is said, where `cls` has these itself.
         Raises InputError (refused: the
         name is taken, there are too many), TypeError (cannot be pickled), UnavailableError."""
+        self._owner.session.check_process()
         job, index = task_of(task)
         if saved and not name:
             raise ValueError("saved: an object that checkpoints have needs a name")

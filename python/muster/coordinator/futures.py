@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 from typing import Any, Callable, ContextManager, Iterator, Optional
 
+from muster import _forks
 from muster.worker.context import current, waiting
 
 
@@ -35,6 +36,11 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
         self._noted = noted
         if current() is not None:
             self._waiters = _Waiters()
+
+    def forked(self) -> None:
+        """Whatever waits for one that has not ended raises RuntimeError, also `concurrent.futures.wait`."""
+        if self._state not in (concurrent.futures._base.FINISHED, concurrent.futures._base.CANCELLED_AND_NOTIFIED):
+            self._condition: Any = _forks.LostLock("future")
 
     def result(self, timeout: Optional[float] = None) -> Any:
         with waiting(), self._noted():

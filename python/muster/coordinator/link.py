@@ -46,6 +46,11 @@ class Link:
         self._thread = threading.Thread(target=self._run, name="muster-session", daemon=True)
         self._thread.start()
 
+    @property
+    def is_forked(self) -> bool:
+        """This process was forked from the session's."""
+        return self._session.is_forked
+
     def close(self) -> None:
         """Returns when the session has ended; it has a few seconds for that."""
         self._session.objects.settle()

@@ -38,6 +38,8 @@ class Asked:
 class SessionObjects(Calls):
     """`lost`: see Calls. `reads`: whether this thread takes what the server says."""
 
+    WHAT = "coordinator"
+
     def __init__(self, wake: Callable[[], None], lost: Callable[[str, Any], None], reads: Callable[[], bool],
                  memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
         super().__init__(wake, memory)
@@ -73,7 +75,7 @@ class SessionObjects(Calls):
     def create(self, words: dict[str, Any], function: bytes, arguments: list[Any]) -> RemoteObject:
         """`words` of NewObject, and the pickled class with its arguments. Waits until the server has
         taken it. Raises what it refuses it with, UnavailableError."""
-        args = packing.pack(function, arguments, 0, True)
+        args = packing.pack(function, arguments, True)
         if len(args) > handle.ARGUMENT_BYTES_MAX:
             raise ValueError(f"the arguments have {len(args)} bytes, the limit is "
                              f"{handle.ARGUMENT_BYTES_MAX}")

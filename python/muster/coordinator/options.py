@@ -5,12 +5,15 @@ import dataclasses
 import difflib
 import os
 import sys
-from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, TypedDict, Union
 
+from muster._pickled.names import as_text
 from muster._tls import Tls
 from muster._wire import messages
 
 
+WORKER_FAILURES_MAX = 255
+"""What a closure counts."""
 _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
 
 
@@ -22,6 +25,14 @@ def _script() -> str:
     if name == "__main__.py":  # python -m package
         name = os.path.basename(os.path.dirname(sys.argv[0]))
     return "" if name == "-c" else name.encode(errors="replace").decode()
+
+
+def _check_message(of: str, make: Callable[[], Any]) -> None:
+    """Raises ValueError when `make` cannot make its message, which the session's own thread will need."""
+    try:
+        make()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{of} cannot be sent: {error}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,15 +49,17 @@ class CoordinatorOptions:
     error. Else the first error cancels what is left and is raised."""
     queue_capacity: int = 0
     """Closures queued at the server. Full: schedule waits. 0: the server's default."""
-    max_worker_failures: int = 0
-    """A closure that loses its worker this often fails with AbortedError, up to 255. 0: it is tried
-    until it ends; one that has lost three runs alone on its worker, and is named in the log."""
+    max_worker_failures: Optional[int] = None
+    """Lost processes or workers after which a call fails with AbortedError: up to 255; 0: no limit.
+    None: the server's default, 3. Calls of ``schedule`` then survive any number of lost workers, and
+    only fail when their own process has ended that often. Each retry waits longer, from 0.1 s to 30 s. A
+    worker that leaves in order does not count."""
     require_function: bool = False
     """Closures fail at once while no connected worker has this Python version."""
     num_workers: int = 0
     """How many workers each job has: what functions see as ``muster.context().num_workers``, whoever
     is connected. Values and datasets per worker are built on the tasks below it. 0: as the cluster
-    is declared, else the highest index and one."""
+    is declared, else the number of tasks that the server knows, at least the highest index plus one."""
     weight: int = 1
     """Share of the workers beside the weights of others that have work: 1 to 1000."""
     session_grace: float = 0.0
@@ -78,9 +91,15 @@ class CoordinatorOptions:
     may read the closure. False: none does, as where arguments are secrets."""
 
     def __post_init__(self) -> None:
+        if not 0 <= (self.max_worker_failures or 0) <= WORKER_FAILURES_MAX:
+            raise ValueError(f"max_worker_failures: {self.max_worker_failures}, must be from 0 to "
+                             f"{WORKER_FAILURES_MAX}")
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
+        for of in ("name", "cluster", "token"):
+            as_text(of, getattr(self, of))
+        _check_message("the coordinator's options", self.open)
 
     @property
     def tls(self) -> Tls:
@@ -90,7 +109,7 @@ class CoordinatorOptions:
         return messages.SessionRequest(open={
             "name": self.name or _script(), "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
-            "max_worker_failures": self.max_worker_failures,
+            "max_worker_failures": self.max_worker_failures or 0,
             "unlimited_worker_failures": self.max_worker_failures == 0, "weight": self.weight,
             "num_workers": self.num_workers,
             "require_function": self.require_function,
@@ -128,6 +147,18 @@ class ClosureOptions:
                 raise ValueError(f"{name}: {getattr(self, name)}, must not be negative")
         if self.task is not None and ":" in self.task and not self.task.partition(":")[2].isdigit():
             raise ValueError(f"task: {self.task!r}, must be as 'worker' or 'worker:3'")
+        self._check_wire()
+
+    def _check_wire(self) -> None:
+        """Raises ValueError for a value that no message can carry. The session's own thread sends the options later,
+        and could only end the session."""
+        for of, texts in (("task", [self.task or ""]), ("labels", [*self.labels, *self.labels.values()]),
+                          ("resources", self.resources)):
+            for text in texts:
+                if not isinstance(text, str):
+                    raise ValueError(f"{of}: {text!r}, must be text")
+                as_text(of, text)
+        _check_message(f"the options {self}", self.to_wire)
 
     def to_wire(self) -> Any:
         wire = messages.ClosureOptions(
@@ -153,7 +184,7 @@ class CoordinatorWords(TypedDict, total=False):
     token: str
     continue_on_error: bool
     queue_capacity: int
-    max_worker_failures: int
+    max_worker_failures: Optional[int]
     num_workers: int
     require_function: bool
     weight: int

@@ -26,9 +26,9 @@ class Owner:
         self._beside.append(beside)
 
     def close(self) -> None:
-        """Once; returns when the session has ended."""
+        """Ends the session, once; returns when it has ended. Does nothing in a process that was forked from the session's."""
         found = self._finalizer.detach()
-        if found is not None:
+        if found is not None and not self.session.is_forked:
             link: Link = found[2][0]
             link.close()
 
@@ -36,6 +36,8 @@ class Owner:
 def _let_go(link: Link, beside: list[Any]) -> None:
     """The collector calls it on any thread, in the midst of anything, so it neither waits nor takes a
     lock. At the end of the program nothing else runs, and no thread can be started."""
+    if link.is_forked:
+        return
     if threading.main_thread().is_alive():
         threading.Thread(target=_close, args=(link, beside), name="muster-close", daemon=True).start()
     else:

@@ -5,8 +5,10 @@ import asyncio
 import concurrent.futures
 import contextlib
 import enum
+import pickle
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Generator, Generic, Optional, TypeVar
 
+from muster import _forks
 from muster._pickled import buffers, values
 from muster._pickled.buffers import Data
 from muster._pickled.calls import reduce_to_slot
@@ -14,7 +16,7 @@ from muster._wire.messages import JSON
 from muster.coordinator import log_lines, made_again
 from muster.coordinator.futures import Future
 from muster.coordinator.records import PICKLE, PICKLE_IN_JSON
-from muster.errors import FailureKind
+from muster.errors import FailureKind, MusterError
 from muster.worker.context import waiting
 
 if TYPE_CHECKING:
@@ -60,7 +62,15 @@ class RemoteValue(Generic[T]):
             self._owner.session.fetched(record.error)
             raise record.error.again()
         if record.encoding >= 0:
-            self._owner.session.keep_decoded(record, made_again.decoded(self._owner.session, record, _decoded, timeout))
+            session = self._owner.session
+            session.check_process()
+            try:
+                value = made_again.decoded(session, record, _decoded, timeout)
+            except MusterError:
+                raise
+            except (AttributeError, ImportError, LookupError, TypeError, ValueError, pickle.UnpicklingError) as error:
+                raise _unreadable(error, record) from error
+            session.keep_decoded(record, value)
         return record.value  # type: ignore[no-any-return]
 
     get = fetch
@@ -70,10 +80,16 @@ class RemoteValue(Generic[T]):
         self._owner.session._warn([self._record])
 
     def done(self) -> bool:
+        if not self._record.ended:
+            self._owner.session.check_process()
         return self._record.ended
 
     @property
     def status(self) -> RemoteValueStatus:
+        self.done()
+        return self._status()
+
+    def _status(self) -> RemoteValueStatus:
         record = self._record
         if not record.ended:
             return RemoteValueStatus.NOT_READY
@@ -124,7 +140,7 @@ class RemoteValue(Generic[T]):
 
     def future(self) -> concurrent.futures.Future[T]:
         """The same as a future of the standard library."""
-        made: concurrent.futures.Future[T] = Future(self._noted)
+        made = Future(self._noted)
         made.set_running_or_notify_cancel()
 
         def fetch() -> None:
@@ -132,9 +148,10 @@ class RemoteValue(Generic[T]):
                 made.set_result(self.fetch())
             except BaseException as error:
                 made.set_exception(error)
-            made._noted = contextlib.nullcontext  # type: ignore[attr-defined]  # which would keep this handle
+            made._noted = contextlib.nullcontext  # which would keep this handle
 
         self.add_done_callback(lambda: made_again.when_here(self._is_large, fetch))
+        _forks.notify_in_forks(made)
         return made
 
     def _noted(self) -> ContextManager[Any]:
@@ -155,7 +172,22 @@ class RemoteValue(Generic[T]):
         return reduce_to_slot(self, "a RemoteValue")
 
     def __repr__(self) -> str:
-        return f"<muster.RemoteValue {self._record.token} {self.status.value}>"
+        return f"<muster.RemoteValue {self._record.token} {self._status().value}>"
+
+
+def _unreadable(error: Exception, record: Record) -> Exception:
+    """Returns an error of the same class that names the call whose value cannot be unpickled."""
+    call = record.called.name if record.called is not None else "the call"
+    text = f"the value of {call} cannot be unpickled here: {type(error).__name__}: {error}"
+    if getattr(error, "name", "") == "__dict__":
+        text += "; its class has __slots__, which the process that pickled it has lost: is its version of muster older?"
+    for kind in (ModuleNotFoundError, ImportError, AttributeError, TypeError, ValueError):
+        if isinstance(error, kind):
+            made = kind(text)
+            if isinstance(error, ImportError) and isinstance(made, ImportError):
+                made.name, made.path = error.name, error.path
+            return made
+    return pickle.UnpicklingError(text)
 
 
 def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:

@@ -62,8 +62,6 @@ class Along(NamedTuple):
     """What goes along with every call of a pickled callable."""
 
     uploads: Sequence[PerWorkerValues] = ()
-    losses_max: int = 0
-    """How many workers it may lose before it fails; 0: any number, or that is not all."""
     output_in_bytes: bool = False
     """Nobody can use its output as an argument."""
     blobs: Optional[Blobs] = None
@@ -159,7 +157,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[
         data.append(shown.of_call(args if shown_args is None else shown_args, kwargs))
     if slots.outputs:
         data.append(calls.origins([value._is_pickled for value in slots.outputs]))
-    packed = calls.pack(function, data, along.losses_max, along.output_in_bytes or beside,
+    packed = calls.pack(function, data, along.output_in_bytes or beside,
                         naming is not None)
     contents = () if naming is None else naming.contents
     if beside or not (slots.outputs or per_worker):
@@ -195,6 +193,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
 def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                shown: str = "") -> Request:
     """A function that some worker has under a name, with JSON arguments."""
+    names.function_name(function)
     slots: list[Any] = []
     mark = "\x00muster:"
 

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, Optional, Union
 
+from muster import _forks
 from muster.coordinator import log_lines
 from muster.coordinator.generation import Generation
 from muster.coordinator.options import CoordinatorOptions
@@ -74,6 +75,20 @@ class SessionState:
         self._drops: collections.deque[Union[Record, Built]] = collections.deque()
         self._drops_told = False
         self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self.is_forked = False
+        """This process was forked from the session's."""
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        self.is_forked = True
+        lost: Any = _forks.LostLock("coordinator")
+        self._lock = self._changed = lost
+        self.link._lock = self.blobs._lock = lost
+
+    def check_process(self) -> None:
+        """Raises RuntimeError in a process that was forked from the session's: none of its threads are there."""
+        if self.is_forked:
+            raise _forks.of_parent("coordinator")
 
     @property
     def id(self) -> str:

@@ -7,6 +7,7 @@ import threading
 from typing import Any, Callable, Iterator, NamedTuple, Union
 
 from muster._pickled import buffers, calls
+from muster._pickled.unpicklers import loads
 from muster.worker.context import current
 
 
@@ -93,7 +94,7 @@ class WithUploads:
 
         uploads.activate_for(current(), [install() for install in self.install])
         args, kwargs = buffers.load(self.arguments)
-        return pickle.loads(self.function)(*args, **kwargs)
+        return loads(self.function)(*args, **kwargs)
 
 
 def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:

@@ -10,7 +10,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Optional, Sequence
 
-from muster import _program
+from muster import _forks, _program
 from muster.coordinator.cluster_coordinator import ClusterCoordinator
 from muster.coordinator.options import CoordinatorWords
 from muster.errors import MusterError
@@ -36,7 +36,8 @@ class LocalCluster:
     """``with muster.LocalCluster(workers=4) as cluster: cluster.coordinator().submit(f, 1).fetch()``
 
     A server on free ports and `workers` tasks with a process each (``threads=4``: one task with that
-    many threads). Gone when it is closed, when neither it nor a coordinator of it is held, or when the
+    many threads). ``muster.context().num_workers`` is `workers` from the first call on, and the process that
+    replaces a crashed one keeps its index. Gone when it is closed, when neither it nor a coordinator of it is held, or when the
     program ends, however it does; Ctrl-C is for the program alone.
     `modules` are imported for their functions; `server` are further words for ``muster serve``;
     Its server's log is shown where that asks for it, with ``server=["--log-level", "info"]``; `options` are
@@ -49,7 +50,7 @@ class LocalCluster:
                  modules: Sequence[str] = (), server: Sequence[str] = (),
                  **options: Unpack[LocalWords]) -> None:
         count = {"threads": threads} if threads else {"processes": workers}
-        asked = {"binary": _program.find(), "server": list(server),
+        asked = {"binary": _program.find(), "server": list(server), "program": os.getpid(),
                  "worker": {**count, "modules": list(modules), **options}}
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         path = os.pathsep.join([package, *(p for p in sys.path if p)])
@@ -58,7 +59,8 @@ class LocalCluster:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             start_new_session=True,  # Ctrl-C is for the program, which decides
             env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
-        self._close = weakref.finalize(self, _stop, self._process)
+        self._close = weakref.finalize(self, _stop, self._process, os.getpid())
+        _forks.notify_in_forks(self)
         assert self._process.stdout
         said = json.loads(self._process.stdout.readline() or "{}")
         if "grpc" not in said:
@@ -82,6 +84,11 @@ class LocalCluster:
             "its workers have ended; they have said why on stderr" if ended else
             f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
 
+    def forked(self) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.stdout.close()
+
     def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
         """Options are those of :class:`muster.CoordinatorOptions`. The cluster lives at least as long
         as the coordinator and its values."""
@@ -95,6 +102,7 @@ class LocalCluster:
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
+        """Ends the cluster. Does nothing in a process that was forked from the program's."""
         self._close()
 
     def __repr__(self) -> str:
@@ -111,9 +119,13 @@ class LocalCluster:
         self.close()
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop(process: subprocess.Popen[str], program: int) -> None:
+    if os.getpid() != program:
+        return
     assert process.stdin and process.stdout
-    process.stdin.close()
+    with contextlib.suppress(OSError):  # it has ended
+        process.stdin.write("stop\n")  # a process that the program has forked may have the pipe open
+        process.stdin.close()
     try:
         process.wait(10)
     except subprocess.TimeoutExpired:

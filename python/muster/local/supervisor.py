@@ -1,8 +1,9 @@
 """The process beside a program that has a LocalCluster: it runs the server and the workers, and ends
-with both when its standard input is closed, which the program's end does in any case.
+with both when the program says so, or closes its standard input, or has ended. A process that the program
+has forked may hold the other end of the pipe, so its end alone would not tell.
 
-Argument: a JSON object with binary, server (words for `muster serve`), and worker (options of
-muster.Worker). One line comes out when all is ready: the addresses, or an error.
+Argument: a JSON object with binary, server (words for `muster serve`), worker (options of
+muster.Worker), and program (its process id). One line comes out when all is ready: the addresses, or an error.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import json
 import logging
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,8 @@ import threading
 import time
 from typing import Any
 
+from muster import _forks
+from muster.worker import pidfds
 from muster.worker.log_lines import LineFormatter
 from muster.worker.worker import Worker
 
@@ -76,6 +80,11 @@ def main() -> int:
     lines.setFormatter(LineFormatter())
     lines.setLevel(logging.WARNING)  # a worker of threads has the root logger take more
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
+    poll = select.poll()
+    poll.register(_forks.take_standard_input(), select.POLLIN)
+    program = pidfds.opened(asked["program"])
+    if program >= 0:
+        poll.register(program, select.POLLIN)
     with tempfile.TemporaryDirectory() as folder:
         try:
             server = _start_server(asked, folder)
@@ -87,13 +96,13 @@ def main() -> int:
             worker = _worker(addresses["grpc"], asked["worker"])
 
             def leave() -> None:
-                while os.read(0, 4096):  # until the program closes it, or ends; sys.stdin's lock would outlive main()
-                    pass
+                poll.poll()  # no deadline
                 worker.stop()
                 worker.stop()
 
             threading.Thread(target=leave, daemon=True).start()
             _say({"grpc": addresses["grpc"], "http": "http://" + addresses["http"]})
+            os.dup2(2, 1)  # nobody reads more of it
             status = worker.run()
             if server.poll():
                 sys.stderr.write(f"the server ended with status {server.returncode}{_last_words(folder)}\n")

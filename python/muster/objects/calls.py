@@ -14,6 +14,8 @@ import threading
 import time
 from typing import Any, Callable, Optional, Sequence, Union
 
+from muster import _forks
+from muster._pickled.names import as_text
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON
 from muster.coordinator.made_again import Apart
@@ -55,6 +57,9 @@ class Calls:
     """`wake` is called when there is something to send, from any thread, under no lock. `memory`: of this process, where
     large arguments and results may stay; see `Large`."""
 
+    WHAT = "handle"
+    """What users call the object that makes the calls."""
+
     def __init__(self, wake: Callable[[], None], memory: Callable[[], Optional[Memory]] = lambda: None) -> None:
         self._wake = wake
         self.large = Large(self, memory)
@@ -76,11 +81,26 @@ class Calls:
         self._told = False
         self._over: Optional[str] = None
         self._reader: Optional[int] = None  # the thread that takes answers, and runs callbacks of them
+        self.is_forked = False
+        """This process was forked from the one that calls."""
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        self.is_forked = True
+        lost: Any = _forks.LostLock(self.WHAT)
+        self._lock = self._room = self.large._lock = lost
+
+    def check_process(self) -> None:
+        """Raises RuntimeError in a process that was forked from the one that calls."""
+        if self.is_forked:
+            raise _forks.of_parent(self.WHAT)
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
             plain: bool = False, of: Of = ("", ""), json: bool = False, kept: Sequence[Kept] = ()) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
-        UnavailableError: it is over. `kept`: what the arguments name, until it is answered."""
+        UnavailableError: it is over; ValueError: `method` is not valid Unicode text. `kept`: what the arguments name,
+        until it is answered."""
+        as_text("method", method)
         while True:
             with self._lock:
                 if self._over is not None:
@@ -420,6 +440,8 @@ class Calls:
         """Of one that is answered, always the same object. Raises its error."""
         if call.error is not None:
             raise call.error.again()
+        if call.encoding < 0:
+            return call.value
         with self._lock:
             raw, encoding, views = call.raw, call.encoding, call.views
         if encoding >= 0:

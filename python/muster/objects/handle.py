@@ -52,10 +52,11 @@ class CallValue(RemoteValue[Any]):
         pass
 
     def done(self) -> bool:
+        if not self._call.answered:
+            self._calls.check_process()
         return self._call.answered
 
-    @property
-    def status(self) -> RemoteValueStatus:
+    def _status(self) -> RemoteValueStatus:
         if not self._call.answered:
             return RemoteValueStatus.NOT_READY
         error = self._call.error
@@ -94,7 +95,7 @@ class CallValue(RemoteValue[Any]):
         return packing.same, (self.fetch(),)
 
     def __repr__(self) -> str:
-        return f"<muster.RemoteValue of {self._call.method} {self.status.value}>"
+        return f"<muster.RemoteValue of {self._call.method} {self._status().value}>"
 
 
 class Method:
@@ -135,6 +136,7 @@ class RemoteObject:
         return Method(self, name)
 
     def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:
+        self._calls.check_process()
         data, kept = self._packed(tuple(args), dict(kwargs))
         check_argument_bytes(len(data))
         return CallValue(self._calls, self._calls.add(self._id, method, data, self._ticket,

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 class State:
     """A part of ClusterCoordinator."""
 
-    _session: Session
+    @property
+    def _session(self) -> Session:
+        raise NotImplementedError
+
     _known: Known
 
     @overload

@@ -22,9 +22,8 @@ from muster._pickled.buffers import Data
 from muster._wire import columns
 from muster._wire.credentials import with_token
 from muster._wire.messages import Hello, ServerMessage, WorkerMessage
-from muster.errors import LOST, FailureKind
+from muster.errors import FailureKind
 from muster.worker.context import LEVELS
-from muster.worker.deaths import Deaths
 from muster.worker.held import Held
 from muster.worker.link import Link, StartError
 from muster.worker.options import WorkerOptions
@@ -49,16 +48,32 @@ LAST_LINES = 0.05
 MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
+class Group:
+    """The tasks that one worker serves with a process each. The server counts all of them from the first
+    that attaches. Any thread."""
+
+    def __init__(self, size: int) -> None:
+        self.number = random.SystemRandom().randrange(1, 1 << 64)
+        self._lock = threading.Lock()  # protects size
+        self.size = size
+
+    def leave(self) -> None:
+        """Removes a task that does not come back. The last one stays: it is leaving itself."""
+        with self._lock:
+            self.size = max(1, self.size - 1)
+
+
 class Attachment:
     """One task. `final` says why it must not come back; empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
-                 deaths: Deaths, on_attached: Callable[[str, str], None] = lambda server, task: None) -> None:
+                 on_attached: Callable[[str, str], None] = lambda server, task: None,
+                 group: Optional[Group] = None) -> None:
         self._number = number
         self._options = options
         self._make_link = make_link
-        self._deaths = deaths
         self._on_attached = on_attached
+        self._group = group
         self.index: Optional[int] = options.index_of(number)
         self._fixed_index = self.index is not None
         self.final = ""
@@ -66,12 +81,14 @@ class Attachment:
         self._link: Optional[Link] = None
         self._held = Held()
         self._incarnation = 0
+        self._attached = 0  # the newest incarnation that a server has welcomed
         self._streams = 0  # of all incarnations
         self._killed = False  # the child, by us
         self._job = options.job
         self._out: Optional[Out] = None  # of an open stream
         self._call: Any = None
         self._welcomed = False
+        self._takes_process_end = False  # the server knows this message
         self._said: set[str] = set()  # of why there is no connection, since the last one
         self._beat_every = 5.0
         self._leaving = False  # asked for
@@ -111,6 +128,8 @@ class Attachment:
                 time.sleep(self._options.backoff_min)  # leaving: once more, to give answers back
             if not quick:
                 pause = min(pause * 2, self._options.backoff_max)
+        if self._group:
+            self._group.leave()
         with self._lock:
             link, self._link = self._link, None
         if link:
@@ -174,10 +193,15 @@ class Attachment:
         hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation,
                       stream=self._streams, slots=o.slots, credits=o.credits,
                       function=self._link.names, label=o.labels, resource=o.resources,
-                      host=o.host or socket.gethostname(), version=o.version,
+                      host=o.host or socket.gethostname().encode("utf-8", "replace").decode(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
                       keeps_answers=True, inputs_beside_bytes=True, objects=True,
                       answers=self._held.untaken.again())
+        if self._attached != self._incarnation:
+            hello.replaces = self._attached
+        if self._group:
+            hello.group, hello.group_size = self._group.number, self._group.size
+            hello.group_position = min(self._number, self._group.size - 1)
         if self._fixed_index:
             hello.index = self.index
         elif self.index is not None:
@@ -194,9 +218,11 @@ class Attachment:
         with self._lock:
             self._welcomed = True
             self._said.clear()
+            self._attached = self._incarnation
             self.index = w.index
             self._beat_every = max(w.heartbeat_interval_ms, 1) / 1000
             self._job = w.job
+            self._takes_process_end = w.takes_process_end
             answers, stop = self._held.void({offered[i] for i in w.kept})
             untaken = self._held.untaken
             untaken.acknowledged = w.acknowledges
@@ -220,7 +246,7 @@ class Attachment:
 
     def _take(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         with self._lock:
-            self._held.sent(message, args)
+            self._held.sent(message)
             self._held.untaken.taken(message.answers_taken)
             self._parked.append((raw, message, args))
         self._deliver_parked()
@@ -305,38 +331,29 @@ class Attachment:
                 # What it had not begun goes back without being counted as lost.
                 self._half_close()
             elif self._out and self._call:
-                self._tell_death(link, how, self._out)
+                self._report_process_end(link, how, self._out)
             elif self._call:
                 self._call.cancel()
 
-    def _tell_death(self, link: Link, how: str, out: Out) -> None:
-        """A line for the closure that did it. It fails when that was the last process it may end, so
-        that its failure says how; else the broken stream makes it a counted loss, and it is tried
-        again. What was only waiting behind it is not blamed either way."""
+    def _report_process_end(self, link: Link, how: str, out: Out) -> None:
+        """Sends how the process ended and which closure it was executing, which is a counted loss of that
+        closure alone; the server ends the stream then. An older server only learns that the stream is
+        broken, and a line of the closure's log says why."""
         suspect = self._held.suspect()
-        if suspect is None:
+        if suspect is None and not self._takes_process_end:
             self._call.cancel()
             return
-        closure, attempt, losses_max = suspect
         said = f"its process {link.pid} {how}"
-        count = self._deaths.note(closure, attempt)
-        last = WorkerMessage(log_closure=[closure], log_attempt=[attempt],
-                             log_level=[LEVELS["error"]], log_time_ms=[int(time.time() * 1000)],
-                             log_text=[said])
-        if 0 < losses_max <= count:
-            last.MergeFrom(WorkerMessage(closure=[closure], attempt=[attempt], value=[b""],
-                                         execution_us=[0]))
-            last.failure.add(kind=int(FailureKind.USER), type=LOST, message=(
-                f"quarantined: {count} workers were lost while they ran it, the last was "
-                f"{self._name()} ({said})"))
-            data = last.SerializeToString()
-            self._held.answered(last, data)
-            out.put(data)
-            self._half_close()
-            return
+        last = WorkerMessage(process_end={"how": said})
+        if suspect is not None:
+            closure, attempt = suspect
+            last = WorkerMessage(process_end={"how": said, "closure": closure, "attempt": attempt},
+                                 log_closure=[closure], log_attempt=[attempt],
+                                 log_level=[LEVELS["error"]], log_time_ms=[int(time.time() * 1000)],
+                                 log_text=[said])
         out.put(last.SerializeToString())
         self._out = None
-        breaking = threading.Timer(LAST_LINES, self._call.cancel)
+        breaking = threading.Timer(LAST_WORDS if self._takes_process_end else LAST_LINES, self._call.cancel)
         breaking.daemon = True
         breaking.start()
 

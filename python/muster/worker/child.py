@@ -17,6 +17,7 @@ import time
 import traceback
 from typing import Any
 
+from muster import _forks
 from muster._wire import columns
 from muster._wire.messages import ServerMessage
 from muster.errors import Cancelled
@@ -32,14 +33,16 @@ INTERRUPT_AFTER = 1.0
 INTERRUPT = signal.SIGINT
 
 
-def main(over: socket.socket, ends: Ends) -> None:
-    """The first frame says what to serve; the answer is the names, or why there are none."""
+def main(over: socket.socket, ends: Ends, worker: int) -> None:
+    """The first frame says what to serve; the answer is the names, or why there are none. `worker`: its pidfd, or -1."""
+    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when it is over
+    signal.siginterrupt(signal.SIGTERM, False)
+    _forks.handle_signal(INTERRUPT, _on_interrupt)
     frames = Frames(over)
     first = frames.receive()
     if first is None:
         return
     start: dict[str, Any] = pickle.loads(first)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the worker decides when it is over
     stacks.register(start["stack_signal"])
     os.environ.update(start["environment"])
     uploads.use_folder(start["uploads"])
@@ -54,9 +57,8 @@ def main(over: socket.socket, ends: Ends) -> None:
     table.use_blobs(Blobs(start["blobs"], asking.ask, start["shared"], start["free_bytes_max"]))
     runner = Runner(table, frames.send, start["nested_max"])
     runner.serve_objects()
-    signal.signal(INTERRUPT, _on_interrupt)
     output.capture(ends)
-    threading.Thread(target=_read, args=(frames, runner, asking), name="muster-read", daemon=True).start()
+    threading.Thread(target=_read, args=(frames, runner, asking, worker), name="muster-read", daemon=True).start()
     while True:
         try:
             return runner.work()
@@ -88,19 +90,24 @@ def _on_interrupt(number: int, frame: Any) -> None:
         raise Cancelled(f"closure {running.closure} was asked to stop")
 
 
-def _read(frames: Frames, runner: Runner, asking: Asking) -> None:
+def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
     poll = select.poll()
     poll.register(frames.socket, select.POLLIN)
+    if worker >= 0:
+        poll.register(worker, select.POLLIN)
+        _forks.close_descriptor_in_forks(worker)
     main_thread = threading.main_thread().ident or 0
+    ended = (worker, select.POLLIN)
     asked: dict[int, float] = {}
     much = False
-    wait = output.idle_wait(frames.socket)
+    wait = output.idle_wait(frames.socket.fileno(), worker)
     while True:
         try:
             patience = (WORTH_TELLING if runner.untold else WORTH_REPORTING) * 1000
-            if not runner.busy():
-                wait()
-            elif not poll.poll(1 if much else patience):
+            ready = poll.poll(1 if much else patience) if runner.busy() else wait()
+            if ended in ready:
+                os._exit(0)
+            if not ready:
                 much = output.drain()
                 runner.tick()
                 _interrupt(runner, asked, main_thread)

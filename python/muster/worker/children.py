@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -11,6 +12,8 @@ import sys
 import threading
 from typing import Callable, Iterator, Optional
 
+from muster import _forks
+from muster.worker import pidfds
 from muster.worker.frames import Frames
 
 log = logging.getLogger("muster.worker")
@@ -24,7 +27,10 @@ END_TIMEOUT = 5.0
 
 
 class Child:
-    """One process: frames to and from it, and how it ended."""
+    """One process: frames to and from it, and how it ended. Any thread.
+
+    The forkserver waits for the process and reports its end; once the forkserver has died, a pidfd does. The end of the
+    socket does not show it: a process that the child has forked may hold the socket."""
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
         self.pid = pid
@@ -32,22 +38,35 @@ class Child:
         self._kill = kill
         self._exited = threading.Event()
         self._status: Optional[int] = None
+        self._lock = threading.Lock()  # protects pidfd
+        self.pidfd = pidfds.opened(pid)
+        """-1: it has exited, or the system has none."""
 
     def kill(self) -> None:
         """At once; does nothing when it has exited."""
-        if not self._kill(self.pid):
-            # Its forkserver is gone, so the number may be another process's by now. It ends itself
-            # when nobody is at the other end.
-            with contextlib.suppress(OSError):
-                self.frames.socket.shutdown(socket.SHUT_RDWR)
+        if self._exited.is_set() or self._kill(self.pid):
+            return
+        with self._lock:  # its forkserver is gone, so the number may be another process's by now
+            if self.pidfd >= 0:
+                return pidfds.kill(self.pidfd)
+        self._shut_down()  # it ends itself when nobody is at the other end
 
     def exited(self, status: Optional[int]) -> None:
-        """None: nobody will know."""
+        """Ends its socket, also where others have that open; what it has sent can still be received. None: nobody knows how."""
         self._status = status
         self._exited.set()
+        self._shut_down()
+        with self._lock:
+            if self.pidfd >= 0:
+                os.close(self.pidfd)
+                self.pidfd = -1
+
+    def _shut_down(self) -> None:
+        with contextlib.suppress(OSError):
+            self.frames.socket.shutdown(socket.SHUT_RDWR)
 
     def how(self, timeout: float) -> str:
-        """How it ended, for people; waits for that at most `timeout` seconds."""
+        """Describes how it ended; waits for that at most `timeout` seconds."""
         if not self._exited.wait(timeout) or self._status is None:
             return "closed its connection"
         return _ended(self._status)
@@ -113,7 +132,7 @@ class ForkServer:
         environment["PYTHONPATH"] = os.pathsep.join(
             [package, *filter(None, [environment.get("PYTHONPATH")])])
         with theirs, _interrupts_held():  # Ctrl-C may come while it starts, and it ignores that only then
-            self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver"],
+            self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver", str(os.getpid())],
                                              stdin=theirs.fileno(), env=environment)
         self._fork_lock = threading.Lock()  # one at a time
         self._changed = threading.Condition()  # protects all below
@@ -122,6 +141,7 @@ class ForkServer:
         self._pid = 0  # of what was just forked
         self._closing = False
         self.gone = False
+        _forks.notify_in_forks(self)
         threading.Thread(target=self._listen, name="muster-children", daemon=True).start()
 
     def fork(self) -> Child:
@@ -140,13 +160,16 @@ class ForkServer:
                 if child.pid in self._early:
                     child.exited(self._early.pop(child.pid))
                 elif self.gone:
-                    child.exited(None)
+                    _await_ends([child])
                 else:
                     self._children[child.pid] = child
                 return child
         except OSError:
             ours.close()
             raise
+
+    def forked(self) -> None:
+        self._control.close()
 
     def close(self) -> None:
         """It ends, with all children, when its control socket is closed."""
@@ -174,8 +197,15 @@ class ForkServer:
 
     def _listen(self) -> None:
         begun = b""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        pidfd = pidfds.opened(self._process.pid)
+        if pidfd >= 0:
+            poll.register(pidfd, select.POLLIN)
         while True:
             try:
+                if self._control.fileno() not in [fd for fd, _ in poll.poll()]:
+                    break  # it has ended, and all that it has said was read
                 data = self._control.recv(4096)
             except OSError:
                 break
@@ -186,13 +216,16 @@ class ForkServer:
                 for line in lines:
                     self._heard(line.split())
                 self._changed.notify_all()
+        if pidfd >= 0:
+            os.close(pidfd)
         with self._changed:
             self.gone = True
             self._changed.notify_all()
-            for child in self._children.values():
-                child.exited(None)
+            left = list(self._children.values())
             self._children.clear()
             closing = self._closing
+        if left:
+            _await_ends(left)
         if not closing:
             log.error("the forkserver %d %s; the next process gets another one, those that run go on",
                       self._process.pid, _ended(self._process.wait()))
@@ -208,3 +241,20 @@ class ForkServer:
             child.exited(int(words[2]))
         else:
             self._early[pid] = int(words[2])
+
+
+def _await_ends(children: list[Child]) -> None:
+    """Calls `exited` of children whose forkserver has died once they have exited, on a new thread. On a system without
+    pidfds the end of their sockets has to do."""
+    poll = select.poll()
+    by_pidfd = {child.pidfd: child for child in children if child.pidfd >= 0}
+    for pidfd in by_pidfd:
+        poll.register(pidfd, select.POLLIN)
+
+    def wait() -> None:
+        while by_pidfd:
+            for pidfd, _ in poll.poll():
+                poll.unregister(pidfd)
+                by_pidfd.pop(pidfd).exited(None)
+
+    threading.Thread(target=wait, name="muster-orphans", daemon=True).start()

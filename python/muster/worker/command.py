@@ -66,10 +66,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--key", metavar="FILE", help="private key of --cert; default: MUSTER_KEY")
     how = p.add_mutually_exclusive_group()
     how.add_argument("--processes", type=int, metavar="N",
-                     help="tasks, each with a process of its own; default: one per processor")
+                     help="tasks, each with its own process; a new process keeps the index of the one that it "
+                          "replaces; default: one per processor")
     how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
     p.add_argument("--job", default="worker", help="of its tasks")
-    p.add_argument("--index", type=int, help="of its first task; default: the server picks")
+    p.add_argument("--index", type=int, help="index of the first task, refused while another host is connected "
+                   "with it; default: the server picks free ones")
     p.add_argument("--cluster", default="", help="default: the main one")
     p.add_argument("--token", default="", help="sent to the server; other users of this machine may "
                    "see it here, so rather MUSTER_TOKEN or --token-file")

@@ -29,7 +29,7 @@ class Context:
     Attributes: ``closure``, its number at the server; ``attempt``, 1 at first, more after its worker
     was lost; ``job`` and ``index`` of the task that runs it, as ``"worker"`` and 3; ``num_workers``,
     how many that job has, whoever is connected (with ``index`` what sharding needs): as the
-    coordinator (``num_workers=``) or the cluster has declared, else the highest index and one;
+    coordinator (``num_workers=``) or the cluster has declared, else the number of tasks that the server knows;
     ``server_version``.
     """
 

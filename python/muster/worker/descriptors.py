@@ -16,7 +16,10 @@ import os
 import select
 import termios
 import threading
+import time
 from typing import Callable, NamedTuple, Optional
+
+from muster import _forks
 
 READ_BYTES = 64 << 10
 UNFINISHED_MAX = 16 << 10
@@ -27,6 +30,8 @@ STUCK_BYTES = 32 << 10
 """Unread bytes, the same number for a second, at which the forkserver takes them."""
 PATIENCE_MS = 100
 """For who reads the worker's own output. Then it is dropped."""
+DROPS_FOR = 1.0
+"""Seconds in which everything is dropped after that."""
 _IOLBF = 1
 
 
@@ -75,6 +80,13 @@ class Descriptors:
                 self._streams.append(stream)
             except (AttributeError, ValueError):  # another C library: lines come when it likes
                 pass
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        """A fork that had the pipes' other ends would wait for itself once they were full."""
+        for end in (*self._ends.read, *self._real):
+            os.close(end)
+        self._there.close()
 
     def flush(self) -> None:
         """What is in the buffers of C. Not in those of all its streams: a thread that waits for input has the
@@ -183,12 +195,22 @@ class Left:
         return True
 
 
+_drops_until: dict[int, float] = {}
+"""By descriptor: its reader does not read."""
+
+
 def _write_all(to: int, data: bytes) -> None:
-    """As much as is taken without a wait worth the name: neither reads for who does not read us."""
+    """Writes as much as the reader takes within PATIENCE_MS, and nothing for DROPS_FOR after it took less: a fork server that
+    waited for it again and again would neither fork nor report the end of a child."""
+    if time.monotonic() < _drops_until.get(to, 0.0):
+        return
     poll = select.poll()
     poll.register(to, select.POLLOUT)
     try:
-        while data and poll.poll(PATIENCE_MS):
+        while data:
+            if not poll.poll(PATIENCE_MS):
+                _drops_until[to] = time.monotonic() + DROPS_FOR
+                return
             data = data[os.write(to, data[:select.PIPE_BUF]):]
     except OSError:  # nobody is there
         pass

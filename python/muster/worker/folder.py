@@ -8,6 +8,8 @@ import os
 import shutil
 import tempfile
 
+from muster import _forks
+
 PREFIX = "muster-worker-"
 
 
@@ -17,6 +19,11 @@ class Folder:
     def __init__(self) -> None:
         _remove_left_ones()
         self.path, self._held = _make()
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        """A fork that outlived the worker would keep the folder."""
+        os.close(self._held)
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)

@@ -6,6 +6,8 @@ import struct
 import threading
 from typing import Optional
 
+from muster import _forks
+
 _LENGTH = struct.Struct("<I")
 
 
@@ -15,6 +17,12 @@ class Frames:
     def __init__(self, over: socket.socket) -> None:
         self.socket = over
         self._writing = threading.Lock()  # whole frames
+        _forks.notify_in_forks(self)
+
+    def forked(self) -> None:
+        """`send` raises OSError from here on."""
+        self._writing = threading.Lock()
+        self.socket.close()
 
     def send(self, data: bytes) -> None:
         """Waits while the other side does not read. Raises OSError when it is gone."""

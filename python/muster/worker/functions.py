@@ -5,12 +5,12 @@ import base64
 import collections
 import collections.abc
 import json
-import pickle
 import threading
 from typing import Any, Callable, NamedTuple, Optional, Sequence, TypeVar, overload
 
 from muster._pickled import calls, shown, values
 from muster._pickled.buffers import Data
+from muster._pickled.unpicklers import loads
 from muster._wire.messages import BYTES, JSON
 from muster.errors import FailureKind
 from muster.objects import named
@@ -140,8 +140,7 @@ class Callables:
         key = (pickled, *(i.number for i in installed)) if installed else pickled
         found = self._known.get(key)
         if found is None:
-            found = pickle.loads(self._open(pickled[len(calls.CALLABLE):])
-                                 if pickled.startswith(calls.CALLABLE) else pickled)
+            found = loads(self._open(pickled[len(calls.CALLABLE):]) if pickled.startswith(calls.CALLABLE) else pickled)
             with self._lock:
                 self._known[key] = found
                 while len(self._known) > CALLABLES_MAX:

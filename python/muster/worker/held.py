@@ -2,10 +2,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional, Sequence
+from typing import Any, Optional
 
-from muster._pickled import calls
-from muster._pickled.buffers import Data
 from muster._wire.messages import JSON, WorkerMessage
 from muster.worker.untaken import Untaken
 
@@ -20,19 +18,14 @@ class Held:
         self.waiting: set[int] = set()
         """Closures that wait for values of others, and have given their slots back."""
         self.untaken = Untaken()
-        self._losses_max: dict[int, int] = {}  # of those that may have lost a worker already
         self._builds: dict[int, int] = {}
         self._stops: dict[int, float] = {}
         self._kept: dict[int, Any] = {}
 
-    def sent(self, m: Any, args: Sequence[Data]) -> None:
-        """A ServerMessage with these arguments is on its way to the child."""
+    def sent(self, m: Any) -> None:
+        """Notes what a ServerMessage brings, which is on its way to the child."""
         if m.closure:
             self.attempts.update(zip(m.closure, m.attempt))
-            for i, attempt in enumerate(m.attempt):
-                if attempt > 1:
-                    in_json = not m.encoding or m.encoding[i] == JSON
-                    self._losses_max[m.closure[i]] = calls.losses_max(args[i], in_json)
             for p in m.per_worker:
                 if p.builds:
                     self._builds[m.closure[p.position]] = p.builds
@@ -112,18 +105,12 @@ class Held:
             self.waiting.discard(closure)
         if self._stops:
             self._stops.pop(closure, None)
-        if self._losses_max:
-            self._losses_max.pop(closure, None)
 
-    def suspect(self) -> Optional[tuple[int, int, int]]:
-        """The closure that was executed when the process died, as the server sees it: the oldest that
-        waits for nothing; its attempt, and how many workers it may lose, 0 if it is not to fail here."""
-        for closure, attempt in self.attempts.items():
-            if closure in self.waiting:
-                continue
-            spared = closure in self._stops or closure in self._builds
-            return closure, attempt, 0 if spared else self._losses_max.get(closure, 0)
-        return None
+    def suspect(self) -> Optional[tuple[int, int]]:
+        """Returns the closure that was executed when the process died, and its attempt: the oldest that
+        waits for nothing, as the server sees it."""
+        return next(((closure, attempt) for closure, attempt in self.attempts.items()
+                     if closure not in self.waiting), None)
 
     def never_begun(self, m: Any) -> None:
         """The stream broke before this ServerMessage went to the child."""

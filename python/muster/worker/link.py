@@ -61,7 +61,7 @@ class ProcessLink:
     def _read(self) -> None:
         while True:
             data = self._child.frames.receive()
-            if data is None:
+            if data is None:  # it has exited: see Child
                 break
             asked = question(data)
             if asked:
@@ -69,7 +69,9 @@ class ProcessLink:
             else:
                 self._on_message(data)
         self._left(self.pid)
-        self._on_gone(self, self._child.how(2.0))
+        how = self._child.how(2.0)
+        self._child.kill()  # unless it has exited: a function may have closed its socket
+        self._on_gone(self, how)
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
         """On a thread of its own: the child's messages go on meanwhile."""

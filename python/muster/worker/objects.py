@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, Callable, NamedTuple, Optional
 
+from muster import _forks
 from muster._pickled import buffers, values
 from muster._wire.messages import BYTES, JSON, WorkerMessage
 from muster.errors import FailureKind
@@ -83,6 +84,7 @@ class Objects:
         self._send = send
         self.calls = ObjectCalls(send, self._memory)
         self._shelf = Shelf(lambda: table.blobs)
+        self._generation = _forks.generation
         self._objects: dict[int, Hosted] = {}
         self._lock = threading.Lock()  # protects all below; held while sending
         self._out: list[Answer] = []
@@ -208,7 +210,9 @@ class Objects:
                               kind=FailureKind.STALE_HANDLE)
             number = self._table.names.index(build.function)
             hosted.instance = self._table.call(number, build.args, build.encoding, Kept())
+            self._end_fork()
         except BaseException as error:
+            self._end_fork(error)
             hosted.failure = _failure(error)
         build.args = b""
         hosted.made.set()
@@ -227,6 +231,7 @@ class Objects:
         within.shelf = self._shelf if order.encoding == BYTES and large.is_marked(order.args) else None
         try:
             found = self._found(hosted.instance, order)
+            self._end_fork()
             if type(found) is Encoded:
                 value, encoding = found.data, BYTES
             elif order.encoding == JSON:
@@ -238,9 +243,15 @@ class Objects:
                               "muster.ResultTooLarge", FailureKind.USER)
             return Answer(id, order.name, value, encoding, None)
         except BaseException as error:
+            self._end_fork(error)
             return Answer(id, order.name, b"", JSON, _failure(error))
         finally:
             within.call = within.shelf = None
+
+    def _end_fork(self, error: Optional[BaseException] = None) -> None:
+        """Ends a process that a method has forked, which would answer, too."""
+        if _forks.generation != self._generation:
+            _forks.leave(error)
 
     def _found(self, instance: Any, order: Order) -> Any:
         if order.method.startswith("_"):
@@ -338,7 +349,7 @@ def _failure(error: Any) -> Any:
                    exception=packed(error))
     if isinstance(error, ClosureError) and error.kind is FailureKind.DEPENDENCY_LOST and error.dependency:
         made.kind = int(FailureKind.DEPENDENCY_LOST)
-        made.dependency.extend(error.dependency)
+        made.dependency.extend(map(_text, error.dependency))
     return made
 
 

@@ -100,7 +100,7 @@ def capture(ends: Optional[Ends] = None) -> None:
             if isinstance(real, io.TextIOWrapper):
                 real.reconfigure(line_buffering=True)  # what other threads print
         _descriptors = Descriptors(ends)
-        os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_forked)
     sys.stdout = ClosureStream(sys.stdout, contexts.LEVELS["stdout"])
     sys.stderr = ClosureStream(sys.stderr, contexts.LEVELS["stderr"])
     root = logging.getLogger()
@@ -123,19 +123,25 @@ def drain() -> bool:
     return _descriptors.drain(_take if _running else None)
 
 
-def idle_wait(frames: Any) -> Callable[[], None]:
-    """What to wait by while no closure runs: it returns when the socket is readable. What processes
-    write that functions have left behind is the worker's own output meanwhile."""
+def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
+    """Returns a function that waits, while no closure runs, until one of the descriptors is readable, and returns these as
+    `select.poll` does. Processes that functions have left behind print as the worker meanwhile. -1 is ignored."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            poll.register(descriptor, select.POLLIN)
     d = _descriptors
     if d is None:
-        return lambda: None
-    poll = select.poll()
-    poll.register(frames, select.POLLIN)
-    poll.register(d, select.POLLIN)
+        return poll.poll
+    own = d.fileno()
+    poll.register(own, select.POLLIN)
 
-    def wait() -> None:
-        while all(fd != frames.fileno() for fd, _ in poll.poll()):  # no deadline: closures come, or
-            d.drain(None)                                           # the end
+    def wait() -> list[tuple[int, int]]:
+        while True:
+            ready = [event for event in poll.poll() if event[0] != own]  # no deadline: closures come, or the end
+            if ready:
+                return ready
+            d.drain(None)
 
     return wait
 

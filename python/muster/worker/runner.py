@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, Callable, Optional, Sequence
 
+from muster import _forks
 from muster._pickled.buffers import Data
 from muster._wire import columns
 from muster._wire.messages import BYTES, JSON, WorkerMessage
@@ -80,6 +81,7 @@ class Runner:
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
         self._interrupting = threading.Lock()  # held while a thread beside is interrupted
+        self._generation = _forks.generation
         self._waits = Waits(nested_max, self._changed, self._work_beside)
 
     # The thread that reads.
@@ -327,7 +329,14 @@ class Runner:
         try:
             job.thread = beside
             try:
-                value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+                try:
+                    value = self._table.call(job.function, job.args, job.encoding, self._kept, job.beside)
+                except BaseException as error:
+                    if _forks.generation != self._generation:
+                        _forks.leave(error)
+                    raise
+                if _forks.generation != self._generation:
+                    _forks.leave()  # else the process that the function has forked would answer, too
                 self._objects.calls.settle()  # what it has called is executed also if this process ends now
             finally:
                 uploads.activate_again(entered)  # what it returns or raises may be of their modules
@@ -394,7 +403,7 @@ class Runner:
             f = self._out.failure.add(position=len(self._out.closure), kind=int(kind),
                                       type=_text(type), message=_text(message),
                                       traceback=_text(trace), exception=exception)
-            f.dependency.extend(dependency)
+            f.dependency.extend(map(_text, dependency))
             self._add_answer(self._out, job, b"", JSON, us)
 
     def flush(self) -> None:

@@ -9,14 +9,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
+from muster import _forks
 from muster._pickled import picklers
 from muster._shared import memory, regions
 from muster.worker import functions, machine
-from muster.worker.attachment import Attachment
+from muster.worker.attachment import Attachment, Group
 from muster.worker.blob_cache import BlobCache
 from muster.worker.blobs import Blobs, asking_beside
 from muster.worker.children import Children
-from muster.worker.deaths import Deaths
 from muster.worker.folder import Folder
 from muster.worker.gpus import visible as visible_gpus
 from muster.worker.link import Link, ProcessLink, ThreadLink
@@ -42,7 +42,8 @@ class Worker:
         worker.run()
 
     `processes` N: N tasks of one slot each, with a child process each, so that a function that
-    crashes takes down nothing else. `threads` N instead: one task with N slots, in this process.
+    crashes takes down nothing else. The process that replaces a crashed one keeps its index, and
+    ``muster.context().num_workers`` is at least N from the first task on. `threads` N instead: one task with N slots, in this process.
     It serves what ``@muster.function`` has registered in `modules` (imported in the children), what
     `function` adds, and, unless ``pickled=False``, any callable that a client of the same Python
     version schedules: whoever may reach the server may run code here.
@@ -76,17 +77,22 @@ class Worker:
         self._children = Children()
         self._attachments: list[Attachment] = []
         self._stops = 0
+        self._is_forked = False  # from the process that runs it
         self._stop = threading.Event()
 
     def function(self, name: str, f: Callable[..., Any]) -> None:
         """Adds a function of JSON; see :func:`muster.function`. Before `run`."""
+        self._check_process()
         if name in self._functions:
             raise ValueError(f"there is a function named {name!r} already")
         self._functions[name] = f
 
     def run(self) -> int:
         """Serves until `stop`, the server's drain, or a status that forbids coming back. Returns 0
-        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``)."""
+        after an orderly end and 1 otherwise, with the reason in the log (``muster.worker``). Raises
+        RuntimeError in a process that was forked while it ran."""
+        self._check_process()
+        _forks.notify_in_forks(self)
         folder = Folder()
         self._uploads = folder.path
         blobs = os.path.join(self._uploads, "blobs")
@@ -96,9 +102,8 @@ class Worker:
                                 o.token, memory.bytes_max(o.shm_bytes_max), regions.can_be(),
                                 (o.transfer_listen, o.transfer_advertise))
         make = self._thread_link() if not self._processes else self._process_link
-        deaths = Deaths()
-        self._attachments = [Attachment(i, self._options_of(i), make, deaths,
-                                         self._blobs.use_server)
+        group = Group(self._processes) if self._processes else None
+        self._attachments = [Attachment(i, self._options_of(i), make, self._blobs.use_server, group)
                              for i in range(self._processes or 1)]
         runs = [threading.Thread(target=a.run, name=f"muster-attach-{i}", daemon=True)
                 for i, a in enumerate(self._attachments)]
@@ -128,16 +133,24 @@ class Worker:
             folder.remove()
         return 1 if any(a.final for a in self._attachments) else 0
 
+    def forked(self) -> None:
+        self._is_forked = True
+
+    def _check_process(self) -> None:
+        if self._is_forked:
+            raise _forks.of_parent("worker")
+
     def stop(self) -> None:
         """Asks `run` to finish what is held and return; the second time, at once. From any thread
-        or signal handler."""
+        or signal handler. Raises RuntimeError in a process that was forked while it ran."""
+        self._check_process()
         self._stops += 1
         self._stop.set()
 
     def stop_on_signals(self) -> None:
         """SIGTERM and SIGINT call `stop`. The main thread only."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.stop())
+            _forks.handle_signal(number, lambda *_: self.stop())
 
     def _options_of(self, i: int) -> WorkerOptions:
         gpus = self._gpus_of(i)

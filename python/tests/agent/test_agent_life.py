@@ -41,6 +41,13 @@ def program(server: Server, task: int, more: str) -> subprocess.Popen[str]:
                             env={**os.environ, "PYTHONPATH": str(HERE.parent)})
 
 
+def test_an_agent_with_default_options_adopts_the_heartbeat_timeout_of_its_cluster(tmp_path: pathlib.Path) -> None:
+    with serving(tmp_path, "train:worker=1;heartbeat_timeout=1s") as server:
+        with muster.Agent(server.grpc, task="worker:0") as a:
+            time.sleep(3)
+            assert a.state == "connected", a.error
+
+
 def test_the_death_of_one_is_told_to_the_other_by_name(server: Server) -> None:
     told: queue.Queue[muster.AgentError] = queue.Queue()
     other = program(server, 1, "import time; time.sleep(60)")

@@ -115,7 +115,7 @@ def test_it_begins_again_where_that_is_wanted(url: str, tmp_path: pathlib.Path) 
 
 def test_it_fails_where_that_is_wanted_and_says_where(url: str, tmp_path: pathlib.Path) -> None:
     p = launched(tmp_path, "sleep", on_hang="abort", max_restarts=3)
-    with pytest.raises(muster.ProgramFailedError, match="worker:1 on .* hangs: .*ranks_that_meet.py:.* in hang") as e:
+    with pytest.raises(muster.ProgramFailedError, match="rank 1 on .* hangs: .*ranks_that_meet.py:.* in hang") as e:
         p.wait(DEADLINE)
     assert e.value.cause and e.value.cause["kind"] == "HANG"
     assert [a["end"] for a in p.attempts()] == ["HUNG"]

@@ -28,6 +28,13 @@ enum class attempt_end : std::uint8_t {
   earlier,           ///< an earlier version of the server wrote the text alone
 };
 
+/// What an attempt of a closure may have ended, which then counts as a loss.
+enum class blame : std::uint8_t {
+  none,
+  worker,   ///< its worker was lost, or could not run it
+  process,  ///< its own process ended while its worker stayed connected
+};
+
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
   std::string detail{};  ///< what was said of it: by the transport, the function, the worker

@@ -149,9 +149,14 @@ struct config {
   /// oldest 4,096 of the cluster that writes go; readers are told since when spans are complete.
   /// The sums of each task's minutes stay: 2 KiB each, so 40 MiB more for tasks_max of them.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
-  /// A closure that loses its worker this often is quarantined; 0 = no limit. At most
-  /// worker_failures_max, as far as a closure counts.
+  /// Lost workers after which a closure fails, where its session sets no limit of its own; 0: no
+  /// limit. At most worker_failures_max, as far as a closure counts. Closures of a client's
+  /// generation, as `schedule` makes them, only count ends of their own process towards it.
   std::uint32_t max_worker_failures = 3;
+  /// Pause before a closure that has lost its worker is queued again. It doubles with each loss, up
+  /// to `loss_pause_max`.
+  duration loss_pause = std::chrono::milliseconds(100);
+  duration loss_pause_max = std::chrono::seconds(30);
 
   program_limits programs{};
 

@@ -66,7 +66,7 @@ struct unmet_need {
     label,       ///< `name`=`value`
     resource,    ///< `amount` of `name`
     free,        ///< the same, and it has it, but not free
-    per_worker,  ///< to have built the per-worker value `name`
+    per_worker,  ///< to have built the per-worker value `name`; `value`: why it failed, if it did
   };
   kind what{};
   std::string name{};
@@ -149,6 +149,7 @@ struct explanation {
   // Waiting for a time.
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
+  std::uint32_t losses = 0;  ///< pause: after so many lost workers or processes; 0: another reason
   // Waiting for workers.
   std::optional<worker_lack> lack{};
   std::optional<gang_wait> gang{};

@@ -79,6 +79,7 @@ struct closure_fact {
   std::uint32_t worker_failures = 0;
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
+  std::uint32_t processes_ended = 0;
   bool released = false;  ///< of a session: nobody wants its value
   time_point started{};
   time_point finished{};

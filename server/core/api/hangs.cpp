@@ -1,6 +1,7 @@
 #include "server/core/api/hangs.hpp"
 
 #include "base/enum_names.hpp"
+#include "server/core/api/program_views.hpp"
 
 namespace muster::core {
 namespace {
@@ -44,7 +45,9 @@ std::string_view name(hang_evidence e) {
 }
 
 std::string text(hang const& h) {
-  auto said = h.rank < 0 ? why(h) : h.task + " on " + h.host + " hangs: it " + why(h);
+  auto said = h.rank < 0 ? why(h)
+                         : rank_label(static_cast<std::uint32_t>(h.rank), h.task) + " on " +
+                               h.host + " hangs: it " + why(h);
   if (!h.line.empty()) said += ", at " + h.line;
   if (h.rank >= 0 && h.line.empty() && !h.process.empty()) said += ", " + h.process;
   if (h.waits > 0) {

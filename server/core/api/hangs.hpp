@@ -66,11 +66,13 @@ struct hang {
 /// For people, one line.
 std::string text(hang const& h);
 
-/// An event: the attempt hangs, and its program does not only want to be told.
+/// An event: the attempt hangs, or moves again. The core keeps it for the next process of the
+/// server, and does what the program's hang_policy asks for.
 struct program_hangs {
   program_id program{};
   std::uint32_t attempt = 0;
   hang what{};
+  bool over = false;  // it moves again; `what` is not used
 };
 
 }  // namespace muster::core

@@ -116,12 +116,13 @@ struct session_spec {
   bool detached = false;  // resumable: finishes its work without its client
   bool require_function = false;   // refuse closures of functions that no connected worker has
   std::size_t queue_capacity = 0;  // 0: the default
-  std::uint32_t max_worker_failures = 0;  // 0: the default
+  std::uint32_t max_worker_failures = 0;  // 0: the default, unless the next is set
   bool unlimited_worker_failures = false;
   std::uint32_t num_workers = 0;  // of each job without state, as declared; 0: tasks_of
   std::uint32_t weight = 1;       // share of the workers beside other sessions' weights, 1 to 1000
   duration deadline{};  // not finished this long after it was opened: FAILED, TIMEOUT; 0: none
   std::string idempotency_key;    // a second open with the same key returns the first session
+  std::string request_digest;     // of the request that carries the key; empty: not compared
   std::string metadata;           // JSON object text, returned as it came
   std::string submitted_by;       // id of a token; empty: nobody was asked. Keys are apart by it
   session_id retry_of{};          // a job that runs again what this one did not do; see retry_job
@@ -135,7 +136,11 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: the server picks
   std::int64_t last_index = -1;  // what it had before; picked if nobody else is there
   core::incarnation incarnation{};
-  std::uint32_t stream = 0;  // of this incarnation, counted from 1; 0: it does not count
+  core::incarnation replaces{};      // the process whose task this one takes; 0: none
+  std::uint64_t group = 0;           // of the worker program that starts it; 0: none
+  std::uint32_t group_size = 0;      // tasks that the program serves
+  std::uint32_t group_position = 0;  // of this task among them
+  std::uint32_t stream = 0;          // of this incarnation, counted from 1; 0: it does not count
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
@@ -206,6 +211,9 @@ struct worker_disconnected {
   bool clean = false;       // half-closed by the worker with nothing in hand
   std::string reason;       // shown on the task
   bool may_return = false;  // the connection broke, the worker may be alive: see reconnect_grace
+  // The process that executes the worker's closures has ended while the worker itself is connected;
+  // `reason` says how. The closure that it executed; an empty one: it executed none.
+  std::optional<held_closure> process_ended{};
 };
 
 /// No further closures for this worker. `tell` asks it to leave when it has finished its own.

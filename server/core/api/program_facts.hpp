@@ -50,6 +50,7 @@ struct course_fact {
   time_point finished = never;
   time_point not_before{};
   std::optional<agreed_stop> stop_at{};
+  std::optional<core::hang> hang{};  // of the last attempt
 
   bool operator==(course_fact const&) const = default;
 };

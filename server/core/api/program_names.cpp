@@ -9,6 +9,13 @@ std::string text(program_id id) {
   return "prog_" + hex16(raw(id));
 }
 
+std::string rank_label(std::uint32_t rank, std::string_view task) {
+  auto label = "rank " + std::to_string(rank);
+  if (!task.empty() && task != "worker:" + std::to_string(rank))
+    label.append(" (").append(task).append(")");
+  return label;
+}
+
 std::string_view name(program_state s) {
   static constexpr std::string_view names[] = {"PENDING",  "STARTING",  "RUNNING", "RESTARTING",
                                                "STOPPING", "SUCCEEDED", "FAILED",  "CANCELLED"};

@@ -37,6 +37,10 @@ struct rank_view {
   duration step_took{};  // the median of the last ones; 0: not known
 };
 
+/// Returns how people read a rank: "rank 3", or "rank 3 (ps:0)" with a task that is not worker:3. A
+/// task such as "worker:3" alone would be taken for the Muster worker of that name.
+std::string rank_label(std::uint32_t rank, std::string_view task);
+
 /// How far a program's ranks are, where they say steps.
 struct program_steps_view {
   struct slow {
@@ -100,7 +104,7 @@ struct program_view {
   std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
   std::optional<agreed_stop> stop_at{};       // for attempts after that one: not before this step
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
-  std::optional<core::hang> hang{};           // set by who asks: the core does not know it
+  std::optional<core::hang> hang{};  // as last told to the core; whoever shows it asks the doctor
 };
 
 struct program_counts {

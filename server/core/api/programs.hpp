@@ -133,6 +133,7 @@ struct program_spec : watch_wish, store_wish {
   std::uint32_t weight = 1;              // the more, the larger its submitter's share; not 0
   std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all but ps
   std::string idempotency_key{};         // a second one with it returns the first program
+  std::string request_digest{};          // of the request that carries the key; empty: not compared
   std::string metadata{};                // JSON object text, returned as it came
   std::string submitted_by{};            // id of a token; empty: nobody was asked
 

@@ -67,6 +67,7 @@ struct attempt_view {
   time_point started{};
   time_point ended{};  // epoch: still running
   attempt_outcome outcome;
+  blame blamed = blame::none;
 
   bool operator==(attempt_view const&) const = default;
 };
@@ -171,6 +172,17 @@ struct per_worker_view {
   std::vector<component> components;
 };
 
+/// A component of a per-worker value whose builder has lost too many workers in a row.
+struct failing_build_view {
+  per_worker_id id{};
+  std::string name;  // of the value; may be empty
+  std::string function;
+  std::string task;  // "worker:3"
+  std::uint32_t workers_lost = 0;
+  std::string error;
+  time_point since{};
+};
+
 struct function_view {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it
@@ -202,7 +214,9 @@ struct overview_view {
   std::uint64_t requeued = 0;
   std::uint64_t retried = 0;
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;  // ready: since start
-  std::uint64_t values_held = 0, values_held_bytes = 0;        // in memory and on the disk
+  std::uint64_t values_held = 0;
+  // In memory, on the disk, and of the blobs that values name, each blob once for each value.
+  std::uint64_t values_held_bytes = 0;
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // of them, on the disk
   std::uint64_t jobs_running = 0, jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;            // gRPC sessions open now

@@ -234,6 +234,14 @@ bool cluster::redeclare(cluster_spec spec, effects& fx) {
   return true;
 }
 
+void cluster::listens(std::uint16_t port, bool journalled, effects& fx) {
+  if (port == port_) return;
+  if (port_ != 0)
+    fx.changes.incidents.push_back({spec_.name, incidents::port_changed{port_, port}});
+  port_ = port;
+  if (journalled) fx.facts.push_back(declaration(false));
+}
+
 void cluster::stop(time_point now, effects& fx) {
   stopped_ = true;
   current_->stop(now, fx);
@@ -255,6 +263,7 @@ fact cluster::declaration(bool anew) const {
   auto f = current_->facts();
   f.spec = spec_;
   f.next = next_;
+  f.port = port_;
   f.anew = anew;
   return {spec_.name, std::move(f)};
 }
@@ -273,6 +282,7 @@ void cluster::say_whole(change_log const& log) const {
 void cluster::restore(restored_cluster const& r, time_point now) {
   spec_ = r.cluster.spec;
   next_ = r.cluster.next;
+  port_ = r.cluster.port;
   generation_ = {r.cluster.generation, r.cluster.incarnation};
   current_ = std::make_unique<service>(spec_, limits_, generation_, log_);
   say_declared(declared_why::known, log_);

@@ -77,6 +77,10 @@ class cluster {
   void end_generation(time_point now, cluster_spec spec, effects& fx);
   /// See fail_cluster.
   status give_up(time_point now, fail_cluster const& e, effects& fx);
+  /// See cluster_listens.
+  void listens(std::uint16_t port, bool journalled, effects& fx);
+  /// The port of its own that it had last; 0: none.
+  std::uint16_t port() const { return port_; }
   /// Answers every parked call; requests are refused from then on.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
@@ -113,6 +117,7 @@ class cluster {
   std::optional<cluster_spec> next_;  // declared since, for the generation after this one
   bool closed_ = false;               // stopped to make room for `next_`
   bool stopped_ = false;              // for good
+  std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
   std::deque<generation_view> past_;  // newest first, at most 16

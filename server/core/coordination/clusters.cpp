@@ -93,6 +93,10 @@ void clusters::on(time_point now, fail_cluster const& e) {
   say_facts(c.what);
 }
 
+void clusters::on(time_point, cluster_listens const& e) {
+  entry_of(e.cluster).what.listens(e.port, limits_.journalled, fx_);
+}
+
 void clusters::on(time_point now, remove_cluster const& e) {
   auto const id = find(e.name);
   if (!id) {

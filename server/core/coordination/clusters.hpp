@@ -37,6 +37,8 @@ class clusters {
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (here and below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
+  /// See cluster_listens; 0: it had no port of its own.
+  std::uint16_t port(cluster_id c) const { return at(c).port(); }
   /// The generation that runs. REQUIRES: the cluster exists.
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
@@ -64,6 +66,7 @@ class clusters {
   void on(time_point now, redeclare_cluster const& e);
   void on(time_point now, renew_cluster const& e);
   void on(time_point now, fail_cluster const& e);
+  void on(time_point now, cluster_listens const& e);
   void on(time_point now, restore_cluster const& e);
   void on(time_point now, remove_cluster const& e);
   void on(time_point now, cluster_call& e);

@@ -34,7 +34,7 @@ agent_health generation_views::health_of(task_index t, late_for const& late, tim
     return a.registering      ? agent_health::registering
            : a.ever_connected ? agent_health::disconnected
                               : agent_health::missing;
-  auto const overdue = a.last_heartbeat + spec.heartbeat_timeout / 4 * 3 < now;
+  auto const overdue = a.alive_at + spec.heartbeat_timeout / 4 * 3 < now;
   return late[t] || overdue ? agent_health::late : agent_health::connected;
 }
 
@@ -50,7 +50,7 @@ agent_view generation_views::agent_of(task_index t, late_for const& late, time_p
   v.recoverable = a.recoverable;
   v.registered_at = a.registered_at;
   v.unheard = a.unheard();
-  if (!v.unheard) v.last_heartbeat = a.last_heartbeat;
+  if (!v.unheard) v.last_heartbeat = a.alive_at;
   v.devices = devices.count(t);
   v.device_names = devices.names(t);
   v.error = a.error;

@@ -46,14 +46,30 @@ void service::perform(time_point now, request& r, effects& fx) {
   auto const route = [this](auto& q) {
     if constexpr (!std::is_same_v<std::decay_t<decltype(q)>, register_task>) {
       if (refused(q.from)) return;
-      if constexpr (requires { q.task; })
-        if (q.task.index != no_task) detector_.heard(q.task.index);
+      note_sign_of_life(q);
       if (refused_as_given_up(q)) return;
     }
     on(q);
   };
   std::visit(route, r);
   note_changes();
+}
+
+// A call names its task, or the process that makes it. An address does not count, since several
+// tasks may share a connection. A call of an earlier process of the task does not keep the process
+// alive that has taken its place.
+template <class Request>
+void service::note_sign_of_life(Request const& r) {
+  auto process = r.from.process;
+  if constexpr (std::is_same_v<Request, heartbeat>) process = r.incarnation;
+  auto t = no_task;
+  if constexpr (requires { r.task; })
+    t = r.task.index;
+  else
+    t = registry_.find(process, {});
+  if (t == no_task) return;
+  bool const other = process != core::incarnation{} && process != registry_[t].incarnation;
+  detector_.heard(t, other);
 }
 
 // It takes its wait for a notice back as it leaves.

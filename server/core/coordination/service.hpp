@@ -108,6 +108,8 @@ class service {
   bool refused(caller const& from);
   template <class Request>
   bool refused_as_given_up(Request const& r);
+  template <class Request>
+  void note_sign_of_life(Request const& r);
   void end_waits(fault_ptr const& f);
   void refuse_stopped(request const& r);
   void withdraw(call_id call, waiting_call const& w);

@@ -66,6 +66,16 @@ std::string wording::lines(std::vector<task_index> const& tasks, time_point now)
                                : text + "\nand " + std::to_string(tasks.size() - shown) + " more";
 }
 
+std::string wording::heartbeats(task_index t) const {
+  auto const& a = registry_[t];
+  auto const sent = a.beat_interval != duration{}
+                        ? "sent a heartbeat every " + seconds(a.beat_interval)
+                    : a.beat_at != time_point{} ? std::string("has sent one heartbeat")
+                                                : std::string("has sent no heartbeat");
+  return "The cluster's heartbeat_timeout is " + seconds(spec_.heartbeat_timeout) + "; " +
+         spec_.task_name(t) + " " + sent + ".";
+}
+
 std::string wording::missing_at(barrier const& b, time_point now) const {
   std::vector<task_index> missing;
   for (std::size_t i = 0; i < b.who->size(); ++i)

@@ -23,6 +23,8 @@ class wording {
   std::string names(std::vector<task_index> const& tasks) const;
   /// A line each as above, for the first twenty, and how many more there are.
   std::string lines(std::vector<task_index> const& tasks, time_point now) const;
+  /// "The cluster's heartbeat_timeout is 4.0 s; /job:worker/task:3 sent a heartbeat every 50.0 s."
+  std::string heartbeats(task_index t) const;
   /// "Missing 2: …". REQUIRES: the barrier runs.
   std::string missing_at(barrier const& b, time_point now) const;
   /// ". Not connected: …". Made once a version of the registry: ten thousand callers with one

@@ -207,8 +207,9 @@ void job_restart::restore_past(slot c, closure_fact& f) {
   auto& d = r.with_details();
   d.retries = f.retries;
   d.workers_lost = f.workers_lost;
+  d.processes_ended = f.processes_ended;
   for (auto& a : f.lost)
-    d.lost.push_back({a.attempt, place_of(a), a.started, a.ended, std::move(a.outcome)});
+    d.lost.push_back({a.attempt, place_of(a), a.started, a.ended, std::move(a.outcome), a.blamed});
 }
 
 void job_restart::end(slot c, closure_fact& f) {

@@ -65,6 +65,7 @@ closure_fact last_words::of(session const& s, slot c) const {
   if (auto const* d = r.details.get()) {
     f.retries = d->retries;
     f.workers_lost = d->workers_lost;
+    f.processes_ended = d->processes_ended;
     for (auto const& a : d->lost) f.lost.push_back(core_.attempt_of(a));
   }
   bool const runs = r.state() == closure_state::running;
@@ -108,7 +109,8 @@ void last_words::say_sessions() {
   std::vector<session_id> all;
   for (auto const& s : core_.step.fx.changes.sessions)
     if (!s.restored && durable(s.session)) all.push_back(s.session);
-  for (auto const id : once(all)) core_.step.fx.facts.emplace_back(std::in_place_type<job_fact>, *durable(id));
+  for (auto const id : once(all))
+    core_.step.fx.facts.emplace_back(std::in_place_type<job_fact>, *durable(id));
 }
 
 void last_words::say_values() {

@@ -108,16 +108,18 @@ void object_table::use(session_id s, object& o) {
   if (out_.uses.empty() || out_.uses.back() != said) out_.uses.push_back(said);
 }
 
+// Asks first whether the object is older than this process: after a restart its session and ticket
+// are unknown too until the client is back, and the answer must not depend on who is back first.
 failure object_table::refused(session_id s, object const* o, call_spec const& c) const {
+  if (!o && raw(c.object) <= last_before_)
+    return because(
+        failure_reason::server_restarted,
+        {failure_kind::dependency_lost, "muster.ServerRestarted",
+         "UNAVAILABLE: the object is lost: the server was restarted since it was made", "", "", 0});
   if (!sessions_.contains(s))
     return because(failure_reason::ticket_refused,
                    {failure_kind::input, "muster.TicketError",
                     "the handle's session has ended, or its ticket is not known here", "", "", 0});
-  if (!o && raw(c.object) <= last_before_)
-    return because(failure_reason::server_restarted,
-                   {failure_kind::dependency_lost, "muster.ServerRestarted",
-                    "UNAVAILABLE: the object is lost: the server has begun anew since it was made",
-                    "", "", 0});
   if (!o)
     return because(failure_reason::object_gone,
                    {failure_kind::stale_handle, "",

@@ -1,6 +1,8 @@
 #include "server/core/programs/attempts.hpp"
 
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/check.hpp"
@@ -69,6 +71,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   sheet->tunnels = true;
   sheet->store = p.spec->store == store_place::server;
   std::map<host_number, std::vector<std::uint32_t>> ranks_of;
+  std::set<std::string_view> names;  // several workers may be on one host
   for (auto const& r : where.ranks) {
     auto const number = static_cast<std::uint32_t>(a.ranks.size());
     auto const n = on[r.host];
@@ -92,6 +95,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
     check(made.taken, "a plan is made of what there is");
     hosts_.give(n, {p.id, p.attempts, number});
     ranks_of[n].push_back(number);
+    names.insert(h.name);
     sheet->tunnels = sheet->tunnels && !h.tunnel_key.empty();
     sheet->store = sheet->store && sheet->tunnels && h.torch;
   }
@@ -102,7 +106,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
   a.alive = static_cast<std::uint32_t>(a.ranks.size());
   a.about.attempt = p.attempts;
   a.about.ranks = a.alive;
-  a.about.hosts = static_cast<std::uint32_t>(ranks_of.size());
+  a.about.hosts = static_cast<std::uint32_t>(names.size());
   a.about.begun = now;
   for (auto& [n, ranks] : ranks_of)
     out_.to(hosts_.at(n).stream).starts.push_back({a.sheet, std::move(ranks)});
@@ -124,7 +128,7 @@ void attempts::started(program& p, std::uint32_t rank, std::uint32_t pid, time_p
   ++p.now.started;
   r.seen.state = rank_state::running;
   r.seen.pid = pid;
-  r.seen.started = now;
+  r.seen.started = r.restored ? p.now.about.begun : now;
 }
 
 void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {

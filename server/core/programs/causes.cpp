@@ -40,6 +40,13 @@ std::string words(rank_view const& r, rank_end const& how) {
   }
 }
 
+// Names a rank with its worker and host: "rank 3 on worker:1 (node-a)".
+std::string name_of(rank_view const& r) {
+  auto name = rank_label(r.rank, r.task);
+  if (!r.worker.empty()) name += " on " + r.worker;
+  return name + (r.worker.empty() ? " on " + r.host : " (" + r.host + ")");
+}
+
 std::string first_line(std::string_view text) {
   auto const line = text.substr(0, text.find('\n'));
   return std::string(line.substr(0, border_at(line, std::min(line.size(), line_bytes_max))));
@@ -55,7 +62,7 @@ program_cause cause_of(rank_view const& r, rank_end const& how) {
   c.host = r.host;
   c.exit_status = how.exit_status;
   c.signal = how.signal;
-  c.text = r.task + " on " + r.host + ": " + words(r, how);
+  c.text = name_of(r) + ": " + words(r, how);
   c.stderr_lines = how.stderr_lines;
   return c;
 }
@@ -66,8 +73,8 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   c.rank = gone.rank;
   c.task = gone.task;
   c.host = gone.host;
-  c.text = gone.task + " on " + gone.host + ": " + gone.worker + " is out of sight; " + r.task +
-           " on " + r.host + " ended after that: " + words(r, how);
+  c.text = name_of(gone) + ": " + gone.worker + " is out of sight; " + name_of(r) +
+           " ended after that: " + words(r, how);
   c.stderr_lines = how.stderr_lines;
   return c;
 }
@@ -86,8 +93,8 @@ program_cause cause_of_failed_task(rank_view const& failed, coordination_failure
   c.rank = failed.rank;
   c.task = failed.task;
   c.host = failed.host;
-  c.text = failed.task + " on " + failed.host + ": " + first_line(told.message) + "; " + r.task +
-           " on " + r.host + " ended after that: " + words(r, how);
+  c.text = name_of(failed) + ": " + first_line(told.message) + "; " + name_of(r) +
+           " ended after that: " + words(r, how);
   c.coordination = told;
   return c;
 }

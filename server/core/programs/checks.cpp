@@ -3,6 +3,7 @@
 #include <set>
 #include <string_view>
 
+#include "server/core/api/idempotency.hpp"
 #include "server/core/programs/controller.hpp"
 
 namespace muster::core::programs {
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t name_bytes_max = 128;
 constexpr std::size_t type_bytes_max = 64;
 constexpr std::size_t path_bytes_max = 4'096;
-constexpr std::size_t key_bytes_max = 256;
+constexpr std::size_t step_pattern_bytes_max = 256;
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -185,12 +186,12 @@ status valid(program_spec const& spec, program_limits const& limits) {
   if (spec.spares > limits.spares_max)
     return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
                        limits.spares_max);
-  if (spec.step_pattern.size() > key_bytes_max)
-    return too_long("step_pattern", spec.step_pattern.size(), key_bytes_max);
+  if (spec.step_pattern.size() > step_pattern_bytes_max)
+    return too_long("step_pattern", spec.step_pattern.size(), step_pattern_bytes_max);
   if (auto wrong = valid_upload(spec); !wrong.ok()) return wrong;
   if (auto wrong = valid_preload(spec, limits); !wrong.ok()) return wrong;
-  if (spec.idempotency_key.size() > key_bytes_max)
-    return too_long("idempotency_key", spec.idempotency_key.size(), key_bytes_max);
+  if (spec.idempotency_key.size() > idempotency_key_bytes_max)
+    return too_long("idempotency_key", spec.idempotency_key.size(), idempotency_key_bytes_max);
   if (spec.metadata.size() > limits.metadata_bytes_max)
     return too_long("metadata", spec.metadata.size(), limits.metadata_bytes_max);
   if (auto wrong = valid_orders(spec, limits); !wrong.ok()) return wrong;

@@ -5,13 +5,20 @@
 #include <unordered_set>
 #include <utility>
 
+#include "server/core/api/idempotency.hpp"
+
 namespace muster::core::programs {
 
 result<program_reply> controller::submit(time_point now, program_spec spec) {
   if (spec.name.empty()) spec.name = text(program_id{last_ + 1});
   if (auto wrong = valid(spec, limits_); !wrong.ok()) return wrong;
-  if (auto const* known = table_.with_key(spec.submitted_by, spec.idempotency_key))
+  if (auto const* known = table_.with_key(spec.submitted_by, spec.idempotency_key)) {
+    if (auto reused =
+            same_request(text(known->id), known->spec->request_digest, spec.request_digest);
+        !reused.ok())
+      return reused;
     return program_reply{known->id, false};
+  }
   if (auto full = table_.room(); !full.ok()) return full;
   program p;
   p.id = program_id{++last_};
@@ -171,6 +178,7 @@ void controller::steps_said(time_point now, program_steps_said const& e) {
 void controller::hangs(time_point now, program_hangs const& e) {
   auto* p = table_.find(e.program);
   if (!p || p->attempts != e.attempt) return;
+  if (e.over) return course_.moves_again(*p);
   course_.hangs(*p, e.what, now);
   placer_.look_again();
 }

@@ -55,7 +55,8 @@ class controller {
 
   /// Stands in the cause when the attempt fails; nothing of one that is being stopped.
   void coordination_failed(core::coordination_failed const& e);
-  /// What its `on_hang` wants is done, unless the attempt is another or is being stopped.
+  /// Keeps the hang, or that it is over, and does what the program's `on_hang` asks for. Ignored
+  /// for another attempt than the last.
   void hangs(time_point now, program_hangs const& e);
 
   void steps_said(time_point now, program_steps_said const& e);

@@ -99,6 +99,7 @@ program_view controller::view_of(program const& p) const {
   v.finished = p.finished;
   v.cause = p.cause;
   v.stop_at = p.stop_at;
+  if (p.state == program_state::running) v.hang = p.now.hang;
   v.waits_for = waits_for(p);
   return v;
 }

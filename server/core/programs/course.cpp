@@ -255,8 +255,18 @@ void course::deadline(program& p, time_point now) {
 void course::hangs(program& p, hang const& what, time_point now) {
   bool const acts =
       p.spec->on_hang == hang_policy::restart || p.spec->on_hang == hang_policy::abort;
+  if (p.state == program_state::running) {
+    p.now.hang = what;
+    enter(p, p.state);
+  }
   if (p.state == program_state::running && p.goal == goal::run && acts)
     fail(p, cause_of(what), program_end::hung, now);
+}
+
+void course::moves_again(program& p) {
+  if (!p.now.hang) return;
+  p.now.hang = {};
+  enter(p, p.state);
 }
 
 void course::forget(program_id id) {

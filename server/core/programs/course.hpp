@@ -34,6 +34,7 @@ class course {
   /// Ranks that were to end by a step are sent a signal.
   void give_up_steps(program& p, time_point now);
   void hangs(program& p, hang const& what, time_point now);
+  void moves_again(program& p);
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);

@@ -19,7 +19,8 @@ course_fact course_of(program const& p) {
           p.cause,
           p.finished,
           p.not_before,
-          p.stop_at};
+          p.stop_at,
+          p.now.hang};
 }
 
 placement_fact placement_of(program const& p, host_table const& hosts) {

@@ -27,12 +27,13 @@ struct rank {
   host_number on{};
   core::incarnation process{};  // of its worker: outlives `on`
   std::uint16_t port = 0;
-  bool alive = true;     // not known to be dead
-  bool started = false;  // its worker has said so
-  bool taken = false;    // its resources, of the worker's stream of now
-  bool serves = false;   // nobody waits for its end
-  bool well = false;     // it ended, with status 0
-  rank_view seen{};      // what readers are shown
+  bool alive = true;      // not known to be dead
+  bool started = false;   // its worker has said so
+  bool taken = false;     // its resources, of the worker's stream of now
+  bool serves = false;    // nobody waits for its end
+  bool well = false;      // it ended, with status 0
+  bool restored = false;  // it may have started before this process of the server
+  rank_view seen{};       // what readers are shown
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
   rank_fact fact(rank_name const& name) const {
@@ -58,6 +59,7 @@ struct attempt {
   /// It ends, and no rank was sent a signal for it: they end by themselves after a step.
   bool by_step = false;
   std::optional<coordination_failure> trouble{};  // the last that its service has told of
+  std::optional<core::hang> hang{};               // while nothing moves
   program_attempt_view about{};
 };
 

@@ -59,6 +59,7 @@ void attempts::restore(program& p, placement_fact const& where, std::vector<rank
     auto& r = a.ranks[i];
     if (!r.alive) continue;
     ++a.alive;
+    r.restored = true;
     auto const& at = where.places[where.ranks[i].place];
     r.on = hosts_.restore(at, now);
     hosts_.give(r.on, {p.id, p.attempts, i});
@@ -91,6 +92,7 @@ void controller::restore(time_point now, std::vector<restored_program>& all) {
       p.now.about = std::move(was.attempts.back());
       was.attempts.pop_back();
       for (auto& about : was.attempts) p.before.push_back({std::move(about), {}});
+      p.now.hang = std::move(c.hang);
     }
     if (was.placement) attempts_.restore(p, *was.placement, was.ended, now);
     if (!ended(p.state)) p.deadline = p.asked_to_end();

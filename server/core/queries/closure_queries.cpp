@@ -43,7 +43,9 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
     v.dependents.assign(d->dependents.begin(), d->dependents.begin() + static_cast<long>(shown));
     v.dependents_more = d->dependents.size() - shown;
   }
-  if (!ended(r.state())) v.args = r.args;  // else kept for lineage only
+  // Those of a failed or cancelled closure are there for as long as it can be retried; those of one
+  // that succeeded are kept for lineage only.
+  if (r.state() != closure_state::succeeded) v.args = r.args;
   v.created = r.created;
   v.finished = r.finished;
   return v;

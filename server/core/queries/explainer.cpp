@@ -59,8 +59,19 @@ std::optional<worker_lack> explainer::without_worker(slot c) const {
   auto const requirement = core_.scheduler.queue_of(c).requirement;
   auto const needs = requirement == 0 ? core::requirement{} : core_.scheduler.required(requirement);
   l.need = core_.scheduler.unmet(function, needs);
+  if (l.need && l.need->what == unmet_need::kind::per_worker) l.need->value = why_not_built(needs);
   if (l.need) return because(closure_reason::unsatisfiable);
   return held_back(c);
+}
+
+std::string explainer::why_not_built(requirement const& r) const {
+  for (auto const id : r.per_worker) {
+    auto const* v = core_.builds.find(id);
+    if (!v) continue;
+    for (auto const& [task, part] : v->components)
+      if (part.state == value_state::not_ready && part.error) return part.error->message;
+  }
+  return {};
 }
 
 explainer::takers explainer::takers_of(closure_queue const& l) const {
@@ -148,6 +159,11 @@ void explainer::explain_delayed(slot c, time_point now, explanation& into) const
   into.retries = d.retries;
   if (d.extras) into.retries_max = d.extras->options.max_retries;
   bool const delays = d.extras && d.extras->options.delay > duration{};
+  if (!r.restored && r.is_blamed_for_last_loss()) {
+    into.why = closure_reason::pause;
+    into.losses = d.workers_lost;
+    return;
+  }
   into.why = r.restored && d.retries == 0 && !delays ? closure_reason::may_return
              : d.retries > 0                         ? closure_reason::retry
              : d.lost.empty()                        ? closure_reason::delay

@@ -33,6 +33,7 @@ struct attempt_record {
   time_point started{};
   time_point ended{};
   attempt_outcome outcome;
+  blame blamed = blame::none;
 };
 
 /// What only few closures have.
@@ -44,10 +45,11 @@ struct closure_details {
   std::vector<closure_id> input_ids;          // by position
   std::vector<closure_id> dependents;         // closures that wait(ed) for this one; may be gone
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;          // in the gang_table, until it starts; 0: none
-  std::uint32_t retries = 0;       // user errors that were tried again
-  time_point start_at{};           // not dispatched before
-  std::uint32_t workers_lost = 0;  // that it is blamed for
+  std::uint64_t gang = 0;             // in the gang_table, until it starts; 0: none
+  std::uint32_t retries = 0;          // user errors that were tried again
+  time_point start_at{};              // not dispatched before
+  std::uint32_t workers_lost = 0;     // that it is blamed for, ended processes among them
+  std::uint32_t processes_ended = 0;  // while they executed it
   time_point deadline = never;
   time_point exclusive_since{};  // once it is to run alone
   time_point ready_at{};         // when it could be dispatched last; epoch: when it was created
@@ -99,6 +101,14 @@ struct closure_record {
   bool sent() const { return phase == closure_phase::prefetched; }
   /// It waits for something else than a worker.
   bool deferred() const { return phase < closure_phase::queued; }
+
+  /// The newest attempt lost its worker or process, and the closure may be why.
+  bool is_blamed_for_last_loss() const {
+    if (!details || details->lost.empty()) return false;
+    auto const& last = details->lost.back();
+    return last.blamed != blame::none && last.attempt == attempt &&
+           last.outcome.how == attempt_end::worker_lost;
+  }
 
   closure_details& with_details() {
     if (!details) details = std::make_unique<closure_details>();

@@ -14,10 +14,11 @@ std::string key_of(session_spec const& s) {
 
 void session::take(session_spec s, config const& c) {
   capacity = s.queue_capacity == 0 ? c.queue_capacity : s.queue_capacity;
-  max_worker_failures = s.unlimited_worker_failures         ? 0
-                        : s.max_worker_failures             ? s.max_worker_failures
-                        : s.delivery == core::delivery::job ? c.max_worker_failures
-                                                            : 0;  // a client's program waits for it
+  bool const own_limit = s.unlimited_worker_failures || s.max_worker_failures > 0;
+  max_worker_failures = s.unlimited_worker_failures ? 0
+                        : own_limit                 ? s.max_worker_failures
+                                                    : c.max_worker_failures;
+  forgives_lost_workers = !own_limit && traits_of(s.delivery).generations;
   spec = std::move(s);
 }
 

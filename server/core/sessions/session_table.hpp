@@ -36,6 +36,9 @@ struct session : job_fact {
   session_number number{};
   std::size_t capacity = 0;
   std::uint32_t max_worker_failures = 0;  // 0: no limit
+  // A client's session that sets no limit: lost workers do not count towards it for closures of the
+  // generation, ends of their processes do.
+  bool forgives_lost_workers = false;
 
   bool full = false;             // told to hold back; a notice follows
   bool owns_per_worker = false;  // values that go with it

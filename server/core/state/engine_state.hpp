@@ -31,9 +31,10 @@ struct engine_state {
 
   /// With the names of its place, if it has one.
   attempt_view attempt_of(attempt_record const& a) const {
-    if (a.place == place_table::none) return {a.attempt, {}, {}, {}, a.started, a.ended, a.outcome};
+    if (a.place == place_table::none)
+      return {a.attempt, {}, {}, {}, a.started, a.ended, a.outcome, a.blamed};
     auto const& p = places[a.place];
-    return {a.attempt, p.worker, p.incarnation, p.host, a.started, a.ended, a.outcome};
+    return {a.attempt, p.worker, p.incarnation, p.host, a.started, a.ended, a.outcome, a.blamed};
   }
 
   server_wide& wide;

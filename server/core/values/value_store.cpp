@@ -37,7 +37,9 @@ void value_store::keep(slot c) {
   auto const& r = records_[c];
   auto& h = holders_[r.owner];
   h.bytes += r.value.size();
-  h.blob_bytes += named_blob_bytes(r.value.view());
+  auto const named = named_blob_bytes(r.value.view());
+  h.blob_bytes += named;
+  blob_bytes_ += named;
   memory_.add(r.value.size());
   if (r.state() != closure_state::succeeded) return;
   ++h.live;
@@ -63,11 +65,14 @@ void value_store::let_go(slot c) {
       away_.erase(id);
       moves_.push_back({move_kind::forget, id, {}});
       [[fallthrough]];
-    case value_place::memory:
+    case value_place::memory: {
+      auto const named = named_blob_bytes(r.value.view());
       h.bytes -= r.value.size();
-      h.blob_bytes -= named_blob_bytes(r.value.view());
+      h.blob_bytes -= named;
+      blob_bytes_ -= named;
       memory_.take(r.value.size());
       break;
+    }
     case value_place::disk: {
       auto const entry = away_.find(id);
       h.spilled_bytes -= entry->second;
@@ -340,14 +345,15 @@ std::string value_store::invalid() const {
   };
   std::map<session_number, book> books;
   std::uint64_t for_retry = 0, arguments = 0, memory = 0, writing = 0, on_disk = 0, disk = 0,
-                gone = 0, sent = 0;
+                gone = 0, sent = 0, blobs = 0;
   std::string wrong;
   records_.for_each([&](slot c, closure_record const& r) {
     if (!ended(r.state())) return;
     auto& b = books[r.owner];
     (r.state() == closure_state::succeeded ? arguments : for_retry) += kept_bytes(r);
     b.memory += r.value.size(), memory += r.value.size();
-    b.blobs += named_blob_bytes(r.value.view());
+    auto const named = named_blob_bytes(r.value.view());
+    b.blobs += named, blobs += named;
     b.live += r.state() == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) return;
     auto const id = records_.id_of(c);
@@ -369,7 +375,8 @@ std::string value_store::invalid() const {
     if (!read.orphan && !away_.contains(id)) return text(id) + " is read from nowhere";
   }
   if (memory != bytes() || writing != writing_bytes_ || disk != disk_bytes() ||
-      on_disk != on_disk_count_ || gone != gone_.size() || sent != reads_sent_)
+      on_disk != on_disk_count_ || blobs != blob_bytes_ || gone != gone_.size() ||
+      sent != reads_sent_)
     return "the books of values do not match the closures";
   if (for_retry != retry_bytes_ || for_retry > config_.retry_bytes_max)
     return "arguments that are kept for a retry are counted wrongly";

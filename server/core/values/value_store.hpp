@@ -163,6 +163,8 @@ class value_store {
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
+  /// Returns the bytes of the blobs that values name. A blob counts once for each value.
+  std::uint64_t blob_bytes() const { return blob_bytes_; }
 
   /// Since when the disk takes nothing, while there is something for it; never: all is well.
   time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
@@ -208,6 +210,7 @@ class value_store {
   id_queue in_memory_;  // that may be written, oldest first
   id_queue on_disk_;
   std::uint64_t held_ = 0;
+  std::uint64_t blob_bytes_ = 0;
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
   time_point retry_at_{};             // after a write that failed: none before

@@ -20,6 +20,11 @@ std::string milliseconds(duration d) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
 }
 
+std::string seconds(duration d) {
+  auto const tenths = (std::chrono::ceil<std::chrono::milliseconds>(d).count() + 99) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
 std::string plural(std::uint64_t n, std::string const& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
@@ -38,7 +43,8 @@ std::string text(unmet_need const& n, std::string const& function) {
       case unmet_need::kind::free:
         return "has " + n.name + "=" + std::to_string(n.amount) + " free";
       case unmet_need::kind::per_worker:
-        return "has built " + n.name + " yet";
+        return "has built " + n.name + " yet" +
+               (n.value.empty() ? "" : "; it is built again after a pause: " + n.value);
     }
     return {};
   };
@@ -240,9 +246,13 @@ std::string cause(explanation const& e) {
     case closure_reason::input_made_again:
       return "it waits for " + plural(e.inputs_missing, "input") + " of " +
              std::to_string(e.inputs) + ", among them " + input_of(e) + ".";
+    case closure_reason::pause:
+      if (e.losses > 0)
+        return "retried in " + seconds(e.starts_in) + " after " + plural(e.losses, "lost worker") +
+               ": " + e.lost.detail + " (" + e.lost_worker + ").";
+      [[fallthrough]];
     case closure_reason::delay:
     case closure_reason::retry:
-    case closure_reason::pause:
     case closure_reason::may_return:
       return "starts in " + ago(e.starts_in) + why_later(e) + ".";
     case closure_reason::prefetched:

@@ -18,32 +18,56 @@ task_row const* task_rows::find(std::string_view job, std::int64_t index) const 
   return const_cast<task_rows*>(this)->find(job, index);
 }
 
+task_row* task_rows::find(std::string_view job, core::incarnation process) {
+  auto const it = by_incarnation_.find(process);
+  return it == by_incarnation_.end() || it->second->job != job ? nullptr : it->second;
+}
+
 // A row that ended in ERROR keeps its index until it is forgotten: whoever looks should see which
-// task was lost. One that said good-bye may be followed at once.
+// task was lost. One that said good-bye may be followed at once, unless its worker program replaces
+// the process that has ended.
 std::int64_t task_rows::lowest_free(std::string const& job) {
   auto& hint = free_hint_[job];
   for (auto it = rows_.lower_bound(key{job, hint}); it != rows_.end(); ++it, ++hint) {
     auto const& t = *it->second;
-    if (t.job != job || t.index != hint || t.state == task_state::disconnected) break;
+    if (t.job != job || t.index != hint) break;
+    if (t.state == task_state::disconnected && !t.awaits_replacement) break;
   }
   return hint;
+}
+
+// A worker program that was killed, and starts again on its host, goes on with the indices of its
+// tasks.
+task_row const* task_rows::lost_before(worker_spec const& spec) const {
+  if (spec.group == 0 || count(task_state::error) + count(task_state::disconnected) == 0)
+    return nullptr;
+  for (auto it = rows_.lower_bound(key{spec.job, 0}); it != rows_.end(); ++it) {
+    auto const& t = *it->second;
+    if (t.job != spec.job) break;
+    bool const lost = t.state == task_state::error || t.awaits_replacement;
+    if (lost && t.spec.group != 0 && t.spec.host == spec.host && !has_present_siblings(t))
+      return &t;
+  }
+  return nullptr;
 }
 
 std::int64_t task_rows::next_index(worker_spec const& spec, reckoned const& with) {
   auto const& job = spec.job;
   if (spec.last_index >= 0) {
     auto const wanted = std::max<std::int64_t>(declared(job), with(job));
+    auto const counted = std::max<std::int64_t>(wanted, spec.group_size);
     auto const* had = find(job, spec.last_index);
-    if ((wanted == 0 || spec.last_index < wanted) && (!had || !had->present()))
+    if ((wanted == 0 || spec.last_index < counted) && (!had || !had->present()))
       return spec.last_index;
   }
+  if (auto const* lost = lost_before(spec)) return lost->index;
   auto const free = lowest_free(job);
   if (count(task_state::error) == 0) return free;
   auto const end = std::min(free, with(job));
   for (auto it = rows_.lower_bound(key{job, 0}); it != rows_.end(); ++it) {
     auto const& t = *it->second;
     if (t.job != job || t.index >= end) break;
-    if (t.state == task_state::error) return t.index;
+    if (t.state == task_state::error && !has_present_siblings(t)) return t.index;
   }
   return free;
 }
@@ -55,10 +79,74 @@ std::uint32_t task_rows::declared(std::string_view job) const {
 }
 
 std::uint32_t task_rows::tasks_of(std::string const& job) const {
-  auto const known = declared(job);
+  auto known = declared(job);
+  if (auto const tally = tallies_.find(job); tally != tallies_.end())
+    known = std::max(known, tally->second.occupied + tally->second.missing);
   auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
   if (it == rows_.begin() || (--it)->first.first != job) return known;
-  return std::max(known, static_cast<std::uint32_t>(it->first.second + 1));
+  auto const& last = *it->second;
+  // Tasks of a worker program with an explicit index follow each other.
+  auto const following = last.spec.index >= 0 && last.spec.group != 0
+                             ? last.spec.group_size - 1 - last.spec.group_position
+                             : 0;
+  return std::max(known, static_cast<std::uint32_t>(last.index + 1) + following);
+}
+
+void task_rows::add_to(tallies& all, task_row const& t) {
+  auto& tally = all[t.job];
+  tally.occupied += t.state != task_state::disconnected;
+  if (t.spec.group == 0 || t.spec.index >= 0) return;
+  auto& g = tally.groups[t.spec.group];
+  tally.missing -= g.missing();
+  g.size = t.spec.group_size;
+  ++g.rows;
+  g.present += t.present();
+  tally.missing += g.missing();
+}
+
+void task_rows::recount(task_row const& t) {
+  add_to(tallies_, t);
+  ++version_;
+}
+
+void task_rows::uncount(task_row const& t) {
+  auto const it = tallies_.find(t.job);
+  check(it != tallies_.end(), "a row is counted");
+  auto& tally = it->second;
+  tally.occupied -= t.state != task_state::disconnected;
+  if (t.spec.group == 0 || t.spec.index >= 0) return;
+  auto const found = tally.groups.find(t.spec.group);
+  check(found != tally.groups.end(), "a row is counted in its group");
+  auto& g = found->second;
+  tally.missing -= g.missing();
+  --g.rows;
+  g.present -= t.present();
+  tally.missing += g.missing();
+  if (g.rows == 0) tally.groups.erase(found);
+}
+
+bool task_rows::has_present_siblings(task_row const& t) const {
+  if (t.spec.group == 0 || t.spec.index >= 0) return false;
+  return tallies_.at(t.job).groups.at(t.spec.group).present > 0;
+}
+
+std::string task_rows::invalid() const {
+  tallies all;
+  for (auto const& [k, t] : rows_) add_to(all, *t);
+  for (auto const& [job, tally] : tallies_) {
+    auto const& real = all[job];
+    std::uint32_t missing = 0;
+    bool same = tally.occupied == real.occupied && tally.groups.size() == real.groups.size();
+    for (auto const& [id, g] : tally.groups) {
+      auto const it = real.groups.find(id);
+      same = same && it != real.groups.end() && g.rows == it->second.rows &&
+             g.present == it->second.present;
+      missing += g.missing();
+    }
+    if (!same || missing != tally.missing)
+      return "the tasks of job " + job + " are counted wrongly";
+  }
+  return {};
 }
 
 bool task_rows::make_room() {
@@ -74,9 +162,9 @@ result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reck
   task_row* t = nullptr;
   if (spec.index >= 0) {
     t = find(spec.job, spec.index);
-  } else if (auto const it = by_incarnation_.find(spec.incarnation);
-             it != by_incarnation_.end() && it->second->job == spec.job) {
-    t = it->second;
+  } else {
+    t = find(spec.job, spec.incarnation);
+    if (!t && spec.replaces != core::incarnation{}) t = find(spec.job, spec.replaces);
   }
   auto const index = t ? t->index : spec.index >= 0 ? spec.index : next_index(spec, with);
   if (!t) t = find(spec.job, index);
@@ -93,7 +181,7 @@ result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reck
   t->state = task_state::disconnected;
   t->since = now;
   rows_.emplace(key{t->job, index}, std::move(row));
-  ++version_;
+  recount(*t);
   ++counts_[static_cast<std::size_t>(t->state)];
   tell(*t);
   return t;
@@ -104,7 +192,10 @@ void task_rows::arrived(time_point now, task_row& t, worker_spec spec) {
     forget_incarnation(t);
     if (t.spec.incarnation != core::incarnation{}) ++t.restarts;
   }
+  uncount(t);
   t.spec = std::move(spec);
+  recount(t);
+  t.awaits_replacement = false;
   by_incarnation_[t.spec.incarnation] = &t;
   t.error.clear();
   t.lost_since = never;
@@ -128,7 +219,9 @@ void task_rows::set(time_point now, task_row& t, task_state s) {
   if (t.state == s) return;
   --counts_[static_cast<std::size_t>(t.state)];
   ++counts_[static_cast<std::size_t>(s)];
+  uncount(t);
   t.state = s;
+  recount(t);
   t.since = now;
   tell(t);
 }
@@ -153,7 +246,21 @@ void task_rows::erase(task_row& t) {
   given_up_ -= t.given_up;
   forgot_ = true;
   ++version_;
+  if (t.state == task_state::disconnected && has_present_siblings(t)) shrink_group(t);
+  uncount(t);
   rows_.erase(key{t.job, t.index});
+}
+
+// The task has left for good, so its worker program has one task less.
+void task_rows::shrink_group(task_row const& left) {
+  for (auto it = rows_.lower_bound(key{left.job, 0}); it != rows_.end(); ++it) {
+    auto& t = *it->second;
+    if (t.job != left.job) break;
+    if (t.spec.group != left.spec.group || t.spec.group_size <= 1) continue;
+    uncount(t);
+    --t.spec.group_size;
+    recount(t);
+  }
 }
 
 task_rows::sweep_result task_rows::sweep(time_point now, duration stalled,

@@ -43,9 +43,10 @@ struct task_row {
   std::uint64_t restarts = 0;
   std::uint64_t reconnects = 0;  // of the same incarnation in time
   std::string error;
-  time_point lost_since = never;  // in ERROR: since then
-  bool given_up = false;          // lost for longer than recovery_timeout
-  bool cordoned = false;          // nothing new for it, whichever worker serves it
+  time_point lost_since = never;    // in ERROR: since then
+  bool given_up = false;            // lost for longer than recovery_timeout
+  bool cordoned = false;            // nothing new for it, whichever worker serves it
+  bool awaits_replacement = false;  // its process was ended, and its worker program starts another
   /// Closures that its last broken connection is blamed for. If the same incarnation comes back,
   /// they did not kill it. At most its slots.
   std::vector<closure_id> suspects;
@@ -66,15 +67,20 @@ class task_rows {
 
   /// How many tasks of a job somebody reckons with by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
-  /// The row for a worker that attaches: by index, by incarnation, the index that it had on another
-  /// server, unless its task is present or nobody reckons with so many, or the lowest free index.
+  /// Returns the row for a worker that attaches. The first rule that applies decides: its explicit
+  /// index, the row of its incarnation, the row of the incarnation that it replaces, the index that
+  /// it had on another server (unless its task is present or the index is beyond what is reckoned
+  /// with), the lowest index of a worker program of its host that is lost, the lowest free index.
   /// The index of a lost task is free if it is below what is reckoned with: there a number must not
-  /// stay empty. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
+  /// stay empty. The index of a task whose worker program still serves other tasks, or awaits a
+  /// replacement, is never free. Errors: RESOURCE_EXHAUSTED when every row is of a present task.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
   /// A worker serves the task: CONNECTED. REQUIRES: admitted.
   void arrived(time_point now, task_row& t, worker_spec spec);
   /// Nobody serves it any more, and it is in this state.
   void left(time_point now, task_row& t, task_state state, std::string why);
+  /// The next process of the same worker program takes this row, so no newcomer gets its index.
+  void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
   /// Its connection broke and it may come back: LATE. REQUIRES: present.
   void away(time_point now, task_row& t) { set(now, t, task_state::late); }
   /// Its worker has said something.
@@ -107,8 +113,9 @@ class task_rows {
   /// Rows that are given up.
   std::uint32_t given_up() const { return given_up_; }
 
-  /// How many tasks the job has, whoever is present: as config::declared_jobs says, and at least up
-  /// to the highest index of a row.
+  /// Returns how many tasks the job has, whoever is present: the largest of config::declared_jobs,
+  /// the highest index of a row plus one, and the tasks that are known or that the worker programs
+  /// of present tasks have announced (worker_spec::group_size).
   std::uint32_t tasks_of(std::string const& job) const;
   /// How many tasks the configuration says that the job has; 0: nothing.
   std::uint32_t declared(std::string_view job) const;
@@ -122,13 +129,40 @@ class task_rows {
   std::map<key, std::unique_ptr<task_row>> const& rows() const { return rows_; }
   std::uint32_t count(task_state s) const { return counts_[static_cast<std::size_t>(s)]; }
 
+  /// Returns what is inconsistent; empty between two steps.
+  std::string invalid() const;
+
  private:
+  /// The tasks of one worker program in one job. Its rows have no explicit index.
+  struct worker_group {
+    std::uint32_t size = 0;  // as announced
+    std::uint32_t rows = 0;
+    std::uint32_t present = 0;
+
+    /// Returns how many of its tasks are still to attach.
+    std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
+  };
+  /// What tasks_of adds up. Limit: a group has a row at least.
+  struct job_tally {
+    std::uint32_t occupied = 0;  // rows whose index is not free
+    std::uint32_t missing = 0;   // of all groups
+    std::map<std::uint64_t, worker_group> groups;
+  };
+  using tallies = std::unordered_map<std::string, job_tally>;
+  static void add_to(tallies& all, task_row const& t);
+  /// Takes the row out of its job's tally, before its state or its specification changes.
+  void uncount(task_row const& t);
+  void recount(task_row const& t);
+  void shrink_group(task_row const& left);
+  task_row* find(std::string_view job, core::incarnation process);
+  bool has_present_siblings(task_row const& t) const;
   void set(time_point now, task_row& t, task_state s);
   void tell(task_row const& t, bool gone = false);
   void erase(task_row& t);
   void forget_incarnation(task_row const& t);
   bool make_room();
   std::int64_t lowest_free(std::string const& job);
+  task_row const* lost_before(worker_spec const& spec) const;
   std::int64_t next_index(worker_spec const& spec, reckoned const& with);
 
   config const& config_;
@@ -137,11 +171,12 @@ class task_rows {
   std::map<key, std::unique_ptr<task_row>> rows_;
   std::unordered_map<core::incarnation, task_row*> by_incarnation_;
   std::unordered_map<std::string, std::int64_t> free_hint_;  // every lower index has a present task
+  tallies tallies_;
   std::uint32_t counts_[4] = {};
   time_point next_sweep_ = never;
   std::uint32_t given_up_ = 0;
   bool forgot_ = false;
-  std::uint64_t version_ = 1;  // counts rows that came or went
+  std::uint64_t version_ = 1;  // counts changes of what tasks_of may answer
 };
 
 }  // namespace muster::core

@@ -36,7 +36,7 @@ std::string worker_registry::invalid() const {
   for (auto const& [key, t] : tasks.rows())
     if (t->present() != (t->worker != nullptr))
       return t->name() + " is present without a worker, or the other way round";
-  return {};
+  return tasks.invalid();
 }
 
 }  // namespace muster::core

@@ -8,10 +8,10 @@
 namespace muster::history {
 
 std::string_view name(cluster_event_kind k) {
-  return named<cluster_event_kind::notice_unheard>(
+  return named<cluster_event_kind::port_changed>(
       {"generation_started", "generation_failed", "generation_ended", "cluster_ready",
        "cluster_changed", "task_error", "task_restarted", "task_left", "barrier_failed",
-       "barriers_failed", "barrier_stuck", "notice_unheard"},
+       "barriers_failed", "barrier_stuck", "notice_unheard", "port_changed"},
       k);
 }
 
@@ -110,6 +110,14 @@ struct words {
             what +
                 ". JAX does not wait again by itself; muster.jax.renew_preemption_sync() in "
                 "each of them does"};
+  }
+  cluster_event operator()(incidents::port_changed const& i) const {
+    return {severity::warning,
+            kind::port_changed,
+            cluster,
+            {},
+            "the cluster's port changed from " + std::to_string(i.from) + " to " +
+                std::to_string(i.to) + "; agents that use the former port do not reach it"};
   }
 };
 

@@ -31,6 +31,7 @@ enum class cluster_event_kind : std::uint8_t {
   barriers_failed,  ///< more of them at the same moment than are told one by one
   barrier_stuck,
   notice_unheard,
+  port_changed,
 };
 
 std::string_view name(cluster_event_kind);  // "barrier_failed"

@@ -33,6 +33,11 @@ void program_doctor::begin(core::program_id id) {
   auto& made = all_.emplace(id, patient(doctor::hang_watch(hub_.now(), p->spec.hang_after, which)))
                    .first->second;
   made.attempt = p->attempt;
+  if (p->hang) {
+    auto was = *p->hang;
+    was.waiting.clear();  // hang_of names them
+    made.watch.restore(std::move(was));
+  }
   for (auto const& r : *ranks)
     if (program_clusters::trains(r)) made.training.push_back(r.rank);
   made.ranks = std::move(*ranks);
@@ -202,6 +207,7 @@ void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news new
   history::black_box::name const which{id, p.attempt};
   if (news == doctor::hang_news::over) {
     hub_.note(which, {{}, core::attempt_event::moves_again, {}, {}});
+    hub_.apply(core::program_hangs{.program = id, .attempt = which.attempt, .over = true});
     return hub_.log(severity::info, "program_moves_again", core::text(id),
                     "'" + name + "' moves again, and was said to hang");
   }
@@ -209,8 +215,7 @@ void program_doctor::tell(core::program_id id, patient& p, doctor::hang_news new
   hub_.log(severity::warning, "program_hangs", core::text(id),
            "'" + name + "' hangs: " + core::text(what));
   hub_.note(which, {what.since, core::attempt_event::hangs, what.task, core::text(what)});
-  if (program->spec.on_hang != core::hang_policy::tell)
-    hub_.apply(core::program_hangs{id, which.attempt, what});  // `p` may be gone
+  hub_.apply(core::program_hangs{id, which.attempt, what});  // `p` may be gone
 }
 
 }  // namespace muster::server

@@ -76,7 +76,11 @@ void coordination_call::arrived() {
   if (!cluster) return refuse(cluster.error());
   cluster_ = *cluster;
   auto const came = home_.options.admit(context_, spec(), false);
-  if (!came.status.ok()) return refuse(came.status);
+  if (!came.status.ok()) {
+    bytes_.Clear();
+    home_.server.call_ended(context_.peer());
+    return refuse(came.status);
+  }
   if (spec().jobs.empty())
     return refuse(
         invalid("cluster '" + spec().name +

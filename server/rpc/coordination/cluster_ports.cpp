@@ -74,11 +74,11 @@ struct cluster_ports::state {
     auto& c = connections[fd];
     if (c.tls) forget(c.peer, fd);
     c = {cluster, std::move(a.peer), std::move(a.client), port.port, port.tls};
-    if (!c.tls) return server.adopt(fd);
+    if (!c.tls) return server.adopt(fd, c.client);
     drop_ended(c.peer);
     by_peer.emplace(c.peer, fd);
     options.accepted(fd, c.peer);
-    server.adopt_tls(fd);
+    server.adopt_tls(fd, c.client);
   }
 
   void forget(std::string const& peer, int fd) {
@@ -175,7 +175,18 @@ struct cluster_ports::state {
     return label ? label : main();
   }
 
+  bool is_taken(std::uint16_t port) const {
+    return std::any_of(ports.begin(), ports.end(),
+                       [port](auto const& p) { return p.second.port == port; });
+  }
+
+  // The port that it had before a restart is what its agents dial.
   muster::result<net::port_listener::listening> listen(cluster_id cluster) {
+    auto const before = hub.state().port(cluster);
+    bool const allowed =
+        options.port_first == 0 || (before >= options.port_first && before <= options.port_last);
+    if (before != 0 && allowed && !is_taken(before))
+      if (auto bound = listen(cluster, before)) return bound;
     if (options.port_first == 0) return listen(cluster, 0);
     muster::status last{muster::code::resource_exhausted,
                         "every port of --cluster-ports " + std::to_string(options.port_first) +
@@ -183,8 +194,7 @@ struct cluster_ports::state {
                             " serves a cluster: remove one, or start the server with more"};
     for (std::uint32_t port = options.port_first; port <= options.port_last; ++port) {
       auto const wanted = static_cast<std::uint16_t>(port);
-      auto const same_port = [wanted](auto const& p) { return p.second.port == wanted; };
-      if (std::any_of(ports.begin(), ports.end(), same_port)) continue;
+      if (is_taken(wanted)) continue;
       auto bound = listen(cluster, wanted);
       if (bound) return bound;
       last = bound.error();
@@ -232,6 +242,7 @@ muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   auto const host = v6 ? "[" + s.options.address + "]" : s.options.address;
   auto address = host + ":" + std::to_string(bound->port);
   s.ports[cluster] = {name, address, bound->port, bound->id, tls};
+  s.hub.listens(cluster, bound->port);
   return address;
 }
 

@@ -23,7 +23,8 @@ namespace muster::server {
 struct cluster_ports_options {
   /// IP address to listen on.
   std::string address = "127.0.0.1";
-  /// Ports to take, in this order; 0 and 0: whatever the system picks.
+  /// Ports to take, in this order after the one that a cluster had before; 0 and 0: whatever the
+  /// system picks.
   std::uint16_t port_first = 0;
   std::uint16_t port_last = 0;
   /// Whose calls the main port takes; it need not exist.
@@ -46,7 +47,8 @@ class cluster_ports final : public cluster_endpoints {
   /// Where the server listens itself: "127.0.0.1:8476". Once.
   void set_main_address(std::string address);
 
-  /// Listens for the cluster's agents and gives the address, "127.0.0.1:9001"; the main port's for
+  /// Listens for the cluster's agents, at the port that it had before a restart where that is free,
+  /// and gives the address, "127.0.0.1:9001"; the main port's for
   /// the main cluster, unless that speaks TLS and its agents plaintext. Errors: RESOURCE_EXHAUSTED
   /// when the ports are used up, FAILED_PRECONDITION when the system refuses, or agents are to
   /// speak TLS and the server does not. REQUIRES: the cluster exists. Connections are served

@@ -84,8 +84,10 @@ bool ask_by_message(coordination_call& call, grpc::ByteBuffer& bytes) {
   Question r;
   fill(call, m, r);
   // XLA's dialect says in every call but the registration which service it believes to talk to.
-  if constexpr (requires { m.incarnations(); })
+  if constexpr (requires { m.incarnations(); }) {
     r.from.service = core::incarnation{m.incarnations().service_incarnation()};
+    r.from.process = core::incarnation{m.incarnations().task_incarnation()};
+  }
   call.ask(std::move(r));
   return true;
 }

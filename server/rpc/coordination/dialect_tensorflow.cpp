@@ -179,7 +179,7 @@ bool encode_alive(answer_scope const& scope, coordination::reply& r, grpc::ByteB
 std::span<coordination_method const> methods_of_tensorflow() {
   using namespace core::coordination;
   static coordination_method const table[] = {
-      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
+      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_registration),
       row<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
       row<wait_for_all_tasks, wire::WaitForAllTasksRequest>(true, slots_hot, encode_devices),
       row<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),

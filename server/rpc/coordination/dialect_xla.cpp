@@ -66,7 +66,7 @@ bool encode_alive(answer_scope const&, coordination::reply& r, grpc::ByteBuffer&
 std::span<coordination_method const> methods_of_xla() {
   using namespace core::coordination;
   static coordination_method const table[] = {
-      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_incarnation),
+      row<register_task, wire::RegisterTaskRequest>(true, slots_hot, encode_registration),
       row<heartbeat, wire::HeartbeatRequest>(false, slots_hot, encode_incarnation),
       row<shutdown_task, wire::ShutdownTaskRequest>(true, slots_hot, encode_nothing),
       row<watch_tasks, wire::WatchTasksRequest>(true, slots_hot, encode_states),

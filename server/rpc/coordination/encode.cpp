@@ -1,6 +1,8 @@
 // The bytes of the answers that both dialects share, field by field.
 #include <google/protobuf/io/coded_stream.h>
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -86,6 +88,23 @@ bool encode_incarnation(answer_scope const&, coordination::reply& r, grpc::ByteB
   auto* const at = data(s);
   *at = tag(1, fixed_64);
   coded::WriteLittleEndian64ToArray(core::raw(std::get<core::incarnation>(r.body)), at + 1);
+  set(out, s);
+  return true;
+}
+
+bool encode_registration(answer_scope const& scope, coordination::reply& r, grpc::ByteBuffer& out) {
+  // xla.coordination.RegisterTaskResponse.heartbeat_timeout_ms
+  constexpr std::uint32_t timeout_tag = 100 << 3 | varint;
+  using std::chrono::milliseconds;
+  if (!scope.spec) return encode_incarnation(scope, r, out);
+  auto const timeout = std::chrono::floor<milliseconds>(scope.spec->heartbeat_timeout).count();
+  auto const ms = static_cast<std::uint64_t>(std::max<milliseconds::rep>(timeout, 1));
+  auto const s = uninitialised(9 + coded::VarintSize32(timeout_tag) + coded::VarintSize64(ms));
+  auto* at = data(s);
+  *at++ = tag(1, fixed_64);
+  at = coded::WriteLittleEndian64ToArray(core::raw(std::get<core::incarnation>(r.body)), at);
+  at = coded::WriteVarint32ToArray(timeout_tag, at);
+  coded::WriteVarint64ToArray(ms, at);
   set(out, s);
   return true;
 }

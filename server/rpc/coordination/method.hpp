@@ -54,8 +54,12 @@ struct coordination_method {
 
 /// Every answer without content.
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
-/// RegisterTask, Heartbeat: {fixed64 incarnation = 1}.
+/// Heartbeat: {fixed64 incarnation = 1}.
 bool encode_incarnation(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
+/// RegisterTask: {fixed64 incarnation = 1, uint64 heartbeat_timeout_ms = 100}. Only agents of
+/// Muster know the second field; others skip it.
+bool encode_registration(answer_scope const& scope, core::coordination::reply& r,
+                         grpc::ByteBuffer& out);
 /// Barrier: {int64 counter = 1}.
 bool encode_counter(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
 /// GetKeyValue, TryGetKeyValue, IncrementKeyValue: {KeyValueEntry{key = 1, value = 2} = 1}.

@@ -69,6 +69,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
     leave_asked_ = true;
     hub_->apply(core::worker_drain{stream_, true});
   }
+  if (m.has_process_end() && attached_) return take_process_end(m.process_end());
   return {};
 }
 
@@ -169,6 +170,17 @@ muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   return {};
 }
 
+muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
+  constexpr std::size_t how_bytes_max = 512;
+  if (e.how().size() > how_bytes_max)
+    return invalid("process_end.how: " + std::to_string(e.how().size()) + " bytes, the limit is " +
+                   std::to_string(how_bytes_max));
+  core::held_closure const executed{core::closure_id{e.closure()}, e.attempt()};
+  leave_hub(false, e.how(), false, executed);
+  end({grpc::StatusCode::ABORTED, "the worker's process has ended; attach again with another"});
+  return {};
+}
+
 void worker_connection::acknowledge() {
   if (awaited_ > 0) return;  // what has come meanwhile is asked about then
   awaited_ = answered_;
@@ -217,12 +229,14 @@ void worker_connection::finished(bool sent) {
     connection_lost();
 }
 
-void worker_connection::leave_hub(bool clean, std::string reason, bool may_return) {
+void worker_connection::leave_hub(bool clean, std::string reason, bool may_return,
+                                  std::optional<core::held_closure> process_ended) {
   if (!std::exchange(attached_, false)) return;
   hub_->detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
               "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
-  hub_->apply(core::worker_disconnected{stream_, clean, std::move(reason), may_return});
+  hub_->apply(
+      core::worker_disconnected{stream_, clean, std::move(reason), may_return, process_ended});
 }
 
 void worker_connection::connection_lost() {
@@ -244,6 +258,7 @@ void worker_connection::on_welcome(core::welcome const& w) {
   welcome.set_server_incarnation(options_.server_incarnation());
   welcome.set_credits(w.credits);
   welcome.set_nested_max(w.nested_max);
+  welcome.set_takes_process_end(true);
   welcome.set_server_version(options_.server_version);
   welcome.mutable_kept()->Add(w.kept.begin(), w.kept.end());
   welcome.set_reconnect_grace_ms(static_cast<std::uint32_t>(

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,13 +69,16 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   muster::status take_hello(v1::Hello const& hello);
   muster::status take_results(v1::WorkerMessage const& message);
   muster::status take_ranks(v1::WorkerMessage const& message);
+  muster::status take_process_end(v1::ProcessEnd const& end);
   muster::status take_objects(v1::WorkerMessage const& message);
   muster::status take_object_reports(v1::ObjectReports const& reports);
   void objects_attached(std::int64_t index);
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
-  /// Tells the hub that the worker is gone, unless it knows.
-  void leave_hub(bool clean, std::string reason, bool may_return = false);
+  /// Tells the hub that the worker is gone, unless it knows. `process_ended`: only its process has
+  /// ended, which executed this closure.
+  void leave_hub(bool clean, std::string reason, bool may_return = false,
+                 std::optional<core::held_closure> process_ended = {});
   void connection_lost();
   /// Says which answers are on the disk: once for all that came while it was being written.
   void acknowledge();

@@ -61,6 +61,18 @@ muster::status check_numbers(v1::Hello const& h) {
   return {};
 }
 
+muster::status check_group(v1::Hello const& h, core::config const& limits) {
+  if (h.group() == 0) return {};
+  if (h.group_size() == 0 || h.group_size() > limits.tasks_max)
+    return wrong("group_size", std::to_string(h.group_size()) + ", must be from 1 to " +
+                                   std::to_string(limits.tasks_max));
+  if (h.group_position() >= h.group_size())
+    return wrong("group_position", std::to_string(h.group_position()) +
+                                       ", must be less than group_size, " +
+                                       std::to_string(h.group_size()));
+  return {};
+}
+
 muster::status check_functions(v1::Hello const& h, core::config const& limits) {
   auto const count = static_cast<std::size_t>(h.function_size());
   if (count > limits.functions_per_worker_max)
@@ -113,8 +125,9 @@ muster::status check_resources(v1::Hello const& h, core::config const& limits) {
 }  // namespace
 
 muster::result<core::worker_spec> from_wire(v1::Hello const& h, core::config const& limits) {
-  for (auto const& problem : {check_names(h), check_numbers(h), check_functions(h, limits),
-                              check_labels(h), check_resources(h, limits)})
+  for (auto const& problem :
+       {check_names(h), check_numbers(h), check_group(h, limits), check_functions(h, limits),
+        check_labels(h), check_resources(h, limits)})
     if (!problem.ok()) return problem;
 
   core::worker_spec spec;
@@ -122,6 +135,12 @@ muster::result<core::worker_spec> from_wire(v1::Hello const& h, core::config con
   if (h.has_index()) spec.index = h.index();
   if (h.has_last_index()) spec.last_index = h.last_index();
   spec.incarnation = core::incarnation{h.incarnation()};
+  spec.replaces = core::incarnation{h.replaces()};
+  if (h.group() != 0) {
+    spec.group = h.group();
+    spec.group_size = h.group_size();
+    spec.group_position = h.group_position();
+  }
   spec.stream = h.stream();
   spec.credits = std::min(h.credits(), limits.credits_max);
   spec.slots = std::min(h.slots(), spec.credits);

@@ -112,5 +112,30 @@ TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
   EXPECT_EQ(why(0, b.said()), failure_reason::unsaid) << "what a method says is none";
 }
 
+// Who is back first after a restart, a worker or the session, must not decide what is answered.
+TEST(callers, of_an_object_older_than_the_server_are_told_of_the_restart_before_anything_else) {
+  table_bench b;
+  object_id const old{1};
+  auto const worker = caller_of(core::incarnation{9});
+  auto const why = [&] {
+    auto const said = b.said();
+    return said.answers.empty() ? failure_reason::unsaid : said.answers[0].why.reason;
+  };
+  b.table.call(worker, b.table.holder_of("ticket of a session that is not back"),
+               {5, old, "add", {}});
+  EXPECT_EQ(why(), failure_reason::server_restarted);
+  b.table.call(worker, session_id{}, {6, old, "draw", {}});
+  EXPECT_EQ(why(), failure_reason::server_restarted) << "a dataset";
+  b.table.draw(worker, session_id{}, {7, old, "draw", {}}, {}, session_id{}, "worker:0");
+  EXPECT_EQ(why(), failure_reason::server_restarted);
+  b.table.call(caller_of(session_id{77}), session_id{77}, {1, old, "read", {}});
+  EXPECT_EQ(why(), failure_reason::server_restarted) << "a session without a ticket yet";
+  auto const s = b.open(1);
+  b.call(s, 1, old);
+  EXPECT_EQ(why(), failure_reason::server_restarted);
+  b.table.call(worker, session_id{}, {8, object_id{2'000'000}, "add", {}});
+  EXPECT_EQ(why(), failure_reason::ticket_refused) << "an object of this process";
+}
+
 }  // namespace
 }  // namespace muster::core::objects

@@ -21,7 +21,7 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   ASSERT_TRUE(attempt.cause);
   EXPECT_EQ(attempt.cause->coordination, told) << "what is told of ranks that are stopped is not";
   EXPECT_EQ(attempt.cause->text,
-            "worker:0 on host0: exit status 6; the coordination service had told: "
+            "rank 0 on worker:0 (host0): exit status 6; the coordination service had told: "
             "barrier 'b' was not met");
   ASSERT_EQ(b.look(p).attempt, 2u);
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
@@ -48,7 +48,8 @@ TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
   EXPECT_EQ(cause.rank, 1);
   EXPECT_EQ(cause.host, "host1") << "the host that is avoided when it fails again";
   EXPECT_EQ(cause.text,
-            "worker:1 on host1: loss is NaN; worker:0 on host0 ended after that: exit status 1");
+            "rank 1 on worker:1 (host1): loss is NaN; rank 0 on worker:0 (host0) ended after that: "
+            "exit status 1");
   EXPECT_EQ(cause.coordination, told);
   b.report(other, {}, {{.name = {p, 1, 1}, .exit_status = 5, .stderr_lines = {"NaN"}}});
   cause = *b.core->attempts_of(p).value().at(0).cause;
@@ -65,7 +66,7 @@ TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
   b.step([&] { b.core->coordination_failed({p, 1, {code::internal, "worker:1", "NaN"}}); });
   b.end(w, p, 1, 1, 5);
   EXPECT_EQ(b.look(p).cause->text,
-            "worker:1 on host0: exit status 5; the coordination service had told: NaN");
+            "rank 1 on worker:0 (host0): exit status 5; the coordination service had told: NaN");
 }
 
 TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
@@ -76,7 +77,7 @@ TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
   auto const first = b.core->attempts_of(p).value().at(0);
   EXPECT_EQ(first.end, program_end::lost);
   EXPECT_EQ(first.cause->kind, cause_kind::not_started);
-  EXPECT_EQ(first.cause->text, "worker:0 on host0: could not be started: no upload");
+  EXPECT_EQ(first.cause->text, "rank 0 on worker:0 (host0): could not be started: no upload");
   EXPECT_EQ(b.look(p).attempt, 2u);
   EXPECT_EQ(b.look(p).restarts, 0u);
 }
@@ -130,7 +131,7 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(first.cause->rank, 1);
   EXPECT_EQ(first.cause->hang, some_hang());
   EXPECT_EQ(first.cause->text,
-            "worker:1 on host0 hangs: it is elsewhere than the others, at train.py:12 in step; 3 "
+            "rank 1 on host0 hangs: it is elsewhere than the others, at train.py:12 in step; 3 "
             "ranks wait at train.py:40 in reduce; found after 2.3 s");
   ASSERT_EQ(b.look(p).attempt, 2u);
   EXPECT_EQ(b.look(p).restarts, 1u);

@@ -67,7 +67,18 @@ TEST(programs, the_first_that_fails_is_the_cause_and_others_are_stopped) {
   EXPECT_EQ(b.state(p), failed);
   EXPECT_EQ(b.look(p).cause->task, "worker:1");
   EXPECT_EQ(b.look(p).cause->exit_status, 3u);
-  EXPECT_EQ(b.look(p).cause->text, "worker:1 on host1: exit status 3");
+  EXPECT_EQ(b.look(p).cause->text, "rank 1 on worker:1 (host1): exit status 3");
+}
+
+TEST(programs, workers_on_one_host_count_as_one_host) {
+  bench b;
+  b.attach({1, 0, "host-a", {}});
+  b.attach({2, 1, "host-a", {}});
+  b.attach({3, 2, "host-b", {}});
+  auto spec = of_workers(3);
+  spec.per_worker = 1;
+  auto const p = b.submit(spec);
+  EXPECT_EQ(b.core->attempts_of(p).value().at(0).hosts, 2u);
 }
 
 TEST(programs, starts_again_as_often_as_it_may) {
@@ -352,6 +363,17 @@ TEST(programs, a_second_one_with_the_same_key_is_the_first) {
   auto const p = b.submit(spec);
   auto const again = b.step([&] { return b.core->submit(b.now, spec); });
   EXPECT_EQ(again.value(), (program_reply{p, false}));
+}
+
+TEST(programs, a_different_request_with_a_used_key_is_refused) {
+  bench b;
+  auto spec = of_workers(1);
+  spec.idempotency_key = "once";
+  spec.request_digest = "one";
+  b.submit(spec);
+  spec.request_digest = "two";
+  auto const again = b.step([&] { return b.core->submit(b.now, spec); });
+  EXPECT_EQ(again.error().field, "idempotency_key");
 }
 
 TEST(programs, values_of_its_environment_are_shown_to_nobody) {

@@ -131,6 +131,23 @@ TEST(job, the_same_idempotency_key_finds_the_same_job) {
   EXPECT_NE(c.open({}, spec).id, job.id);
 }
 
+TEST(job, a_different_request_with_a_used_idempotency_key_is_refused) {
+  cluster c;
+  auto spec = left_open();
+  spec.idempotency_key = "once";
+  spec.request_digest = "one";
+  auto const job = c.open({"f"}, spec);
+  EXPECT_EQ(c.status_of(open_session{{}, spec, c.specs({"f"})}), status{});
+  spec.request_digest = "two";
+  auto const refused = c.status_of(open_session{{}, spec, c.specs({"f"})});
+  EXPECT_EQ(refused.code, code::invalid_argument);
+  EXPECT_EQ(refused.field, "idempotency_key");
+  EXPECT_EQ(c.job(job.id).counts.total(), 1u);
+  spec.request_digest.clear();
+  EXPECT_EQ(c.status_of(open_session{{}, spec, c.specs({"f"})}), status{})
+      << "requests without a digest, as from older servers, are not compared";
+}
+
 TEST(job, an_idempotency_key_is_free_again_when_its_job_is_forgotten) {
   cluster c;
   auto spec = fail_fast();

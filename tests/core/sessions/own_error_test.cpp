@@ -7,6 +7,8 @@ namespace {
 using tokens = std::vector<std::uint64_t>;
 
 struct own_errors : testing::Test {
+  explicit own_errors(config k = {}) : c(std::move(k)) {}
+
   cluster c;
   stream_id w = c.attach({.slots = 3, .credits = 3});
   session_id s = c.open({}, resumable_values()).id;
@@ -155,6 +157,161 @@ TEST_F(own_errors, are_kept_over_a_restart) {
     if (auto const* accepted = std::get_if<accepted_fact>(&f))
       told = accepted->closures.at(0).own_error;
   EXPECT_TRUE(told);
+}
+
+// Only the client ends what it has submitted: one test for each way in which a whole session fails.
+struct session_failures : own_errors {
+  using own_errors::own_errors;
+
+  closure_id running, queued;
+
+  void submit_four() {
+    running = submit();
+    submit(), submit();
+    queued = submit();
+    ASSERT_EQ(c.state(running), closure_state::running);
+    ASSERT_EQ(c.state(queued), closure_state::queued);
+  }
+  void expect_undisturbed() {
+    EXPECT_EQ(c.state(running), closure_state::running);
+    EXPECT_EQ(c.state(queued), closure_state::queued);
+    for (auto const& r : c.fx().stop_requests) EXPECT_NE(r.closure, running);
+    c.succeed(w, running, "1");
+    EXPECT_EQ(c.state(queued), closure_state::running);
+    c.succeed(w, queued, "2");
+    EXPECT_EQ(c.core.closures().look(queued)->data, blob("2"));
+  }
+};
+
+TEST_F(session_failures, a_lost_object_or_variable_disturbs_no_submitted_call) {
+  submit_four();
+  auto const scheduled = schedule();
+  c.step(task_state_lost{s, "ps", 0, "killed"});
+  EXPECT_EQ(c.state(scheduled), closure_state::failed);
+  EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
+  expect_undisturbed();
+}
+
+TEST_F(session_failures, an_object_lost_while_the_session_drains_disturbs_no_submitted_call) {
+  auto const bad = schedule();
+  schedule();
+  auto const own = submit();
+  c.fail(w, bad);
+  ASSERT_TRUE(c.job(s).stopping);
+  c.step(task_state_lost{s, "ps", 0, "killed"});
+  EXPECT_EQ(c.state(own), closure_state::running);
+  EXPECT_TRUE(c.fx().stop_requests.empty());
+}
+
+TEST_F(session_failures, the_lost_state_of_a_task_disturbs_no_submitted_call_but_its_own) {
+  auto const ps = c.attach({.slots = 1, .credits = 1, .incarnation = 1, .job = "ps"});
+  auto const on_ps = [&] {
+    auto specs = c.specs({"f"});
+    specs[0].own_error = true;
+    auto x = std::make_shared<closure_extras>();
+    x->options.task_job = "ps";
+    x->options.task_index = 0;
+    specs[0].extras = x;
+    auto const token = specs[0].token;
+    c.step(core::schedule{{}, s, std::move(specs)});
+    return id(token);
+  };
+  auto const there = on_ps();
+  auto const waits = on_ps();
+  ASSERT_EQ(c.held(ps), closures{there});
+  submit_four();
+  auto const next = c.attach({.slots = 1, .credits = 1, .index = 0, .incarnation = 2, .job = "ps"});
+  EXPECT_TRUE(c.held(next).empty()) << "its state is another";
+  for (auto const lost : {there, waits}) {
+    auto const ended = c.core.closures().look(lost);
+    ASSERT_TRUE(ended && ended->error);
+    EXPECT_EQ(ended->error->kind, failure_kind::dependency_lost);
+    EXPECT_EQ(ended->error->dependencies, names{"ps:0"});
+  }
+  expect_undisturbed();
+}
+
+TEST_F(session_failures,
+       a_call_that_runs_where_the_state_was_lost_fails_once_the_task_is_given_up) {
+  auto const ps = c.attach({.slots = 1, .credits = 1, .incarnation = 1, .job = "ps"});
+  auto specs = c.specs({"f"});
+  specs[0].own_error = true;
+  auto x = std::make_shared<closure_extras>();
+  x->options.task_job = "ps";
+  x->options.task_index = 0;
+  specs[0].extras = x;
+  auto const token = specs[0].token;
+  c.step(core::schedule{{}, s, std::move(specs)});
+  for (int i = 0; i < 12; ++i) c.advance(5s), c.alive(ps), c.alive(w);
+  c.cut(ps);
+  c.advance(c.core.configuration().reconnect_grace);
+  auto const ended = c.core.closures().look(id(token));
+  ASSERT_TRUE(ended && ended->error);
+  EXPECT_EQ(ended->error->kind, failure_kind::dependency_lost);
+}
+
+TEST_F(session_failures,
+       a_dependency_that_scheduled_calls_report_as_lost_disturbs_no_submitted_call) {
+  auto const other = c.attach({.functions = {"g"}, .slots = 1, .credits = 1});
+  submit_four();
+  auto const token = c.schedule(s, {"g"})[0];
+  for (int i = 0; i < 3; ++i) {
+    auto r = c.bad(other, id(token), "ps is away", failure_kind::dependency_lost);
+    r.failure->dependencies = {"ps:0"};
+    c.answer(other, {std::move(r)});
+    if (i < 2) c.advance(5s);
+  }
+  EXPECT_EQ(c.state(id(token)), closure_state::failed);
+  expect_undisturbed();
+}
+
+TEST_F(session_failures,
+       a_deadline_of_a_scheduled_call_or_of_the_session_disturbs_no_submitted_call) {
+  auto spec = resumable_values();
+  spec.deadline = 2s;
+  s = c.open({}, spec).id;
+  submit_four();
+  auto specs = c.specs({"f"});
+  auto x = std::make_shared<closure_extras>();
+  x->options.deadline = 1s;
+  specs[0].extras = x;
+  auto const token = specs[0].token;
+  c.step(core::schedule{{}, s, std::move(specs)});
+  c.advance(1s);
+  EXPECT_EQ(c.state(id(token)), closure_state::failed);
+  EXPECT_EQ(c.job(s).generation, 2u);
+  c.advance(1s);
+  EXPECT_EQ(c.job(s).generation, 3u);
+  expect_undisturbed();
+}
+
+struct full_server : session_failures {
+  static config small() {
+    config k;
+    k.closures_max = 8;
+    return k;
+  }
+  full_server() : session_failures(small()) {}
+};
+
+TEST_F(full_server, a_limit_that_scheduled_calls_exceed_disturbs_no_submitted_call) {
+  submit_four();
+  auto const full = c.schedule(s, names(5, "f"));
+  ASSERT_FALSE(c.fx().outcomes.empty());
+  EXPECT_EQ(c.state(id(full[0])), closure_state::failed);
+  expect_undisturbed();
+}
+
+TEST_F(session_failures, a_scheduled_call_that_loses_too_many_workers_disturbs_no_submitted_call) {
+  auto spec = resumable_values();
+  spec.max_worker_failures = 1;
+  s = c.open({}, spec).id;
+  submit_four();
+  auto const other = c.attach({.functions = {"g"}, .slots = 1, .credits = 1});
+  auto const token = c.schedule(s, {"g"})[0];
+  c.lose(other, "killed");
+  EXPECT_EQ(c.state(id(token)), closure_state::failed);
+  expect_undisturbed();
 }
 
 }  // namespace

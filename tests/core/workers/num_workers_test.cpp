@@ -134,6 +134,85 @@ TEST_F(num_workers, lost_tasks_that_nobody_counts_are_passed_over_as_ever) {
   c.step(close_session{s});
 }
 
+TEST_F(num_workers, counts_all_tasks_of_a_worker_program_from_the_first_that_attaches) {
+  joining const a{.group = 7, .group_size = 3};
+  joining const b{.group = 8, .group_size = 2};
+  c.attach(a);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 3u);
+  c.attach(b);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 5u);
+  c.attach({});
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 6u);
+  for (auto const& w : {b, a, a}) c.attach(w);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 6u);
+}
+
+TEST_F(num_workers, follows_the_explicit_index_of_a_worker_program) {
+  c.attach({.index = 5, .group = 7, .group_size = 3, .group_position = 1});
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 7u);
+}
+
+TEST_F(num_workers, counts_no_program_whose_tasks_have_all_left) {
+  joining const a{.group = 7, .group_size = 2};
+  for (auto const w : {c.attach(a), c.attach(a)}) {
+    c.step(worker_drain{w, true});
+    c.leave(w);
+  }
+  c.attach({.group = 8, .group_size = 2});
+  EXPECT_EQ(c.fx().welcomes.at(0).index, 0);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u);
+}
+
+TEST_F(num_workers, forgets_a_task_that_has_left_a_program_for_good) {
+  joining const a{.group = 7, .group_size = 2};
+  c.attach(a);
+  auto const second = c.attach(a);
+  c.step(worker_drain{second, true});
+  c.leave(second);
+  c.advance(c.core.configuration().task_retention);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 1u);
+}
+
+TEST_F(num_workers, a_newcomer_does_not_get_an_index_that_a_replacement_is_about_to_take) {
+  auto const s = c.open({}, declared(2)).id;
+  c.attach({.incarnation = 1, .group = 7, .group_size = 2});
+  c.lose(c.attach({.incarnation = 2, .group = 7, .group_size = 2}));
+  EXPECT_EQ(joins_as(), 2);
+  c.attach({.incarnation = 3, .replaces = 2, .group = 7, .group_size = 2});
+  EXPECT_EQ(c.fx().welcomes.at(0).index, 1);
+  c.leave(c.attach({.incarnation = 4, .replaces = 3, .group = 7, .group_size = 2}));
+  EXPECT_EQ(joins_as(), 3);
+  c.attach({.incarnation = 5, .replaces = 4, .group = 7, .group_size = 2});
+  EXPECT_EQ(c.fx().welcomes.at(0).index, 1);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 4u);
+  c.step(close_session{s});
+}
+
+TEST_F(num_workers, a_program_that_starts_again_on_its_host_has_the_indices_of_the_lost_one) {
+  joining const a{.host = "one", .group = 7, .group_size = 2};
+  joining const b{.host = "two", .group = 8, .group_size = 2};
+  auto const first = c.attach(a), second = c.attach(a);
+  c.attach(b), c.attach(b);
+  c.lose(first), c.lose(second);
+  for (std::int64_t const index : {0, 1}) {
+    c.attach({.host = "one", .group = 9, .group_size = 2});
+    EXPECT_EQ(c.fx().welcomes.at(0).index, index);
+  }
+  c.attach({.host = "one", .group = 10, .group_size = 1});
+  EXPECT_EQ(c.fx().welcomes.at(0).index, 4);
+  EXPECT_EQ(c.core.workers().tasks_of("worker"), 5u);
+}
+
+TEST_F(num_workers, a_program_keeps_its_indices_on_a_server_that_declares_fewer) {
+  config two;
+  two.declared_jobs = {{"worker", 2}};
+  cluster d(two);
+  for (std::int64_t const last : {3, 1, 2, 0}) {
+    d.attach({.group = 7, .group_size = 4, .last_index = last});
+    EXPECT_EQ(d.fx().welcomes.at(0).index, last);
+  }
+}
+
 TEST_F(num_workers, has_the_limit_of_tasks) {
   auto spec = declared(static_cast<std::uint32_t>(config{}.tasks_max) + 1);
   open_session e;

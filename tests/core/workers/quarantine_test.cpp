@@ -20,8 +20,8 @@ TEST(quarantine, three_lost_workers_are_enough) {
   EXPECT_EQ(closure.value, value_state::aborted);
   EXPECT_EQ(closure.error,
             (failure{failure_kind::worker_lost, "",
-                     "quarantined: 3 workers were lost while they ran it, the last was worker:2 "
-                     "(gone)",
+                     "3 workers were lost while they ran it, and max_worker_failures is 3: "
+                     "worker:0 (gone), worker:1 (gone), worker:2 (gone)",
                      "", "worker:2", 3}));
   EXPECT_EQ(closure.attempts.size(), 3u);
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
@@ -39,7 +39,7 @@ TEST(quarantine, a_host_that_falls_silent_is_no_fault_of_what_it_ran) {
   }
 }
 
-TEST(quarantine, sessions_of_clients_try_for_ever_unless_they_ask_for_a_limit) {
+TEST(quarantine, what_a_generation_schedules_survives_lost_workers_unless_it_sets_a_limit) {
   cluster c;
   auto const s = c.open({"f"}, resumable_values()).id;
   lose_workers(c, 9);

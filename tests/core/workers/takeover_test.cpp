@@ -7,11 +7,11 @@ namespace {
 TEST(takeover, another_incarnation_takes_the_task_and_the_old_one_must_not_come_back) {
   cluster c;
   auto const old = c.attach({.index = 0, .incarnation = 1});
-  auto const fresh = c.attach({.index = 0, .incarnation = 2, .host = "other"});
+  auto const fresh = c.attach({.index = 0, .incarnation = 2});
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
                 old,
-                {code::already_exists, "worker:0 was taken over by another incarnation on other"},
+                {code::already_exists, "worker:0 was taken over by another incarnation on host"},
                 true}}));
   EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s, 0}}));
   EXPECT_EQ(c.task(0).restarts, 1u);
@@ -26,6 +26,61 @@ TEST(takeover, the_same_incarnation_again_replaces_its_dead_stream_and_may_come_
             (std::vector{disconnect{old, {code::aborted, "worker:0 attached again"}, false}}));
   EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s, 0}}));
   EXPECT_EQ(c.task(0).restarts, 0u);
+}
+
+TEST(takeover, an_explicit_index_is_refused_while_another_host_is_connected_with_it) {
+  cluster c;
+  auto const first = c.attach({.index = 9, .host = "one"});
+  auto const second = c.attach({.index = 9, .host = "two"});
+  EXPECT_EQ(c.fx().disconnects,
+            (std::vector{disconnect{
+                second,
+                {code::already_exists,
+                 "worker:9 is connected from host 'one'; choose another index or none, or take it "
+                 "over after 'muster drain worker:9'"},
+                true}}));
+  EXPECT_TRUE(c.fx().welcomes.empty());
+  auto const job = c.open({"f"});
+  EXPECT_EQ(c.held(first), closures({job[0]}));
+}
+
+TEST(takeover, an_explicit_index_moves_to_another_host_once_the_first_one_is_late_lost_or_away) {
+  for (int how = 0; how < 3; ++how) {
+    cluster c;
+    joining const one{.index = 9, .host = "one"};
+    auto const first = c.attach(one);
+    auto const job = c.open({"f"});
+    if (how == 0) c.advance(c.core.configuration().late_after());
+    if (how == 1) c.lose(first);
+    if (how == 2) c.cut(first);
+    auto const second = c.attach({.index = 9, .host = "two"});
+    EXPECT_EQ(c.fx().welcomes.size(), 1u) << how;
+    EXPECT_EQ(c.held(second), closures({job[0]})) << how;
+  }
+}
+
+TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
+  for (int how = 0; how < 4; ++how) {
+    cluster c;
+    c.attach({.incarnation = 1});
+    auto const second = c.attach({.incarnation = 2});
+    auto const job = c.open({"f", "f"});
+    EXPECT_EQ(c.held(second), closures({job[1]}));
+    c.advance(4s);
+    if (how == 1) c.cut(second);
+    if (how == 2) c.lose(second);
+    if (how == 3) c.leave(second);
+    c.attach({.incarnation = 3, .host = "elsewhere", .replaces = 2});
+    ASSERT_EQ(c.fx().welcomes.size(), 1u) << how;
+    EXPECT_EQ(c.fx().welcomes[0].index, 1) << how;
+    EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u) << how;
+    EXPECT_EQ(c.state(job[1]), closure_state::running) << how;
+    auto const attempts = c.core.closures().look(job[1])->attempts;
+    ASSERT_EQ(attempts.size(), 2u) << how;
+    if (how < 2) {
+      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended; the next one has attached");
+    }
+  }
 }
 
 TEST(takeover, the_work_of_the_old_stream_goes_to_the_new_one) {

@@ -31,6 +31,12 @@ struct programs : testing::Test {
     EXPECT_TRUE(await([&] { return number_in(c.file(name)) != 0; })) << name;
     return number_in(c.file(name));
   }
+  /// Waits until the server knows that all ranks of the only program have started. A rank may run
+  /// for a while before its launcher reports it.
+  void await_running() {
+    EXPECT_TRUE(await(
+        [&] { return c.get("/api/v1/programs").at("programs").at(0).at("state") == "RUNNING"; }));
+  }
   static bool gone(pid_t pid) {
     return await([&] { return !alive(pid); });
   }
@@ -55,7 +61,7 @@ TEST_F(programs, end_with_the_status_of_the_first_that_failed) {
   auto const r = c.run(
       launch({"--tasks", "3"}, "[ $RANK != 1 ] || { echo oops >&2; exit 3; }; exec sleep 1000"));
   EXPECT_EQ(r.status, 3) << r.err;
-  EXPECT_NE(r.err.find("worker:1"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("rank 1 on worker:0 ("), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("oops"), std::string::npos) << r.err;
 }
 
@@ -193,6 +199,7 @@ TEST_F(programs, leave_nothing_behind_when_their_launcher_is_killed) {
   auto& w = worker();
   auto& l = c.spawn(launch({"--tasks", "1"}, leaves_a_session));
   auto const rank = pid_in("rank"), session = pid_in("session");
+  await_running();
   ::kill(first_child_of(first_child_of(w.pid())), SIGKILL);  // below its guardian
   EXPECT_TRUE(gone(rank));
   EXPECT_TRUE(gone(session));

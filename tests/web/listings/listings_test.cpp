@@ -213,7 +213,35 @@ TEST_F(listings, a_value_that_is_a_blob_is_as_large_as_the_blob) {
   EXPECT_LT(number_at(holders, "/holders/0/value_bytes"), 100) << "its name";
   EXPECT_EQ(number_at(holders, "/holders/1/blob_bytes"), 0);
   EXPECT_EQ(text_at(holders, "/holders/1/job"), text_at(other, "/id"));
-  EXPECT_GT(number_at(get_json("/api/v1/jobs/" + text_at(job, "/id")), "/value_bytes"), 12'000'009);
+  auto const job_bytes = [&](json::value const& j) {
+    return number_at(get_json("/api/v1/jobs/" + text_at(j, "/id")), "/value_bytes");
+  };
+  EXPECT_GT(job_bytes(job), 12'000'009);
+  EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/remote_values/held_bytes"),
+            job_bytes(job) + job_bytes(other))
+      << "the overview sums up what the jobs show";
+  send("DELETE", "/api/v1/jobs/" + text_at(job, "/id"));
+  EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/remote_values/held_bytes"), job_bytes(other));
+}
+
+TEST_F(listings, values_that_are_errors_say_so_and_are_found) {
+  add_worker(worker::habit::fail);
+  auto const failed = text_at(submit(1), "/id");
+  get_json("/api/v1/jobs/" + failed + "/join?timeout=10s");
+  workers_.clear();
+  add_worker(worker::habit::echo);
+  auto const good = text_at(submit(2), "/id");
+  get_json("/api/v1/jobs/" + good + "/join?timeout=10s");
+  auto const values = [this](std::string const& query) {
+    return get_json("/api/v1/remote_values?status=READY" + query).at("remote_values").as_array();
+  };
+  EXPECT_EQ(values("").size(), 3u);
+  ASSERT_EQ(values("&error=true").size(), 1u);
+  EXPECT_EQ(text_at(values("&error=true")[0], "/job"), failed);
+  EXPECT_TRUE(values("&error=true")[0].at("error").as_bool());
+  ASSERT_EQ(values("&error=false").size(), 2u);
+  EXPECT_FALSE(values("&error=false")[0].at("error").as_bool());
+  EXPECT_EQ(number_at(get_json("/api/v1/overview"), "/remote_values/errors"), 1);
 }
 
 struct silent_holder final : server::holder_sink {

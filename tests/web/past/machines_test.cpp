@@ -45,7 +45,8 @@ struct machines_of_a_program : program_fixture {
 };
 
 TEST_F(machines_of_a_program, are_one_of_each_of_its_hosts) {
-  past.machine(1s, "", "host-a", 1);  // the server's own
+  past.machine(1s, "", "host-a", 1);      // the server's own
+  past.machine(1s, "ps:0", "host-a", 1);  // first by name, and runs no rank
   past.machine(1s, "worker:0", "host-a", 1);
   past.machine(1s, "worker:5", "host-a", 1);
   past.machine(1s, "worker:6", "host-b", 1);
@@ -55,7 +56,8 @@ TEST_F(machines_of_a_program, are_one_of_each_of_its_hosts) {
   core_engine().run([](server::hub& h) {
     machine m;
     m.host = "host-a";
-    for (auto const* task : {"", "worker:0", "worker:7"}) h.machines().report(task, m, h.now());
+    for (auto const* task : {"", "ps:0", "worker:0", "worker:7"})
+      h.machines().report(task, m, h.now());
     m.host = "host-b";
     h.machines().report("worker:8", m, h.now());
   });

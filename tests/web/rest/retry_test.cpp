@@ -37,6 +37,17 @@ TEST_F(retry, a_failed_job_becomes_a_new_one_with_the_same_closures) {
   EXPECT_EQ(text_at(get_json("/api/v1/jobs/" + text_at(named, "/id")), "/name"), "again");
 }
 
+TEST_F(retry, arguments_of_failed_closures_are_shown_for_as_long_as_they_can_be_retried) {
+  start();
+  add_worker(worker::habit::fail);
+  auto const id = failed_job(1);
+  auto const closure = text_at(get_json("/api/v1/jobs/" + id + "/closures"), "/closures/0/id");
+  EXPECT_EQ(get_json("/api/v1/closures/" + closure).at("args"), json::array{0});
+  auto const again = post_json("/api/v1/jobs/" + id + "/retry", "", 201);
+  EXPECT_EQ(get_json("/api/v1/closures/" + text_at(again, "/closures/0/id")).at("args"),
+            json::array{0});
+}
+
 TEST_F(retry, is_refused_with_the_reason) {
   start();
   auto const running = text_at(submit(1), "/id");

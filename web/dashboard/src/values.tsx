@@ -11,7 +11,8 @@ export function Values() {
   const values = store.counters?.remote_values;
   const total = values ? values.ready + values.not_ready + values.aborted : 0;
   const rows: { shape: Shape; word: string; code: string; n: number | undefined; testid: string }[] = [
-    { shape: 'connected', word: 'Ready', code: 'READY', n: values?.ready, testid: 'values-ready' },
+    { shape: 'connected', word: 'Ready', code: 'READY', n: values && values.ready - (values.errors ?? 0), testid: 'values-ready' },
+    { shape: 'error', word: 'Error', code: 'READY', n: values && (values.errors ?? 0), testid: 'values-errors' },
     { shape: 'waiting', word: 'Not ready', code: 'NOT_READY', n: values?.not_ready, testid: 'values-not-ready' },
     { shape: 'error', word: 'Aborted', code: 'ABORTED', n: values?.aborted, testid: 'values-aborted' },
   ];
@@ -19,15 +20,15 @@ export function Values() {
     <Panel id="values" title="Remote values" span={4} aside={values && <span class="note">{count(total)} in all</span>}>
       <Bar
         parts={[
-          { kind: 'ready', n: values?.ready ?? 0 },
+          { kind: 'ready', n: values ? values.ready - (values.errors ?? 0) : 0 },
           { kind: 'waiting', n: values?.not_ready ?? 0 },
-          { kind: 'error', n: values?.aborted ?? 0 },
+          { kind: 'error', n: values ? values.aborted + (values.errors ?? 0) : 0 },
         ]}
         total={total}
       />
       <dl class="facts">
         {rows.map((row) => (
-          <div key={row.code} class={row.shape === 'error' && row.n ? 'text-error' : ''}>
+          <div key={row.word} class={row.shape === 'error' && row.n ? 'text-error' : ''}>
             <dt>
               <Mark shape={row.shape} /> {row.word} <code>{row.code}</code>
             </dt>

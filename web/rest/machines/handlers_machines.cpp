@@ -50,16 +50,19 @@ void take(server::hub& h, machine_query const& q, std::uint64_t& at, past_machin
   }
 }
 
-// Where ranks of the program are, and those of earlier attempts that have ended were.
-muster::result<std::set<std::string>> hosts_of(server::hub& h, core::program_id id) {
+// Returns the hosts of the program's ranks, of this attempt and of earlier ones, with the workers
+// that run them now. Records of earlier attempts do not name workers.
+muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hub& h,
+                                                                      core::program_id id) {
   auto const attempts = h.state().programs().attempts_of(id);
   auto const ranks = h.state().programs().ranks(id);
   if (!attempts || !ranks) return attempts ? ranks.error() : attempts.error();
-  std::set<std::string> hosts;
-  for (auto const& r : *ranks) hosts.insert(r.host);
+  std::map<std::string, std::set<std::string>> hosts;
+  for (auto const& r : *ranks)
+    if (!r.worker.empty()) hosts[r.host].insert(r.worker);
   for (auto const& a : *attempts)
     if (auto const* const record = h.records().find({id, a.attempt}))
-      for (auto const& r : record->ranks) hosts.insert(r.host);
+      for (auto const& r : record->ranks) hosts.try_emplace(r.host);
   hosts.erase(std::string());
   return hosts;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,13 +16,21 @@ namespace muster::web {
 /// Which are wanted; what is empty takes all.
 struct machine_filter {
   std::string task, host;
-  /// Of each of these hosts one worker's machine alone: they see the same. Not the server's, whose
-  /// control group may be another.
-  std::optional<std::set<std::string>> hosts{};
+  /// Takes one machine of each of these hosts, since all workers of a host see the same. It is that
+  /// of one of the workers named here, or of any worker where none is named; never the server's,
+  /// whose control group may differ.
+  std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
     return (task.empty() || task == of_task) && (host.empty() || host == of_host) &&
-           (!hosts || (!of_task.empty() && hosts->contains(of_host)));
+           (!hosts || is_of_host(of_task, of_host));
+  }
+
+ private:
+  bool is_of_host(std::string const& of_task, std::string const& of_host) const {
+    auto const known = hosts->find(of_host);
+    return !of_task.empty() && known != hosts->end() &&
+           (known->second.empty() || known->second.contains(of_task));
   }
 };
 

@@ -2,6 +2,7 @@
 // can be recorded and performed again.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 
@@ -46,6 +47,12 @@ struct fail_cluster {
   bool refuses = false;
 };
 
+/// The cluster listens at this port of its own. The next process of the server tries it first.
+struct cluster_listens {
+  cluster_id cluster{};
+  std::uint16_t port = 0;
+};
+
 /// A cluster of an earlier process, with all that is known of it. Errors as for create.
 struct restore_cluster {
   restored_cluster what;
@@ -82,8 +89,8 @@ struct tick {};
 /// Answers everything; requests are refused from then on.
 struct stop {};
 
-using event =
-    std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster, restore_cluster,
-                 remove_cluster, cluster_call, call_gone, connection_closed, tick, stop>;
+using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster,
+                           cluster_listens, restore_cluster, remove_cluster, cluster_call,
+                           call_gone, connection_closed, tick, stop>;
 
 }  // namespace muster::core::coordination

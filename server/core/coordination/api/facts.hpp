@@ -37,6 +37,7 @@ struct cluster_fact {
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
   fault_ptr broadcast{};
+  std::uint16_t port = 0;  ///< its agents dial it; 0: the main port, or none yet
   /// Of its tasks, keys and barriers nothing holds that was said before.
   bool anew = false;
 };

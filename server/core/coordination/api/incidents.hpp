@@ -86,6 +86,11 @@ struct notice_unheard {
   bool set = false;   ///< and there is one
 };
 
+/// It listens at another port than before: agents that have dialled the former do not reach it.
+struct port_changed {
+  std::uint16_t from = 0, to = 0;
+};
+
 }  // namespace incidents
 
 struct incident {
@@ -93,7 +98,8 @@ struct incident {
   std::variant<incidents::generation_started, incidents::generation_failed,
                incidents::generation_ended, incidents::cluster_ready, incidents::cluster_changed,
                incidents::task_failed, incidents::task_restarted, incidents::task_left,
-               incidents::barrier_failed, incidents::barrier_stuck, incidents::notice_unheard>
+               incidents::barrier_failed, incidents::barrier_stuck, incidents::notice_unheard,
+               incidents::port_changed>
       what;
 };
 

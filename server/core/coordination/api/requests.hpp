@@ -25,6 +25,9 @@ struct caller {
   /// Address of the connection, "10.0.0.3:4711"; empty when unknown. TensorFlow's dialect has no
   /// incarnation in most calls: by its address a process of an earlier generation is known.
   std::string peer = {};
+  /// The process that asks, as XLA's dialect names it in every call but the registration; zero: not
+  /// named.
+  core::incarnation process = {};
 };
 
 /// A task as a request names it. When the cluster has no such task, `index` is `no_task` and

@@ -32,6 +32,11 @@ std::vector<task_status> task_registry::statuses(task_index first, task_index en
   return all;
 }
 
+static void forget_beats(task& a) {
+  a.beat_at = {};
+  a.beat_interval = {};
+}
+
 void task_registry::connect(task_index t, core::incarnation i, time_point now) {
   auto& a = tasks_[t];
   if (a.state == agent_state::connected)
@@ -47,6 +52,7 @@ void task_registry::connect(task_index t, core::incarnation i, time_point now) {
   if (!a.ever_connected) ++ever_connected_;
   a.ever_connected = true;
   a.registered_at = now;
+  forget_beats(a);
   start_beating(t, now);
   ++version_;
   log_.note(task_registered{t, false, i, now});
@@ -55,6 +61,7 @@ void task_registry::connect(task_index t, core::incarnation i, time_point now) {
 void task_registry::replace(task_index t, core::incarnation i, time_point now) {
   tasks_[t].incarnation = i;
   tasks_[t].registered_at = now;
+  forget_beats(tasks_[t]);
   ++version_;
   log_.note(task_registered{t, true, i, now});
 }
@@ -95,7 +102,7 @@ bool task_registry::disconnect(task_index t, time_point grace_until, left_why wh
 
 void task_registry::start_beating(task_index t, time_point now) {
   auto& a = tasks_[t];
-  a.last_heartbeat = now;
+  a.alive_at = now;
   a.beats_before = last_to_beat_;
   a.beats_after = no_task;
   (last_to_beat_ == no_task ? longest_silent_ : tasks_[last_to_beat_].beats_after) = t;
@@ -110,23 +117,30 @@ void task_registry::stop_beating(task_index t) {
 }
 
 void task_registry::beat(task_index t, time_point now) {
+  auto& a = tasks_[t];
+  if (a.beat_at != time_point{}) a.beat_interval = now - a.beat_at;
+  a.beat_at = now;
+  keep_alive(t, now);
+}
+
+void task_registry::keep_alive(task_index t, time_point now) {
   if (t != last_to_beat_) {
     stop_beating(t);
     start_beating(t, now);
   }
-  tasks_[t].last_heartbeat = now;
+  tasks_[t].alive_at = now;
 }
 
 void task_registry::forgive(duration lost, duration longest, time_point now) {
   for (auto t = longest_silent_; t != no_task; t = tasks_[t].beats_after) {
-    auto& last = tasks_[t].last_heartbeat;
+    auto& last = tasks_[t].alive_at;
     last = std::clamp(last + lost, now - longest, now);
   }
 }
 
 std::vector<task_index> task_registry::silent(time_point since) const {
   std::vector<task_index> found;
-  for (auto t = longest_silent_; t != no_task && tasks_[t].last_heartbeat <= since;
+  for (auto t = longest_silent_; t != no_task && tasks_[t].alive_at <= since;
        t = tasks_[t].beats_after)
     found.push_back(t);
   return found;
@@ -208,8 +222,8 @@ std::string task_registry::violated_invariant() const {
   std::size_t beating = 0;
   for (auto t = longest_silent_; t != no_task; t = tasks_[t].beats_after) {
     auto const next = tasks_[t].beats_after;
-    if (next != no_task && tasks_[next].last_heartbeat < tasks_[t].last_heartbeat)
-      return "heartbeats are out of order";
+    if (next != no_task && tasks_[next].alive_at < tasks_[t].alive_at)
+      return "signs of life are out of order";
     ++beating;
   }
   if (connected != connected_ || connected != beating) return "the connected tasks are miscounted";

@@ -1,7 +1,7 @@
 // The tasks of one generation: the state of each, under which names its calls are recognised, and
-// who beats in order of the last heartbeat: all have the same timeout, so the first in line is the
-// first to be late. Owned by `service`, which carries on what a move brings about; knows no other
-// part. Pure; engine thread only.
+// the connected ones in order of their last sign of life: all have the same timeout, so the first
+// in line is the first to be late. Owned by `service`, which carries on what a move brings about;
+// knows no other part. Pure; engine thread only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
@@ -24,7 +24,9 @@ namespace muster::core::coordination {
 struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for the others under this one
   core::incarnation known_as{};                  // its place in the registry's index
-  time_point last_heartbeat{};
+  time_point alive_at{};     // its last sign of life: a heartbeat or any other call
+  time_point beat_at{};      // its last heartbeat since it connected; zero: none
+  duration beat_interval{};  // between its last two heartbeats; zero: there were not two
   // Neighbours among those that beat; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
@@ -32,8 +34,8 @@ struct task : task_fact {
   std::string peer;        // by which the registry's index knows it too
 
   /// The last time that anything came from it; zero: never.
-  time_point heard_of() const { return std::max(last_seen, last_heartbeat); }
-  /// Known from before a restart, and nothing has come from it since: `last_heartbeat`, if any, is
+  time_point heard_of() const { return std::max(last_seen, alive_at); }
+  /// Known from before a restart, and nothing has come from it since: `alive_at`, if any, is
   /// when its silence began to count.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
 };
@@ -80,15 +82,17 @@ class task_registry {
   /// False: it was not there.
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// REQUIRES: connected.
+  /// A heartbeat has come. REQUIRES: connected.
   void beat(task_index t, time_point now);
+  /// Its silence counts from now. REQUIRES: connected.
+  void keep_alive(task_index t, time_point now);
   /// Everybody gets `lost` back, and nobody counts as silent for longer than `longest`.
   void forgive(duration lost, duration longest, time_point now);
-  /// Connected tasks whose last heartbeat is not after `since`, the longest silent first.
+  /// Connected tasks whose last sign of life is not after `since`, the longest silent first.
   std::vector<task_index> silent(time_point since) const;
   /// Of the connected task that has been silent for the longest time; `never` when there is none.
-  time_point oldest_heartbeat() const {
-    return longest_silent_ == no_task ? never : tasks_[longest_silent_].last_heartbeat;
+  time_point oldest_sign_of_life() const {
+    return longest_silent_ == no_task ? never : tasks_[longest_silent_].alive_at;
   }
 
   /// Under which names a task's calls are recognised from now on.
@@ -125,7 +129,7 @@ class task_registry {
   std::size_t connected_ = 0;
   std::size_t in_error_ = 0;
   std::size_t ever_connected_ = 0;
-  // The ends of the list of those that beat, oldest heartbeat first.
+  // The ends of the list of the connected tasks, oldest sign of life first.
   task_index longest_silent_ = no_task;
   task_index last_to_beat_ = no_task;
   std::unordered_map<core::incarnation, task_index> by_incarnation_;

@@ -20,8 +20,10 @@ void failure_detector::on(report_error& r) {
   step_.answer(r.from.call, std::monostate{});
 }
 
-void failure_detector::heard(task_index t) {
+void failure_detector::heard(task_index t, bool other_process) {
   registry_.seen(t, step_.now);
+  if (!other_process && registry_[t].state == agent_state::connected)
+    registry_.keep_alive(t, step_.now);
   closed_.heard(t, step_.now);
 }
 
@@ -41,7 +43,7 @@ time_point failure_detector::due() const {
   auto next = never;
   if (closed_.oldest() != never) next = closed_.oldest() + step_.spec.connection_grace;
   if (registry_.connected() > 0) {
-    auto const oldest = registry_.oldest_heartbeat() + step_.spec.heartbeat_timeout;
+    auto const oldest = registry_.oldest_sign_of_life() + step_.spec.heartbeat_timeout;
     next = std::min(next, std::max(oldest, next_check_));
   }
   return next;
@@ -61,17 +63,22 @@ void failure_detector::check_heartbeats() {
   if (!record_.failures().cause())
     for (auto const t : registry_.silent(step_.now - timeout / 5 * 3)) {
       record_.add_victim(t);
-      if (registry_[t].last_heartbeat + timeout > step_.now) overdue.push_back(t);
+      if (registry_[t].alive_at + timeout > step_.now) overdue.push_back(t);
     }
   auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
              words_.lines(silent, step_.now) +
              "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
     all += (i ? ", " : "\nOverdue as well: ") + words_.described(overdue[i], step_.now);
-  fail(silent, failed_why::silent,
-       " heartbeat timeout. This indicates that the task has failed, was preempted, or lost its "
-       "network.",
-       all);
+  all += "\n" + words_.heartbeats(silent.front());
+  fail(
+      silent, failed_why::silent,
+      [this](task_index t) {
+        return " heartbeat timeout. This indicates that the task has failed, was preempted, or "
+               "lost its network. " +
+               words_.heartbeats(t);
+      },
+      all);
 }
 
 void failure_detector::check_connections() {
@@ -81,18 +88,22 @@ void failure_detector::check_connections() {
   std::erase_if(dead, [&](task_index t) { return registry_[t].state != agent_state::connected; });
   if (dead.empty()) return;
   auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
-  fail(dead, failed_why::connection_closed,
-       ": its connection was closed, and nothing was heard of it for " + since,
-       "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
-           "\nNothing was heard of them for " + since);
+  fail(
+      dead, failed_why::connection_closed,
+      [&](task_index) {
+        return ": its connection was closed, and nothing was heard of it for " + since;
+      },
+      "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
+          "\nNothing was heard of them for " + since);
 }
 
 void failure_detector::fail(std::vector<task_index> const& dead, failed_why why,
-                            std::string const& how, std::string const& told) {
+                            std::function<std::string(task_index)> const& how,
+                            std::string const& told) {
   std::vector<task_error> errors;
   for (auto const t : dead)
     errors.push_back(
-        {t, task_fault(t, code::unavailable, "Task " + words_.described(t, step_.now) + how)});
+        {t, task_fault(t, code::unavailable, "Task " + words_.described(t, step_.now) + how(t))});
   propagation_.fail(
       errors, task_fault(dead.front(), code::unavailable, record_.failures().with_cause(told)),
       why);

@@ -2,6 +2,10 @@
 // was closed and nothing was heard of them. Owned by `service`; engine thread only; pure.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "server/core/coordination/transitions/error_propagation.hpp"
 
 namespace muster::core::coordination {
@@ -20,8 +24,9 @@ class failure_detector {
 
   /// Answers its call.
   void on(report_error& r);
-  /// Something came from the task.
-  void heard(task_index t);
+  /// The task has made a call, which is a sign of life like a heartbeat, unless another process of
+  /// the task than the connected one has made it.
+  void heard(task_index t, bool other_process);
   /// The connection by which it is heard of has ended.
   void connection_closed(task_index t);
   /// Nobody could be heard for so long.
@@ -36,9 +41,9 @@ class failure_detector {
  private:
   void check_heartbeats();
   void check_connections();
-  /// `how`: what each died of; `told`: what all others hear.
-  void fail(std::vector<task_index> const& dead, failed_why why, std::string const& how,
-            std::string const& told);
+  /// Fails `dead`. `how` returns how a task died; `told` is the error of all others.
+  void fail(std::vector<task_index> const& dead, failed_why why,
+            std::function<std::string(task_index)> const& how, std::string const& told);
 
   step_frame& step_;
   task_registry& registry_;

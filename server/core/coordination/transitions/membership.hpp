@@ -47,7 +47,7 @@ class membership {
       polls_.join(t, false);
     }
     registry_.identify(t, r.incarnation, r.peer);
-    registry_.beat(t, now);
+    registry_.keep_alive(t, now);
     closed_.forget(t);
     return other;
   }

@@ -111,36 +111,44 @@ void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
   lost.push_back({r.attempt, r.place, r.started, core_.step.now, std::move(outcome)});
 }
 
-void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& why,
-                        duration pause) {
+void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause,
+                        bool process_ended) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
     core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
-  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const retracted = why.how == attempt_end::retracted;
+  r.restored = false;
+  auto const cause =
+      retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss;
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, cause);
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
+  if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
+  if (suspect && lost) count_loss(c, process_ended);
 
   if (r.timed_out) return expire(c);
   if (r.stop_requested)
     return cancel(c, lost ? "cancelled; its worker was lost before it answered"
                           : "cancelled instead of run again: " + text(why));
-  if (s.max_worker_failures > 0 && r.worker_failures >= s.max_worker_failures) {
+  auto const losses = counted_losses(s, r);
+  if (suspect && s.max_worker_failures > 0 && losses >= s.max_worker_failures) {
     core_.book.count_aborted();
     return fail(c, closure_state::failed,
-                {failure_kind::worker_lost, "",
-                 "quarantined: " + std::to_string(r.worker_failures) +
-                     (lost ? " workers were lost while they ran it, the last was "
-                           : " workers were lost or could not run it, the last was ") +
-                     w.task->name() + " (" + (lost ? why.detail : text(why)) + ")",
-                 "", w.task->name(), r.attempt});
+                {failure_kind::worker_lost, "", text_of_losses(s, r, losses), "", w.task->name(),
+                 r.attempt});
   }
-  if (suspect && lost) count_lost_worker(c, w.task->name());
+  if (suspect && lost) {
+    // What shared a worker with the culprit is suspected as well. It has its last try alone.
+    bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
+    auto const limit = s.forgives_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
+    run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,
+                    w.task->name());
+    pause = std::max(pause, pause_after_loss(r.details->workers_lost));
+  }
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
-  core_.book.requeue(
-      c, retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss);
+  core_.book.requeue(c, cause);
   if (pause == duration{}) {
     if (!retracted) r.details->ready_at = core_.step.now;
     check_later(c);
@@ -177,7 +185,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
     flow_.tell_failed(s);
   }
   auto const error = *s.first_error;  // the session's own may be raised, and gone, meanwhile
-  stop_session(s, why, all_fail ? stops::all : stops::but_own_errors, all_fail ? &error : nullptr);
+  stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
 void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const& why) {
@@ -193,17 +201,38 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
 
 bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
                               std::string const& why) {
-  bool const own = s.id == session_id{};  // of the core
-  if (own || s.terminal() || s.closed) return false;
+  bool const internal = s.id == session_id{};
+  if (internal || s.terminal() || s.closed) return false;
   auto const name = t.first + ":" + std::to_string(t.second);
   auto const lost = name + " is lost with its state: " + why;
   core::failure error{failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
-  if (s.stopping) {  // what has an error of its own would have gone on
-    if (flow_.of(s).own_errors > 0) stop_session(s, lost, stops::all, &error);
-    return false;
-  }
-  fail_session(s, std::move(error), lost, true);
-  return true;
+  bool const first = !s.stopping;
+  if (first) fail_session(s, error, lost, true);
+  if (flow_.of(s).own_errors > 0 && core_.stateful.holds_state(t.first)) fail_bound(s, t, error);
+  return first;
+}
+
+// A closure that has an error of its own goes on when its session fails, unless it can only run on
+// the lost task: it was to use the state that is lost.
+void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
+                           core::failure const& why) {
+  std::vector<slot> bound;
+  auto const& q = core_.scheduler.queue(s.number);
+  auto const note = [&](slot_list const& list) {
+    for (slot c = list.front; c != no_slot; c = core_.closures[c].next) {
+      auto const& r = core_.closures[c];
+      if (r.owner != s.number || !r.own_error) continue;
+      auto const number = core_.scheduler.queue_of(c).requirement;
+      if (number == 0) continue;
+      auto const& needs = core_.scheduler.required(number);
+      if (needs.job == t.first && needs.index == t.second) bound.push_back(c);
+    }
+  };
+  for (auto const& l : q.queues) note(l.queue);
+  note(q.deferred);
+  if (auto const* row = core_.registry.tasks.find(t.first, t.second); row && row->worker)
+    if (row->worker->away) note(core_.scheduler.of(row->worker->number).running);
+  for (slot const c : bound) fail(c, closure_state::failed, why);
 }
 
 void lifecycle::cancel(slot c, std::string_view why) {
@@ -221,8 +250,8 @@ void lifecycle::ask_to_stop(slot c) {
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Queued closures end at once; those that workers hold are asked and answer in their own time, so
-// when the session has drained nothing of it executes any more.
+// Queued closures end at once. Closures that a worker holds are asked to stop and end with its
+// answer. So nothing that is to stop still executes when the session has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

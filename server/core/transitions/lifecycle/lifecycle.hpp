@@ -44,8 +44,11 @@ class lifecycle {
   void start_waiting(worker_slots& w);
   /// Adds the attempt that is over to those that the record keeps, sixteen at most: the newest.
   void remember_attempt(slot c, attempt_outcome outcome);
-  /// `suspect`: the closure may be why. `pause`: before it is queued again.
-  void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {});
+  /// `suspect`: the closure may be why. `pause`: before it is queued again; a suspect that lost its
+  /// worker pauses longer with each loss. `process_ended`: its own process has ended, which is
+  /// counted even where lost workers are not.
+  void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
+               bool process_ended = false);
   /// The closure has ended with this value.
   void succeed(slot c, blob&& value);
   /// The closure has ended, FAILED or CANCELLED. The first failure of a session that fails fast
@@ -55,18 +58,21 @@ class lifecycle {
   void cancel(slot c, std::string_view why);
   /// Has its worker asked to stop it, once; the answer ends it. REQUIRES: a worker holds it.
   void ask_to_stop(slot c);
-  /// What an end of a session's generation is for: closures with errors of their own stand apart
-  /// from an error of others, but not from a cancel, or the loss of what all rely on.
+  /// Which closures of a session a stop ends. Only its client ends closures with errors of their
+  /// own, by a cancel or by leaving; no error of the session does.
   enum class stops : std::uint8_t { all, but_own_errors };
-  /// `with`: what its queued closures fail with; else they are cancelled.
+  /// Ends the closures that are queued and asks workers to stop the others. `with`: the failure of
+  /// the queued ones; null: they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
-  /// It stops for this error; `all_fail`: which is also that of each queued closure. REQUIRES:
-  /// neither terminal nor stopping.
+  /// Stops the session, but for closures with errors of their own, for this error. `all_fail`:
+  /// queued closures fail with it too, instead of being cancelled. REQUIRES: neither terminal nor
+  /// stopping.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// The task's state is lost: the sessions that relied on it end. It is forgotten.
+  /// Fails the sessions that relied on the state of the task, and forgets that state.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Of one session that relied on it. Whether that ended its generation.
+  /// Fails one session that relied on the state of the task. Returns whether that ended its
+  /// generation.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Its session goes in this step, too, and says so for all of them.
   void forget_with_session(slot c, release_reason why);
@@ -100,7 +106,8 @@ class lifecycle {
   void release(per_worker_entry& v);
   /// What the closure of a build makes; null when its value was released meanwhile.
   per_worker_component* component_of(worker const& w, slot c);
-  /// The build has failed and that is borne: another one after a pause. REQUIRES: component_of.
+  /// The build has failed and that is borne: another one follows after a pause. REQUIRES:
+  /// component_of.
   void build_again(worker& w, slot c, core::failure why);
   /// Counts a user of each per-worker value that the closure names. REQUIRES: they are there.
   void use_per_worker(closure_extras const& x);
@@ -113,10 +120,15 @@ class lifecycle {
   std::string absence(task_row const& t) const;
   /// Why no worker can come that meets it; nothing when one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
+  /// Why no worker that meets the requirement will have the value: the builder has lost one worker
+  /// after the other. Nothing when some worker has built it, is building it, or may return.
+  std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
   /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
   void check_later(slot c);
   /// Fails noted closures that wait for a worker, or a value, that can never come.
   void check_feasible();
+  /// Notes all waiting closures that wait for something that can never come. Returns how many.
+  std::size_t check_all_later();
   /// From nowhere into its queue, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.
@@ -125,15 +137,25 @@ class lifecycle {
   void deadline_passed(slot c);
   /// Its delay is over: it goes into its queue, or waits for its gang or a worker of its own.
   void waits_no_more(slot c);
-  /// A worker is lost and it is blamed: from the third on it runs alone.
-  void count_lost_worker(slot c, std::string const& worker);
+  /// The closure is blamed for a lost worker: once it has lost `limit` of them it runs alone.
+  void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   /// The worker lives after all. Where it was the third, the closure runs with others again.
   void forgive_lost_worker(slot c);
 
  private:
+  /// Fails the session's closures with errors of their own that can run on this task alone.
+  void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
   /// How many workers the function of a closure that runs again is told of: as many as at first.
   std::uint32_t declared_for_lost(closure_record const& r) const;
+  /// Counts a loss that the closure is blamed for.
+  void count_loss(slot c, bool process_ended);
+  /// Returns how many losses of the closure count towards its session's limit.
+  std::uint32_t counted_losses(session const& s, closure_record const& r) const;
+  /// Returns the message of a closure that has had `losses`, which is its limit.
+  std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
+  /// Returns how long a closure waits after its `losses`-th loss.
+  duration pause_after_loss(std::uint32_t losses) const;
   /// Takes the closure out of its queue or off its worker.
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
@@ -143,7 +165,11 @@ class lifecycle {
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
-  void lose_build(worker& w, slot c, bool suspect, std::string const& why);
+  /// The worker has lost the build, or has given it back: the build is forgotten and its value
+  /// built anew. `suspect`: the builder may be why the worker was lost.
+  void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
+  /// Forgets the closure of a build that did not come to its end. It is no failure.
+  void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
   /// It has ended, or need not run alone any more.
   void stop_being_exclusive(slot c);
   /// The closure waits for nothing but its gang, or a worker of its own.

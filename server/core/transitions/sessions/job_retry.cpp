@@ -78,6 +78,7 @@ void session_requests::retry(retry_job& e) {
   }
   again.spec.open = false;
   again.spec.idempotency_key.clear();
+  again.spec.request_digest.clear();
   again.spec.retry_of = s->id;
   again.spec.submitted_by = std::move(e.submitted_by);
   if (auto const bad = admission_.valid(again.closures, again.spec); !bad.ok())

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/core/api/idempotency.hpp"
 
 namespace muster::core {
 
@@ -112,6 +113,10 @@ void session_requests::open(open_session& e) {
   auto& spec = e.spec;
   if (!spec.idempotency_key.empty())
     if (auto const* known = core_.sessions.find_key(spec)) {
+      if (auto reused =
+              same_request(text(known->id), known->spec.request_digest, spec.request_digest);
+          !reused.ok())
+        return core_.step.answer(e.call, std::move(reused));
       session_reply again{known->id, false, {}};
       for (slot const c : flow_.of(*known).closures)
         again.closures.push_back(core_.closures.id_of(c));

@@ -39,7 +39,7 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
 void worker_events::stop_waiting(worker& w) {
   auto& holds = core_.scheduler.of(w.number).running;
   while (holds.size > 0 && waits_until(w, holds.back) <= core_.step.now) {
-    bool const suspect = !core_.closures[holds.back].waits;
+    bool const suspect = !core_.closures[holds.back].waits && !w.draining;
     if (suspect) blame(w, holds.back);
     life_.requeue(w, holds.back, suspect, {attempt_end::worker_lost, w.task->error});
   }

@@ -7,10 +7,25 @@
 #include "base/check.hpp"
 
 namespace muster::core {
+namespace {
+
+// A worker whose connection broke, or that is silent, may have moved to another host.
+bool lives_elsewhere(task_row const& t, std::string const& host) {
+  return t.state == task_state::connected && !t.worker->away && !host.empty() &&
+         !t.spec.host.empty() && t.spec.host != host;
+}
+
+std::string connected_from(task_row const& t) {
+  auto const pid = t.spec.pid == 0 ? std::string() : ", process " + std::to_string(t.spec.pid);
+  return t.name() + " is connected from host '" + t.spec.host + "'" + pid +
+         "; choose another index or none, or take it over after 'muster drain " + t.name() + "'";
+}
+
+}  // namespace
 
 worker_events::newcomer worker_events::attach(worker_attached& e) {
-  auto const refuse = [&](status why) {
-    core_.step.fx.disconnects.push_back({e.stream, std::move(why), false});
+  auto const refuse = [&](status why, bool final = false) {
+    core_.step.fx.disconnects.push_back({e.stream, std::move(why), final});
     return newcomer{};
   };
   if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
@@ -42,8 +57,13 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     return refuse({code::aborted, t.name() + " has attached again since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
+  bool const replaces = spec.replaces != incarnation{} && spec.replaces == t.spec.incarnation;
+  if (t.worker && !returns && !replaces && spec.index >= 0 && lives_elsewhere(t, spec.host))
+    return refuse({code::already_exists, connected_from(t)}, true);
   if (t.worker && !returns)
-    replace(*t.worker, t.name() + " was taken over by another incarnation on " + spec.host);
+    replace(*t.worker, replaces
+                           ? "its process has ended; the next one has attached"
+                           : t.name() + " was taken over by another incarnation on " + spec.host);
   if (returns) forgive(t);
   t.suspects.clear();
 
@@ -170,25 +190,31 @@ void worker_events::replace(worker& old, std::string why) {
 }
 
 // From the newest to the oldest, each to the head: the queue ends up in its old order. Only what
-// the worker was executing counts as a suspect in its death, not what waited for a value.
-void worker_events::lose(worker& w, task_state as, std::string why, bool blamed) {
+// the worker was executing counts as a suspect in its death, not what waited for a value, and only
+// the closure of a process that has ended. A worker that was leaving, or that goes with this
+// server, is nobody's loss.
+void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
+                         held_closure const* process) {
   auto& t = *w.task;
   bool const clean = as == task_state::disconnected;
   bool const was_away = w.away;
+  blamed = blamed && !clean && !w.draining && !core_.step.stopping;
   retire(w);  // before anything is queued again
   auto& at = core_.scheduler.of(w.number);
   while (at.held() > 0) {
     slot const c = at.newest();
-    bool const suspect = blamed && !clean && !core_.closures[c].sent() && !core_.closures[c].waits;
+    auto const& r = core_.closures[c];
+    bool const suspect =
+        process ? process->closure == core_.closures.id_of(c) && process->attempt == r.attempt
+                : blamed && !r.sent() && !r.waits;
     if (suspect && was_away) blame(w, c);
-    life_.requeue(w, c, suspect, {attempt_end::worker_lost, why});
+    life_.requeue(w, c, suspect, {attempt_end::worker_lost, why}, {}, suspect && process);
   }
-  core_.builds.lose({t.job, t.index}, w.stream,
-                    {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
-                    core_.step.now);
+  core_.builds.lose({t.job, t.index}, w.stream, why, core_.step.now);
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
+  if (core_.builds.any_troubled()) life_.check_all_later();
 }
 
 void worker_events::retire(worker& w) {
@@ -277,9 +303,11 @@ void worker_events::alive(worker_alive const& e) {
 void worker_events::disconnected(worker_disconnected const& e) {
   auto* w = core_.registry.find(e.stream);
   if (!w || w->away) return;
+  if (e.process_ended) return lose(*w, task_state::error, e.reason, false, &*e.process_ended);
   bool const wait = e.may_return && !e.clean && !core_.step.stopping &&
                     core_.scheduler.of((*w).number).held() > 0 &&
                     core_.step.config.reconnect_grace > duration{};
+  if (e.clean && !w->draining) core_.registry.tasks.expect_replacement(*w->task);
   if (wait)
     on_connection_lost(*w, e.reason);
   else

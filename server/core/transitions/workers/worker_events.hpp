@@ -84,8 +84,10 @@ class worker_events {
   worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
   /// The worker leaves the registry; what it held goes back to the head of the queues. `blamed`:
-  /// what it can have been executing may be why.
-  void lose(worker& w, task_state as, std::string why, bool blamed = true);
+  /// what it can have been executing may be why. `process`: the worker's process has ended, and the
+  /// closure that it executed may be why; null: the worker is lost.
+  void lose(worker& w, task_state as, std::string why, bool blamed = true,
+            held_closure const* process = nullptr);
   /// A task that holds state came; it is lost if it is another incarnation than before.
   void on_state_attached(task_row const& t);
   /// Its worker is gone: lost with it, or when it stays away.

@@ -2,7 +2,7 @@
 
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
-import { byState, chronic, endOf, lateFor, lookOf, RANK_LOOKS, resourcesOf, slowText, stepOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
+import { byState, chronic, endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, slowText, stepOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
 import { Fact } from '../parts/fact';
 import { Panel } from '../parts/panel';
 import { CARDS_MAX, RankGrid } from '../parts/rank-grid';
@@ -76,7 +76,7 @@ function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readon
       </span>
       {missing.slice(0, MISSING_SHOWN).map((r) => (
         <button key={r.rank} type="button" class="plain" data-testid="missing-rank" onClick={() => show(r.rank)}>
-          {r.task}
+          {rankLabel(r)}
         </button>
       ))}
       {missing.length > MISSING_SHOWN && <span class="soft">and {count(missing.length - MISSING_SHOWN)} more</span>}
@@ -89,7 +89,7 @@ function Rank({ p, r }: { p: ProgramView; r: RankView }) {
   return (
     <section class="rank-detail" aria-label={`Rank ${r.rank}`} data-testid="rank-detail" data-rank={r.rank}>
       <h3>
-        Rank {r.rank}, <bdi>{r.task}</bdi>: {lookOf(RANK_LOOKS, r.state)[2].toLowerCase()}
+        <bdi>{rankLabel(r).replace('rank', 'Rank')}</bdi>: {lookOf(RANK_LOOKS, r.state)[2].toLowerCase()}
       </h3>
       <dl class="facts-line">
         <Fact name="host">

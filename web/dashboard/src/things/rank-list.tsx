@@ -1,6 +1,6 @@
 // The ranks of a program as a list, of which only the rows on screen exist.
 
-import { endOf, lateFor, resourcesOf, stepOf, type RankView } from '../model/rest/programs';
+import { endOf, lateFor, rankLabel, resourcesOf, stepOf, type RankView } from '../model/rest/programs';
 import { Grid, type Column } from '../parts/grid';
 import { RankChip } from '../parts/program-state';
 
@@ -8,7 +8,7 @@ const note = (r: RankView): string => endOf(r) || (lateFor(r) && `late for ${lat
 
 const columns: readonly Column<RankView>[] = [
   { title: 'State', width: '96px', cell: (r) => <RankChip state={r.state} /> },
-  { title: 'Task', width: 'minmax(90px, 0.8fr)', cell: (r) => <bdi>{r.task}</bdi> },
+  { title: 'Rank', width: 'minmax(90px, 0.8fr)', cell: (r) => <bdi>{rankLabel(r)}</bdi> },
   { title: 'Host', width: 'minmax(110px, 1fr)', cell: (r) => <bdi>{r.host}</bdi> },
   { title: 'Resources', width: '96px', narrow: 'hide', says: (r) => resourcesOf(r.resources), cell: (r) => resourcesOf(r.resources) },
   { title: 'Step', width: '140px', narrow: 'hide', says: stepOf, cell: (r) => stepOf(r) },

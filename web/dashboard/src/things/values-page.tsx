@@ -19,13 +19,15 @@ const LIMIT = 100;
 const SHAPES: Record<string, Shape> = { READY: 'connected', NOT_READY: 'waiting', ABORTED: 'error' };
 const WORDS: Record<string, string> = { READY: 'Ready', NOT_READY: 'Not ready', ABORTED: 'Aborted' };
 
+const isBad = (v: ValueRow): boolean => v.error === true || v.status === 'ABORTED';
+
 const columns: readonly Column<ValueRow>[] = [
   {
     title: 'Status',
     width: '98px',
     cell: (v) => (
-      <span class={`chip ${v.status === 'ABORTED' ? 'text-error' : ''}`}>
-        <Mark shape={SHAPES[v.status] ?? 'waiting'} /> {WORDS[v.status] ?? v.status}
+      <span class={`chip ${isBad(v) ? 'text-error' : ''}`}>
+        <Mark shape={isBad(v) ? 'error' : (SHAPES[v.status] ?? 'waiting')} /> {v.error && v.status === 'READY' ? 'Error' : (WORDS[v.status] ?? v.status)}
       </span>
     ),
   },
@@ -72,7 +74,7 @@ function Holders() {
   const most = Math.max(1, ...holders.map(heldBytes));
   const held = store.counters?.remote_values;
   return (
-    <Panel id="holders" title="Who holds the most" note="jobs and sessions by the bytes of their values" span={12} aside={held && <span class="note">{plural(held.held, 'value')} in memory, {bytes(held.held_bytes)}</span>}>
+    <Panel id="holders" title="Who holds the most" note="jobs and sessions by the bytes of their values" span={12} aside={held && <span class="note">{plural(held.held, 'value')}, {bytes(held.held_bytes)}</span>}>
       {looked.problem && <p class="calm text-error">{looked.problem}</p>}
       {looked.value && holders.length === 0 && <p class="calm">Nobody holds a value.</p>}
       <ol class="holders" data-testid="holders">
@@ -119,6 +121,7 @@ function Blobs() {
 const STATUSES = [
   ['', 'all'],
   ['READY', 'ready'],
+  ['ERROR', 'error'],
   ['NOT_READY', 'not ready'],
   ['ABORTED', 'aborted'],
 ] as const;
@@ -128,6 +131,12 @@ const PLACES = [
   ['disk', 'on disk'],
   ['released', 'released'],
 ] as const;
+
+// An error is a READY value to the server.
+function query(status: string): { status: string; error?: string } {
+  if (status === 'ERROR') return { status: 'READY', error: 'true' };
+  return status === 'READY' ? { status, error: 'false' } : { status };
+}
 
 function List() {
   const now = useSignal<string | null>(null);
@@ -141,7 +150,7 @@ function List() {
   const id = name ? ((named.find((j) => j.name === name) ?? (named.length === 1 ? named[0] : undefined))?.id ?? '') : job;
   const typing = name !== '' && id === '';
   const filtered = !!(status || place || job);
-  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, status, place, job: id, ...(sorted && { sort: sorting.by, order: sorting.order }) });
+  const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...query(status), place, job: id, ...(sorted && { sort: sorting.by, order: sorting.order }) });
   const looked = useListing<ValueRow>(path, LIMIT, { every: 3000, rows: (body: { remote_values: ValueRow[] }) => body.remote_values });
   return (
     <Panel id="values" title="Values" span={12}>
@@ -155,7 +164,7 @@ function List() {
         columns={columns}
         rows={looked.value?.rows ?? []}
         name={(v) => v.id}
-        kind={(v) => (v.status === 'ABORTED' ? 'row-error' : '')}
+        kind={(v) => (isBad(v) ? 'row-error' : '')}
         data={(v) => ({ 'data-value': v.id, 'data-status': v.status })}
         href={(v) => closureAddress(v.closure, v.job)}
         chosen={now.value}

@@ -222,6 +222,9 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
   return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
 }
 
+// How people read a rank. A task "worker:3" alone would be taken for the worker of that name.
+export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
+
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 
 // As one would type it.

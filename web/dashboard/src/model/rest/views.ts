@@ -133,6 +133,7 @@ export interface ValueRow {
   display_name?: string;
   index: number;
   status: ValueStatus;
+  error?: boolean; // fetching it raises an error
   place: 'memory' | 'disk' | 'released' | 'none';
   bytes: number;
   created_ms: number;

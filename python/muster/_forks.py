@@ -1,0 +1,143 @@
+"""Hooks for processes that programs and functions fork. Never imports grpc.
+
+A coordinator, an executor and every other object with threads raises RuntimeError there, at once. A process that a function forks
+keeps descriptors 0, 1 and 2 of its worker's process and none of the worker's own, its signals are as in any program, and it ends
+when it returns from the function.
+
+Nothing here stops the fork from inheriting a descriptor before it is closed, nor does a fork by C code run these hooks. So
+a socket or a pipe that stays open does not prove that a process lives: see `worker.pidfds`.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import traceback
+import weakref
+from typing import Any, Callable, NoReturn, Optional, Protocol
+
+generation = 0
+"""Grows with each fork, in the process that was forked."""
+
+
+class Part(Protocol):
+    def forked(self) -> None:
+        """Closes descriptors, or replaces locks by `LostLock`, in a process that was forked. Takes no lock: another thread may
+        have held it."""
+
+
+_parts: weakref.WeakSet[Any] = weakref.WeakSet()
+_descriptors: list[int] = []
+_handled: dict[int, Callable[..., Any]] = {}
+
+
+class _Mask(threading.local):
+    before: Any = None
+    """Of this thread, while it forks."""
+
+
+_mask = _Mask()
+
+
+def of_parent(what: str) -> RuntimeError:
+    """Returns the error of a call that belongs to the process that this one was forked from."""
+    return RuntimeError(f"this {what} is of the process that this one was forked from; make another one here")
+
+
+class LostLock:
+    """Replaces a lock or a condition in a process that was forked. Taking it raises RuntimeError, instead of waiting for a thread
+    that does not exist there."""
+
+    def __init__(self, what: str) -> None:
+        """`what`: the name that users know for the object that the lock belongs to."""
+        self._what = what
+
+    def acquire(self, *_: object) -> NoReturn:
+        raise of_parent(self._what)
+
+    def __enter__(self) -> NoReturn:
+        raise of_parent(self._what)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def notify_in_forks(part: Part) -> None:
+    """Calls `part.forked()` in each process that is forked while `part` lives."""
+    _parts.add(part)
+
+
+def close_descriptor_in_forks(descriptor: int) -> None:
+    """Closes a descriptor in each process that is forked. It stays open in this one."""
+    _descriptors.append(descriptor)
+
+
+def handle_signal(number: int, handler: Callable[..., Any]) -> None:
+    """Sets the handler of a signal for this process alone. A program that it starts gets the default disposition, as the kernel
+    resets handlers (an ignored signal would stay ignored), and so does a process that is forked. The main thread only."""
+    signal.signal(number, handler)
+    _handled[number] = handler
+
+
+def take_standard_input() -> int:
+    """Returns a descriptor of standard input, which is empty from here on, also for programs that are started."""
+    taken = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return taken
+
+
+def do_nothing(number: int, frame: Any) -> None:
+    """A handler in place of SIG_IGN."""
+
+
+def leave(error: Optional[BaseException] = None) -> NoReturn:
+    """Ends a process that a function has forked and that has left the function, as Python ends a program."""
+    status = 0
+    try:
+        if isinstance(error, SystemExit):
+            status = error.code & 0xff if isinstance(error.code, int) else 0 if error.code is None else 1
+            if status and not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+        elif error is not None:
+            status = 1
+            traceback.print_exception(type(error), error, error.__traceback__)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:
+        os._exit(status)
+
+
+def _hold_signals() -> None:
+    """A signal for the new process is delivered once that has its own handlers."""
+    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled) if _handled else None
+
+
+def _release_signals() -> None:
+    if _mask.before is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
+
+
+def _forked() -> None:
+    global generation
+    generation += 1
+    for part in list(_parts):
+        with contextlib.suppress(Exception):
+            part.forked()
+    _parts.clear()
+    for descriptor in _descriptors:
+        os.close(descriptor)
+    _descriptors.clear()
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in _handled.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    _handled.clear()
+    _release_signals()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold_signals, after_in_parent=_release_signals, after_in_child=_forked)

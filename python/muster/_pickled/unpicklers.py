@@ -1,0 +1,92 @@
+"""How pickles of this package are read. As `pickle.loads`, with two differences. Private.
+
+A module that a pickle names is imported after the packages around it. Python locks the module first, in the reverse order of
+``import numpy``: where one thread imports a package and another one unpickles what a submodule of it defines, each waits for the
+other, and Python resolves that by showing them modules that are half initialized (ImportError, `_DeadlockError`).
+
+A class that this process has pickled by value stays as it is when values of it come back, where cloudpickle would overwrite its
+attributes by those of its copy.
+"""
+from __future__ import annotations
+
+import importlib
+import io
+import pickle
+import re
+import sys
+import types
+import weakref
+from typing import Any, Callable, Iterable, Optional, Union
+
+from cloudpickle import cloudpickle
+
+_names_globals = re.compile(b"\x93").search
+"""Whether a pickle may name anything (STACK_GLOBAL of protocol 4 and later)."""
+_remade: weakref.WeakSet[type] = weakref.WeakSet()
+"""Classes that came by value."""
+
+
+def loads(data: Union[bytes, bytearray, memoryview], buffers: Iterable[Any] = ()) -> Any:
+    """Returns the value of a pickle of protocol 4 or later. Raises what unpickling raises."""
+    if _names_globals(data) is None:
+        return pickle.loads(data, buffers=buffers)
+    return Unpickler(io.BytesIO(data), buffers=buffers).load()
+
+
+class Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        import_outer_first(module)
+        found = super().find_class(module, name)
+        if module.startswith("cloudpickle.") and name in _REPLACED:
+            return _REPLACED[name](found)
+        return found
+
+
+def import_outer_first(name: str) -> types.ModuleType:
+    """Imports a module after the packages around it, so that no thread waits for one of these while it has the lock of the
+    module. Waits for a thread that is importing it. Raises what the import raises."""
+    found = sys.modules.get(name)
+    if found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False):
+        return found
+    at = name.find(".")
+    while at >= 0:
+        _import(name[:at])
+        at = name.find(".", at + 1)
+    return _import(name)
+
+
+def _import(name: str) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (ImportError, RuntimeError) as error:
+        # A thread that runs an import of its own may have taken locks the other way round. It is through when its lock is free.
+        if isinstance(error, ModuleNotFoundError) or not (
+                isinstance(error, ImportError) or type(error).__name__ == "_DeadlockError"):
+            raise
+    return importlib.import_module(name)
+
+
+def _remake(make: Callable[..., type]) -> Callable[..., type]:
+    """`make`: a function of cloudpickle that makes a class without attributes."""
+
+    def remake(*args: Any) -> type:
+        tracker: Optional[str] = args[-2]
+        known: Optional[type] = cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.get(tracker) if tracker else None
+        if known is not None:
+            return known
+        made = make(*args)
+        _remade.add(made)
+        return made
+
+    return remake
+
+
+def _fill(set_state: Callable[[type, Any], Any]) -> Callable[[type, Any], Any]:
+    """`set_state`: a function of cloudpickle that gives such a class its attributes."""
+    return lambda made, state: set_state(made, state) if made in _remade else made
+
+
+_REPLACED: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "subimport": lambda _: import_outer_first, "_make_skeleton_class": _remake, "_make_skeleton_enum": _remake,
+    "_class_setstate": _fill}
+"""Functions of cloudpickle, in whichever of its modules."""

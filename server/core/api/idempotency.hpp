@@ -1,0 +1,25 @@
+// Compares a request with the earlier one that carried the same idempotency key. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace muster::core {
+
+/// A longer idempotency key of a job or a program is refused.
+inline constexpr std::size_t idempotency_key_bytes_max = 256;
+
+/// Returns OK if both digests are equal or one of them is not known, which is so for jobs and
+/// programs of older servers. Otherwise returns INVALID_ARGUMENT on the field `idempotency_key`;
+/// `known` is the id of what the earlier request made.
+inline status same_request(std::string const& known, std::string_view earlier,
+                           std::string_view now) {
+  if (earlier.empty() || now.empty() || earlier == now) return {};
+  return wrong_field("idempotency_key",
+                     known + " was submitted with this key and a different body; use a new key");
+}
+
+}  // namespace muster::core

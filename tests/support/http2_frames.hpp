@@ -1,0 +1,71 @@
+// Frames of HTTP/2 and fields of HPACK, written by hand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace muster::test {
+
+inline std::string const connection_preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+enum frame_type : unsigned char {
+  data_frame = 0,
+  headers_frame = 1,
+  reset_frame = 3,
+  settings_frame = 4,
+  continuation_frame = 9
+};
+enum frame_flag : unsigned char {
+  no_flags = 0,
+  end_stream = 1,
+  end_headers = 4,
+  padded = 8,
+  with_priority = 32
+};
+
+inline std::string number(std::uint32_t value, int bytes) {
+  std::string text;
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    text += static_cast<char>(value >> shift & 0xff);
+  return text;
+}
+
+inline std::string frame(unsigned char type, int flags, std::uint32_t stream,
+                         std::string const& payload = {}) {
+  return number(static_cast<std::uint32_t>(payload.size()), 3) + static_cast<char>(type) +
+         static_cast<char>(flags) + number(stream, 4) + payload;
+}
+
+/// HPACK's integer with a prefix of so many bits.
+inline std::string hpack_number(std::size_t value, int prefix, unsigned char pattern) {
+  std::size_t const mask = (1U << prefix) - 1;
+  if (value < mask) return {static_cast<char>(pattern | value)};
+  std::string text{static_cast<char>(pattern | mask)};
+  for (value -= mask; value >= 128; value /= 128) text += static_cast<char>(value % 128 | 128);
+  return text + static_cast<char>(value);
+}
+
+inline std::string hpack_text(std::string const& text) {
+  return hpack_number(text.size(), 7, 0) + text;
+}
+
+/// A literal field; `pattern` 0x00 leaves the dynamic table alone, 0x40 inserts.
+inline std::string field(std::string const& name, std::string const& value,
+                         unsigned char pattern = 0) {
+  return std::string(1, static_cast<char>(pattern)) + hpack_text(name) + hpack_text(value);
+}
+
+/// A gRPC message with its prefix.
+inline std::string grpc_message(std::string const& body, bool compressed = false) {
+  return std::string(1, compressed ? '\1' : '\0') +
+         number(static_cast<std::uint32_t>(body.size()), 4) + body;
+}
+
+/// The fields of a call.
+inline std::string call_fields(std::string const& method, std::string const& more = {}) {
+  return "\x83\x86\x04" + hpack_text(method) + "\x01" + hpack_text("localhost") + "\x0f\x10" +
+         hpack_text("application/grpc") + field("te", "trailers") + more;
+}
+
+}  // namespace muster::test
