@@ -1,6 +1,7 @@
 // The table that the intercepted reads look into, and the account of all connections.
 #include "net/inspect/connection_guard.hpp"
 
+#include <malloc.h>
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
@@ -117,6 +118,7 @@ void connection_guard::call_ended(std::string const& grpc_peer) {
 // REQUIRES: the connection's mutex is held.
 void connection_guard::charge(guarded_connection& c, standing was) {
   auto const now = c.inspector_.held();
+  if (now == c.held_ && c.standing_ == was) return;  // most reads end with a message
   auto const before = c.held_.exchange(now);
   held_ += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
   auto const open = [](standing s, std::size_t bytes) {
@@ -130,8 +132,20 @@ void connection_guard::charge(guarded_connection& c, standing was) {
 void connection_guard::release(guarded_connection& c) {
   c.cut_ = true;
   auto const held = static_cast<std::int64_t>(c.held_.exchange(0));
+  abandoned_ += static_cast<std::uint64_t>(held);
   held_ -= held;
   if (c.standing_ != standing::identified) open_ -= held;
+}
+
+// The allocator keeps what is freed, unless it is asked.
+void connection_guard::return_memory() {
+  constexpr std::uint64_t worth_it = 8 << 20;
+  constexpr std::chrono::seconds until_freed{2};  // gRPC hears of the end later than we do
+  auto const now = std::chrono::steady_clock::now();
+  if (abandoned_ < worth_it) noticed_ = now;
+  if (now - noticed_ < until_freed) return;
+  abandoned_ = 0;
+  ::malloc_trim(0);
 }
 
 // Closes the connections that hold most until the limits hold again.

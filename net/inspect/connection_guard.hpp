@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,10 @@ class connection_guard {
 
   [[nodiscard]] guard_counts counts() const;
 
+  /// Returns to the system the memory of connections that were closed while they held much. To be
+  /// called again and again, by one thread that may take its time.
+  void return_memory();
+
   /// While it lives, TLS sessions that this thread makes belong to the connection of `socket`.
   class tls_scope {
    public:
@@ -99,8 +104,10 @@ class connection_guard {
   void forget_peer(guarded_connection const& c);
 
   guard_options const options_;
-  std::atomic<std::int64_t> held_ = 0;  // of all
-  std::atomic<std::int64_t> open_ = 0;  // of those that are not identified
+  std::atomic<std::int64_t> held_ = 0;        // of all
+  std::atomic<std::int64_t> open_ = 0;        // of those that are not identified
+  std::atomic<std::uint64_t> abandoned_ = 0;  // bytes of closed connections, since return_memory
+  std::chrono::steady_clock::time_point noticed_{};  // by return_memory
   std::atomic<std::uint64_t> header_block_ = 0, before_token_ = 0, memory_ = 0;
 
   std::mutex mutex_;  // protects the following; taken before that of a connection

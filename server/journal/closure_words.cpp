@@ -75,6 +75,15 @@ core::closure_extras decoded(wire::Extras const& w) {
   return x;
 }
 
+namespace {
+/// Returns what an attempt is blamed for that ended so, unless its entry says otherwise.
+core::blame usual_blame(core::attempt_end how) {
+  bool const counts =
+      how == core::attempt_end::worker_lost || how == core::attempt_end::stale_handle;
+  return counts ? core::blame::worker : core::blame::none;
+}
+}  // namespace
+
 void encode(core::attempt_view const& a, wire::Attempt& into) {
   into.set_attempt(a.attempt);
   into.set_worker(a.worker);
@@ -83,7 +92,8 @@ void encode(core::attempt_view const& a, wire::Attempt& into) {
   into.set_started(us(a.started));
   into.set_ended(us(a.ended));
   into.set_outcome(a.outcome.detail);
-  into.set_blamed(static_cast<std::uint32_t>(a.blamed));
+  if (a.blamed != usual_blame(a.outcome.how))
+    into.set_blamed(static_cast<std::uint32_t>(a.blamed) + 1);
   if (a.outcome.how == core::attempt_end::earlier) return;
   into.set_end(static_cast<std::uint32_t>(a.outcome.how));
   into.set_again(raw(a.outcome.again));
@@ -92,17 +102,17 @@ void encode(core::attempt_view const& a, wire::Attempt& into) {
 core::attempt_view decoded(wire::Attempt const& w, bool& ok) {
   using core::attempt_end;
   ok = ok && w.end() <= static_cast<std::uint32_t>(attempt_end::earlier) &&
-       w.blamed() <= static_cast<std::uint32_t>(core::blame::process);
+       w.blamed() <= static_cast<std::uint32_t>(core::blame::process) + 1;
   bool const text_alone = w.end() == 0 && !w.outcome().empty();
+  auto const how = text_alone ? attempt_end::earlier : static_cast<attempt_end>(w.end());
   return {w.attempt(),
           w.worker(),
           core::incarnation{w.incarnation()},
           w.host(),
           time(w.started()),
           time(w.ended()),
-          {text_alone ? attempt_end::earlier : static_cast<attempt_end>(w.end()), w.outcome(),
-           core::closure_id{w.again()}},
-          static_cast<core::blame>(w.blamed())};
+          {how, w.outcome(), core::closure_id{w.again()}},
+          w.blamed() == 0 ? usual_blame(how) : static_cast<core::blame>(w.blamed() - 1)};
 }
 
 void encode(core::job_fact const& f, wire::DurableJob& into) {

@@ -160,8 +160,7 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
 // but "While fsync" and "While fdatasync".
 muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
   auto const text = s.ToString();
-  had_no_room_ = s.IsNoSpace() && text.find("While fsync") == std::string::npos &&
-                 text.find("While fdatasync") == std::string::npos;
+  had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;
   if (had_no_room_) return {code::resource_exhausted, directory_.string() + ": " + text};
   return {code::internal, directory_.string() + ": " + text};
 }

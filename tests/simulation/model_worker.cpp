@@ -181,7 +181,7 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   auto const ran = world_.now() - it->began;
   auto const b = behaviour_of(what.args);
   if (b == behaviour::kill_worker || (b == behaviour::kill_five && what.attempt <= 5))
-    return what.attempt % 2 == 1 ? crash(true) : end_process(what);
+    return crash(true, what.attempt % 2 == 0 ? ended{{what.closure, what.attempt}} : ended{});
   holds_.erase(it);
   core::worker_result r;
   r.closure = what.closure;
@@ -308,12 +308,12 @@ void model_worker::forget_everything() {
 }
 
 // What was on its way is lost with the connection, what the process has is not.
-void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean) {
+void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean, ended by) {
   auto const stream = std::exchange(stream_, core::stream_id{});
   ++link_;
   welcomed_ = flushing_ = false;
   if (tell_server && stream != core::stream_id{})
-    world_.apply(core::worker_disconnected{stream, clean, why, !clean});
+    world_.apply(core::worker_disconnected{stream, clean, why, !clean, by});
 }
 
 void model_worker::leave() {
@@ -337,27 +337,13 @@ void model_worker::on_disconnect(bool final) {
   if (alive_ && !draining_) attach_later(2s);
 }
 
-void model_worker::crash(bool noticed) {
+void model_worker::crash(bool noticed, ended by) {
   world_.note("worker " + std::to_string(number_) + (noticed ? " crashes" : " vanishes"));
   alive_ = false;
   forget_everything();
   ++link_;  // unnoticed, the server goes on believing in the stream
   welcomed_ = flushing_ = false;
-  if (noticed) lose_connection("connection lost", true, false);
-}
-
-// Of a worker that stays connected; it comes back as one that crashed.
-void model_worker::end_process(core::assignment const& executed) {
-  world_.note("the process of worker " + std::to_string(number_) + " ends");
-  alive_ = false;
-  forget_everything();
-  ++link_;
-  welcomed_ = flushing_ = false;
-  auto const stream = std::exchange(stream_, core::stream_id{});
-  if (stream == core::stream_id{}) return;
-  core::worker_disconnected e{stream, false, "its process 7 was killed by SIGSEGV"};
-  e.process_ended = core::held_closure{executed.closure, executed.attempt};
-  world_.apply(std::move(e));
+  if (noticed) lose_connection("connection lost", true, false, by);
 }
 
 void model_worker::die() {

@@ -83,12 +83,13 @@ class model_worker {
   /// It may wait for a value for a while, if one more may.
   void wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
-  void crash(bool noticed);
+  /// The closure that a process executed when it ended, while its worker stayed connected.
+  using ended = std::optional<core::held_closure>;
+  void crash(bool noticed, ended by = {});
   void leave();
   void forget_everything();
   void send(core::event e);
-  void end_process(core::assignment const& executed);
-  void lose_connection(std::string const& why, bool tell_server, bool clean);
+  void lose_connection(std::string const& why, bool tell_server, bool clean, ended by = {});
 
   world& world_;
   model_memory& memory_;
