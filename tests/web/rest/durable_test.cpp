@@ -112,7 +112,8 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
        {"\nmuster_journal_disk_full 1\n", "\nmuster_journal_disk_free_bytes 12\n"})
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
   std::vector<std::string> rules;
-  for (auto const& i : get_json("/api/v1/attention").at("items").as_array())
+  auto const attention = get_json("/api/v1/attention");
+  for (auto const& i : attention.at("items").as_array())
     rules.push_back(text_at(i, "/rule"));
   EXPECT_NE(std::find(rules.begin(), rules.end(), "disk-full"), rules.end());
 }
