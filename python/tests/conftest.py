@@ -113,7 +113,7 @@ class WorkerProcess:
     def __init__(self, folder: pathlib.Path, number: int, server: str, words: tuple[str, ...]
                  ) -> None:
         self.log = folder / f"worker-{number}.log"
-        self.path = os.pathsep.join(map(str, (HERE, HERE / "state", HERE / "shared", HERE.parent)))
+        self.path = os.pathsep.join(map(str, (HERE, HERE / "state", HERE / "shared", HERE / "losses", HERE.parent)))
         environment = {**os.environ, "PYTHONPATH": self.path, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -216,7 +216,7 @@ def test_a_closure_that_kills_worker_after_worker_is_named(
     caplog.set_level(logging.WARNING)
     made = make_cluster()
     made.add("--processes", "2")
-    with made.coordinator() as c:
+    with made.coordinator(max_worker_failures=0) as c:
         value = c.submit("die")
         until(lambda: any("has lost 3 workers" in r.getMessage() for r in caplog.records), "it is named")
         value.cancel()
