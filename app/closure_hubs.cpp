@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "server/core/api/generations.hpp"
 #include "server/core/queries/closure_queries.hpp"
 
 namespace muster::server {
@@ -134,12 +135,11 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
   return {std::move(made), closures};
 }
 
-// Ids of closures begin with their slot's generation: each start has a million of its own, and a
-// slot that has used them up, a hundred bytes, is left alone.
+// A slot that has used up its generations, a hundred bytes, is left alone.
 void closure_hubs::count_behind(std::uint64_t epoch, std::uint64_t sessions) {
-  constexpr std::uint64_t starts = 4'095, uses = 1 << 20;
-  wide_.first_generation = static_cast<std::uint32_t>(1 + (epoch - 1) % starts * uses);
-  wide_.end_generation = static_cast<std::uint32_t>(wide_.first_generation + uses);
+  auto const g = core::generations_of(epoch);
+  wide_.first_generation = g.first;
+  wide_.end_generation = g.end;
   wide_.last_session = sessions;
 }
 

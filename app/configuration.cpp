@@ -146,7 +146,7 @@ std::string problem_with_access(configuration const& c) {
              "own; "
              "or listen on 127.0.0.1; or add --insecure if the network itself is trusted";
   }
-  if (auto const relays = parse_networks(c.proxy_from); !relays)
+  if (auto const relays = parse_networks(c.connections.proxy_from); !relays)
     return "--proxy-from: " + relays.error().message;
   if (!c.tls.roles.empty() && c.tls.client_ca.empty())
     return "--tls-role is about certificates of clients, which --tls-client-ca asks for: add it";
@@ -177,7 +177,7 @@ std::string problem_with(configuration const& c) {
   if (c.core.spill_above > c.core.value_bytes_max)
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";
-  if (c.connection_memory_max < connection_memory_least)
+  if (c.connections.memory_max < connection_memory_least)
     return "--connection-memory-max is less than 16 MiB: give gRPC connections at least that";
   if (c.grpc == c.http && c.grpc.port != 0)
     return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";

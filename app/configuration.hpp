@@ -81,6 +81,12 @@ struct tls_settings {
   bool on() const { return !certificate.empty() && !key.empty(); }
 };
 
+struct connection_settings {
+  std::vector<std::string> proxy_from;  // networks of relays whose PROXY headers are believed
+  /// Bytes that unfinished gRPC messages and header blocks take; see net::guard_options.
+  std::uint64_t memory_max = std::uint64_t{1} << 30;
+};
+
 struct log_settings {
   std::string level = "info";
   server::log_format format = log_format::text;
@@ -125,8 +131,6 @@ struct configuration {
   auth_mode auth = auth_mode::automatic;
   std::filesystem::path token_file;        // tokens that are known, see hub/access/token_file.hpp
   std::filesystem::path admin_token_file;  // where the first admin's goes; empty: in data_dir
-  // Relays whose PROXY headers are believed, as networks.
-  std::vector<std::string> proxy_from;
   // Networks whose agents need no token, as unmodified ones carry none; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
@@ -143,9 +147,7 @@ struct configuration {
   /// Limits, names and origins of HTTP; the rest of it is the server's.
   web::web_options web;
   tls_settings tls;  // of both ports
-  /// Bytes that unfinished gRPC messages and header blocks of all connections take; see
-  /// net::guard_options.
-  std::uint64_t connection_memory_max = std::uint64_t{1} << 30;
+  connection_settings connections;
 
   /// What it promises outlives the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }

@@ -11,6 +11,7 @@
 #include "base/no_room.hpp"
 #include "muster/journal/v1/records.pb.h"
 #include "server/journal/entries.hpp"
+#include "server/journal/etcd/version.hpp"
 #include "server/journal/rocks_store.hpp"
 
 namespace muster::server {
@@ -20,6 +21,10 @@ namespace {
 // down. Sessions that are not durable take numbers, too, and say nothing.
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
 constexpr std::uint64_t reserved_least = reserved_at_once / 2;
+
+std::string mib(std::uint64_t bytes) {
+  return std::to_string(bytes >> 20) + " MiB";
+}
 
 }  // namespace
 
@@ -118,6 +123,13 @@ void data_directory::start(journal::journal_options o) {
         dependencies_.post([this, durable, failed] { written(durable, failed); });
       });
   tell_room();
+  if (auto const version = journal_->facts().store_version;
+      journal::etcd::can_answer_with_old_data(version))
+    spdlog::warn(
+        "etcd_version store={} version={} why=\"this version can answer with data older than "
+        "acknowledged writes (etcd issue 20418), which this server rejects; use etcd 3.6.9 or "
+        "later\"",
+        name_, version);
 }
 
 void data_directory::written(std::uint64_t durable, muster::status const& failed) {
@@ -165,38 +177,45 @@ void data_directory::write_down(std::string const& cluster, std::vector<core::fa
 store_view data_directory::view() const {
   auto const facts = journal_->facts();
   store_view v{name_, epoch_, restored_in_, facts.waiting_bytes, facts.disk_bytes};
+  v.version = facts.store_version;
+  v.free_bytes = facts.free_bytes;
+  v.full_since = full_since_;
+  if (full_since_ != core::never) v.full = no_room_status(facts).message;
   return v;
 }
 
 muster::status data_directory::refusal() const {
   if (!journal_ || !journal_->full()) return {};
-  constexpr std::string_view what_then = "try again, or submit with durable: false";
-  auto const mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   auto const facts = journal_->facts();
-  if (!facts.disk_is_full)
-    return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
-                                          " wait to be written; " + std::string(what_then)};
-  auto const reserve = mib(journal::journal_options{}.reserve_bytes);
-  return no_room(name_, mib(facts.free_bytes.value_or(0)) + " are free, and the last " + reserve +
-                            " are for what was accepted; " + std::string(what_then));
+  if (facts.disk_is_full) return no_room_status(facts);
+  return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
+                                        " wait to be written; try again in a second"};
+}
+
+muster::status data_directory::no_room_status(journal::journal_facts const& facts) const {
+  auto const reserve = journal::journal_options{}.reserve_bytes;
+  auto const free = facts.free_bytes.value_or(0);
+  // A large write may need more than the reserve, and a quota less than the disk has.
+  auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
+                                  : "a write found no room";
+  return no_room(name_, mib(free) + " are free, and " + why +
+                            "; make room, the server then goes on by itself");
 }
 
 // When the disk is full, or is not any more; once each.
 void data_directory::tell_room() {
   auto const facts = journal_->facts();
-  if (std::exchange(told_full_, facts.disk_is_full) == facts.disk_is_full) return;
+  if ((full_since_ != core::never) == facts.disk_is_full) return;
+  full_since_ = facts.disk_is_full ? dependencies_.now() : core::never;
   using core::coordination::severity;
-  auto const free = std::to_string(facts.free_bytes.value_or(0) >> 20) + " MiB are free";
-  auto const reserve = std::to_string(journal::journal_options{}.reserve_bytes >> 20) + " MiB";
   if (!facts.disk_is_full)
-    return dependencies_.tell({severity::info, "journal_disk_has_room", {}, name_, free});
-  dependencies_.tell({severity::error,
-                      "journal_disk_full",
-                      {},
-                      name_,
-                      free + "; the last " + reserve +
-                          " are for what was accepted, and nothing new that has to be written down "
-                          "is taken until there are more"});
+    return dependencies_.tell({severity::info,
+                               "journal_disk_has_room",
+                               {},
+                               name_,
+                               mib(facts.free_bytes.value_or(0)) + " are free"});
+  dependencies_.tell(
+      {severity::error, "journal_disk_full", {}, name_, no_room_status(facts).message});
 }
 
 void data_directory::stop() {

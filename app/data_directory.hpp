@@ -70,7 +70,8 @@ class data_directory {
   std::uint64_t identity() const { return identity_; }
   /// Jobs and sessions of earlier ones have no higher numbers.
   std::uint64_t sessions_before() const { return sessions_before_; }
-  /// RESOURCE_EXHAUSTED: nothing new that has to be written down can be taken now; see is_no_room.
+  /// Returns RESOURCE_EXHAUSTED, with the path and the free space, while nothing new that has to be
+  /// written down can be accepted; see is_no_room.
   muster::status refusal() const;
   /// For people and metrics. REQUIRES: started.
   store_view view() const;
@@ -84,6 +85,7 @@ class data_directory {
   muster::status begin(std::string const& version, coordination_hub& into);
   void written(std::uint64_t durable, muster::status const& failed);
   void tell_room();
+  muster::status no_room_status(journal::journal_facts const& facts) const;
 
   journal::change format_entry() const;
 
@@ -94,7 +96,7 @@ class data_directory {
   std::string version_;
   std::uint64_t epoch_ = 0;
   std::uint64_t identity_ = 0;
-  bool told_full_ = false;
+  core::time_point full_since_ = core::never;  // told; never: there is room
   std::uint64_t sessions_before_ = 0;
   std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are spoken for on the disk
   std::vector<core::token> tokens_;

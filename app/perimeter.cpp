@@ -16,7 +16,7 @@ void tell(bool warning, std::string const& line) {
 net::proxy_rules rules_from(configuration const& c) {
   net::proxy_rules rules;
   rules.complain = [](std::string const& line) { spdlog::warn("{}", line); };
-  auto const networks = parse_networks(c.proxy_from);
+  auto const networks = parse_networks(c.connections.proxy_from);
   if (!networks || networks->empty()) return rules;
   rules.believed = [all = *networks](boost::asio::ip::address const& relay) {
     return any_contains(all, relay.to_string());

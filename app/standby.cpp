@@ -21,6 +21,9 @@ constexpr auto look_every = 150ms;
 constexpr auto signals_looked_at_every = 10ms;
 // What etcd may take to answer for the first time.
 constexpr auto patience_at_start = 5s;
+// After this server has given the lead back, since no member of etcd had recent data. Another
+// server can lead meanwhile, and can reach another member.
+constexpr auto pause_after_old_data = 1s;
 
 // Must not wait for whoever reads the log: nobody may be told anything meanwhile.
 [[noreturn]] void end_process(std::string const& why) {
@@ -34,19 +37,20 @@ std::string host_name() {
 }
 
 // etcd may be silent for seconds; a stop signal does not wait for it.
-struct looked {
-  muster::result<journal::etcd::leadership::seen> seen;
-  std::optional<std::string> signal;
+template <class T>
+struct awaited {
+  T answer;
+  std::optional<std::string> signal;  ///< that came first
 };
 
-looked look(journal::etcd::leadership& l) {
-  auto asking = std::async(std::launch::async, [&l] { return l.try_to_lead(); });
-  while (asking.wait_for(0ms) != std::future_status::ready)
-    if (auto signal = wait_for_stop_signal(signals_looked_at_every)) {
-      l.give_up();
-      return {asking.get(), std::move(signal)};
-    }
-  return {asking.get(), {}};
+/// Runs `ask` on another thread; a stop signal calls `give_up` and is returned with the answer.
+template <class Ask, class GiveUp>
+auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
+  auto asking = std::async(std::launch::async, ask);
+  std::optional<std::string> signal;
+  while (asking.wait_for(0ms) != std::future_status::ready && !signal)
+    if ((signal = wait_for_stop_signal(signals_looked_at_every))) give_up();
+  return {asking.get(), std::move(signal)};
 }
 
 bool stopped(journal::etcd::leadership& l, std::string const& signal) {
@@ -107,14 +111,17 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
   if (!s.where) return true;
   auto const self = address(http);
   auto const name = s.where->text();
-  auto leadership = std::make_unique<journal::etcd::leadership>(
-      access(), journal::etcd::leadership_options{
-                    self, random_64(), std::chrono::duration_cast<std::chrono::seconds>(s.lease),
-                    end_process});
+  auto const lease = std::chrono::duration_cast<std::chrono::seconds>(s.lease);
+  auto const anew = [&] {
+    return std::make_unique<journal::etcd::leadership>(
+        access(), journal::etcd::leadership_options{self, random_64(), lease, end_process});
+  };
+  auto leadership = anew();
   std::optional<std::string> told;
   bool answered = false;
   for (;;) {
-    auto const [seen, early] = look(*leadership);
+    auto const [seen, early] =
+        await([&] { return leadership->try_to_lead(); }, [&] { leadership->give_up(); });
     if (early) return stopped(*leadership, *early);
     bool const refused = !seen && seen.error().code != code::unavailable &&
                          seen.error().code != code::deadline_exceeded;
@@ -124,7 +131,27 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       throw start_error("--store " + name + ": no answer in " +
                         std::to_string(patience_at_start.count()) + " s; " + seen.error().message);
     answered = answered || seen;
-    if (seen && seen->leads) break;
+    if (seen && seen->leads) {
+      auto const [opened, signal] = await([&] { return open_etcd(*leadership); }, [] {});
+      if (signal) return stopped(*leadership, *signal);
+      if (opened.ok()) break;
+      leadership->resign();
+      if (opened.code != code::unavailable)
+        throw start_error("--store " + name + ": " + opened.message);
+      // A server that serves old data would lose jobs that clients were told are safe.
+      auto const why = "etcd has no recent data for a new leader: " + opened.message;
+      spdlog::warn(
+          "standby http={} store={} why=\"{}; this server has given the lead back and tries "
+          "again\"",
+          http, name, why);
+      set({why, {}});
+      told.reset();
+      manager.ready();
+      leadership = anew();
+      if (auto const stop = wait_for_stop_signal(pause_after_old_data))
+        return stopped(*leadership, *stop);
+      continue;
+    }
     auto const now = seen ? seen->leader : "etcd does not answer: " + seen.error().message;
     if (answered && told != now) {
       told = now;
@@ -148,11 +175,14 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
   return true;
 }
 
-muster::result<std::unique_ptr<journal::store>> standby::open_store() const {
-  auto opened = journal::etcd::etcd_store::open(access(), leadership_->begun(),
-                                                {configuration_.store.bytes, end_process});
+muster::status standby::open_etcd(journal::etcd::leadership const& l) {
+  journal::etcd::store_options o;
+  o.bytes_max = configuration_.store.bytes;
+  o.over = end_process;
+  auto opened = journal::etcd::etcd_store::open(access(), l.begun(), std::move(o));
   if (!opened) return opened.error();
-  return std::unique_ptr<journal::store>(std::move(*opened));
+  store_ = std::move(*opened);
+  return {};
 }
 
 void standby::resign() {

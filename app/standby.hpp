@@ -42,10 +42,13 @@ class standby {
 
   // Main thread.
   /// With `--store`: until this server leads. `http`: where it listens. False: a stop signal, whose
-  /// name is logged, came first. start_error: etcd refuses, or does not answer at the start.
+  /// name is logged, came first. start_error: etcd refuses, or does not answer at the start. While
+  /// no member of etcd has data as recent as the lead, the server gives the lead back and stands
+  /// by.
   bool wait_to_lead(std::string const& http, net::service_manager& manager);
-  /// REQUIRES: it leads.
-  muster::result<std::unique_ptr<journal::store>> open_store() const;
+  /// Returns the store in etcd, whose data are as recent as the lead. REQUIRES: `wait_to_lead` has
+  /// returned true, with `--store`; called once.
+  std::unique_ptr<journal::store> take_store() { return std::move(store_); }
   /// Nothing is answered any more: the next one may lead at once.
   void resign();
 
@@ -53,10 +56,12 @@ class standby {
   void set(web::not_serving state);
   journal::etcd::access access() const;
   std::string address(std::string const& http) const;
+  muster::status open_etcd(journal::etcd::leadership const& l);
 
   configuration const& configuration_;
   std::chrono::steady_clock::time_point const begun_ = std::chrono::steady_clock::now();
   std::unique_ptr<journal::etcd::leadership> leadership_;  // set before any other thread asks
+  std::unique_ptr<journal::store> store_;                  // from the lead until it is taken
 
   mutable std::mutex mutex_;
   std::optional<web::not_serving> state_ = web::not_serving{"the server starts", {}};

@@ -104,9 +104,7 @@ muster::status store_assembly::open(std::string const& version) {
   data_.on_reading([this](std::string what) { leadership_.reading(std::move(what)); });
   if (c.is_read_only()) return look(version);
   if (!c.store.where) return data_.open(c.data_dir, version, coordination_);
-  auto store = leadership_.open_store();
-  if (!store) return store.error();
-  return data_.open(std::move(*store), c.store.where->text(), version, coordination_);
+  return data_.open(leadership_.take_store(), c.store.where->text(), version, coordination_);
 }
 
 void store_assembly::begin(std::string const& version) {

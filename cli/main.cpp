@@ -101,6 +101,15 @@ int printed(CLI::App const& app, int status) {
   return complain(app, "what it has printed could not be written" + why, exit_failed);
 }
 
+// What else this command could do where a disk has no room, by its own flags.
+std::string hint_for(CLI::App const& verb, request_end const& end) {
+  constexpr unsigned insufficient_storage = 507;
+  bool const may_forget = verb.get_option_no_throw("--durable") != nullptr;
+  return end.status == insufficient_storage && may_forget
+             ? "; or pass --no-durable for a job that does not outlive the server"
+             : "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -129,7 +138,9 @@ int main(int argc, char** argv) {
           app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take words behind --");
     return printed(app, chosen.run ? chosen.run() : exit_ok);
   } catch (request_error const& e) {
-    return complain(app, with_flags(innermost(app), e.what(), e.end().field), e.status());
+    auto const& verb = innermost(app);
+    return complain(app, with_flags(verb, e.what(), e.end().field) + hint_for(verb, e.end()),
+                    e.status());
   } catch (command_error const& e) {
     return complain(app, e.what(), e.status());
   } catch (CLI::RuntimeError const& e) {  // how a verb with its own callback ends

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/host_port.hpp"
+#include "base/utf8.hpp"
 #include "cluster/text.hpp"
 #include "http_client/url.hpp"
 
@@ -18,6 +19,20 @@ namespace {
 
 std::chrono::milliseconds to_milliseconds(duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
+}
+
+// JSON is UTF-8; words of a command line need not be. Throws command_error with the word's context.
+void check_text(muster::http_request const& r) {
+  constexpr std::size_t context = 16;
+  if (!r.content_type.starts_with("application/json") || is_utf8(r.body)) return;
+  auto const shown = to_utf8(r.body);
+  auto const mark = shown.find("\ufffd");
+  auto const from = border_at(shown, mark > context ? mark - context : 0);
+  auto const to = std::min(shown.size(), mark + context);
+  auto const end = to < shown.size() ? border_at(shown, to) : to;
+  throw command_error(exit_usage, "the request has bytes that are not valid UTF-8, near '" +
+                                      shown.substr(from, end - from) +
+                                      "'; the server accepts UTF-8 only");
 }
 
 // boost::json writes 50.125 as 5.0125E1.
@@ -141,6 +156,7 @@ muster::http_result<muster::http_response> rest::exchange(muster::http_request r
                                                           std::string const& path,
                                                           bool repeatable) {
   constexpr int restarts_max = 10;
+  check_text(r);
   for (int restarts = 0;; ++restarts) {
     auto answer = client_.send(r);
     bool const broke = !answer && answer.error().code == muster::code::unavailable;

@@ -70,11 +70,13 @@ coro::start_result accepting_server::start() {
   // What it posts comes back while this serves, or later and does nothing.
   auto const serving = std::make_shared<accepting_server*>(this);
   watch_ = std::make_unique<reset_watch>(
-      engine(), [this, held = std::weak_ptr(serving)](std::string const& peer) {
+      engine(),
+      [this, held = std::weak_ptr(serving)](std::string const& peer) {
         engine().post([held, peer] {
           if (auto const server = held.lock()) (*server)->options_.cut(peer);
         });
-      });
+      },
+      [this] { guard_.return_memory(); });
   serving_ = serving;
   return result;
 }

@@ -66,7 +66,7 @@ class accepting_server final : public coro::grpc_server {
   void adopt_tls(int fd, std::string const& client);
 
   // Memory of connections. Any thread.
-  [[nodiscard]] guard_counts guarded() { return guard_.counts(); }
+  [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
   // Accepts nobody any more, first of all.
   [[nodiscard]] coro::task<void> stop(std::chrono::milliseconds grace) override;

@@ -207,7 +207,7 @@ void access::watch_file() {
 // Asked on the threads that accept and read connections: everything here is fixed before the first
 // connection, or the gate's.
 void access::guard_memory(net::guard_options& o) {
-  o.memory_max = engine_.config.connection_memory_max;
+  o.memory_max = engine_.config.connections.memory_max;
   o.judge = [this](std::string const& client) {
     if (!gate_.required()) return net::standing::identified;
     return agents_from_.contain(address_of(client)) ? net::standing::admitted

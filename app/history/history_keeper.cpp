@@ -57,7 +57,7 @@ history_keeper::history_keeper(engine_assembly& engine, store_assembly& store)
   store.describe_history([this]() -> std::optional<store_view::kept_history> {
     if (!store_) return {};
     auto const f = store_->facts();
-    return store_view::kept_history{f.since, f.bytes, f.dropped};
+    return store_view::kept_history{f.since, f.bytes, f.dropped, f.unreadable};
   });
 }
 
@@ -85,31 +85,39 @@ void history_keeper::open() {
                   "what happens is not kept for the next start: " + opened.error().message});
 }
 
+template <class Decode, class Take>
+void history_keeper::read_records(history_kind kind, core::time_point since,
+                                  history_store::amount most, Decode const& decode,
+                                  Take const& take) {
+  store_->read(kind, since, most, [&](history_place at, std::string_view bytes) {
+    take(store_->decoded(kind, at, bytes, decode));
+  });
+}
+
 void history_keeper::read() {
   auto const begun = std::chrono::steady_clock::now();
   auto const since = engine_.clock.now() - engine_.config.history.limits.age;
   std::size_t events = 0, spans = 0;
-  store_->read(history_kind::events, since, {events_read}, [&](std::string_view bytes) {
-    for (auto& e : events_from(bytes)) engine_.events().add(e.at, std::move(e.what)), ++events;
+  read_records(history_kind::events, since, {events_read}, events_from, [&](auto all) {
+    for (auto& e : all) engine_.events().add(e.at, std::move(e.what)), ++events;
   });
-  store_->read(history_kind::points, since, {points_read}, [this](std::string_view bytes) {
-    if (auto const p = point_from(bytes); p.at != core::time_point{}) points_.push_back(p);
+  read_records(history_kind::points, since, {points_read}, point_from, [this](auto const& p) {
+    if (p.at != core::time_point{}) points_.push_back(p);
   });
-  store_->read(history_kind::machines, since, {machines_read}, [this](std::string_view bytes) {
-    for (auto const& m : machines_from(bytes))
+  read_records(history_kind::machines, since, {machines_read}, machines_from, [this](auto all) {
+    for (auto const& m : all)
       if (auto const h = pools_.named(m.cluster))
         (*h)->machines().restore(m.task, m.host, m.sample);
   });
-  store_->read(history_kind::spans, since, {seconds_read, spans_bytes_read},
-               [&](std::string_view bytes) {
-                 auto const all = spans_from(bytes);
+  read_records(history_kind::spans, since, {seconds_read, spans_bytes_read}, spans_from,
+               [&](auto const& all) {
                  auto const h = pools_.named(all.cluster);
                  if (!h) return;
                  for (auto const& s : all.spans) (*h)->past().restore(s), ++spans;
                });
   read_lines(since);
-  store_->read(history_kind::runs, since, {runs_read}, [this](std::string_view bytes) {
-    for (auto& [cluster, run] : runs_from(bytes))
+  read_records(history_kind::runs, since, {runs_read}, runs_from, [this](auto all) {
+    for (auto& [cluster, run] : all)
       if (auto const c = coordination_.state().find(cluster))
         coordination_.remember(*c, std::move(run));
   });
@@ -118,6 +126,19 @@ void history_keeper::read() {
   spdlog::info("restored history={} events={} spans={} points={} took_ms={}",
                engine_.config.history_directory().string(), events, spans, points_.size(),
                std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  report_unreadable();
+}
+
+// More may be found whenever somebody asks for a time.
+void history_keeper::report_unreadable() {
+  auto const rows = store_->facts().unreadable;
+  if (rows == std::exchange(unreadable_reported_, rows)) return;
+  engine_.tell({core::coordination::severity::warning,
+                "history_records_unreadable",
+                {},
+                engine_.config.history_directory().string(),
+                std::to_string(rows) +
+                    " records of the history are damaged and are skipped; the rest is shown"});
 }
 
 // Of jobs that are there: those of others would be forgotten by nobody, and are most of them.
@@ -125,9 +146,12 @@ void history_keeper::read_lines(core::time_point since) {
   std::size_t jobs = 0;
   pools_.for_each([&jobs](hub& h) { jobs += h.past().jobs().size(); });
   if (jobs == 0) return;
-  store_->scan(history_kind::lines, {since, 0}, [&](history_place, std::string_view bytes) {
-    auto all = lines_from(
-        bytes, [this](core::session_id job) { return pools_.of(job).state().knows(job); });
+  auto const of_known_jobs = [this](std::string_view bytes, std::size_t* unreadable) {
+    return lines_from(bytes, unreadable,
+                      [this](core::session_id job) { return pools_.of(job).state().knows(job); });
+  };
+  store_->scan(history_kind::lines, {since, 0}, [&](history_place at, std::string_view bytes) {
+    auto all = store_->decoded(history_kind::lines, at, bytes, of_known_jobs);
     if (all.lines.empty()) return true;
     if (auto const h = pools_.named(all.cluster))
       for (auto& [job, line] : all.lines) (*h)->logs().add(job, std::move(line));
@@ -158,6 +182,7 @@ void history_keeper::begin() {
 }
 
 void history_keeper::look() {
+  report_unreadable();
   keep_events();
   keep_machines();
   keep_spans();

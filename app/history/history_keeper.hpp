@@ -50,7 +50,11 @@ class history_keeper {
  private:
   void open();
   void read();
+  template <class Decode, class Take>
+  void read_records(history_kind kind, core::time_point since, history_store::amount most,
+                    Decode const& decode, Take const& take);
   void read_lines(core::time_point since);
+  void report_unreadable();
   void look();
   void keep_events();
   void keep_machines();
@@ -68,6 +72,7 @@ class history_keeper {
   past_reader reader_;  // of it
   std::vector<past_point> points_;
   std::atomic<bool> keeps_ = false;
+  std::uint64_t unreadable_reported_ = 0;
   std::uint64_t events_kept_ = 0;                                      // number of the last
   std::map<std::string, std::uint64_t> spans_kept_;                    // by cluster: where to go on
   std::map<core::coordination::cluster_id, std::uint64_t> runs_kept_;  // number of the last

@@ -11,6 +11,7 @@
 
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
+#include "server/journal/etcd/version.hpp"
 
 namespace muster::cli::doctor {
 namespace {
@@ -212,6 +213,19 @@ findings judge_versions(std::string const& here, std::string const& server,
       "start the older workers again with the newer program, one after the other: 'muster drain "
       "TASK' lets one finish what it has";
   return all;
+}
+
+findings judge_etcd(std::string const& version) {
+  if (version.empty()) return {};
+  auto const text = "the server's data are in etcd " + for_terminal(version);
+  if (!server::journal::etcd::can_answer_with_old_data(version))
+    return {{"etcd", result::ok, text}};
+  return {
+      {"etcd", result::warning,
+       text + ", which can answer with data older than acknowledged writes (etcd issue 20418); the "
+              "server rejects such answers and waits for recent ones",
+       "upgrade each member of etcd to 3.6.9 or later, or to a patch of 3.4 or 3.5 whose "
+       "changelog names the fix"}};
 }
 
 findings judge_alerts(json::array const& items, std::string const& url) {

@@ -20,7 +20,7 @@ enum class result { ok, warning, problem };
 char const* name(result r);
 
 struct finding {
-  // "ports", "clock", "files", "disk", "certificate", "token", "version", "health"
+  // "ports", "clock", "files", "disk", "certificate", "token", "version", "health", "etcd"
   std::string check;
   result is = result::ok;
   std::string text;
@@ -53,6 +53,9 @@ findings judge_versions(std::string const& here, std::string const& server,
 /// the same for people. `url`: as it was given. Nothing it knows: "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
+
+/// Judges the version of etcd that keeps the server's data; nothing: it is not known.
+findings judge_etcd(std::string const& version);
 
 /// The server's attention items: each a warning or a problem.
 findings judge_alerts(json::array const& items, std::string const& url);

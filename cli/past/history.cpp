@@ -72,12 +72,29 @@ void say_if_cut(json::value const& answer, char const* what) {
     std::cerr << what << " are read until " << local_time(until) << '\n';
 }
 
+// A token of one cluster cannot see the whole server, and so gets no warning.
+void warn_of_missing(rest& server) {
+  auto const answer = server.send("GET", "/api/v1/overview");
+  if (!answer.ok()) return;
+  boost::system::error_code error;
+  auto const overview = json::parse(answer.body, error);
+  if (error) return;
+  auto const& durable = field_of(overview, "durable");
+  auto const missing = count_of(durable, "history_dropped");
+  if (missing == 0) return;
+  auto const unreadable = count_of(durable, "history_unreadable");
+  std::cerr << "warning: " << with_thousands(missing) << " records of the history are missing ("
+            << with_thousands(unreadable) << " cannot be read, "
+            << with_thousands(missing - std::min(missing, unreadable)) << " were not written)\n";
+}
+
 int run_history(history_options& o) {
   rest server(o.rest);
   if (o.when.from.empty()) o.when.from = "1h";
   auto const when = o.when.query(server) + "steps=" + std::to_string(o.steps);
   auto const samples = server.get("/api/v1/samples?" + when);
   auto const stream = server.get("/api/v1/history/stream?" + when + "&" + of_cluster(o.cluster));
+  warn_of_missing(server);
   if (o.output == output_format::json) {
     json::object const both{{"samples", samples}, {"stream", stream}};
     std::cout << json::serialize(both) << '\n';

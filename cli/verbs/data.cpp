@@ -28,6 +28,7 @@ struct data_options {
   output_format output = output_format::table;
   std::optional<std::string> kind, cluster;
   std::optional<std::uint64_t> limit;
+  bool dry_run = false, drop = false;
   server::shared_store store;  // how etcd is reached; `where` is a word
 };
 
@@ -68,10 +69,11 @@ std::optional<etcd::access> etcd_of(std::string const& word, data_options const&
   return store_access(word, o.store);
 }
 
-opened open(std::string const& word, data_options const& o, journal::watcher const& watch = {}) {
+opened open(std::string const& word, data_options const& o, journal::watcher const& watch = {},
+            etcd::lost_values lost = etcd::lost_values::refuse) {
   opened r;
   if (auto const a = etcd_of(word, o)) {
-    auto view = value_or_throw(etcd::etcd_view::open(*a, watch));
+    auto view = value_or_throw(etcd::etcd_view::open(*a, watch, lost));
     r.in_etcd = view.get();
     r.all = std::move(view);
   } else {
@@ -238,14 +240,61 @@ int restore(action_words const& words, data_options const& o) {
   return exit_ok;
 }
 
+std::string counted(std::size_t n, std::string const& what, std::string const& several) {
+  return with_thousands(n) + " " + (n == 1 ? what : several);
+}
+
+void print(journal::report_lines const& report, std::string const& before) {
+  for (auto const& line : report.lines) std::cout << before << for_terminal(line) << '\n';
+  if (report.all > report.lines.size())
+    std::cout << before << "and " << with_thousands(report.all - report.lines.size())
+              << " more of these\n";
+}
+
+int plan_of_repair(std::string const& from, data_options const& o) {
+  long_work progress;
+  auto const source = open(from, o, std::ref(progress), etcd::lost_values::unreadable);
+  auto const plan = value_or_throw(journal::plan_repair(*source.all, o.drop, std::ref(progress)));
+  bool const refused = plan.unusable.all > 0 && !o.drop;
+  print(plan.report, "would do: ");
+  if (refused) print(plan.unusable, "cannot repair without --drop: ");
+  if (!refused)
+    std::cout << from << (plan.changes.empty() ? ": needs no repair\n" : ": can be repaired\n");
+  return refused ? exit_failed : exit_ok;
+}
+
+int repair(action_words const& words, data_options const& o) {
+  auto const& from = words.need(0, "DIR");
+  if (o.dry_run) return plan_of_repair(from, o);
+  auto const& copy = words.need(1, "COPY");
+  if (etcd_of(copy, o)) throw words.wrong("COPY is a directory, not an address of etcd");
+  long_work progress;
+  auto const a = etcd_of(from, o);
+  auto const done = value_or_throw(
+      a ? etcd::repair_prefix(*a, copy, o.drop, std::ref(progress), lead_is_over("data"))
+        : journal::repair_store(from, copy, o.drop, std::ref(progress)));
+  print(done.report, "");
+  if (done.changes.empty())
+    std::cout << from << ": needs no repair\n";
+  else
+    std::cout << from << ": repaired, " << counted(done.moved, "closure", "closures")
+              << " renamed, " << counted(done.removed, "entry", "entries") << " removed; " << copy
+              << " has everything as it was before\n";
+  return exit_ok;
+}
+
 int run_data(data_options& o) {
   action_words const words(
-      "data", o.words, {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}});
+      "data", o.words,
+      {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}, {"repair", 2}});
+  if ((o.dry_run || o.drop) && words.action() != "repair")
+    throw words.wrong("--dry-run and --drop are for 'muster data repair'");
   server::raise_file_limit();  // each file of the directory is held open
   if (words.action() == "check") return check(words, o);
   if (words.action() == "dump") return dump(words, o);
   if (words.action() == "compact") return compact(words, o);
   if (words.action() == "backup") return backup(words, o);
+  if (words.action() == "repair") return repair(words, o);
   return restore(words, o);
 }
 
@@ -254,9 +303,10 @@ int run_data(data_options& o) {
 void add_data(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "data",
-      "Check, list, shrink, back up or restore a server's --data-dir or --store", run_data);
+      "Check, list, shrink, back up, restore or repair a server's --data-dir or --store", run_data);
   add_value(*verb, "action", o->words,
-            "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR",
+            "check DIR | dump DIR | compact DIR | backup DIR TARGET | restore TARGET DIR | "
+            "repair DIR COPY",
             "What to do");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->description("check: table or json");
@@ -267,15 +317,23 @@ void add_data(CLI::App& app, choice& chosen) {
       ->configurable(false);
   add_value(*verb, "--limit", o->limit, "N", "dump: no more entries than this")
       ->configurable(false);
+  verb->add_flag("--dry-run", o->dry_run, "repair: print what would change, and change nothing")
+      ->configurable(false);
+  verb->add_flag("--drop", o->drop,
+                 "repair: remove entries that cannot be made readable, instead of refusing")
+      ->configurable(false);
   add_store_access(*verb, o->store);
   verb->footer(
       "DIR and TARGET are directories, or etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX as in "
       "'muster serve\n"
       "--store'; a backup of one kind may be restored into the other.\n"
       "Blobs of a directory are checked and copied too; etcd has none.\n"
-      "check, dump and backup work beside a running server and change nothing; compact and "
-      "restore\n"
-      "need one that is stopped, or not there yet. backup and restore make TARGET.partial or\n"
+      "check, dump and backup work beside a running server and change nothing; compact, restore "
+      "and\n"
+      "repair need one that is stopped, or not there yet. repair mends a store that no server can "
+      "load,\n"
+      "after it has copied all of it to the new directory COPY. backup and restore make "
+      "TARGET.partial or\n"
       "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs a prefix "
       "that has\n"
       "nothing, and compact makes etcd drop its history, beside a server, too.\n"
@@ -287,6 +345,8 @@ void add_data(CLI::App& app, choice& chosen) {
       "  muster data backup /var/lib/muster /backup/muster-$(date +%F)\n"
       "  muster data restore /backup/muster-2026-01-31 /var/lib/muster\n"
       "  muster data backup etcd://10.0.0.1:2379,10.0.0.2:2379/muster /backup/muster-$(date +%F)\n"
+      "  muster data repair etcd://10.0.0.1:2379/muster --dry-run\n"
+      "  muster data repair etcd://10.0.0.1:2379/muster /backup/muster-before-repair\n"
       "See docs/durability.md.");
 }
 

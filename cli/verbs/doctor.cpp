@@ -3,11 +3,11 @@
 #include <iomanip>
 #include <iostream>
 
+#include "app/configuration.hpp"
 #include "cli/actions.hpp"
 #include "cli/doctor/machine.hpp"
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
-#include "app/configuration.hpp"
 
 namespace muster::cli {
 namespace {
@@ -59,21 +59,6 @@ finding look_at_clock(rest& server) {
   return doctor::judge_clock(date, asked, answered);
 }
 
-// A disk that is full, as the server told it last.
-findings look_at_room(rest& server) {
-  std::string full;
-  auto const events = server.get("/api/v1/events?limit=1000");
-  for (auto const& e : list_of(events, "events")) {
-    auto const kind = text_of(e, "kind");
-    if (kind == "journal_disk_has_room") full.clear();
-    if (kind == "journal_disk_full") full = text_of(e, "subject") + ": " + text_of(e, "text");
-  }
-  if (full.empty()) return {};
-  return {{"disk", result::problem, full,
-           "make room there, or move it to a larger disk; the server goes on by itself. Jobs and "
-           "sessions with durable: false are taken meanwhile"}};
-}
-
 findings look_at_store(json::value const& overview) {
   auto const& durable = field_of(overview, "durable");
   if (durable.is_null())
@@ -83,10 +68,18 @@ findings look_at_store(json::value const& overview) {
   if (auto const failure = text_of(durable, "failure"); !failure.empty())
     return {{"disk", result::problem, "the server cannot write: " + failure,
              "make room on its disk or mend it, then start the server again"}};
+  if (auto const full = text_of(durable, "full"); !full.empty())
+    return {{"disk", result::problem, full,
+             "make room there, or move the directory to a larger disk; the server then goes on by "
+             "itself. Jobs with --no-durable are accepted until then"}};
   auto const bytes = count_of(durable, "disk_bytes");
-  return {{"disk", result::ok,
-           text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) +
-               " MiB"}};
+  auto text =
+      text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) + " MiB";
+  if (!field_of(durable, "free_bytes").is_null())
+    text += "; " + with_thousands(count_of(durable, "free_bytes") >> 20) + " MiB are free";
+  findings all{{"disk", result::ok, text}};
+  add(all, doctor::judge_etcd(text_of(durable, "store_version")));
+  return all;
 }
 
 // Of a server that serves.
@@ -98,7 +91,6 @@ findings look_at_server(rest& server) {
   if (auto const limit = metric(metrics, "process_max_fds"); limit > 0)
     all.push_back(doctor::judge_files("the server", limit, metric(metrics, "process_open_fds")));
   add(all, look_at_store(server.get("/api/v1/overview")));
-  add(all, look_at_room(server));
   auto const version = text_of(server.get("/api/v1/version"), "version");
   add(all, doctor::judge_versions(
                MUSTER_VERSION, version,

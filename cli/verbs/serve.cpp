@@ -133,7 +133,7 @@ void add_addresses(CLI::App& verb, server::configuration& c) {
            "Networks whose clients of such stores are let in; they have no credentials, so whoever "
            "is there may read and write all keys")
       ->default_str("127.0.0.0/8,::1");
-  add_list(verb, "--proxy-from", c.proxy_from, "NET[,NET...]",
+  add_list(verb, "--proxy-from", c.connections.proxy_from, "NET[,NET...]",
            "Networks of relays whose PROXY headers (version 2) are believed on all ports: "
            "who connects has the address that these say");
   add_value(verb, "--allowed-host", c.web.allowed_hosts, "NAME",
@@ -287,7 +287,7 @@ void add_limits(CLI::App& verb, server::configuration& c) {
       "--spill-dir, else where temporary files are");
   add_bytes(verb, "--body-limit", c.web.body_limit_bytes, "Largest HTTP request body");
   add_count(verb, "--connections-max", c.web.connections_max, "HTTP connections at one time");
-  add_bytes(verb, "--connection-memory-max", c.connection_memory_max,
+  add_bytes(verb, "--connection-memory-max", c.connections.memory_max,
             "Bytes of unfinished gRPC messages and header blocks of all connections; clients "
             "without a token may hold half of it");
   add_count(verb, "--websocket-clients-max", c.web.websocket_clients_max, "Open dashboards");

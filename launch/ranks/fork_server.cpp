@@ -29,7 +29,7 @@ using boost::system::error_code;
 constexpr std::chrono::minutes import_patience{5};
 constexpr std::chrono::seconds fork_patience{30};
 constexpr std::chrono::milliseconds rest_patience{100};  // for what it said before its end
-constexpr std::size_t asked_max = 8;  // what is on the way fits the line
+constexpr std::size_t asked_max = 8;                     // what is on the way fits the line
 
 constexpr char const* start_of_code =
     "import sys;exec(compile(sys.argv.pop(1),'<muster>','exec'),{'__name__':'muster_fork_server'})";

@@ -48,15 +48,18 @@ std::size_t resets_in(std::string_view bytes) {
 }
 
 reset_watch::reset_watch(coro::engine_context& engine,
-                         std::function<void(std::string const&)> was_cut)
+                         std::function<void(std::string const&)> was_cut,
+                         std::function<void()> beside)
     : engine_(engine),
       was_cut_(std::move(was_cut)),
+      beside_(std::move(beside)),
       thread_([this](std::stop_token stop) { run(std::move(stop)); }) {}
 
 void reset_watch::run(std::stop_token stop) {
   auto const turned = std::make_shared<std::atomic<bool>>(true);
   auto asked = clock::now();
   while (slept(stop, asked_every)) {
+    beside_();
     if (turned->exchange(false)) {
       asked = clock::now();
       if (!engine_.post([turned] { *turned = true; })) return;

@@ -23,7 +23,10 @@ std::size_t resets_in(std::string_view bytes);
 class reset_watch {
  public:
   /// `engine` outlives it. `was_cut`: on the watch's thread, with who was: "10.0.0.3:4711".
-  reset_watch(coro::engine_context& engine, std::function<void(std::string const& peer)> was_cut);
+  /// `beside`: called there ten times a second.
+  reset_watch(
+      coro::engine_context& engine, std::function<void(std::string const& peer)> was_cut,
+      std::function<void()> beside = [] {});
   reset_watch(reset_watch const&) = delete;
 
  private:
@@ -32,6 +35,7 @@ class reset_watch {
 
   coro::engine_context& engine_;
   std::function<void(std::string const&)> const was_cut_;
+  std::function<void()> const beside_;
   std::jthread thread_;  // its end waits for a look that is under way
 };
 

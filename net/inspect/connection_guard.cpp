@@ -1,6 +1,7 @@
 // The table that the intercepted reads look into, and the account of all connections.
 #include "net/inspect/connection_guard.hpp"
 
+#include <malloc.h>
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
@@ -16,8 +17,6 @@ namespace {
 // Linux's default for fs.nr_open. The pages of descriptors that nobody uses are never touched.
 constexpr std::size_t sockets_max = std::size_t{1} << 20;
 constinit std::array<std::atomic<guarded_connection*>, sockets_max> table{};
-
-constexpr std::chrono::seconds looked_every{1};
 
 std::uint64_t inode_of(int socket) {
   struct stat s {};
@@ -42,6 +41,12 @@ guarded_connection* guarded(int socket) noexcept {
   return at < sockets_max ? table[at].load(std::memory_order_acquire) : nullptr;
 }
 
+void closing(int socket) noexcept {
+  auto const at = static_cast<std::size_t>(socket);
+  if (at >= sockets_max || table[at].load(std::memory_order_relaxed) == nullptr) return;
+  if (auto* const c = table[at].exchange(nullptr)) c->ended();
+}
+
 guarded_connection* guarded_session(void const* ssl) noexcept {
   return static_cast<guarded_connection*>(
       SSL_get_ex_data(static_cast<SSL const*>(ssl), session_index()));
@@ -59,8 +64,10 @@ connection_guard::tls_scope::~tls_scope() {
 connection_guard::connection_guard(guard_options options) : options_(std::move(options)) {}
 
 connection_guard::~connection_guard() {
-  for (auto const& [socket, c] : connections_)
-    table[static_cast<std::size_t>(socket)].store(nullptr, std::memory_order_release);
+  for (auto const& [socket, c] : connections_) {
+    auto* own = c.get();  // the descriptor may be another guard's by now
+    table[static_cast<std::size_t>(socket)].compare_exchange_strong(own, nullptr);
+  }
 }
 
 bool connection_guard::add(int socket, std::string const& peer, std::string const& client, bool tls,
@@ -70,7 +77,6 @@ bool connection_guard::add(int socket, std::string const& peer, std::string cons
   if (admitted && s == standing::anonymous) s = standing::admitted;
   auto c = std::make_unique<guarded_connection>(*this, socket, peer, tls, s);
   std::scoped_lock const lock(mutex_);
-  forget_closed();
   auto& place = connections_[socket];
   if (place) {
     release(*place);
@@ -104,15 +110,16 @@ void connection_guard::call_ended(std::string const& grpc_peer) {
   auto& c = *connections_.at(it->second);
   if (c.standing_ != standing::anonymous) return forget_peer(c);
   std::scoped_lock const own(c.mutex_);
-  auto const before = c.inspector_.held();
+  if (c.cut_) return;
   c.inspector_.call_ended();
-  if (!c.cut_) charge(c, before, standing::anonymous);
+  charge(c, standing::anonymous);
 }
 
 // REQUIRES: the connection's mutex is held.
-void connection_guard::charge(guarded_connection& c, std::size_t before, standing was) {
+void connection_guard::charge(guarded_connection& c, standing was) {
   auto const now = c.inspector_.held();
-  c.held_ = now;
+  if (now == c.held_ && c.standing_ == was) return;  // most reads end with a message
+  auto const before = c.held_.exchange(now);
   held_ += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
   auto const open = [](standing s, std::size_t bytes) {
     return s == standing::identified ? 0 : static_cast<std::int64_t>(bytes);
@@ -120,20 +127,30 @@ void connection_guard::charge(guarded_connection& c, std::size_t before, standin
   open_ += open(c.standing_, now) - open(was, before);
 }
 
-// Gives back what a connection holds that is no longer read.
+// Ends the account of a connection that gRPC reads no longer. Takes no lock: a process that was
+// forked closes descriptors, too.
 void connection_guard::release(guarded_connection& c) {
   c.cut_ = true;
-  std::scoped_lock const own(c.mutex_);
   auto const held = static_cast<std::int64_t>(c.held_.exchange(0));
+  abandoned_ += static_cast<std::uint64_t>(held);
   held_ -= held;
   if (c.standing_ != standing::identified) open_ -= held;
+}
+
+// The allocator keeps what is freed, unless it is asked.
+void connection_guard::return_memory() {
+  constexpr std::uint64_t worth_it = 8 << 20;
+  constexpr std::chrono::seconds until_freed{2};  // gRPC hears of the end later than we do
+  auto const now = std::chrono::steady_clock::now();
+  if (abandoned_ < worth_it) noticed_ = now;
+  if (now - noticed_ < until_freed) return;
+  abandoned_ = 0;
+  ::malloc_trim(0);
 }
 
 // Closes the connections that hold most until the limits hold again.
 void connection_guard::make_room() {
   std::scoped_lock const lock(mutex_);
-  looked_ = {};
-  forget_closed();
   auto const max = static_cast<std::int64_t>(options_.memory_max);
   while (held_ > max || open_ > max / 2) {
     guarded_connection* most = nullptr;
@@ -161,18 +178,7 @@ void connection_guard::note_cut(guarded_connection const& c, std::atomic<std::ui
   options_.cut(c.peer_, why);
 }
 
-// gRPC closes connections without another read, too. REQUIRES: mutex_ is held.
-void connection_guard::forget_closed() {
-  auto const now = std::chrono::steady_clock::now();
-  if (now - looked_ < looked_every) return;
-  looked_ = now;
-  for (auto const& [socket, c] : connections_)
-    if (c->held_ > 0 && inode_of(socket) != c->inode_) release(*c);
-}
-
-guard_counts connection_guard::counts() {
-  std::scoped_lock const lock(mutex_);
-  forget_closed();
+guard_counts connection_guard::counts() const {
   guard_counts c;
   c.held_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, held_));
   c.memory_max = options_.memory_max;
@@ -202,10 +208,9 @@ bool guarded_connection::received(std::string_view bytes) {
     std::scoped_lock const lock(mutex_);
     if (cut_) return false;
     auto const was = standing_.load();
-    auto const before = inspector_.held();
     found = inspector_.read(bytes, guard_.options_.is_token);
     if (inspector_.is_identified()) standing_ = standing::identified;
-    guard_.charge(*this, before, was);
+    guard_.charge(*this, was);
     held = inspector_.held();
   }
   auto const& limits = guard_.options_.limits;
@@ -235,10 +240,9 @@ void guarded_connection::shown(std::string const& certificate) {
   std::scoped_lock const lock(mutex_);
   if (cut_) return;
   auto const was = standing_.load();
-  auto const before = inspector_.held();
   inspector_.set_identified();
   standing_ = standing::identified;
-  guard_.charge(*this, before, was);
+  guard_.charge(*this, was);
 }
 
 }  // namespace muster::net

@@ -1,8 +1,8 @@
 // Bounds what gRPC buffers for the connections of a server. gRPC 1.51 reads the sockets that it was
-// given by itself and has no hook for that, so the process's own `recvmsg` and `SSL_read`
-// (intercepted_reads.cpp) stand before the system's: they show the bytes of guarded connections to
-// a frame_inspector, and report a broken connection to gRPC where a limit is exceeded. Over TLS the
-// inspector sees the decrypted bytes. Not tried with a newer gRPC.
+// given by itself and has no hook for that, so the process's own `recvmsg`, `SSL_read`
+// and `close` (intercepted_reads.cpp) stand before the system's: they show the bytes of guarded
+// connections to a frame_inspector, and report a broken connection to gRPC where a limit is
+// exceeded. Over TLS the inspector sees the decrypted bytes. Not tried with a newer gRPC.
 //
 //   added --> anonymous --token, or certificate--> identified
 //                 \--over a limit, or chosen to make room--> cut --> forgotten with its descriptor
@@ -79,7 +79,11 @@ class connection_guard {
   /// A call of this peer, in gRPC's words, is over.
   void call_ended(std::string const& grpc_peer);
 
-  [[nodiscard]] guard_counts counts();
+  [[nodiscard]] guard_counts counts() const;
+
+  /// Returns to the system the memory of connections that were closed while they held much. To be
+  /// called again and again, by one thread that may take its time.
+  void return_memory();
 
   /// While it lives, TLS sessions that this thread makes belong to the connection of `socket`.
   class tls_scope {
@@ -92,17 +96,18 @@ class connection_guard {
  private:
   friend class guarded_connection;
 
-  void charge(guarded_connection& c, std::size_t before, standing was);
+  void charge(guarded_connection& c, standing was);
   void release(guarded_connection& c);
   void make_room();
   void note_cut(guarded_connection const& c, std::atomic<std::uint64_t>& reason,
                 std::string const& why);
-  void forget_closed();
   void forget_peer(guarded_connection const& c);
 
   guard_options const options_;
-  std::atomic<std::int64_t> held_ = 0;  // of all
-  std::atomic<std::int64_t> open_ = 0;  // of those that are not identified
+  std::atomic<std::int64_t> held_ = 0;        // of all
+  std::atomic<std::int64_t> open_ = 0;        // of those that are not identified
+  std::atomic<std::uint64_t> abandoned_ = 0;  // bytes of closed connections, since return_memory
+  std::chrono::steady_clock::time_point noticed_{};  // by return_memory
   std::atomic<std::uint64_t> header_block_ = 0, before_token_ = 0, memory_ = 0;
 
   std::mutex mutex_;  // protects the following; taken before that of a connection
@@ -110,7 +115,6 @@ class connection_guard {
   std::unordered_map<int, std::unique_ptr<guarded_connection>> connections_;
   std::unordered_map<std::string, int> anonymous_;  // by gRPC's name of the peer
   std::atomic<std::size_t> anonymous_count_ = 0;
-  std::chrono::steady_clock::time_point looked_{};
 };
 
 /// The entry of one descriptor. The reader is whichever thread gRPC reads with.
@@ -120,7 +124,7 @@ class guarded_connection {
 
   /// Bytes that gRPC is about to be given. False: the connection is to be reported as broken.
   bool received(std::string_view bytes);
-  /// The stream of bytes has ended, or broke.
+  /// The stream of bytes has ended, broke, or is closed.
   void ended();
   /// A verified client certificate has this common name.
   void shown(std::string const& certificate);
@@ -145,9 +149,12 @@ class guarded_connection {
   frame_inspector inspector_;
 };
 
-/// The guarded connection with this descriptor; null: there is none. Any thread.
+/// @return the guarded connection with this descriptor, or null. Any thread.
 guarded_connection* guarded(int socket) noexcept;
-/// The guarded connection of a TLS session (`SSL*`); null: there is none.
+/// The descriptor is about to be closed, and may be anything else's afterwards. Takes no lock. Any
+/// thread.
+void closing(int socket) noexcept;
+/// @return the guarded connection of a TLS session (`SSL*`), or null.
 guarded_connection* guarded_session(void const* ssl) noexcept;
 
 }  // namespace muster::net

@@ -65,7 +65,7 @@ void frame_inspector::take_payload(std::string_view payload) {
   if (is_header_frame() && !identified_) block_ += payload;
 }
 
-// The prefix of a message is one byte for its coding and four for its length.
+// A message begins with a byte for its coding and four bytes for its length.
 void frame_inspector::take_message(std::string_view payload) {
   while (!payload.empty()) {
     auto& m = current_;
@@ -135,7 +135,7 @@ void frame_inspector::set_identified() {
   block_ = {};
 }
 
-// What is left of the others is then at least what they hold.
+// The remaining charges are then at least the bytes that the remaining calls hold.
 void frame_inspector::call_ended() {
   auto const least = std::min_element(
       calls_.begin(), calls_.end(), [](auto const& a, auto const& b) { return a.bytes < b.bytes; });

@@ -1,7 +1,8 @@
-// Follows the HTTP/2 frames that a client sends and tells how much memory gRPC needs for what is
-// unfinished: header blocks, messages, and, of a client that is not identified, every call without
-// an answer. gRPC 1.51 has no limit for a header block, nor for the bytes that it reads before a
-// call's token is looked at; not tried with a newer one. Pure; one connection each, one thread.
+// Follows the HTTP/2 frames that a client sends and tells how much memory gRPC needs for
+// unfinished work: header blocks, messages, and, of a client that is not identified, every call
+// without an answer. gRPC 1.51 has no limit for a header block, nor for the bytes that it reads
+// before a call's token is looked at; not tried with a newer one. Pure; one connection each, one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +37,8 @@ class frame_inspector {
   /// @return whether this value of an `authorization` field identifies a client.
   using identify = std::function<bool(std::string_view authorization)>;
 
-  /// What is charged for each call and each DATA frame besides its bytes: gRPC keeps more than
-  /// these.
+  /// Charged for each call and each unfinished DATA frame in addition to its bytes, since gRPC
+  /// keeps a record of each.
   static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
 
   /// @param is_limited whether `anonymous_bytes_max` holds until the client is identified.
@@ -57,7 +58,7 @@ class frame_inspector {
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
-  /// @return bytes that gRPC holds, at most, for what is unfinished.
+  /// @return an upper bound of the bytes that gRPC holds for unfinished blocks, messages and calls.
   [[nodiscard]] std::size_t held() const noexcept {
     return std::max(block_bytes_ + message_bytes_, unanswered_bytes_);
   }

@@ -84,7 +84,7 @@ class header_decoder::input {
   bool empty() const { return rest_.empty(); }
   unsigned char peek() const { return static_cast<unsigned char>(rest_.front()); }
 
-  // Section 5.1, with a prefix of so many bits.
+  // Section 5.1. `prefix` is in bits.
   std::optional<std::size_t> integer(int prefix) {
     constexpr std::size_t largest = 1 << 24;
     if (empty()) return {};

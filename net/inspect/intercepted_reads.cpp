@@ -1,7 +1,7 @@
-// `recvmsg` and `SSL_read` of this process: they call the system's, and show what guarded
-// connections received to their guard. The dynamic linker prefers the definitions of the program to
-// those of libraries, so the gRPC library calls these; every other caller gets the same answer as
-// before. See connection_guard.hpp for why.
+// `recvmsg`, `SSL_read` and `close` of this process: they call the system's, and show to the guard
+// what its connections received, and that they are closed. The dynamic linker prefers the
+// definitions of the program to those of libraries, so the gRPC library calls these; every other
+// caller gets the same answer as before. See connection_guard.hpp for why.
 #include "net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -79,10 +81,19 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   return -1;
 }
 
+extern "C" int close(int descriptor) {
+  static std::atomic<int (*)(int)> system = nullptr;  // no guard of its own: also after a fork
+  auto* call = system.load();
+  if (call == nullptr) system = call = muster::net::next<int(int)>("close");
+  muster::net::closing(descriptor);
+  return call(descriptor);
+}
+
 extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
-  static auto* const system = muster::net::next<int(SSL*, void*, int)>("SSL_read");
-  int const n = system(ssl, buffer, size);
-  if (n <= 0) return n;
+  // The same but for how it returns the number; it is there also where OpenSSL is linked in.
+  std::size_t bytes = 0;
+  if (SSL_read_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1) return -1;
+  int const n = static_cast<int>(bytes);
   auto* const c = muster::net::guarded_session(ssl);
   if (c == nullptr) return n;
   if (!c->certificate_looked_at()) {

@@ -113,7 +113,8 @@ class WorkerProcess:
     def __init__(self, folder: pathlib.Path, number: int, server: str, words: tuple[str, ...]
                  ) -> None:
         self.log = folder / f"worker-{number}.log"
-        self.path = os.pathsep.join(map(str, (HERE, HERE / "state", HERE / "shared", HERE / "losses", HERE.parent)))
+        folders = (HERE, HERE / "calls", HERE / "state", HERE / "shared", HERE / "processes", HERE.parent)
+        self.path = os.pathsep.join(map(str, folders))
         environment = {**os.environ, "PYTHONPATH": self.path, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -24,10 +24,18 @@ inline std::string reason_of(int error) {
   return std::generic_category().message(error);
 }
 
-/// no_room, where the disk is full: in the directory of `path`. Else INTERNAL: "path: what: why".
+/// Returns no_room for a full disk, with the directory of `path` and what is free there. Otherwise
+/// INTERNAL: "path: what: why".
 inline muster::status disk_error(std::filesystem::path const& path, int error,
                                  std::string const& what = {}) {
-  if (is_full(error)) return no_room(path.parent_path().string(), reason_of(error));
+  if (is_full(error)) {
+    std::error_code unknown;
+    auto const space = std::filesystem::space(path.parent_path(), unknown);
+    return no_room(path.parent_path().string(),
+                   unknown ? reason_of(error)
+                           : reason_of(error) + ", " + std::to_string(space.available >> 20) +
+                                 " MiB are free");
+  }
   return {code::internal,
           path.string() + ": " + (what.empty() ? what : what + ": ") + reason_of(error)};
 }

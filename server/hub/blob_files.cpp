@@ -13,6 +13,16 @@ namespace fs = std::filesystem;
 constexpr std::string_view unfinished = "put-";
 constexpr std::string_view own_directory = "muster-blobs-";
 
+// A disk that fails is no fault of the request, and may work again: UNAVAILABLE, as the journal
+// says.
+muster::status as_outage(muster::status s) {
+  if (s.code == muster::code::internal) s.code = muster::code::unavailable;
+  return s;
+}
+muster::status blob_error(fs::path const& path, int error, std::string const& what = {}) {
+  return as_outage(disk_error(path, error, what));
+}
+
 own_files::habits habits(bool durable) {
   return {
       .what = "blobs",
@@ -60,12 +70,12 @@ muster::result<names_and_sizes> blob_files::find() {
 
 muster::status blob_files::open_directory() {
   if (files_.is_open()) return {};
-  if (!options_.directory.empty()) return files_.open(options_.directory);
+  if (!options_.directory.empty()) return as_outage(files_.open(options_.directory));
   remove_left_over();
   std::error_code error;
   auto name = (fs::temp_directory_path(error) / (std::string(own_directory) + "XXXXXX")).string();
-  if (error || !::mkdtemp(name.data())) return disk_error(name, error ? error.value() : errno);
-  return files_.open(name);
+  if (error || !::mkdtemp(name.data())) return blob_error(name, error ? error.value() : errno);
+  return as_outage(files_.open(name));
 }
 
 muster::status blob_files::append(std::uint64_t number, std::string_view piece) {
@@ -83,10 +93,10 @@ muster::status blob_files::write(std::uint64_t number, upload& u, std::string_vi
   if (!u.out.file) {
     if (auto opened = open_directory(); !opened.ok()) return opened;
     u.out = files_.begin(std::string(unfinished) + std::to_string(number));
-    if (!u.out.file) return disk_error(u.out.path, errno);
+    if (!u.out.file) return blob_error(u.out.path, errno);
   }
   int const error = u.out.file.write(bytes);
-  return error == 0 ? muster::status{} : disk_error(u.out.path, error);
+  return error == 0 ? muster::status{} : blob_error(u.out.path, error);
 }
 
 // One that is called as if it was not finished goes at the next start, and no copy of the directory
@@ -120,7 +130,7 @@ muster::status blob_files::keep(std::uint64_t number, upload& u, std::string_vie
   if (!u.out.file)
     if (auto written = write(number, u, u.small); !written.ok()) return written;
   int const error = files_.keep(u.out, file_of(name));
-  return error == 0 ? muster::status{} : disk_error(u.out.path, error);
+  return error == 0 ? muster::status{} : blob_error(u.out.path, error);
 }
 
 muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_t offset,
@@ -131,7 +141,13 @@ muster::result<std::string> blob_files::read(std::string_view hash, std::uint64_
   std::string made(bytes, '\0');
   int const error = files_.is_open() ? files_.read(name, offset, made) : ENOENT;
   if (error == ENOENT) return no_such_blob(hash);
-  if (error != 0) return disk_error(files_.path_of(name), error, "cannot be read");
+  if (error != 0) {
+    std::error_code unknown;
+    auto const size = fs::file_size(files_.path_of(name), unknown);
+    bool const is_damaged = !unknown && size < offset + bytes;
+    auto why = disk_error(files_.path_of(name), error, "cannot be read");
+    return is_damaged ? why : as_outage(std::move(why));
+  }
   return made;
 }
 

@@ -43,13 +43,13 @@ class blob_files {
   /// removed. FAILED_PRECONDITION: the directory cannot be read.
   muster::result<names_and_sizes> find();
 
-  /// Errors of all: no_room, INTERNAL; with the path and the system's reason.
+  /// Errors of all: no_room; UNAVAILABLE, the disk fails. With the path and the system's reason.
   muster::status append(std::uint64_t upload, std::string_view piece);
   /// It is kept under `name`. INVALID_ARGUMENT: it has another hash. The upload is over, in any
   /// case.
   muster::status finish(std::uint64_t upload, std::string_view hash, std::string_view name);
   void abandon(std::uint64_t number) { uploads_.erase(number); }
-  /// As many bytes as are asked for. NOT_FOUND, too; INTERNAL: its file has fewer.
+  /// Returns as many bytes as are asked for. NOT_FOUND, too; INTERNAL: its file has fewer.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
                                    std::size_t bytes) const;
   void remove(std::string_view hash);

@@ -99,7 +99,7 @@ class blob_store {
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {});
   /// REQUIRES: the last one was answered; not after an error. Errors: those of begin; no_room, when
-  /// the disk is full; INTERNAL.
+  /// the disk is full; UNAVAILABLE, when it fails.
   void append(upload_id id, std::string piece, done on_done);
   /// Errors: INVALID_ARGUMENT (other bytes than its name, or its size, say), as above. Then, and
   /// when OK, the upload is over.
@@ -108,7 +108,8 @@ class blob_store {
   void abandon(upload_id id);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
-  /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; INTERNAL, when the disk fails.
+  /// At most `bytes` from `offset` on; fewer at its end. NOT_FOUND; UNAVAILABLE, when the disk
+  /// fails; INTERNAL, when the file has been cut.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
   /// Whether it is there; if so it is kept as if it had just been put.

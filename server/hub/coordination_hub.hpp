@@ -26,13 +26,20 @@ struct store_view {
   std::uint64_t waiting_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< as of some seconds ago
   std::string_view kind = "rocksdb";
+  std::string version{};        ///< of a store that is a service
   std::string leader{};         ///< of a store that others wait for: where this server is found
   core::duration lease_left{};  ///< then: for so long it may answer
+  /// Free bytes of the disk, or of etcd's quota, as of a second ago; none: not known.
+  std::optional<std::uint64_t> free_bytes{};
+  /// Since when new durable work is refused because the disk is full; never: it is accepted.
+  core::time_point full_since = core::never;
+  std::string full{};  ///< then: where, and how much is free
   /// What people look at, beside that; none: it is not kept.
   struct kept_history {
-    core::time_point since{};   ///< the oldest that was found at the start; epoch: nothing was
-    std::uint64_t bytes = 0;    ///< on disk, as of some seconds ago
-    std::uint64_t dropped = 0;  ///< records that found no room
+    core::time_point since{};      ///< the oldest that was found at the start; epoch: nothing was
+    std::uint64_t bytes = 0;       ///< on disk, as of some seconds ago
+    std::uint64_t dropped = 0;     ///< records that are missing, for whatever reason
+    std::uint64_t unreadable = 0;  ///< of these, found on the disk and damaged
   };
   std::optional<kept_history> history{};
 };
@@ -155,9 +162,14 @@ class coordination_hub {
     store_view store{};
 
     bool failed() const { return failed_since != core::never; }
+    bool full() const { return store.full_since != core::never; }
   };
   /// Nothing: everything is in memory.
   std::optional<durability> durable() const;
+  /// Returns why new durable work is refused now, as data_directory::refusal; OK: it is accepted.
+  status journal_refusal() const {
+    return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
+  }
 
   /// Called with what each step has changed, which is valid for the call. Must not call the hub
   /// back.

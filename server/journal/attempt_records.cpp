@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/entries.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/program_keys.hpp"
 #include "server/journal/times.hpp"
@@ -139,7 +140,7 @@ muster::result<std::vector<stored_record>> load_records(store const& s) {
   auto const read =
       s.read(program_keys::below(kind::record), [&](std::string_view key, std::string_view value) {
         wire::AttemptRecord w;
-        if (w.ParseFromArray(value.data(), static_cast<int>(value.size())))
+        if (read_message(w, value))
           all.push_back({program_keys::program_in(key), program_keys::number_in(key), decoded(w)});
         return true;
       });

@@ -4,18 +4,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
+#include "server/core/api/id_text.hpp"
 #include "server/journal/closure_words.hpp"
 #include "server/journal/each_entry.hpp"
 #include "server/journal/facts.hpp"
+#include "server/journal/job_entries.hpp"
 
 namespace muster::server::journal {
 namespace {
 
 constexpr std::size_t job_digits = 16;  // and of a value
-constexpr std::uint32_t forgotten = static_cast<std::uint32_t>(core::closure_state::cancelled) + 1;
 
 // A number of so many digits; for each closure that ends and each that goes, so by hand.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
@@ -43,17 +45,6 @@ std::string key_of(char kind, core::session_id job, std::uint32_t position) {
   key += '\0';
   append(key, position, 10, 10);
   return key;
-}
-
-// A key's job, none when it is none; its position is what follows, if it has one.
-core::session_id job_in(std::string_view key) {
-  if (key.size() < 2 + job_digits) return {};
-  return core::session_id{
-      std::strtoull(std::string(key.substr(2, job_digits)).c_str(), nullptr, 16)};
-}
-std::uint64_t position_in(std::string_view key, int base) {
-  if (key.size() <= 3 + job_digits) return ~std::uint64_t{0};
-  return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
 }
 
 // Appends what has to be written for a fact.
@@ -161,21 +152,6 @@ struct encoder {
   }
 };
 
-// Columns of one length, numbers within them. Closures are named later on by their position.
-bool fits(wire::Accepted const& w) {
-  auto const n = w.ids_size();
-  auto const is = [n](int size) { return size == 0 || size == n; };
-  if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
-      !is(w.extras_of_size()) || !is(w.tokens_size()) || !is(w.own_errors_size()) ||
-      (w.callables_size() != 0 && w.callables_size() != w.functions_size()))
-    return false;
-  for (auto const f : w.function())
-    if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
-  for (auto const x : w.extras_of())
-    if (x > static_cast<std::uint32_t>(w.extras_size())) return false;
-  return true;
-}
-
 core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::Accepted const& w) {
   core::accepted_fact f{job, first, time(w.created()), {}, {}};
   f.functions.assign(w.functions().begin(), w.functions().end());
@@ -193,6 +169,117 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, wire::A
                           w.own_errors_size() > 0 && w.own_errors(i)});
   }
   return f;
+}
+
+// Of one kind, those of all jobs: `take(job, position, message)`; false: it does not fit.
+template <class Message, class Take>
+muster::status each(store const& s, char kind, Take take) {
+  return each_entry<Message>(s, std::string(1, kind) + '\0', [&](auto key, auto const& m) {
+    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m);
+  });
+}
+
+using jobs = std::map<core::session_id, stored_job>;
+
+// Where a closure was accepted; null: nowhere.
+core::accepted_closure* accepted_at(stored_job& j, std::uint32_t order) {
+  auto const after =
+      std::upper_bound(j.job.accepted.begin(), j.job.accepted.end(), order,
+                       [](std::uint32_t at, core::accepted_fact const& f) { return at < f.first; });
+  if (after == j.job.accepted.begin()) return nullptr;
+  auto& in = *std::prev(after);
+  return order - in.first < in.closures.size() ? &in.closures[order - in.first] : nullptr;
+}
+
+bool follows_last(stored_job const& j, std::uint64_t first) {
+  auto const& before = j.job.accepted;
+  auto const end = before.empty() ? 0 : before.back().first + before.back().closures.size();
+  return follows(j.job.job.spec.delivery, end, first);
+}
+
+muster::status load_closures(store const& s, jobs& all) {
+  auto const accepted =
+      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint64_t first, auto const& w) {
+        auto const job = all.find(id);
+        if (job == all.end() || !fits(w) || !follows_last(job->second, first)) return false;
+        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), w));
+        return true;
+      });
+  if (!accepted.ok()) return accepted;
+  return each<wire::ClosureState>(
+      s, 'e', [&](core::session_id id, std::uint64_t at, auto const& w) {
+        auto const job = all.find(id);
+        auto const order = static_cast<std::uint32_t>(at);
+        auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
+        bool ok = c != nullptr;
+        if (!ok) return false;
+        if (w.state() == forgotten)
+          c->forgotten = true;
+        else
+          job->second.job.closures.push_back(state_in(id, order, w, ok));
+        return ok;
+      });
+}
+
+template <class F>
+void each_closure(jobs const& all, F f) {
+  for (auto const& [id, j] : all)
+    for (auto const& request : j.job.accepted)
+      for (auto const& c : request.closures)
+        if (!c.forgotten && !f(id, c.id)) return;
+}
+
+std::string named(core::session_id job, core::closure_id c) {
+  return core::text(c) + " of " + core::text(job);
+}
+
+// Each closure has a place in the table of closures, no two have the same. Returns the first that
+// does not fit, in words; empty: all fit.
+std::string wrong_place(jobs const& all) {
+  std::unordered_set<std::uint32_t> places;
+  std::optional<std::pair<core::session_id, core::closure_id>> wrong;
+  each_closure(all, [&](core::session_id job, core::closure_id c) {
+    if (!has_place(c) || !places.insert(place_of(c)).second) wrong = {job, c};
+    return !wrong;
+  });
+  if (!wrong) return {};
+  auto const [job, c] = *wrong;
+  std::string text;
+  if (!has_place(c)) text = "the closure " + named(job, c) + " has no place";
+  each_closure(all, [&](core::session_id other, core::closure_id o) {
+    if (text.empty() && place_of(o) == place_of(c))
+      text = "the closures " + named(other, o) + " and " + named(job, c) + " have the same place";
+    return text.empty();
+  });
+  return text + "; 'muster data repair' gives each its own";
+}
+
+}  // namespace
+
+// Parts of the loading of jobs that the repair of a store uses as well.
+core::session_id job_in(std::string_view key) {
+  if (key.size() < 2 + job_digits) return {};
+  return core::session_id{
+      std::strtoull(std::string(key.substr(2, job_digits)).c_str(), nullptr, 16)};
+}
+
+std::uint64_t position_in(std::string_view key, int base) {
+  if (key.size() <= 3 + job_digits) return ~std::uint64_t{0};
+  return std::strtoull(std::string(key.substr(3 + job_digits)).c_str(), nullptr, base);
+}
+
+bool fits(wire::Accepted const& w) {
+  auto const n = w.ids_size();
+  auto const is = [n](int size) { return size == 0 || size == n; };
+  if (n == 0 || w.function_size() != n || w.args_size() != n || !is(w.encodings_size()) ||
+      !is(w.extras_of_size()) || !is(w.tokens_size()) || !is(w.own_errors_size()) ||
+      (w.callables_size() != 0 && w.callables_size() != w.functions_size()))
+    return false;
+  for (auto const f : w.function())
+    if (f >= static_cast<std::uint32_t>(w.functions_size())) return false;
+  for (auto const x : w.extras_of())
+    if (x > static_cast<std::uint32_t>(w.extras_size())) return false;
+  return true;
 }
 
 core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::ClosureState const& w,
@@ -224,70 +311,10 @@ core::closure_fact state_in(core::session_id job, std::uint32_t order, wire::Clo
   return f;
 }
 
-// Of one kind, those of all jobs: `take(job, position, message)`; false: it does not fit.
-template <class Message, class Take>
-muster::status each(store const& s, char kind, Take take) {
-  return each_entry<Message>(s, std::string(1, kind) + '\0', [&](auto key, auto const& m) {
-    return take(job_in(key), position_in(key, kind == 'p' ? 16 : 10), m);
-  });
-}
-
-using jobs = std::map<core::session_id, stored_job>;
-
-// Where a closure was accepted; null: nowhere.
-core::accepted_closure* accepted_at(stored_job& j, std::uint32_t order) {
-  auto const after =
-      std::upper_bound(j.job.accepted.begin(), j.job.accepted.end(), order,
-                       [](std::uint32_t at, core::accepted_fact const& f) { return at < f.first; });
-  if (after == j.job.accepted.begin()) return nullptr;
-  auto& in = *std::prev(after);
-  return order - in.first < in.closures.size() ? &in.closures[order - in.first] : nullptr;
-}
-
-// A job's positions have no holes, those of no request overlap.
-bool follows(stored_job const& j, std::uint64_t first) {
-  auto const& before = j.job.accepted;
-  auto const end = before.empty() ? 0 : before.back().first + before.back().closures.size();
+bool follows(core::delivery d, std::uint64_t end, std::uint64_t first) {
   if (first > ~std::uint32_t{0}) return false;
-  return j.job.job.spec.delivery == core::delivery::job ? first == end : first >= end;
+  return d == core::delivery::job ? first == end : first >= end;
 }
-
-muster::status load_closures(store const& s, jobs& all) {
-  auto const accepted =
-      each<wire::Accepted>(s, 'a', [&](core::session_id id, std::uint64_t first, auto const& w) {
-        auto const job = all.find(id);
-        if (job == all.end() || !fits(w) || !follows(job->second, first)) return false;
-        job->second.job.accepted.push_back(requested(id, static_cast<std::uint32_t>(first), w));
-        return true;
-      });
-  if (!accepted.ok()) return accepted;
-  return each<wire::ClosureState>(
-      s, 'e', [&](core::session_id id, std::uint64_t at, auto const& w) {
-        auto const job = all.find(id);
-        auto const order = static_cast<std::uint32_t>(at);
-        auto* const c = job == all.end() ? nullptr : accepted_at(job->second, order);
-        bool ok = c != nullptr;
-        if (!ok) return false;
-        if (w.state() == forgotten)
-          c->forgotten = true;
-        else
-          job->second.job.closures.push_back(state_in(id, order, w, ok));
-        return ok;
-      });
-}
-
-// Whether each place in the table is one closure's.
-bool are_distinct(jobs const& all) {
-  std::unordered_set<std::uint64_t> slots;
-  for (auto const& [id, j] : all)
-    for (auto const& request : j.job.accepted)
-      for (auto const& c : request.closures)
-        if (!c.forgotten && (raw(c.id) >> 32 == 0 || !slots.insert(raw(c.id) & 0xffffffff).second))
-          return false;
-  return true;
-}
-
-}  // namespace
 
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into) {
@@ -319,8 +346,8 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
       });
   if (!values.ok()) return values;
   if (auto const closures = load_closures(s, all); !closures.ok()) return closures;
-  if (!are_distinct(all))
-    return muster::status{code::internal, "two closures have the same place, or one has none"};
+  if (auto const wrong = wrong_place(all); !wrong.empty())
+    return muster::status{code::internal, wrong};
   std::vector<stored_job> list;
   list.reserve(all.size() + of_nobody.size());
   for (auto& [cluster, own] : of_nobody) {

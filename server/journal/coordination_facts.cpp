@@ -4,6 +4,7 @@
 
 #include "muster/journal/v1/records.pb.h"
 #include "server/core/coordination/barriers/barrier.hpp"
+#include "server/journal/entries.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/times.hpp"
 
@@ -234,8 +235,7 @@ muster::status each(store const& s, char kind, std::string const& cluster, Take 
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     Message m;
     auto const rest = key.substr(prefix.size());
-    if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) && take(rest, m))
-      return true;
+    if (read_message(m, value) && take(rest, m)) return true;
     damaged = rest;
     return false;
   });
@@ -283,8 +283,7 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::string damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     wire::Cluster w;
-    if (!w.ParseFromArray(value.data(), static_cast<int>(value.size())) ||
-        !coordination::validate(decoded(w.spec())).ok()) {
+    if (!read_message(w, value) || !coordination::validate(decoded(w.spec())).ok()) {
       damaged = key.substr(2);
       return false;
     }

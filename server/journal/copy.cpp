@@ -41,23 +41,36 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   return {};
 }
 
-muster::result<copied> copy_to(fs::path const& partial, view const& from, std::uint64_t entries,
+std::uint64_t count_entries(store const& s) {
+  std::uint64_t n = 0;
+  auto const read = s.read({}, [&](auto, auto) { return ++n, true; });
+  return read.ok() ? n : 0;
+}
+
+// `judged`: what `from` has. Null: a server may be unable to load it, and so it is with the copy.
+muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);
   if (!made) return made.error();
-  auto done = copy_entries(from, entries, **made, watch);
+  auto done = copy_entries(from, judged ? judged->entries() : count_entries(from), **made, watch);
   made->reset();
   if (!done) return done;
   auto const copy = rocks_view::open(partial);
   if (!copy) return copy.error();
-  auto const found = inspect(**copy, [&](std::string_view, std::uint64_t n, std::uint64_t bytes) {
-    return !watch || watch("checking the copy", n, bytes);
-  });
-  if (!found) return found.error();
-  if (found->entries() != done->entries)
-    return muster::status{code::internal, partial.string() + ": has " +
-                                              std::to_string(found->entries()) + " entries of " +
-                                              std::to_string(done->entries)};
+  std::uint64_t entries = 0;
+  if (judged) {
+    auto const found = inspect(**copy, [&](std::string_view, std::uint64_t n, std::uint64_t bytes) {
+      return !watch || watch("checking the copy", n, bytes);
+    });
+    if (!found) return found.error();
+    entries = found->entries();
+  } else {
+    if (auto const verified = (*copy)->verify(); !verified.ok()) return verified;
+    entries = count_entries(**copy);
+  }
+  if (entries != done->entries)
+    return muster::status{code::internal, partial.string() + ": has " + std::to_string(entries) +
+                                              " entries of " + std::to_string(done->entries)};
   done->bytes_on_disk = (*copy)->bytes_on_disk();
   return done;
 }
@@ -76,19 +89,25 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// Only its maker may look into the copy. `directory`: where `from` is one, that one.
+// Only its maker may look into the copy. `directory`: where `from` is one, that one. `judge`:
+// whether a server must be able to load it.
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
-                                   watcher const& watch) {
+                                   bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();
   if (auto const possible = target_can_be_made(directory, to); !possible.ok()) return possible;
-  auto const found = inspect(from, watch);
-  if (!found) return found.error();
+  std::optional<contents> judged;
+  if (judge) {
+    auto found = inspect(from, watch);
+    if (!found) return found.error();
+    judged = std::move(*found);
+  }
   auto const partial = unfinished(to);
   if (int const e = make_private_directory(partial); e != 0)
     return disk_error(partial, e, "cannot be made");
-  auto done = copy_to(partial, from, found->entries(), watch);
+  auto done = copy_to(partial, from, judged ? &*judged : nullptr, watch);
   if (done) {
-    auto blobs = read_blobs(directory, found->blobs, partial, watch);
+    auto const named = judged ? judged->blobs : std::map<std::string, std::string>();
+    auto blobs = read_blobs(directory, named, partial, watch);
     if (blobs)
       done->blobs = std::move(*blobs);
     else
@@ -141,11 +160,16 @@ muster::result<copied> copy_entries(view const& from, std::uint64_t expected, st
 muster::result<copied> copy_store(fs::path const& from, fs::path const& to, watcher const& watch) {
   auto const view = rocks_view::open(from);
   if (!view) return view.error();
-  return copy_beside(**view, from, to, watch);
+  return copy_beside(**view, from, to, true, watch);
 }
 
 muster::result<copied> copy_store(view const& from, fs::path const& to, watcher const& watch) {
-  return copy_beside(from, {}, to, watch);
+  return copy_beside(from, {}, to, true, watch);
+}
+
+muster::result<copied> copy_as_it_is(view const& from, fs::path const& directory,
+                                     fs::path const& to, watcher const& watch) {
+  return copy_beside(from, directory, to, false, watch);
 }
 
 muster::result<compacted> compact_store(fs::path const& directory) {

@@ -32,6 +32,11 @@ muster::result<copied> copy_store(std::filesystem::path const& from,
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 
+/// Copies a view that a server may be unable to load, with the blobs of `directory` where that is
+/// not empty. Otherwise as copy_store.
+muster::result<copied> copy_as_it_is(view const& from, std::filesystem::path const& directory,
+                                     std::filesystem::path const& to, watcher const& watch = {});
+
 /// Everything that stands in `from` into a store that has nothing, the entry of the format last and
 /// after all others are durable. `expected` entries, for people. CANCELLED: `watch` said so.
 muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,

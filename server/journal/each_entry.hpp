@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "server/journal/store.hpp"
+#include "server/journal/entries.hpp"
 
 namespace muster::server::journal {
 
@@ -15,7 +15,7 @@ muster::status each_entry(store const& s, std::string const& prefix, Take take) 
   std::string damaged;
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     Message m;
-    if (m.ParseFromArray(value.data(), static_cast<int>(value.size())) && take(key, m)) return true;
+    if (read_message(m, value) && take(key, m)) return true;
     damaged = key;
     return false;
   });

@@ -1,10 +1,13 @@
 #include "server/journal/entries.hpp"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <memory>
 
+#include "base/utf8.hpp"
 #include "muster/journal/v1/records.pb.h"
 
 namespace muster::server::journal {
@@ -19,11 +22,39 @@ google::protobuf::Message const& form() {
 
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
-  if (!m->ParseFromArray(value.data(), static_cast<int>(value.size()))) return nullptr;
-  return m;
+  return read_message(*m, value) ? std::move(m) : nullptr;
+}
+
+// Fields of a message as they stand on the disk, where no text is checked.
+bool repair_text(google::protobuf::Descriptor const& form,
+                 google::protobuf::UnknownFieldSet& fields) {
+  using google::protobuf::FieldDescriptor;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    auto& f = *fields.mutable_field(i);
+    auto const* const known = form.FindFieldByNumber(f.number());
+    if (!known || f.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) continue;
+    if (known->type() == FieldDescriptor::TYPE_STRING)
+      f.set_length_delimited(to_utf8(f.length_delimited()));
+    if (known->type() != FieldDescriptor::TYPE_MESSAGE) continue;
+    google::protobuf::UnknownFieldSet inner;
+    if (!inner.ParseFromString(f.length_delimited()) ||
+        !repair_text(*known->message_type(), inner) ||
+        !inner.SerializeToString(f.mutable_length_delimited()))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
+
+bool read_message(google::protobuf::Message& into, std::string_view value) {
+  if (into.ParseFromArray(value.data(), static_cast<int>(value.size()))) return true;
+  google::protobuf::UnknownFieldSet fields;
+  std::string repaired;
+  return fields.ParseFromArray(value.data(), static_cast<int>(value.size())) &&
+         repair_text(*into.GetDescriptor(), fields) && fields.SerializeToString(&repaired) &&
+         into.ParseFromString(repaired);
+}
 
 muster::result<wire::Format> read_format(store const& s) {
   wire::Format f;

@@ -87,6 +87,10 @@ muster::status load(view const& of, contents& into) {
   auto const jobs = load_jobs(of);
   if (!jobs)
     return problem(of, code::internal, "its data are damaged (" + jobs.error().message + ")");
+  if (auto const programs = load_programs(of); !programs)
+    return problem(of, code::internal, "its data are damaged (" + programs.error().message + ")");
+  if (auto const tokens = load_tokens(of); !tokens)
+    return problem(of, code::internal, "its data are damaged (" + tokens.error().message + ")");
   for (auto const& j : *jobs) gather_blobs(j.job, into);
   std::uint64_t loaded = 0, there = 0;
   for (auto const& c : *clusters) loaded += 1 + c.tasks.size() + c.keys.size() + c.barriers.size();

@@ -62,6 +62,7 @@ void journal::stop() {
 bool journal::look_for_room() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
+  facts_.store_version = store_->version();
   facts_.free_bytes = free;
   bool const full = free && *free < options_.reserve_bytes;
   return std::exchange(facts_.disk_is_full, full) != full;
@@ -74,6 +75,10 @@ bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& 
   bool const news = !std::exchange(facts_.disk_is_full, true);
   auto const upto = facts_.durable;
   lock.unlock();
+  auto const free = store_->bytes_free();
+  lock.lock();
+  facts_.free_bytes = free;
+  lock.unlock();
   if (news) progress_(upto, {});
   lock.lock();
   return !appended_.wait_for(lock, room_looked_at_every, [this] { return stopping_; });
@@ -85,16 +90,16 @@ void journal::run() {
   std::unique_lock lock(mutex_);
   auto const something = [this] { return stopping_ || facts_.appended > facts_.durable; };
   for (;;) {
-    if (facts_.disk_is_full) {
-      if (!appended_.wait_for(lock, room_looked_at_every, something)) {
-        auto const upto = facts_.durable;
-        lock.unlock();
-        if (look_for_room()) progress_(upto, {});
-        lock.lock();
-        continue;
-      }
-    } else {  // no deadline: the server lives as long as it likes without a change
+    // Others may fill a disk while nothing is written here.
+    if (!facts_.disk_is_full && !store_->is_local()) {
       appended_.wait(lock, something);
+    } else if (!appended_.wait_for(lock, room_looked_at_every, something)) {
+      auto const upto = facts_.durable;
+      lock.unlock();
+      if (look_for_room()) progress_(upto, {});
+      room_looked = std::chrono::steady_clock::now();
+      lock.lock();
+      continue;
     }
     if (facts_.appended == facts_.durable || !facts_.failed.ok()) return;
     if (options_.commit_delay.count() > 0)

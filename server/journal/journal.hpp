@@ -24,7 +24,7 @@ struct journal_options {
   /// Changes that wait for the disk, in bytes. Full: no new work that has to be written down.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
   /// Of the disk, for what was accepted. Less is free: as when the queue is full, until there is
-  /// more; looked at every second.
+  /// more; looked at every second, of etcd only while something is written.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
   /// What came while the disk was busy waits so long, at most, for more to be written with it.
   std::chrono::microseconds commit_delay{0};
@@ -39,6 +39,7 @@ struct journal_facts {
   std::uint64_t disk_bytes = 0;             ///< of the store, looked at every ten seconds at most
   std::optional<std::uint64_t> free_bytes;  ///< of the disk, looked at every second at most
   bool disk_is_full = false;                ///< less than the reserve is free
+  std::string store_version;                ///< see store::version
   muster::status failed;                    ///< not OK: nothing is written any more
 };
 

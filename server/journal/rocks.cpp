@@ -38,7 +38,6 @@ rocksdb::Options options() {
   o.allow_concurrent_memtable_write = false;
   o.max_open_files = 128;
   o.keep_log_file_num = 2;
-  o.max_log_file_size = std::size_t{1} << 20;
   o.info_log_level = rocksdb::WARN_LEVEL;
   // Of the whole file, the few bytes that no block's checksum covers included.
   o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();

@@ -6,6 +6,7 @@
 
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
+#include "server/disk/rocks_log.hpp"
 #include "server/journal/log_format.hpp"
 #include "server/journal/rocks.hpp"
 
@@ -70,12 +71,21 @@ muster::status has_room(fs::path const& directory) {
   return is_full(e) ? without_room(directory) : muster::status{};  // RocksDB tells others
 }
 
+std::uint64_t bytes_of_files(fs::path const& directory, std::string_view ending) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (auto const& f : fs::directory_iterator(directory, error))
+    if (f.path().native().ends_with(ending))
+      if (auto const size = fs::file_size(f, error); !error) bytes += size;
+  return bytes;
+}
+
 }  // namespace
 
-rocks_store::rocks_store(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+rocks_store::rocks_store(fs::path directory) : directory_(std::move(directory)) {}
 
 rocks_store::~rocks_store() {
-  (void)db_->Close();  // what was written is durable already
+  if (db_) (void)db_->Close();  // what was written is durable already
 }
 
 muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& directory) {
@@ -83,15 +93,23 @@ muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& d
   if (!fresh) return fresh.error();
   if (auto const whole = last_records_are_not_damaged(directory); !whole.ok()) return whole;
   if (auto const room = has_room(directory); !room.ok()) return room;
-  rocksdb::DB* db = nullptr;
+  std::unique_ptr<rocks_store> store(new rocks_store(directory));
+  if (auto const opened = store->open_files(*fresh); !opened.ok()) return opened;
+  return store;
+}
+
+muster::status rocks_store::open_files(bool fresh) {
   auto options = rocks::options();
-  options.create_if_missing = *fresh;
-  auto const opened = rocksdb::DB::Open(options, directory.string(), &db);
-  if (opened.IsNoSpace()) return without_room(directory);
-  if (opened.IsIOError() && rocks::is_locked(directory))
-    return refused(directory, "another process has it open");
-  if (!opened.ok()) return refused(directory, rocks::explained(opened));
-  return std::unique_ptr<rocks_store>(new rocks_store(std::unique_ptr<rocksdb::DB>(db)));
+  options.create_if_missing = fresh;
+  options.info_log = std::make_shared<rocks_log>(directory_, options.info_log_level);
+  rocksdb::DB* db = nullptr;
+  auto const opened = rocksdb::DB::Open(options, directory_.string(), &db);
+  if (opened.IsNoSpace()) return without_room(directory_);
+  if (opened.IsIOError() && rocks::is_locked(directory_))
+    return refused(directory_, "another process has it open");
+  if (!opened.ok()) return refused(directory_, rocks::explained(opened));
+  db_.reset(db);
+  return {};
 }
 
 muster::status rocks_store::write(std::vector<change> const& batch) {
@@ -104,26 +122,47 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
     else
       all.DeleteRange(c.key, behind(c.key));
   }
+  if (auto const full = no_room_for(all.GetDataSize()); !full.ok()) return full;
+  if (had_no_room_) {
+    if (db_) (void)db_->Close();
+    db_.reset();
+    if (auto const again = open_files(false); !again.ok()) return again;
+    had_no_room_ = false;
+  }
   rocksdb::WriteOptions durable;
   durable.sync = true;
-  if (had_no_room_)
-    if (auto const resumed = db_->Resume(); !resumed.ok() && !resumed.IsBusy())
-      return no_room_or_failed(resumed);
   auto const written = db_->Write(durable, &all);
-  had_no_room_ = false;
   return written.ok() ? muster::status{} : no_room_or_failed(written);
 }
 
-// After a write that found no room RocksDB writes nothing until it is resumed: it then writes all
-// that it has in memory to new files and begins a new log, so that nothing rests on the log whose
-// end is torn. A sync that failed is another matter, whatever it failed for: what the kernel has
-// dropped then, nobody knows. RocksDB 7.8 has one code (NoSpace) for both, and which call it was in
-// its text alone: "While appending to file", but "While fsync" and "While fdatasync".
+// RocksDB 7.8 aborts the process, by an assertion, when it goes on with a file that it could not
+// write for want of room. So it is given a write only while there is room for that, for a flush of
+// all that it has in memory, or will have when it is opened again, and for its small files.
+muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
+  constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
+  std::uint64_t in_memory = 0;
+  if (had_no_room_)
+    in_memory = bytes_of_files(directory_, ".log");
+  else
+    (void)db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
+  auto const free = bytes_free();
+  auto const needed = in_memory + 2 * batch_bytes + small_files;
+  if (!free || *free >= needed) return {};
+  return no_room(directory_.string(), std::to_string(*free >> 20) +
+                                          " MiB are free, and the next write needs " +
+                                          std::to_string((needed >> 20) + 1) + " MiB");
+}
+
+// Where there was no room, an instance of RocksDB would go on with a log whose end is torn: it is
+// closed and opened again, as after a kill, which drops that end. A sync that failed is another
+// matter, whatever it failed for: what the kernel has dropped then, nobody knows. RocksDB 7.8 has
+// one code (NoSpace) for both, and which call it was in its text alone: "While appending to file",
+// but "While fsync" and "While fdatasync".
 muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
   auto const text = s.ToString();
   had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;
-  if (had_no_room_) return {code::resource_exhausted, db_->GetName() + ": " + text};
-  return {code::internal, db_->GetName() + ": " + text};
+  if (had_no_room_) return {code::resource_exhausted, directory_.string() + ": " + text};
+  return {code::internal, directory_.string() + ": " + text};
 }
 
 muster::status rocks_store::read(std::string_view prefix, visitor const& v) const {
@@ -135,20 +174,16 @@ muster::status rocks_store::compact() {
   all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
   auto const done = db_->CompactRange(all, nullptr, nullptr);
   if (done.ok()) return {};
-  return {code::internal, db_->GetName() + ": " + rocks::explained(done)};
+  return {code::internal, directory_.string() + ": " + rocks::explained(done)};
 }
 
 std::uint64_t rocks_store::bytes_on_disk() const {
-  std::uint64_t bytes = 0;
-  std::error_code error;
-  for (auto const& f : fs::directory_iterator(db_->GetName(), error))
-    if (auto const size = fs::file_size(f, error); !error) bytes += size;
-  return bytes;
+  return bytes_of_files(directory_, {});
 }
 
 std::optional<std::uint64_t> rocks_store::bytes_free() const {
   std::error_code error;
-  auto const space = fs::space(db_->GetName(), error);
+  auto const space = fs::space(directory_, error);
   return error ? std::nullopt : std::optional<std::uint64_t>(space.available);
 }
 

@@ -29,11 +29,14 @@ class rocks_store final : public store {
   muster::status compact();
 
  private:
-  explicit rocks_store(std::unique_ptr<rocksdb::DB> db);
+  explicit rocks_store(std::filesystem::path directory);
+  muster::status open_files(bool fresh);
+  muster::status no_room_for(std::size_t batch_bytes) const;
   muster::status no_room_or_failed(rocksdb::Status const& s);
 
-  std::unique_ptr<rocksdb::DB> db_;
-  bool had_no_room_ = false;  // it has to be resumed before anything can be written
+  std::filesystem::path const directory_;
+  std::unique_ptr<rocksdb::DB> db_;  // null: it could not be opened again yet
+  bool had_no_room_ = false;  // a write failed for that: nothing is written before a reopening
 };
 
 }  // namespace muster::server::journal

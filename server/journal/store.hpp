@@ -50,6 +50,12 @@ class store {
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Of its disk; none: not known.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
+  /// Returns the version of the service that keeps it, as of the last look at its space; empty: it
+  /// is a directory, or not known.
+  virtual std::string version() const { return {}; }
+  /// Returns whether `bytes_free` asks nobody else, so that it can be called while nothing is
+  /// written.
+  virtual bool is_local() const { return true; }
 };
 
 }  // namespace muster::server::journal

@@ -1,5 +1,6 @@
 // One entry a token, its key "u\0ID".
 #include "muster/journal/v1/records.pb.h"
+#include "server/journal/entries.hpp"
 #include "server/journal/facts.hpp"
 #include "server/journal/times.hpp"
 
@@ -37,7 +38,7 @@ muster::result<std::vector<core::token>> load_tokens(store const& s) {
     auto const id = key.substr(prefix.size());
     muster::journal::v1::Token w;
     // One that cannot be understood must not become another one.
-    if (!w.ParseFromArray(value.data(), static_cast<int>(value.size())) || w.role() > 3) {
+    if (!read_message(w, value) || w.role() > 3) {
       bad = {code::internal, "the entry of token '" + std::string(id) + "' cannot be read"};
       return false;
     }

@@ -316,7 +316,7 @@ TEST_F(BlobStore, AWriteThatFailsLeavesNoHalfFile) {
   auto const said = put(large + "another");
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, was);
-  EXPECT_EQ(said.code, code::internal);
+  EXPECT_EQ(said.code, code::unavailable);
   EXPECT_EQ(said.message, (directory / "blobs" / "put-2").string() + ": File too large");
   EXPECT_EQ(store->counts().bytes, large.size());
   EXPECT_TRUE(put(large + "another").ok()) << "works again with room";

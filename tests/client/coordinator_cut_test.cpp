@@ -49,6 +49,11 @@ struct coordinator_cut : testing::Test {
         while (!at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
         return 1;
       });
+      to.function("stopped", [this](context& at) -> int {
+        ++holding;
+        while (!at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
+        throw function_error("stopped");
+      });
       to.function("hold", [this](context& at) {
         ++holding;
         hold.pass(&at);
@@ -113,11 +118,11 @@ TEST_F(coordinator_cut, submitted_calls_keep_errors_of_their_own_when_they_are_s
 }
 
 TEST_F(coordinator_cut, a_call_that_is_cancelled_while_away_is_cancelled_on_return) {
-  auto const before = c->submit<int>("hold");
+  auto const before = c->submit<int>("stopped");
   while (holding == 0) std::this_thread::yield();
   wire.sever();
   ASSERT_TRUE(suspended());
-  auto const meanwhile = c->submit<int>("hold");
+  auto const meanwhile = c->submit<int>("stopped");
   before.cancel();
   meanwhile.cancel();
   wire.mend();

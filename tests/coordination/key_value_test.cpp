@@ -33,6 +33,14 @@ TEST(key_value, is_set_and_read_before_any_registration) {
   EXPECT_EQ(std::get<key_value>(s.reply_to(get).body).first, "a/b/") << "as requested";
 }
 
+// An agent's whole listing would be unreadable: keys are Protobuf strings there.
+TEST(key_value, that_is_not_utf8_is_refused) {
+  scene s;
+  EXPECT_EQ(s.code_of(s.set("a/b\xff", "1")), code::invalid_argument);
+  EXPECT_EQ(s.code_of(s.set("a/\xc3\xbc", "1")), code::ok);
+  EXPECT_EQ(entries(s, "a").size(), 1u);
+}
+
 TEST(key_value, twice_is_refused_without_a_payload_unless_asked_to) {
   scene s;
   s.set("k", "1");

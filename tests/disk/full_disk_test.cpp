@@ -1,6 +1,8 @@
 // A server whose disk is full.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/e2e/cluster.hpp"
 #include "tests/support/cannot_run.hpp"
 #include "tests/support/small_disk.hpp"
@@ -40,11 +42,80 @@ TEST(full_disk, takes_no_new_durable_work_until_there_is_room) {
   EXPECT_EQ(not_kept.status, 201u) << not_kept.body;
   auto const openapi = c.get("/openapi.json").at("paths").at("/api/v1/jobs").at("post");
   EXPECT_TRUE(openapi.at("responses").as_object().contains("507"));
+  auto const submitted = c.run({"submit", "muster.echo", "1"});
+  EXPECT_EQ(submitted.status, 1);
+  EXPECT_CONTAINS(submitted.err, "--no-durable");
   EXPECT_EQ(c.status_of("/readyz"), 200u);
   ASSERT_TRUE(disk.resize(300));
   EXPECT_TRUE(await([&] { return c.run({"kv", "put", "k", "v"}).status == 0; })) << server.errors();
   EXPECT_EQ(post(c.url() + "/api/v1/jobs", job).status, 201u);
   EXPECT_TRUE(server.says("journal_disk_has_room"));
+}
+
+std::vector<std::string> alerts(cluster& c) {
+  std::vector<std::string> rules;
+  auto const page = c.get("/api/v1/attention");
+  for (auto const& a : page.at("items").as_array()) rules.emplace_back(a.at("rule").as_string());
+  return rules;
+}
+
+// Filled by others, to the last byte, while the server runs.
+TEST(full_disk, is_told_everywhere_and_reads_go_on_until_there_is_room) {
+  test::small_disk disk(300);
+  if (!disk.problem().empty()) return test::cannot_run(disk.problem());
+  auto const data = (disk.path() / "data").string();
+  cluster c;
+  auto& server = c.serve({"--data-dir", data});
+  c.worker({"--slots", "2"});
+  EXPECT_EQ(c.run({"kv", "put", "k", "v"}).status, 0);
+  EXPECT_EQ(c.run({"submit", "muster.echo", "1"}).out, "1\n");
+  EXPECT_EQ(c.text("/readyz"), "ok\n");
+  auto const running =
+      c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.sleep","args":[4]}]})")
+          .at("id")
+          .as_string();
+  disk.fill();
+  EXPECT_TRUE(await([&] { return alerts(c) == std::vector<std::string>{"disk-full"}; }));
+  EXPECT_CONTAINS(c.text("/readyz"), "ok\ndisk-full: no room in " + data);
+  EXPECT_CONTAINS("\n" + c.text("/metrics"), "\nmuster_journal_disk_full 1\n");
+  auto const durable = c.get("/api/v1/overview").at("durable");
+  EXPECT_CONTAINS(std::string(durable.at("full").as_string()), data);
+  EXPECT_EQ(durable.at("free_bytes").as_int64(), 0);
+  auto const doctor = c.run({"doctor"});
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_CONTAINS(doctor.out, "no room in " + data);
+  auto const blob = "/api/v1/blobs/" +
+                    std::string("2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881");
+  auto const put_blob = [&] {
+    muster::http_request r;
+    r.method = "PUT";
+    r.url = c.url() + blob;
+    r.body = "x";
+    return muster::http_client().send(r).value();
+  };
+  // The history is written every second; RocksDB tries to go on by itself every five.
+  auto const job = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(c.run({"kv", "get", "k"}).out, "v");
+    EXPECT_CONTAINS(c.run({"kv", "put", "k2", "v"}).err, "no room in " + data);
+    EXPECT_EQ(post(c.url() + "/api/v1/jobs", job).status, 507u);
+    auto const refused = put_blob();
+    EXPECT_EQ(refused.status, 507u) << refused.body;
+    EXPECT_CONTAINS(refused.body, "no room in " + data);
+    EXPECT_CONTAINS(refused.body, " MiB are free");
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(c.run({"submit", "muster.echo", "1", "--no-durable"}).out, "1\n");
+  disk.free();
+  EXPECT_TRUE(await([&] { return alerts(c).empty(); })) << server.errors();
+  EXPECT_EQ(c.text("/readyz"), "ok\n");
+  EXPECT_EQ(c.run({"kv", "put", "k2", "v"}).status, 0);
+  EXPECT_EQ(put_blob().status, 201u);
+  auto const ended = c.get("/api/v1/jobs/" + std::string(running) + "/join?timeout=20s");
+  EXPECT_EQ(ended.at("state"), "SUCCEEDED") << "its end was written when there was room";
+  server.kill_at_once();
+  c.serve({"--data-dir", data});
+  EXPECT_EQ(c.run({"kv", "get", "k2"}).out, "v");
 }
 
 void expect_told(process& server, std::string const& data) {

@@ -1,5 +1,6 @@
-// Loaded before a server, by LD_PRELOAD: syncs of RocksDB's log wait for as long as the file of
-// MUSTER_TEST_DISK says "wait", and fail while it says "fail".
+// Loaded before a server, by LD_PRELOAD. The file of MUSTER_TEST_DISK says how the disk behaves:
+// "wait": syncs of RocksDB's logs wait; "fail": they fail with EIO; "full": writes to files below a
+// directory `data` fail with ENOSPC; "broken": those fail with EIO.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,11 +12,23 @@
 
 namespace {
 
-bool is_log(int fd) {
-  char link[64], path[4096];
+char const* path_of(int fd) {
+  thread_local char path[4096];
+  char link[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  auto const n = ::readlink(link, path, sizeof path);
+  auto const n = ::readlink(link, path, sizeof path - 1);
+  path[n > 0 ? n : 0] = '\0';
+  return path;
+}
+
+bool is_log(int fd) {
+  char const* const path = path_of(fd);
+  auto const n = std::strlen(path);
   return n > 4 && std::memcmp(path + n - 4, ".log", 4) == 0;
+}
+
+bool is_data(int fd) {
+  return std::strstr(path_of(fd), "/data/") != nullptr;
 }
 
 bool says(char const* what) {
@@ -36,8 +49,24 @@ int sync(int fd, char const* name) {
   return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, name))(fd);
 }
 
+// 0: it may be written.
+int refusal(int fd) {
+  if (!is_data(fd)) return 0;
+  return says("full") ? ENOSPC : says("broken") ? EIO : 0;
+}
+
 }  // namespace
 
+extern "C" ssize_t write(int fd, void const* bytes, std::size_t n) {
+  if (int const error = refusal(fd); error != 0) return errno = error, -1;
+  using function = ssize_t (*)(int, void const*, std::size_t);
+  return reinterpret_cast<function>(::dlsym(RTLD_NEXT, "write"))(fd, bytes, n);
+}
+extern "C" ssize_t pwrite64(int fd, void const* bytes, std::size_t n, off64_t at) {
+  if (int const error = refusal(fd); error != 0) return errno = error, -1;
+  using function = ssize_t (*)(int, void const*, std::size_t, off64_t);
+  return reinterpret_cast<function>(::dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, n, at);
+}
 extern "C" int fdatasync(int fd) {
   return sync(fd, "fdatasync");
 }

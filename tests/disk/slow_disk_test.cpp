@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <future>
+#include <thread>
 
 #include "tests/e2e/cluster.hpp"
 
@@ -112,6 +113,51 @@ TEST_F(slow_disk, that_has_failed_tells_nobody_what_it_refused) {
   for (auto const& path : all_about(before)) EXPECT_EQ(send("GET", path).status, 200u) << path;
   auto const free = job(R"("durable":false,)");
   ends(free);
+}
+
+// 500,000 times the letter b.
+std::string const blob =
+    "/api/v1/blobs/2efbdf95c3b2b7882377dce20e390965b7712cca6d47020ddb255ece4bc32181";
+
+// Others may take the last of the disk between a look at it and a write.
+TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_room) {
+  serve();
+  EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
+  auto const before = job();
+  ends(before);
+  disk("full");
+  auto put = std::async(std::launch::async, [&] { return send("PUT", kv + "b", "2"); });
+  ASSERT_TRUE(await([&] { return waiting() > 0; }));
+  EXPECT_TRUE(await([&] { return send("PUT", kv + "c", "3").status == 507; }));
+  // The history is written every second; RocksDB tries to go on by itself every five.
+  std::this_thread::sleep_for(7s);
+  EXPECT_EQ(send("GET", kv + "a").body, "1");
+  for (auto const& path : all_about(before)) EXPECT_EQ(send("GET", path).status, 200u) << path;
+  ends(job(R"("durable":false,)"));
+  EXPECT_EQ(put.wait_for(0s), std::future_status::timeout) << "it is not on the disk";
+  disk("");
+  EXPECT_EQ(put.get().status, 201u);
+  EXPECT_TRUE(await([&] { return send("PUT", kv + "c", "3").status < 300; }));
+  ends(job());
+}
+
+TEST_F(slow_disk, that_has_failed_takes_neither_keys_nor_jobs_nor_blobs) {
+  serve();
+  EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
+  disk("broken");
+  auto const put = send("PUT", kv + "b", "2");
+  EXPECT_EQ(put.status, 503u) << put.body;
+  auto const made =
+      send("POST", "/api/v1/jobs", R"({"closures":[{"function":"muster.echo","args":[1]}]})");
+  EXPECT_EQ(made.status, 503u) << made.body;
+  auto const large = send("PUT", blob, std::string(500'000, 'b'));
+  EXPECT_EQ(large.status, 503u) << large.body;
+  EXPECT_NE(large.body.find(c.file("data").string()), std::string::npos) << large.body;
+  EXPECT_EQ(send("GET", kv + "a").body, "1");
+  ends(job(R"("durable":false,)"));
+  auto const ready = send("GET", "/readyz");
+  EXPECT_EQ(ready.status, 200u) << "reads are answered";
+  EXPECT_NE(ready.body.find("journal-fails: "), std::string::npos) << ready.body;
 }
 
 }  // namespace

@@ -5,6 +5,10 @@
 #include <boost/json.hpp>
 
 #include "http_client/http_client.hpp"
+#include "muster/journal/v1/records.pb.h"
+#include "server/journal/etcd/etcd_store.hpp"
+#include "server/journal/etcd/upkeep.hpp"
+#include "server/journal/etcd/version.hpp"
 #include "tests/e2e/cluster.hpp"
 #include "tests/etcd/members.hpp"
 #include "tests/support/cannot_run.hpp"
@@ -13,6 +17,7 @@ namespace muster::e2e {
 namespace {
 
 namespace json = boost::json;
+using accepted = muster::journal::v1::Accepted;
 
 class data_on_etcd : public ::testing::Test {
  protected:
@@ -37,6 +42,30 @@ class data_on_etcd : public ::testing::Test {
     r.body = text;
     auto const answer = http_client().send(r);
     return answer && answer->ok() ? "" : "not put";
+  }
+  /// Gives the only closure of the second job the place of that of the first.
+  void collide(std::string const& prefix) {
+    namespace journal = server::journal;
+    auto access = members_->access();
+    access.where.prefix = prefix;
+    auto const over = [](std::string const& why) { throw std::runtime_error(why); };
+    auto const lead = journal::etcd::lead_alone(access, "a test", "", over);
+    ASSERT_TRUE(lead) << lead.error().message;
+    auto const store = journal::etcd::etcd_store::open(access, (*lead)->begun(), {1 << 30, over});
+    ASSERT_TRUE(store) << store.error().message;
+    std::vector<std::pair<std::string, accepted>> requests;
+    ASSERT_TRUE((*store)
+                    ->read(std::string("a\0", 2),
+                           [&](std::string_view key, std::string_view value) {
+                             auto& r = requests.emplace_back(std::string(key), accepted());
+                             return r.second.ParseFromString(std::string(value));
+                           })
+                    .ok());
+    ASSERT_EQ(requests.size(), 2u);
+    auto& [key, second] = requests[1];
+    second.set_ids(0, (requests[0].second.ids(0) & 0xffffffff) | std::uint64_t{9} << 32);
+    ASSERT_TRUE(
+        (*store)->write({{journal::change::kind::put, key, second.SerializeAsString()}}).ok());
   }
   static words with(std::string const& flag, std::string const& where) {
     return {flag, where, "--cluster", "train:worker=2"};
@@ -118,6 +147,75 @@ TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
                   "asked for entries: " + nobody + " (connection refused)");
   EXPECT_CONTAINS(said({"check", "etcd://127.0.0.1"}, 2), "etcd://");
   EXPECT_CONTAINS(said({"check", url("/p"), "--store-ca", "/tmp/x"}, 2), "etcds://");
+}
+
+// As a server left it that led with old data: two jobs with closures in the same place.
+TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_opens) {
+  auto const here = url("/a"), copy = box_.file("copy").string();
+  auto const serve = words{"--store", here};
+  {
+    cluster a;
+    auto& server = a.serve(serve);
+    for (auto const* name : {"first", "second"})
+      (void)a.post("/api/v1/jobs", R"({"name":")" + std::string(name) +
+                                       R"(","closures":[{"function":"muster.echo","args":[1]}]})");
+    auto const refused = data({"repair", here, copy});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_CONTAINS(refused.err, here + ": a server has it: " + a.http());
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.wait(), 0) << server.errors();
+  }
+  collide("/a");
+  auto& p =
+      box_.spawn({"serve", "--store", here, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
+  EXPECT_NE(p.wait(), 0);
+  EXPECT_TRUE(p.says("have the same place; 'muster data repair' gives each its own"));
+  auto const found = data({"check", here});
+  EXPECT_EQ(found.status, 1);
+  EXPECT_CONTAINS(found.err, "have the same place");
+  EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
+  auto const planned = data({"repair", here, "--dry-run"});
+  EXPECT_EQ(planned.status, 0) << planned.err;
+  EXPECT_CONTAINS(planned.out, "would do: gives closure cl_");
+  EXPECT_EQ(data({"check", here}).status, 1) << "a dry run changes nothing";
+  auto const repaired = data({"repair", here, copy});
+  EXPECT_EQ(repaired.status, 0) << repaired.err;
+  EXPECT_CONTAINS(repaired.out, here + ": repaired, 1 closure renamed, 0 entries removed; " + copy);
+  EXPECT_EQ(data({"check", here}).status, 0);
+  EXPECT_CONTAINS(data({"repair", here, copy + ".2"}).out, "needs no repair");
+  EXPECT_EQ(data({"check", copy}).status, 1) << "the copy is as the store was";
+
+  cluster b;
+  b.serve(serve);
+  std::vector<std::string> names;
+  auto const listed = b.get("/api/v1/jobs");
+  for (auto const& j : listed.at("jobs").as_array()) names.emplace_back(j.at("name").as_string());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"first", "second"}));
+  b.worker();
+  for (auto const& j : listed.at("jobs").as_array()) {
+    auto const ended =
+        b.get("/api/v1/jobs/" + std::string(j.at("id").as_string()) + "/join?timeout=30s");
+    EXPECT_EQ(ended.at("state"), "SUCCEEDED");
+  }
+}
+
+TEST_F(data_on_etcd, doctor_warns_of_a_version_that_can_answer_with_old_data) {
+  cluster a;
+  auto& server = a.serve({"--store", url("/a")});
+  auto const version =
+      std::string(a.get("/api/v1/overview").at("durable").at("store_version").as_string());
+  auto const old = server::journal::etcd::can_answer_with_old_data(version);
+  auto const told = json::parse(a.run({"doctor", "--output", "json"}).out);
+  int found = 0;
+  for (auto const& f : told.at("findings").as_array()) {
+    if (f.at("check") != "etcd") continue;
+    ++found;
+    EXPECT_EQ(f.at("result"), old ? "warning" : "ok");
+    EXPECT_CONTAINS(f.at("text").as_string(), "etcd " + version);
+  }
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(static_cast<bool>(server.says("etcd issue 20418")), old);
 }
 
 // As a restore leaves it that was killed.

@@ -146,6 +146,7 @@ TEST_F(standby, says_who_serves_and_takes_over_with_everything_when_that_is_kill
   auto const incarnation = a_->value("/api/v1/clusters/train").at("generation").at("incarnation");
   auto const durable = a_->value("/api/v1/overview").at("durable");
   EXPECT_EQ(durable.at("store"), "etcd");
+  EXPECT_NE(durable.at("store_version"), "");
   EXPECT_EQ(durable.at("leader"), json::value(a_->http()));
   EXPECT_CONTAINS(a_->get("/metrics")->body, "\nmuster_store_leader 1\n");
 

@@ -8,6 +8,7 @@
 #include "server/journal/etcd/etcd_view.hpp"
 #include "server/journal/etcd/upkeep.hpp"
 #include "tests/etcd/store_fixture.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace muster::server::journal::etcd {
 namespace view_cases {
@@ -82,6 +83,37 @@ TEST_F(etcd_view_test, a_part_that_is_missing_is_damage) {
   ASSERT_FALSE(v);
   EXPECT_EQ(v.error().message,
             members_->url() + ": its data are damaged (a batch has 1 of 2 parts)");
+}
+
+// As after a leader that had not seen the number of another one's value, and gave it again.
+TEST_F(etcd_view_test, pieces_of_another_entry_are_damage_and_never_its_value) {
+  names const n{"/test"};
+  auto const key = std::string("k\0train\0large", 13);
+  put_raw(n.entry(key), reference(5));
+  put_raw(n.piece(5, 0), "another");
+  put_raw(n.piece(5, 1), "its value");
+  auto const expected = std::string("the value of key \"large\" of cluster 'train' is gone");
+  auto const v = etcd_view::open(members_->access());
+  ASSERT_FALSE(v);
+  EXPECT_EQ(v.error().message, members_->url() + ": its data are damaged (" + expected + ")");
+  auto const read = store_->read({}, [](auto, auto) { return true; });
+  EXPECT_EQ(read.code, code::internal);
+  EXPECT_EQ(read.message, "damaged: " + expected);
+
+  muster::journal::v1::Format f;
+  f.set_version(1);
+  ASSERT_TRUE(store_->write({{kind::put, "format", f.SerializeAsString()}}).ok());
+  leader_->resign();
+  test::temporary_directory t;
+  auto const refused = repair_prefix(members_->access(), t / "copy", false, {}, over);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("key \"large\" of cluster 'train': it cannot be read"),
+            std::string::npos)
+      << refused.error().message;
+  auto const done = repair_prefix(members_->access(), t / "copy", true, {}, over);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->removed, 1u);
+  EXPECT_TRUE(etcd_view::open(members_->access()));
 }
 
 TEST_F(etcd_view_test, restored_into_another_prefix_is_the_same_and_a_failure_leaves_nothing) {

@@ -137,6 +137,27 @@ TEST_F(durable_programs, keep_their_cluster_when_a_rank_is_ordered_again_after_a
   EXPECT_EQ(declared_after.size(), 2u);
 }
 
+TEST_F(durable_programs, that_hang_are_written_down_with_it_until_they_move_again) {
+  w.attach(*h, 7);
+  auto const p = submit();
+  h->apply(core::rank_reports{w.stream, {{{p, 1, 0}, 100, {}}, {{p, 1, 1}, 101, {}}}, {}, 0});
+  auto const last_hang = [&] {
+    std::optional<core::hang> found;
+    for (auto const& f : said)
+      if (auto const* c = std::get_if<core::programs::course_fact>(&f)) found = c->hang;
+    return found;
+  };
+  core::hang what;
+  what.rank = 1;
+  what.since = at;
+  h->apply(core::program_hangs{p, 1, what});
+  EXPECT_EQ(last_hang(), what);
+  EXPECT_EQ(h->state().programs().look(p)->hang, what);
+  h->apply(core::program_hangs{.program = p, .attempt = 1, .over = true});
+  EXPECT_EQ(last_hang(), std::nullopt);
+  EXPECT_EQ(h->state().programs().look(p)->hang, std::nullopt);
+}
+
 TEST_F(durable_programs, go_with_their_pool_and_so_do_their_clusters) {
   w.attach(*h, 7);
   auto const p = submit();

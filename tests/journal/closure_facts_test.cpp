@@ -176,6 +176,21 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
 }
 
+// Protobuf refuses a whole message because of one text field, and the server would not start.
+TEST(closure_facts, with_text_that_is_not_utf8_are_read_with_marks) {
+  auto job = some_job();
+  job.spec.name = "caf\xe9";
+  auto closures = some_closures();
+  closures.functions[0] = "f\xff";
+  auto const jobs = load_jobs(stored({job, closures}));
+  ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->at(0).job.job.spec.name, "caf\ufffd");
+  ASSERT_EQ(jobs->at(0).job.accepted.size(), 1u);
+  EXPECT_EQ(jobs->at(0).job.accepted[0].functions[0], "f\ufffd");
+  EXPECT_EQ(jobs->at(0).job.accepted[0].closures, closures.closures);
+}
+
 TEST(closure_facts, of_a_session_survive_too) {
   per_worker_fact const value{
       session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at,

@@ -188,6 +188,31 @@ TEST(connection_guard, closes_the_connection_that_holds_most_when_all_hold_too_m
   EXPECT_EQ(s.echo.server.guarded().memory, 1u);
 }
 
+TEST(connection_guard, leaves_descriptors_alone_that_were_guarded_once) {
+  guarded_echo s(standing::anonymous);
+  s.run([&] {
+    for (int i = 0; i < 8; ++i) {
+      wire_client c(s);
+      c.call(1, chat);
+      c.data(1, std::string(16'000, 'x'), 8);
+      EXPECT_TRUE(c.ends());
+    }
+    std::vector<file_descriptor> held;
+    for (int i = 0; i < 32; ++i) {
+      int ends[2];
+      ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+      for (int const end : ends) held.emplace_back(end);
+      EXPECT_EQ(::send(ends[0], "x", 1, 0), 1);
+      char byte = 0;
+      iovec room{&byte, 1};
+      msghdr message{};
+      message.msg_iov = &room;
+      message.msg_iovlen = 1;
+      EXPECT_EQ(::recvmsg(ends[1], &message, 0), 1) << ends[1];
+    }
+  });
+}
+
 TEST(connection_guard, forgets_what_a_closed_connection_held) {
   guarded_echo s(standing::identified);
   s.run([&] {

@@ -145,15 +145,16 @@ class Faults(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^problem  health .* does not take work: it reads")
 
 
-    def test_a_disk_that_is_full_until_there_is_room_again(self):
-        full = {"kind": "journal_disk_full", "subject": "/data", "text": "50 MiB are free"}
-        room = {"kind": "journal_disk_has_room", "subject": "/data", "text": "90 MiB are free"}
-        for events, expected in (([full], ["/data: 50 MiB are free"]), ([full, room], [])):
-            with stand_in(events=events) as url:
+    def test_a_full_disk_is_a_problem_until_there_is_room_again(self):
+        here = {"data_dir": "/data", "disk_bytes": 5 << 20, "free_bytes": 50 << 20}
+        full = {**here, "full_since_ms": 1, "full": "no room in /data: 50 MiB are free"}
+        for durable, expected in ((full, [full["full"]]), (here, [])):
+            with stand_in(durable=durable) as url:
                 told, by_check = judged(support.run("doctor", "--url", url, "--output", "json"))
             problems = [f for f in by_check["disk"] if f["result"] == "problem"]
             self.assertEqual([f["text"] for f in problems], expected, told)
             self.assertTrue(all("make room" in f["fix"] for f in problems))
+        self.assertIn("50 MiB are free", by_check["disk"][0]["text"])
 
 
 class Refused(unittest.TestCase):
@@ -307,13 +308,13 @@ def closed_port():
 
 
 @contextlib.contextmanager
-def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None, events=()):
+def stand_in(grpc=None, behind=datetime.timedelta(), versions=(), ready=200, tls=None, durable=None):
     """A server that tells what no real one would tell when it is asked."""
     listening = socket.create_server(("127.0.0.1", 0))
     answers = {
         "/livez": {}, "/readyz": {"detail": "it reads jobs", "status": ready},
-        "/metrics": {}, "/api/v1/overview": {}, "/api/v1/version": {"version": "0.0.9"},
-        "/api/v1/attention": {"items": []}, "/api/v1/events": {"events": list(events)},
+        "/metrics": {}, "/api/v1/overview": {"durable": durable} if durable else {}, "/api/v1/version": {"version": "0.0.9"},
+        "/api/v1/attention": {"items": []}, "/api/v1/events": {"events": []},
         "/api/v1/clusters": {"clusters": [{
             "name": "default", "address": "127.0.0.1:%d" % (grpc or listening.getsockname()[1])}]},
         "/api/v1/clusters/default/tasks": {"tasks": [

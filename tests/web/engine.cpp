@@ -82,8 +82,10 @@ void engine::write_down(server::coordination_dependencies& around) {
     commits_.wrote(write_batch());
   };
   around.journal_refusal = [this] { return refusal_; };
-  around.store = [] {
-    return server::store_view{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
+  around.store = [this] {
+    server::store_view v{.directory = "/data", .epoch = 3, .disk_bytes = 4'096};
+    if (!refusal_.ok()) v.full_since = clock_now(), v.full = refusal_.message, v.free_bytes = 12;
+    return v;
   };
 }
 

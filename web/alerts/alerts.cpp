@@ -24,6 +24,7 @@ void members(member_list const& m, alert const& i) {
 std::vector<alert> alerts_of(alert_facts const& f) {
   alerts items;
   journal_fails(f.journal, items);
+  disk_full(f.journal, items);
   for (auto const& p : f.pools) {
     lost_tasks(p, items);
     failed_jobs(p, items);
@@ -36,6 +37,7 @@ std::vector<alert> alerts_of(alert_facts const& f) {
     impossible_gangs(p, items);
     nothing_finishes(p, items);
     closures_exclusive(p, items);
+    failing_builds(p, items);
     late_tasks(p, f, items);
     nearly_full(p, items);
     disk_fails(p, items);

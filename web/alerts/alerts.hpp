@@ -78,6 +78,8 @@ struct pool_facts {
   std::uint64_t closures = 0, closures_max = 0;
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;  ///< the first tasks_max
+  static constexpr std::size_t failing_builds_max = 50;
+  std::vector<core::failing_build_view> failing_builds;
 };
 
 /// The same of its agents.
@@ -91,10 +93,12 @@ struct agents_facts {
   coordination::unheard_notices unheard;
 };
 
-/// What is written to --data-dir.
+/// What is written to --data-dir or --store.
 struct journal_facts {
   core::time_point failed_since = core::never;
   std::string failure;
+  core::time_point full_since = core::never;
+  std::string full;  ///< where, and how much is free
 };
 
 struct alert_facts {
@@ -127,10 +131,12 @@ void unmet_demands(pool_facts const& p, alerts& out);
 void impossible_gangs(pool_facts const& p, alerts& out);
 void nothing_finishes(pool_facts const& p, alerts& out);
 void closures_exclusive(pool_facts const& p, alerts& out);
+void failing_builds(pool_facts const& p, alerts& out);
 void nearly_full(pool_facts const& p, alerts& out);
 void disk_fails(pool_facts const& p, alerts& out);
 void short_of_memory(pool_facts const& p, alerts& out);
 void journal_fails(journal_facts const& j, alerts& out);
+void disk_full(journal_facts const& j, alerts& out);
 void failed_run(agents_facts const& a, alerts& out);
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);
 void agents_in_error(agents_facts const& a, alerts& out);

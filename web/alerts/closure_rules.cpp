@@ -199,6 +199,26 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
+// One item for a value, however many workers build it.
+void failing_builds(pool_facts const& p, alerts& out) {
+  for (auto it = p.failing_builds.begin(); it != p.failing_builds.end();) {
+    auto const& first = *it;
+    alert item{.rule = "builder-quarantined", .subject = core::text(first.id), .count = 0};
+    item.since = first.since;
+    for (; it != p.failing_builds.end() && it->id == first.id; ++it) {
+      item.count += it->workers_lost;
+      item.since = std::min(item.since, it->since);
+    }
+    auto const what = first.name.empty() ? core::text(first.id) : first.name;
+    item.title =
+        "The builder of per-worker value " + what + " has lost " + plural(item.count, "worker");
+    item.detail = first.task + ": " + first.error + "; it is built again after a pause";
+    item.link = page_link("/per-worker", {{"cluster", p.cluster}});
+    item.command = "muster per-worker" + cluster_flag(p.cluster);
+    out.push_back(std::move(item));
+  }
+}
+
 void nearly_full(pool_facts const& p, alerts& out) {
   if (p.closures_max == 0 || p.closures * 10 < p.closures_max * 9) return;
   alert item{.rule = "closures-full", .subject = p.cluster};
@@ -230,6 +250,18 @@ void journal_fails(journal_facts const& j, alerts& out) {
   item.detail = j.failure;
   item.since = j.failed_since;
   item.link = page_link("/events", {{"q", "journal"}});
+  out.push_back(std::move(item));
+}
+
+// After a failure a restart is needed, and room alone helps nothing.
+void disk_full(journal_facts const& j, alerts& out) {
+  if (j.full_since == core::never || j.failed_since != core::never) return;
+  alert item{.rule = "disk-full", .subject = {}};
+  item.title = "The disk is full: new durable work is refused";
+  item.detail = j.full;
+  item.since = j.full_since;
+  item.link = page_link("/events", {{"q", "journal_disk"}});
+  item.command = "muster doctor";
   out.push_back(std::move(item));
 }
 

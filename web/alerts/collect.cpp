@@ -47,6 +47,7 @@ void copy_tasks(server::hub& h, pool_facts& p) {
   p.closures = n.blocked + n.queued + n.running;
   p.closures_max = core.configuration().closures_max;
   p.disk_fails_since = core.values().disk_fails_since();
+  p.failing_builds = core.per_worker().failing(pool_facts::failing_builds_max);
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {
@@ -113,7 +114,8 @@ first_look begin_look(engine_services& services) {
   l.facts.late_after = services.pools.main().state().configuration().late_after();
   l.facts.worker_address = worker_address(services);
   if (auto const durable = services.coordination.durable())
-    l.facts.journal = {durable->failed_since, durable->failure};
+    l.facts.journal = {durable->failed_since, durable->failure, durable->store.full_since,
+                       durable->store.full};
   return l;
 }
 

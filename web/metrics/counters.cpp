@@ -24,12 +24,18 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m("waiting_bytes", d.store.waiting_bytes);
   m("disk_bytes", d.store.disk_bytes, "of the state, without blobs and history");
   m("blob_bytes", blob_bytes, "of blobs in files");
+  m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
+                                         "of its disk, or of etcd's quota");
+  auto const full = m.when(d.full());
+  full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
+  full("full", d.store.full, "where, and how much is free");
   m.json(
       "store",
       [] {
         return schema::one_of({"rocksdb", "etcd"});
       },
       [&d](json_out& out) { out.string(d.store.kind); }, "what holds it");
+  m.some("store_version", d.store.version, "etcd: the version of the member that this server uses");
   m.some("leader", d.store.leader, "etcd: the address that others follow");
   m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
                                   "etcd: for so long this server may answer");
@@ -37,7 +43,9 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   auto const history = m.when(d.store.history.has_value());
   history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
   history("history_bytes", kept.bytes, "on the disk");
-  history("history_dropped", kept.dropped, "that found no room");
+  history("history_dropped", kept.dropped,
+          "records that are missing: no room, a failed write, or unreadable");
+  history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }

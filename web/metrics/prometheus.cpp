@@ -136,10 +136,19 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
   m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
   m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
           d.failed() ? 1 : 0);
+  m.gauge("muster_journal_disk_full",
+          "1: the disk of the data directory is full, and new durable work is refused.",
+          d.full() ? 1 : 0);
+  if (d.store.free_bytes)
+    m.gauge("muster_journal_disk_free_bytes", "Free bytes of the data directory's disk.",
+            *d.store.free_bytes);
   if (auto const& h = d.store.history) {
     m.gauge("muster_history_bytes", "Of the disk, for what people look at of the past.", h->bytes);
-    m.counter("muster_history_dropped_total", "Records of that for which there was no room.",
+    m.counter("muster_history_dropped_total",
+              "Records of the history that are missing: no room, a failed write, or unreadable.",
               h->dropped);
+    m.counter("muster_history_unreadable_total",
+              "Records of the history on disk that cannot be read.", h->unreadable);
   }
   if (d.store.leader.empty()) return;
   m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);

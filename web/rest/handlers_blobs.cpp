@@ -78,6 +78,7 @@ class blob_upload {
         bytes_ = *store.size_of(hash_);
         return true;
       }
+      if (auto full = services.coordination.journal_refusal(); is_no_room(full)) return full;
       auto const begun = store.begin(hash_, ex_.req.content_length);
       if (!begun) return begun.error();
       id_ = *begun;

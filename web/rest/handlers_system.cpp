@@ -64,14 +64,23 @@ coro::task<response> get_livez(web_context&, exchange&) {
   co_return text_response("ok\n");
 }
 
-// Ready: not stopping, and the engine answers.
+// Ready: not stopping, and the engine answers. A server whose disk is full or has failed serves
+// reads and work that is not durable; it says so in further lines, with the same status.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});
-  auto work = [](server::hub&) { return true; };
-  auto const there = co_await context.engine.on_engine(std::move(work));
-  if (!there) co_return problem_response(there.error());
-  co_return text_response("ok\n");
+  auto work = [](engine_services& services) -> muster::result<std::string> {
+    std::string text = "ok\n";
+    auto const durable = services.coordination.durable();
+    if (durable && durable->failed())
+      text += "journal-fails: " + durable->failure + "\n";
+    else if (durable && durable->full())
+      text += "disk-full: " + durable->store.full + "\n";
+    return text;
+  };
+  auto const text = co_await context.engine.on_engine(std::move(work));
+  if (!text) co_return problem_response(text.error());
+  co_return text_response(*text);
 }
 
 }  // namespace

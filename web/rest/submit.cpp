@@ -150,7 +150,9 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
 void add_submission_routes(std::vector<route>& to) {
   constexpr std::string_view full = "The server, or the job's queue, is full";
   constexpr std::string_view no_room =
-      "The job is durable, and the disk of the data directory is full; `detail` names it";
+      "The job is durable, and the disk of the data directory is full; `detail` names it. Jobs "
+      "with "
+      "`durable: false` are accepted";
   constexpr std::string_view impossible = "Well-formed, and cannot be; `field` says what";
   constexpr std::string_view reused =
       "Well-formed, and cannot be; `field` says what. With `idempotency_key`: the key was used "

@@ -54,6 +54,31 @@ def shown(name: str) -> str:
     return clean.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
 
 
+def as_text(of: str, text: str) -> str:
+    """Returns `text`, which the protocol can carry as UTF-8.
+
+    Raises:
+        ValueError: `text` has lone surrogates, as Python's form of file names that are not UTF-8 has.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{of}: {ascii(text)} is not valid Unicode text; it has lone surrogates") from None
+    return text
+
+
+def function_name(name: str) -> str:
+    """Returns `name`, which the server takes as that of a function of workers.
+
+    Raises:
+        ValueError: `name` has no or more than 256 bytes, control characters, or lone surrogates.
+    """
+    as_text("function", name)
+    if not 0 < len(name.encode()) <= NAME_BYTES_MAX or any(c < " " or c == "\x7f" for c in name):
+        raise ValueError(f"function: {name!r}, must have 1 to {NAME_BYTES_MAX} bytes and no control characters")
+    return name
+
+
 def checked(name: str) -> str:
     """One that a user has chosen. Raises ValueError."""
     if not name or shown(name) != name:

@@ -11,7 +11,7 @@ import hashlib
 import threading
 import time
 import weakref
-from typing import Any, Callable, Iterable, Optional, Sequence, Union
+from typing import Any, Iterable, Optional, Sequence, Union
 
 import grpc
 
@@ -94,16 +94,16 @@ class BlobMemory:
 class Blobs:
     """Of one session; any thread."""
 
-    def __init__(self, servers: Sequence[str], patience: Callable[[], float], tls: Tls = Tls(),
+    def __init__(self, servers: Sequence[str], patience: float, tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0) -> None:
-        """`patience`: seconds for which calls are repeated while the server cannot be reached."""
         self.lineage = Lineage()
         self._shared = Shared(self, shm_bytes_max, self.lineage.give_up_oldest)
         self._memory = BlobMemory(self)
         self._servers = list(servers)
         self._tls = tls
         self._token = token
-        self._patience = patience
+        self.patience = patience
+        """Seconds for which calls are repeated while the server cannot be reached."""
         self._lock = threading.Lock()  # protects all below
         self._current = 0
         self._channels: dict[str, Any] = {}
@@ -177,7 +177,7 @@ class Blobs:
             return taken
         if self._shared.is_lost(digest):
             raise _lost()
-        end = time.monotonic() + self._patience()
+        end = time.monotonic() + self.patience
         while True:
             made = bytearray()
             at = 0
@@ -226,7 +226,7 @@ class Blobs:
             self._current += 1
 
     def _put(self, content: Content) -> None:
-        end = time.monotonic() + self._patience()
+        end = time.monotonic() + self.patience
         room_by = time.monotonic() + ROOM_WAIT
         pause = 0.05
         while True:
@@ -236,7 +236,7 @@ class Blobs:
                 return
             except grpc.RpcError as error:
                 if error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and time.monotonic() < room_by:
-                    end = time.monotonic() + self._patience()
+                    end = time.monotonic() + self.patience
                     if not self._over.wait(pause):
                         pause = min(pause * 2, 1.0)
                         continue

@@ -34,8 +34,8 @@ from muster.coordinator.options import (ClosureOptions, ClosureWords, Coordinato
 from muster.coordinator.owner import Owner
 from muster.coordinator.remote_value import (PerWorkerDataset, PerWorkerIterator, PerWorkerValues,
                                              RemoteValue)
-from muster.coordinator.requests import (Along, Callables, call_of, check_returns, chunks_of, given,
-                                         packed_call, plain_call)
+from muster.coordinator.requests import (Along, Callables, Request, arguments_of, call_of, check_returns,
+                                         chunks_of, given, packed_call, plain_call)
 from muster.coordinator.session import Session
 from muster.coordinator.structure import fetch_structure, values_of
 from muster.coordinator.uploads import Uploads
@@ -224,8 +224,8 @@ class Scheduling:
             raise TypeError("buffersize must be an integer or None")
         if buffersize is not None and buffersize < 1:
             raise ValueError("buffersize must be None or > 0")
-        sizes = [len(i) for i in iterables if isinstance(i, Sized)]
         if chunksize is None:
+            sizes = [len(i) for i in iterables if isinstance(i, Sized)]
             chunksize = 1 if buffersize is not None else chunks_of(min(sizes) if sizes else None)
         if chunksize < 1:
             raise ValueError(f"chunksize: {chunksize}, must be at least 1")
@@ -233,15 +233,14 @@ class Scheduling:
         pickled = names.pickled(calls.dump_callable(Chunk(fn)), fn)
         along = self._along()._replace(output_in_bytes=True)
 
-        def submit(chunks: list[Calls]) -> list[RemoteValue[Any]]:
-            requests = [packed_call(pickled, chunk, None, along, chunk[0] if len(chunk) == 1 else None)
-                        for chunk in chunks]
+        def pack(chunk: Calls) -> Request:
+            return packed_call(pickled, chunk, None, along, chunk[0] if len(chunk) == 1 else None)
+
+        def submit(requests: list[Request]) -> list[RemoteValue[Any]]:
             return [RemoteValue(self._owner, r) for r in self._session.put(requests, self._options, True)]
 
-        # What the elements of a collection refer to is the caller's own memory.
-        drops_arguments = len(sizes) < len(iterables)
-        return iterate(Mapped(calls.name_of(fn), submit, zip(*iterables), chunksize, buffersize, timeout, progress,
-                              along.show_arguments, drops_arguments))
+        return iterate(Mapped(calls.name_of(fn), pack, submit, lambda r: arguments_of(r, self._session.blobs),
+                              zip(*iterables), chunksize, buffersize, timeout, progress, along.show_arguments))
 
     @overload
     async def async_schedule(self, fn: Callable[..., T], args: Optional[Sequence[Any]] = (),
@@ -339,8 +338,9 @@ class ClusterCoordinator(Scheduling, State):
                                 name: str = "") -> PerWorkerValues:
         """Lets every worker of this Python version, now or later, call `fn` once and keep what it
         returns, which need not be picklable. Returns when the server has taken it, not when it is
-        built. A builder's error is raised only by closures that use the value (InputError). An error
-        or a cancel of closures does not touch it. Raises InputError (refused: too many),
+        built. A builder's error is raised only by closures that use the value (InputError), and so is
+        the loss of one worker after the other to the builder, which the server then runs again with
+        pauses. An error or a cancel of closures does not touch it. Raises InputError (refused: too many),
         TypeError (the arguments must be plain), UnavailableError."""
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 

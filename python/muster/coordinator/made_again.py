@@ -43,7 +43,7 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
                 raise
             answer = session.link.ask("Fetch", messages.FetchRequest(
                 closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10,
-                min(left, session.patience()))
+                min(left, session.patience))
             if answer.state == NOT_READY and timeout is not None:
                 continue  # it is not made again in time, or there is a little left
             if answer.state != READY or answer.HasField("failure"):

@@ -6,7 +6,7 @@ import functools
 import itertools
 import sys
 import time
-from typing import (TYPE_CHECKING, Any, Callable, Generator, Iterable, Iterator, NamedTuple,
+from typing import (TYPE_CHECKING, Any, Callable, Generator, Iterator, NamedTuple,
                     Optional, Sequence, TypeVar)
 
 from muster._pickled import shown
@@ -18,12 +18,13 @@ from muster.errors import ClosureError, FailureKind
 
 if TYPE_CHECKING:
     from muster.coordinator.records import Record
+    from muster.coordinator.requests import Request
 
 T = TypeVar("T")
 Calls = list[tuple[Any, ...]]
 """The arguments of each call in a closure."""
 Part = tuple[Optional[RemoteValue[Any]], int, Any]
-"""A closure, the number of its first item, and its calls; or None, that number, and a list of results."""
+"""A closure, the number of its first item, and its request; or None, that number, and a list of results."""
 
 CHUNKS_AT_ONCE = 256
 """Closures that are submitted together."""
@@ -31,6 +32,9 @@ _DIVIDED = {FailureKind.USER, FailureKind.INPUT, FailureKind.WORKER_LOST, Failur
 """Failures of a closure of several calls that one of the calls alone may have caused."""
 _PARTIAL = PartialResults.__name__.encode()
 _SCANNED_MAX = 1 << 20
+_KEPT_MAX = 4096
+"""Bytes of arguments that are kept until the results of their closure are taken; more are dropped once it has
+succeeded."""
 
 
 class Mapped(NamedTuple):
@@ -38,26 +42,31 @@ class Mapped(NamedTuple):
 
     name: str
     """Of the function."""
-    submit: Callable[[list[Calls]], list[RemoteValue[Any]]]
-    """Makes a closure of each chunk. Its output is the list of results, or PartialResults."""
+    pack: Callable[[Calls], Request]
+    """Makes a request of several calls, with what their arguments hold now. Its output is the list of results, or
+    PartialResults."""
+    submit: Callable[[list[Request]], list[RemoteValue[Any]]]
+    arguments_of: Callable[[Request], Optional[tuple[Any, ...]]]
+    """The calls of a closure, as they were when it was submitted."""
     calls: Iterator[tuple[Any, ...]]
     chunksize: int
     buffersize: Optional[int]
     timeout: Optional[float]
     progress: bool
     show_arguments: bool
-    drops_arguments: bool
-    """Whether arguments are dropped as soon as their calls have succeeded, and not only with their results."""
 
 
 class MapIterator(itertools.chain[T]):
     """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. One thread at a time."""
 
+    # Neither refers to the iterator or to the generator, so that all of it goes with the last reference.
+    _each: Generator[list[Any], None, None]
     _results: _Results
 
     def close(self) -> None:
         """Cancels the remaining calls if a result was asked for. No results follow."""
-        self._results.end()
+        self._each.close()
+        self._results.given.clear()
 
     def __repr__(self) -> str:
         r = self._results
@@ -68,9 +77,10 @@ class MapIterator(itertools.chain[T]):
 def iterate(of: Mapped) -> MapIterator[Any]:
     """Submits the calls, and returns the iterator over their results."""
     results = _Results(of)
-    each: Any = MapIterator.from_iterable(results.each)  # iterates without a call of Python for each result
-    each._results = results
-    made: MapIterator[Any] = each
+    each = results.each()
+    chain: Any = MapIterator.from_iterable(each)  # iterates without a call of Python for each result
+    chain._each, chain._results = each, results
+    made: MapIterator[Any] = chain
     return made
 
 
@@ -80,7 +90,8 @@ class _Results:
         self.submitted = 0  # items
         self._end = None if of.timeout is None else time.monotonic() + of.timeout
         self._parts: collections.deque[Part] = collections.deque()
-        self._given: list[Any] = []  # that are iterated over
+        self.given: list[Any] = []
+        """Results that are iterated over."""
         if of.buffersize is None:
             while self._submit(CHUNKS_AT_ONCE):
                 pass
@@ -88,32 +99,29 @@ class _Results:
         else:
             self._submit(of.buffersize)
             self._bar = Bar(of.progress, None)
-        self.each = self._each()
-
-    def end(self) -> None:
-        self.each.close()
-        self._given.clear()
 
     def _submit(self, count: int) -> bool:
         """Submits up to `count` closures. Returns False when the iterables have ended."""
-        chunks: list[Calls] = []
-        while len(chunks) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
-            chunks.append(chunk)
-        if chunks:
-            end = self.submitted + sum(map(len, chunks))
-            self._parts += self._made(chunks, range(self.submitted, end, self.of.chunksize))
-            self.submitted = end
-        return len(chunks) == count
+        requests: list[Request] = []
+        firsts: list[int] = []
+        # Packed before the next ones are taken, as an iterable may yield the same object each time.
+        while len(requests) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
+            requests.append(self.of.pack(chunk))
+            firsts.append(self.submitted)
+            self.submitted += len(chunk)
+        if requests:
+            self._parts += self._made(requests, firsts)
+        return len(requests) == count
 
-    def _made(self, chunks: list[Calls], firsts: Iterable[int]) -> list[Part]:
-        values = self.of.submit(chunks)
-        if self.of.drops_arguments:
-            for value, calls in zip(values, chunks):
-                # Not with the value, which would keep the coordinator.
-                value.add_done_callback(functools.partial(_drop, value._record, calls))
-        return list(zip(values, firsts, chunks))
+    def _made(self, requests: list[Request], firsts: Sequence[int]) -> list[Part]:
+        values = self.of.submit(requests)
+        for value, request in zip(values, requests):
+            if len(request.args) > _KEPT_MAX or request.contents or request.outputs:
+                # Without the value, which would keep the coordinator.
+                value.add_done_callback(functools.partial(_drop, value._record, request))
+        return list(zip(values, firsts, requests))
 
-    def _each(self) -> Generator[list[Any], None, None]:
+    def each(self) -> Generator[list[Any], None, None]:
         """Gives the results of each closure."""
         parts = self._parts
         try:
@@ -125,7 +133,7 @@ class _Results:
                 if self.of.buffersize is not None:
                     self._submit(1)
                 self._bar.add(len(results))
-                self._given = results
+                self.given = results
                 yield results
         finally:
             self._bar.close()
@@ -134,28 +142,29 @@ class _Results:
                     value.cancel()
             parts.clear()
 
-    def _take(self, value: Optional[RemoteValue[Any]], first: int, calls: Any) -> Optional[list[Any]]:
+    def _take(self, value: Optional[RemoteValue[Any]], first: int, of: Any) -> Optional[list[Any]]:
         """Waits for the results of the first part. Returns None if other parts have taken its place."""
         if value is None:
-            return calls  # type: ignore[no-any-return]
+            return of  # type: ignore[no-any-return]
         try:
             results = value.fetch(None if self._end is None else max(0.0, self._end - time.monotonic()))
         except ClosureError as error:
+            calls = self.of.arguments_of(of) or ()
             if len(calls) > 1 and error.kind in _DIVIDED:
                 self._divide(first, calls, [None] * len(calls), range(len(calls)))
                 return None
             add_note(error, self._items(first, calls, error))
             raise
         if type(results) is PartialResults:
-            self._divide(first, calls, results.results, results.failed)
+            self._divide(first, self.of.arguments_of(of) or (), results.results, results.failed)
             return None
         return results  # type: ignore[no-any-return]
 
-    def _divide(self, first: int, calls: Calls, results: list[Any], failed: Sequence[int]) -> None:
+    def _divide(self, first: int, calls: Sequence[Any], results: list[Any], failed: Sequence[int]) -> None:
         """Puts other parts in the place of the first one: results, and closures that repeat the failed calls."""
         parts: list[Part] = []
         begin = 0
-        for part in self._made([[calls[i]] for i in failed], [first + i for i in failed]):
+        for part in self._made([self.of.pack([calls[i]]) for i in failed], [first + i for i in failed]):
             i = part[1] - first
             parts += [(None, first + begin, results[begin:i]), part]
             begin = i + 1
@@ -163,20 +172,20 @@ class _Results:
         self._parts.popleft()
         self._parts.extendleft(reversed(parts))
 
-    def _items(self, first: int, calls: Calls, error: ClosureError) -> str:
+    def _items(self, first: int, calls: Sequence[Any], error: ClosureError) -> str:
         """Names the items of a closure that has failed."""
-        if len(calls) > 1:
-            return f"items {first} to {first + len(calls) - 1} of map"
+        if len(calls) > 1 or not calls:
+            return f"items from {first} of map" if not calls else f"items {first} to {first + len(calls) - 1} of map"
         # The worker has noted the arguments of what the function raised; see muster.worker.failures.
         noted = error.kind is FailureKind.USER and sys.version_info >= (3, 11)
-        if noted or not (calls and self.of.show_arguments):
+        if noted or not self.of.show_arguments:
             return f"item {first} of map"
         return f"item {first} of map, called as {self.of.name}({shown.text(calls[0], {})})"
 
 
-def _drop(record: Record, calls: Calls) -> None:
-    """Drops the calls of a closure if all have succeeded."""
+def _drop(record: Record, request: Request) -> None:
+    """Drops the arguments of a closure if all of its calls have succeeded."""
     # The output is not unpickled, as this runs on the thread that receives. A large one may be elsewhere.
     raw = record.raw
     if record.error is None and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
-        calls.clear()
+        request.drop()

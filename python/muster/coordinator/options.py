@@ -5,8 +5,9 @@ import dataclasses
 import difflib
 import os
 import sys
-from typing import Any, Iterable, Mapping, Optional, TypedDict, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, TypedDict, Union
 
+from muster._pickled.names import as_text
 from muster._tls import Tls
 from muster._wire import messages
 
@@ -24,6 +25,14 @@ def _script() -> str:
     if name == "__main__.py":  # python -m package
         name = os.path.basename(os.path.dirname(sys.argv[0]))
     return "" if name == "-c" else name.encode(errors="replace").decode()
+
+
+def _check_message(of: str, make: Callable[[], Any]) -> None:
+    """Raises ValueError when `make` cannot make its message, which the session's own thread will need."""
+    try:
+        make()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{of} cannot be sent: {error}") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +97,9 @@ class CoordinatorOptions:
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
         self.tls  # raises ValueError for files that cannot be used
+        for of in ("name", "cluster", "token"):
+            as_text(of, getattr(self, of))
+        _check_message("the coordinator's options", self.open)
 
     @property
     def tls(self) -> Tls:
@@ -135,6 +147,18 @@ class ClosureOptions:
                 raise ValueError(f"{name}: {getattr(self, name)}, must not be negative")
         if self.task is not None and ":" in self.task and not self.task.partition(":")[2].isdigit():
             raise ValueError(f"task: {self.task!r}, must be as 'worker' or 'worker:3'")
+        self._check_wire()
+
+    def _check_wire(self) -> None:
+        """Raises ValueError for a value that no message can carry. The session's own thread sends the options later,
+        and could only end the session."""
+        for of, texts in (("task", [self.task or ""]), ("labels", [*self.labels, *self.labels.values()]),
+                          ("resources", self.resources)):
+            for text in texts:
+                if not isinstance(text, str):
+                    raise ValueError(f"{of}: {text!r}, must be text")
+                as_text(of, text)
+        _check_message(f"the options {self}", self.to_wire)
 
     def to_wire(self) -> Any:
         wire = messages.ClosureOptions(

@@ -179,7 +179,7 @@ def _unreadable(error: Exception, record: Record) -> Exception:
     """Returns an error of the same class that names the call whose value cannot be unpickled."""
     call = record.called.name if record.called is not None else "the call"
     text = f"the value of {call} cannot be unpickled here: {type(error).__name__}: {error}"
-    if isinstance(error, AttributeError) and "has no attribute '__dict__'" in str(error):
+    if getattr(error, "name", "") == "__dict__":
         text += "; its class has __slots__, which the process that pickled it has lost: is its version of muster older?"
     for kind in (ModuleNotFoundError, ImportError, AttributeError, TypeError, ValueError):
         if isinstance(error, kind):

@@ -37,7 +37,7 @@ class Input(NamedTuple):
 
 
 class Request:
-    __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents", "called")
+    __slots__ = ("function", "args", "encoding", "inputs", "per_worker", "contents", "called", "outputs")
 
     def __init__(self, function: str, args: bytes, encoding: int,
                  inputs: Sequence[Input] = (),
@@ -56,6 +56,13 @@ class Request:
         """Blobs that `args` name."""
         self.called = called
         """What the function is to call."""
+        self.outputs: Sequence[RemoteValue[Any]] = ()
+        """Handles of `inputs`, which keep these, where the arguments may be read again: see `arguments_of`."""
+
+    def drop(self) -> None:
+        """Drops the arguments."""
+        self.args = b""
+        self.contents = self.outputs = ()
 
 
 class Along(NamedTuple):
@@ -162,8 +169,21 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Optional[Mapping[
     contents = () if naming is None else naming.contents
     if beside or not (slots.outputs or per_worker):
         inputs = [Input(value._record, 0, value._is_pickled) for value in slots.outputs]
-        return Request(calls.FUNCTION, packed, BYTES, inputs, per_worker, contents, called)
+        made = Request(calls.FUNCTION, packed, BYTES, inputs, per_worker, contents, called)
+        made.outputs = slots.outputs
+        return made
     return _in_json(packed, slots.outputs, per_worker, contents, called)
+
+
+def arguments_of(request: Request, blobs: Blobs) -> Optional[tuple[Any, ...]]:
+    """Returns the positional arguments of a packed call as they were when it was packed: objects may have
+    changed since. Returns None if they were dropped, or are in JSON for an older server."""
+    if not request.args or request.encoding != BYTES:
+        return None
+    args, _ = calls.load_arguments(calls.unpack(request.args)[1], [*request.outputs, *request.per_worker],
+                                   blobs.get)
+    found: tuple[Any, ...] = args
+    return found
 
 
 def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
@@ -193,6 +213,7 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
 def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
                shown: str = "") -> Request:
     """A function that some worker has under a name, with JSON arguments."""
+    names.function_name(function)
     slots: list[Any] = []
     mark = "\x00muster:"
 

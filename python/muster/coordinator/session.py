@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Optional, Sequence
 
 from muster._pickled.calls import FUNCTION
+from muster._pickled.names import as_text
 from muster.coordinator.objects import SessionObjects
 from muster.coordinator.options import ClosureOptions
 from muster.coordinator.records import Built, Record
@@ -78,7 +79,13 @@ class Session(SessionWaits):
         return number
 
     def create(self, request: Request, name: str) -> Built:
-        """Waits until the server has taken it. Raises InputError: it refused."""
+        """Waits until the server has taken it.
+
+        Raises:
+            InputError: the server refused it.
+            ValueError: `name` is not valid Unicode text.
+        """
+        as_text("name", name)
         if self._is_reading():
             raise RuntimeError("a callback cannot create values of workers, as the answer comes by its thread: do so on "
                                "a thread of your own")

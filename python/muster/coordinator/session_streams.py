@@ -142,6 +142,8 @@ class SessionStreams(SessionState):
         self.has_datasets = o.datasets
         self._incarnation = o.server_incarnation
         self.grace = o.session_grace_ms / 1000
+        if self.blobs is not None:
+            self.blobs.patience = self.patience
         self.inputs_beside_bytes = o.inputs_beside_bytes
         self._heard.set()
         # The cancel may have been lost with the old stream; else the generation has moved on.

@@ -15,6 +15,7 @@ import time
 from typing import Any, Callable, Optional, Sequence, Union
 
 from muster import _forks
+from muster._pickled.names import as_text
 from muster._wire.failures import from_wire
 from muster._wire.messages import BYTES, JSON
 from muster.coordinator.made_again import Apart
@@ -97,7 +98,9 @@ class Calls:
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
             plain: bool = False, of: Of = ("", ""), json: bool = False, kept: Sequence[Kept] = ()) -> Call:
         """Waits while there is no room, unless it is told not to: then by who makes few of them only. Raises
-        UnavailableError: it is over. `kept`: what the arguments name, until it is answered."""
+        UnavailableError: it is over; ValueError: `method` is not valid Unicode text. `kept`: what the arguments name,
+        until it is answered."""
+        as_text("method", method)
         while True:
             with self._lock:
                 if self._over is not None:

@@ -193,7 +193,7 @@ class Attachment:
         hello = Hello(cluster=o.cluster, job=o.job, incarnation=self._incarnation,
                       stream=self._streams, slots=o.slots, credits=o.credits,
                       function=self._link.names, label=o.labels, resource=o.resources,
-                      host=o.host or socket.gethostname(), version=o.version,
+                      host=o.host or socket.gethostname().encode("utf-8", "replace").decode(), version=o.version,
                       pid=self._link.pid, per_worker=sorted(self._held.per_worker),
                       keeps_answers=True, inputs_beside_bytes=True, objects=True,
                       answers=self._held.untaken.again())

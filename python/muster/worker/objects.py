@@ -349,7 +349,7 @@ def _failure(error: Any) -> Any:
                    exception=packed(error))
     if isinstance(error, ClosureError) and error.kind is FailureKind.DEPENDENCY_LOST and error.dependency:
         made.kind = int(FailureKind.DEPENDENCY_LOST)
-        made.dependency.extend(error.dependency)
+        made.dependency.extend(map(_text, error.dependency))
     return made
 
 

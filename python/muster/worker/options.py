@@ -6,6 +6,7 @@ import platform
 from typing import Optional, Sequence, TypedDict, Union
 
 from muster import __version__
+from muster._pickled.names import as_text
 from muster._shared import peers
 from muster._tls import Tls
 from muster._wire import addresses
@@ -80,6 +81,10 @@ class WorkerOptions:
             raise ValueError(f"credits: {self.credits}, must be at least slots, {self.slots}")
         if self.nested_max < 0:
             raise ValueError(f"nested_max: {self.nested_max}, must not be negative")
+        for of, texts in (("labels", [*self.labels, *self.labels.values()]), ("resources", self.resources),
+                          ("host", [self.host])):
+            for text in texts:
+                as_text(of, text)
         for name in ("transfer_listen", "transfer_advertise"):
             if getattr(self, name) not in ("", "off"):
                 try:

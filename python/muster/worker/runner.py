@@ -403,7 +403,7 @@ class Runner:
             f = self._out.failure.add(position=len(self._out.closure), kind=int(kind),
                                       type=_text(type), message=_text(message),
                                       traceback=_text(trace), exception=exception)
-            f.dependency.extend(dependency)
+            f.dependency.extend(map(_text, dependency))
             self._add_answer(self._out, job, b"", JSON, us)
 
     def flush(self) -> None:

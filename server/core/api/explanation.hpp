@@ -66,7 +66,7 @@ struct unmet_need {
     label,       ///< `name`=`value`
     resource,    ///< `amount` of `name`
     free,        ///< the same, and it has it, but not free
-    per_worker,  ///< to have built the per-worker value `name`
+    per_worker,  ///< to have built the per-worker value `name`; `value`: why it failed, if it did
   };
   kind what{};
   std::string name{};

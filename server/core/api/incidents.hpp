@@ -101,6 +101,19 @@ struct closure_exclusive {
   bool operator==(closure_exclusive const&) const = default;
 };
 
+/// A builder of a per-worker value has lost too many workers in a row: it is built with pauses.
+struct builder_quarantined {
+  per_worker_id value{};
+  std::string name;  ///< of the value; may be empty
+  std::uint32_t workers_lost = 0;
+  std::string worker;  ///< the last
+  std::string why;     ///< that one was lost
+  duration again_in{};
+  bool fails = false;  ///< closures that need the value fail until it is built
+
+  bool operator==(builder_quarantined const&) const = default;
+};
+
 /// Nothing has finished for as long as the watchdog waits.
 struct no_progress {
   duration quiet{};
@@ -160,12 +173,11 @@ struct program_failed {
 
 }  // namespace incidents
 
-using incident =
-    std::variant<incidents::worker_away, incidents::worker_returned, incidents::worker_lost,
-                 incidents::worker_given_up, incidents::task_cordoned,
-                 incidents::dependency_reported, incidents::state_lost,
-                 incidents::closure_exclusive, incidents::no_progress, incidents::spill_failed,
-                 incidents::value_unreadable, incidents::closure_runs_again,
-                 incidents::session_failed, incidents::program_failed>;
+using incident = std::variant<
+    incidents::worker_away, incidents::worker_returned, incidents::worker_lost,
+    incidents::worker_given_up, incidents::task_cordoned, incidents::dependency_reported,
+    incidents::state_lost, incidents::closure_exclusive, incidents::builder_quarantined,
+    incidents::no_progress, incidents::spill_failed, incidents::value_unreadable,
+    incidents::closure_runs_again, incidents::session_failed, incidents::program_failed>;
 
 }  // namespace muster::core

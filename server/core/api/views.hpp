@@ -172,6 +172,17 @@ struct per_worker_view {
   std::vector<component> components;
 };
 
+/// A component of a per-worker value whose builder has lost too many workers in a row.
+struct failing_build_view {
+  per_worker_id id{};
+  std::string name;  // of the value; may be empty
+  std::string function;
+  std::string task;  // "worker:3"
+  std::uint32_t workers_lost = 0;
+  std::string error;
+  time_point since{};
+};
+
 struct function_view {
   std::string name;
   std::uint32_t workers = 0;  // connected ones that have it

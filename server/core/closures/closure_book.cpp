@@ -114,6 +114,12 @@ void closure_book::tell_released(slot c, release_reason why) {
   r.why = why;
 }
 
+void closure_book::withdraw(slot c) {
+  check(records_[c].is(closure_phase::queued), "only a requeued closure is withdrawn");
+  leave(records_[c]);
+  tell_released(c, release_reason::client);
+}
+
 void closure_book::take_over(slot c, worker_number w) {
   records_[c].worker = w;
   tell(c, move_reason::taken_over);

@@ -76,6 +76,9 @@ class closure_book {
   void stop(slot c);
   /// Its worker does not have it any more.
   void requeue(slot c, requeue_cause why);
+  /// Forgets a build that did not come to its end, which is no failure: it counts in no state.
+  /// REQUIRES: it was requeued, and is in no list.
+  void withdraw(slot c);
   /// Another stream of its worker has it.
   void take_over(slot c, worker_number w);
   /// Says where it stands. What is dispatched in the usual way is said by effects::dispatches.

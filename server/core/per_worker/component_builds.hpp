@@ -10,7 +10,8 @@
 // number of workers each time it is built, as long as the server lives: the number is in no fact,
 // since one would be written for each component, with the value's arguments in it.
 //
-// A builder's failure that is borne leaves it NOT_READY: it is built again after a pause.
+// A component stays NOT_READY and is built again after a pause when its builder's failure is borne,
+// and when the builder has lost too many workers in a row: until it works.
 // The values themselves never come here; workers drop theirs when they are told or end. Builds that
 // are to be sent wait here by stream. Knows no worker but by task and stream. Owned by the
 // coordinator; engine thread only. Limit: config::per_worker_values_max.
@@ -42,10 +43,23 @@ struct per_worker_component {
   closure_id build{};             // while it is sent
   std::uint32_t num_workers = 0;  // what its builder is told; 0: it was not built yet
   std::uint32_t losses = 0;       // workers that died while they built it, in a row
+  std::uint32_t losses_max = 0;   // so many are too many, as of the last of them; 0: none is
+  std::string lost_by{};          // why the last of them was lost
   core::incarnation suspect{};    // lost while it built it; it has died if another one comes
   std::uint32_t built_again = 0;  // failures that were borne, since it was built last
   std::optional<transient_reports> reports;  // of its builders, since then
   time_point since{};
+
+  /// Whether its builder has lost too many workers in a row: it is built with pauses only.
+  bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
+  /// Whether the attempt after that has lost its worker, too: closures that need it fail.
+  bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
+  /// Returns the sentence that says how many workers were lost; the last was `worker`.
+  std::string lost_words(std::string const& worker) const {
+    return "quarantined: " + std::to_string(losses) +
+           (losses == 1 ? " worker was lost while it" : " workers were lost while they") +
+           " built it, the last was " + worker + (lost_by.empty() ? "" : " (" + lost_by + ")");
+  }
 };
 
 struct per_worker_entry {
@@ -112,6 +126,7 @@ class component_builds {
     auto const it = entries_.find(id);
     changes_.per_worker.push_back({id, it->second.owner, true, true});
     entries_.erase(it);
+    troubled_.erase(id);
   }
   /// Says what the value is now, and what a component of it is.
   void tell(per_worker_entry const& v) {
@@ -154,8 +169,22 @@ class component_builds {
   std::vector<per_worker_id> take_named() { return std::exchange(named_, {}); }
   /// Workers that have something to build, once each.
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
-  /// Not before that time.
-  void build_again(time_point at, stream_id s, per_worker_id v) { again_.insert({at, s, v}); }
+  /// Builds it again after a pause, the longer the more attempts were made `before` with a pause:
+  /// 1 s, doubled each time up to a minute.
+  void build_again(time_point now, std::uint32_t before, stream_id s, per_worker_id v) {
+    again_.insert({now + pause_after(before), s, v});
+  }
+  static duration pause_after(std::uint32_t attempts) {
+    constexpr duration first = std::chrono::seconds(1);
+    constexpr duration most = std::chrono::minutes(1);
+    return attempts < 6 ? first * (1 << attempts) : most;
+  }
+  /// Notes that a builder of the value has lost too many workers; until the value is erased. So
+  /// there are at most config::per_worker_values_max of these.
+  void note_trouble(per_worker_id v) { troubled_.insert(v); }
+  bool is_troubled(per_worker_id v) const { return troubled_.contains(v); }
+  bool any_troubled() const { return !troubled_.empty(); }
+  std::set<per_worker_id> const& troubled() const { return troubled_; }
   time_point due() const { return again_.empty() ? never : again_.begin()->at; }
   /// Notes the builds that were to be tried again by now.
   void build_what_is_due(time_point now) {
@@ -180,15 +209,17 @@ class component_builds {
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
   }
-  /// What the stream keeps of the task is gone with its worker.
-  void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, failure const& why,
+  /// What the stream keeps of the task is gone with its worker, which was lost for this reason.
+  void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, std::string const& why,
             time_point now) {
+    auto const worker = task.first + ":" + std::to_string(task.second);
     for (auto& [id, v] : entries_) {
       auto const it = v.components.find(task);
       if (it == v.components.end() || it->second.stream != s) continue;
       auto& c = it->second;
       c.state = value_state::aborted;
-      c.error = why;
+      c.error = failure{failure_kind::worker_lost, "", "worker lost: " + why, "", worker, 0};
+      if (c.suspect != core::incarnation{}) c.lost_by = why;
       c.stream = {};
       c.build = {};
       c.since = now;
@@ -209,7 +240,8 @@ class component_builds {
       if (it == entries_.end()) return text(id) + " is gone and will be built again";
       auto const waits = [s = stream](auto const& part) {
         return part.second.stream == s && part.second.state == value_state::not_ready &&
-               part.second.build == closure_id{} && part.second.built_again > 0;
+               part.second.build == closure_id{} &&
+               (part.second.built_again > 0 || part.second.losses > 0);
       };
       auto const& parts = it->second.components;
       if (std::none_of(parts.begin(), parts.end(), waits))
@@ -231,6 +263,7 @@ class component_builds {
   std::set<delayed> again_;
   std::vector<stream_id> waiting_;
   std::vector<per_worker_id> named_;
+  std::set<per_worker_id> troubled_;
   server_wide& wide_;
   changes& changes_;
 };

@@ -59,8 +59,19 @@ std::optional<worker_lack> explainer::without_worker(slot c) const {
   auto const requirement = core_.scheduler.queue_of(c).requirement;
   auto const needs = requirement == 0 ? core::requirement{} : core_.scheduler.required(requirement);
   l.need = core_.scheduler.unmet(function, needs);
+  if (l.need && l.need->what == unmet_need::kind::per_worker) l.need->value = why_not_built(needs);
   if (l.need) return because(closure_reason::unsatisfiable);
   return held_back(c);
+}
+
+std::string explainer::why_not_built(requirement const& r) const {
+  for (auto const id : r.per_worker) {
+    auto const* v = core_.builds.find(id);
+    if (!v) continue;
+    for (auto const& [task, part] : v->components)
+      if (part.state == value_state::not_ready && part.error) return part.error->message;
+  }
+  return {};
 }
 
 explainer::takers explainer::takers_of(closure_queue const& l) const {

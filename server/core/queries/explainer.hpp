@@ -57,6 +57,8 @@ class explainer {
     std::string first_cordoned;  // "worker:3"
   };
   takers takers_of(closure_queue const& l) const;
+  /// Why the last build of a per-worker value that the closure needs failed; empty: none did.
+  std::string why_not_built(requirement const& r) const;
   /// Workers there are, but an operator holds them back; nothing when others serve.
   std::optional<worker_lack> held_back(slot c) const;
   /// Why no worker can have it just now, though it waits for nothing else; nothing when one may.

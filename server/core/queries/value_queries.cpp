@@ -71,6 +71,21 @@ result<per_worker_view> per_worker_queries::look(per_worker_id id) const {
   return texts_.unknown_per_worker(id);
 }
 
+std::vector<failing_build_view> per_worker_queries::failing(std::size_t limit) const {
+  std::vector<failing_build_view> out;
+  for (auto const id : core_.builds.troubled()) {
+    auto const& v = *core_.builds.find(id);
+    for (auto const& [task, part] : v.components) {
+      if (out.size() == limit) return out;
+      if (!part.is_quarantined()) continue;
+      auto const worker = task.first + ":" + std::to_string(task.second);
+      out.push_back({id, v.name, core_.book.functions[v.function].name, worker, part.losses,
+                     part.lost_words(worker), part.since});
+    }
+  }
+  return out;
+}
+
 page<per_worker_view, per_worker_id> per_worker_queries::list(per_worker_id after,
                                                               std::size_t limit) const {
   page<per_worker_view, per_worker_id> out;

@@ -37,6 +37,8 @@ class per_worker_queries {
   result<per_worker_view> look(per_worker_id id) const;
   /// In order of creation, ids above `after`.
   page<per_worker_view, per_worker_id> list(per_worker_id after, std::size_t limit) const;
+  /// The first components, at most `limit`, whose builders have lost too many workers in a row.
+  std::vector<failing_build_view> failing(std::size_t limit) const;
 
  private:
   engine_state const& core_;

@@ -141,8 +141,9 @@ class scheduler {
   bool idle_noted() const { return noted_at_ != never; }
   /// What they could take from workers that have it prefetched: all of it where nothing has started
   /// since they were noted, else the share of the slots that are idle. The window of a worker that
-  /// is asked shrinks to what stays. Nothing is chosen twice.
-  std::vector<slot> retract();
+  /// is asked shrinks to what stays. Nothing is chosen twice. Closures of session `fixed` are never
+  /// chosen: no other worker can run them.
+  std::vector<slot> retract(session_number fixed);
 
   /// One turn: a worker with room and closures for it (unqueued, oldest first, at least one), or
   /// null when nothing can be placed. The caller hands them over and calls `update`.

@@ -49,7 +49,7 @@ void scheduler::note_idle(time_point now) {
   for_each_idle([](worker_slots& w) { w.idle_noted = true; });
 }
 
-std::vector<slot> scheduler::retract() {
+std::vector<slot> scheduler::retract(session_number fixed) {
   auto const noted_at = std::exchange(noted_at_, never);
   std::vector<placement_class const*> takers;
   std::uint64_t idle_slots = 0, busy_slots = 0;
@@ -77,7 +77,7 @@ std::vector<slot> scheduler::retract() {
     auto left = looked_at_max;
     for (slot c = w->prefetched.front; c != no_slot && chosen.size() - before < share && left > 0;
          c = closures_[c].next, --left) {
-      if (closures_[c].retracted) continue;
+      if (closures_[c].retracted || closures_[c].owner == fixed) continue;
       auto const& l = queue_of(c);
       if (std::none_of(takers.begin(), takers.end(), [&](auto* t) { return t->can_run(l); }))
         continue;

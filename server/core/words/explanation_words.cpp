@@ -43,7 +43,8 @@ std::string text(unmet_need const& n, std::string const& function) {
       case unmet_need::kind::free:
         return "has " + n.name + "=" + std::to_string(n.amount) + " free";
       case unmet_need::kind::per_worker:
-        return "has built " + n.name + " yet";
+        return "has built " + n.name + " yet" +
+               (n.value.empty() ? "" : "; it is built again after a pause: " + n.value);
     }
     return {};
   };

@@ -68,6 +68,14 @@ struct words {
             i.function + " has lost " + std::to_string(i.workers_lost) + " workers, the last was " +
                 i.worker + "; from now on it runs alone on its worker"};
   }
+  log_event operator()(incidents::builder_quarantined const& i) const {
+    auto const what = i.name.empty() ? text(i.value) : "'" + i.name + "'";
+    return {kind::builder_quarantined, text(i.value),
+            "the builder of per-worker value " + what + " has lost " +
+                std::to_string(i.workers_lost) + " workers in a row, the last was " + i.worker +
+                " (" + i.why + "); it is built again after " + whole_seconds(i.again_in) +
+                (i.fails ? ", until then the calls that need it fail" : "")};
+  }
   log_event operator()(incidents::no_progress const& i) const {
     auto said = "nothing finished for " + whole_seconds(i.quiet) + ": " +
                 std::to_string(i.running) + " closures run, " + std::to_string(i.queued) +

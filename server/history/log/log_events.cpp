@@ -10,9 +10,10 @@ namespace muster::history {
 
 std::string_view name(log_event_kind k) {
   static constexpr std::string_view names[] = {
-      "worker_away",     "worker_returned", "worker_lost",    "worker_given_up", "task_cordoned",
-      "task_uncordoned", "dependency_lost", "closure_alone",  "no_progress",     "spill_failed",
-      "values_dropped",  "job_failed",      "session_failed", "program_failed",  "objects_lost"};
+      "worker_away",         "worker_returned", "worker_lost",     "worker_given_up",
+      "task_cordoned",       "task_uncordoned", "dependency_lost", "closure_alone",
+      "builder_quarantined", "no_progress",     "spill_failed",    "values_dropped",
+      "job_failed",          "session_failed",  "program_failed",  "objects_lost"};
   return named<log_event_kind::objects_lost>(names, k);
 }
 

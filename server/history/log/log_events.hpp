@@ -28,6 +28,7 @@ enum class log_event_kind : std::uint8_t {
   task_uncordoned,
   dependency_lost,    ///< a function says so, or a task was lost with its state
   closure_exclusive,  ///< shown as "closure_alone"
+  builder_quarantined,
   no_progress,
   spill_failed,    ///< values cannot be written to, or read from, --spill-dir
   values_dropped,  ///< released to stay within a limit, or made again after that

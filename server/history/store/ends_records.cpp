@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "muster/journal/v1/history.pb.h"
+#include "server/history/store/record_parsing.hpp"
 #include "server/history/store/record_times.hpp"
 #include "server/history/store/records.hpp"
 
@@ -46,10 +47,9 @@ std::string encoded(std::vector<past_run> const& all) {
   return w.SerializeAsString();
 }
 
-std::vector<past_run> runs_from(std::string_view bytes) {
+std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<past_run> all;
-  wire::PastRuns w;
-  if (!w.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return all;
+  auto const w = rows_of<wire::PastRuns>(bytes, unreadable);
   for (auto const& r : w.run()) {
     past_run one{r.cluster(), {}};
     auto& to = one.run;
@@ -93,10 +93,9 @@ std::string encoded(std::vector<core::job_view> const& all) {
   return w.SerializeAsString();
 }
 
-std::vector<core::job_view> jobs_from(std::string_view bytes) {
+std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<core::job_view> all;
-  wire::PastJobs w;
-  if (!w.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return all;
+  auto const w = rows_of<wire::PastJobs>(bytes, unreadable);
   for (auto const& j : w.job()) {
     core::job_view to;
     to.id = core::session_id{j.id()};

@@ -11,6 +11,7 @@
 
 #include "server/disk/open_file.hpp"
 #include "server/disk/private_directory.hpp"
+#include "server/disk/rocks_log.hpp"
 
 namespace muster::server {
 namespace {
@@ -69,7 +70,6 @@ rocksdb::DBOptions options_for(history_store::access how) {
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   o.max_total_wal_size = 2 * file_bytes_max;
   o.keep_log_file_num = 1;
-  o.max_log_file_size = std::size_t{1} << 20;
   o.info_log_level = rocksdb::ERROR_LEVEL;
   return o;
 }
@@ -104,42 +104,56 @@ muster::result<std::unique_ptr<history_store>> history_store::open(fs::path cons
     return muster::status{code::failed_precondition,
                           directory.string() + ": cannot be made: " + reason_of(e)};
   std::unique_ptr<history_store> a(new history_store(directory, limits));
+  if (auto const opened = a->open_files(how); !opened.ok()) return opened;
+  a->since_ = a->oldest();
+  return a;
+}
+
+muster::status history_store::open_files(access how) {
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  auto const options = options_for(how);
-  auto all = families(limits);
+  auto options = options_for(how);
+  if (how == access::write)
+    options.info_log = std::make_shared<rocks_log>(directory_, options.info_log_level);
+  auto all = families(limits_);
   // One that is only looked at may be of an older server, which knew fewer kinds.
   std::vector<std::string> known;
   if (how == access::read &&
-      rocksdb::DB::ListColumnFamilies(options, directory.string(), &known).ok())
+      rocksdb::DB::ListColumnFamilies(options, directory_.string(), &known).ok())
     std::erase_if(all, [&known](auto const& f) {
       return std::find(known.begin(), known.end(), f.name) == known.end();
     });
   auto const opened =
       how == access::write
-          ? rocksdb::DB::Open(options, directory.string(), all, &handles, &db)
-          : rocksdb::DB::OpenForReadOnly(options, directory.string(), all, &handles, &db);
+          ? rocksdb::DB::Open(options, directory_.string(), all, &handles, &db)
+          : rocksdb::DB::OpenForReadOnly(options, directory_.string(), all, &handles, &db);
   if (!opened.ok())
-    return muster::status{code::failed_precondition, directory.string() + ": " + opened.ToString()};
-  a->db_.reset(db);
+    return {code::failed_precondition, directory_.string() + ": " + opened.ToString()};
+  db_.reset(db);
   db->DestroyColumnFamilyHandle(handles.front());  // the default one, of which there is nothing
-  a->families_.resize(parts.size());
+  families_.resize(parts.size());
   for (std::size_t i = 1; i < handles.size(); ++i)
     for (std::size_t kind = 0; kind < parts.size(); ++kind)
-      if (handles[i]->GetName() == parts[kind].name) a->families_[kind] = handles[i];
-  a->since_ = a->oldest();
-  return a;
+      if (handles[i]->GetName() == parts[kind].name) families_[kind] = handles[i];
+  return {};
+}
+
+void history_store::close_files() {
+  if (!db_) return;
+  for (auto*& f : families_)
+    if (auto* const one = std::exchange(f, nullptr)) db_->DestroyColumnFamilyHandle(one);
+  (void)db_->Close();
+  db_.reset();
 }
 
 history_store::~history_store() {
   stop();
-  for (auto* const f : families_)
-    if (f) db_->DestroyColumnFamilyHandle(f);
-  if (db_) (void)db_->Close();
+  close_files();
 }
 
 void history_store::read(history_kind kind, core::time_point since, amount most,
-                         std::function<void(std::string_view)> const& v) const {
+                         std::function<void(history_place, std::string_view)> const& v) const {
+  std::shared_lock const open(files_mutex_);
   auto* const family = families_[static_cast<std::size_t>(kind)];
   if (!family) return;
   rocksdb::ReadOptions once;
@@ -156,18 +170,35 @@ void history_store::read(history_kind kind, core::time_point since, amount most,
     it->Next();
   else
     it->SeekToFirst();
-  for (; it->Valid() && n > 0; it->Next(), --n) v(it->value().ToStringView());
+  history_place last{since, 0};
+  for (; it->Valid() && n > 0; it->Next(), --n) {
+    last = place_of(it->key());
+    v(last, it->value().ToStringView());
+  }
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and what follows in its file
 }
 
 void history_store::scan(history_kind kind, history_place from,
                          std::function<bool(history_place, std::string_view)> const& v) const {
+  std::shared_lock const open(files_mutex_);
   auto* const family = families_[static_cast<std::size_t>(kind)];
   if (!family) return;
   rocksdb::ReadOptions once;
   once.fill_cache = false;
   std::unique_ptr<rocksdb::Iterator> const it(db_->NewIterator(once, family));
-  for (it->Seek(key_of(from.at, from.number)); it->Valid(); it->Next())
-    if (!v(place_of(it->key()), it->value().ToStringView())) return;
+  auto last = from;
+  for (it->Seek(key_of(from.at, from.number)); it->Valid(); it->Next()) {
+    last = place_of(it->key());
+    if (!v(last, it->value().ToStringView())) return;
+  }
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and what follows in its file
+}
+
+void history_store::count_unreadable(history_kind kind, history_place at, std::size_t rows) const {
+  std::lock_guard const lock(unreadable_mutex_);
+  if (unreadable_records_.size() < unreadable_records_max &&
+      unreadable_records_.emplace(kind, at).second)
+    unreadable_ += rows;
 }
 
 core::time_point history_store::newest() const {
@@ -208,32 +239,52 @@ void history_store::keep(history_record r) {
   if (!thread_.ask(std::move(one))) waiting_ -= size;
 }
 
+// Whether there is room. RocksDB 7.8 aborts the process, by an assertion, when it goes on with a
+// file that it could not write: after a failed write its files are opened again.
+bool history_store::may_write() {
+  std::error_code error;
+  auto const disk = fs::space(directory_, error);
+  if (!error && disk.available < limits_.reserve_bytes) return false;
+  if (write_failed_) {
+    std::lock_guard const alone(files_mutex_);
+    close_files();
+    write_failed_ = !open_files(access::write).ok();
+  }
+  return !write_failed_;
+}
+
 // A write that fails is not tried again: what comes next is newer.
 void history_store::write(std::vector<history_record> all) {
-  if (auto const now = steady::now(); now - looked_ >= looked_every) {
+  if (auto const now = steady::now(); now - looked_ >= looked_every && db_) {
     looked_ = now;
-    std::error_code error;
-    auto const disk = fs::space(directory_, error);
-    has_room_ = error || disk.available >= limits_.reserve_bytes;
     std::uint64_t bytes = 0;
     for (auto* const f : families_) {
       std::uint64_t of_it = 0;
-      if (db_->GetIntProperty(f, rocksdb::DB::Properties::kTotalSstFilesSize, &of_it))
+      if (f && db_->GetIntProperty(f, rocksdb::DB::Properties::kTotalSstFilesSize, &of_it))
         bytes += of_it;
     }
     bytes_ = bytes;
-    if (has_room_) (void)db_->Resume();  // where a full disk has stopped it
   }
   // A batch is never cut, so a large one would make a large file, which goes as a whole.
+  std::size_t bytes = 0;
   rocksdb::WriteBatch batch;
-  std::size_t of_batch = 0, bytes = 0;
+  std::size_t of_batch = 0;
+  bool has_room = may_write();
   auto const flush = [&] {
-    if (!has_room_ || !db_->Write({}, &batch).ok()) dropped_ += of_batch;
+    if (has_room && of_batch > 0 && !db_->Write({}, &batch).ok()) {
+      write_failed_ = true;
+      has_room = false;
+      dropped_ += of_batch;
+    }
     batch.Clear();
     of_batch = 0;
   };
   for (auto const& r : all) {
     bytes += r.bytes.size();
+    if (!has_room) {
+      ++dropped_;
+      continue;
+    }
     batch.Put(families_[static_cast<std::size_t>(r.kind)], key_of(r.at, ++number_), r.bytes);
     if (++of_batch; batch.GetDataSize() >= file_bytes_least) flush();
   }
@@ -242,7 +293,7 @@ void history_store::write(std::vector<history_record> all) {
 }
 
 history_facts history_store::facts() const {
-  return {bytes_, dropped_, since_};
+  return {bytes_, dropped_ + unreadable_, unreadable_, since_};
 }
 
 void history_store::stop() {

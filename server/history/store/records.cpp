@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "muster/journal/v1/history.pb.h"
+#include "server/history/store/record_parsing.hpp"
 #include "server/history/store/record_times.hpp"
 
 namespace muster::server {
@@ -16,11 +17,8 @@ namespace wire = muster::journal::v1;
 using core::coordination::severity;
 using history::machine_sample;
 
-template <class Message>
-Message read(std::string_view bytes) {
-  Message m;
-  if (!m.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) m.Clear();
-  return m;
+void count(std::size_t* unreadable, std::size_t n = 1) {
+  if (unreadable) *unreadable += n;
 }
 
 constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
@@ -68,9 +66,9 @@ std::string encoded(std::vector<event> const& all) {
   return w.SerializeAsString();
 }
 
-std::vector<event> events_from(std::string_view bytes) {
+std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<event> all;
-  auto const w = read<wire::PastEvents>(bytes);
+  auto const w = rows_of<wire::PastEvents>(bytes, unreadable);
   for (auto const& e : w.event()) {
     auto const how = std::min(e.severity(), static_cast<std::uint32_t>(severity::error));
     all.push_back({0,
@@ -88,10 +86,13 @@ std::string encoded(past_point const& p) {
   return w.SerializeAsString();
 }
 
-past_point point_from(std::string_view bytes) {
-  auto const w = read<wire::PastPoint>(bytes);
+past_point point_from(std::string_view bytes, std::size_t* unreadable) {
+  std::size_t lost = 0;
+  auto const w = whole_of<wire::PastPoint>(bytes, &lost);
   past_point p;
-  if (static_cast<std::size_t>(w.figure_size()) != p.figures.size()) return p;
+  if (static_cast<std::size_t>(w.figure_size()) != p.figures.size()) lost = 1;
+  count(unreadable, lost);
+  if (lost > 0) return p;
   p.series = w.series();
   p.at = from_us(w.at());
   std::copy(w.figure().begin(), w.figure().end(), p.figures.begin());
@@ -111,11 +112,14 @@ std::string encoded(std::vector<past_machine> const& all) {
   return w.SerializeAsString();
 }
 
-std::vector<past_machine> machines_from(std::string_view bytes) {
+std::vector<past_machine> machines_from(std::string_view bytes, std::size_t* unreadable) {
   std::vector<past_machine> all;
-  auto const w = read<wire::PastMachines>(bytes);
+  auto const w = rows_of<wire::PastMachines>(bytes, unreadable);
   for (auto const& m : w.machine()) {
-    if (static_cast<std::size_t>(m.figure_size()) != figures.size()) continue;
+    if (static_cast<std::size_t>(m.figure_size()) != figures.size()) {
+      count(unreadable);
+      continue;
+    }
     past_machine to{m.cluster(), m.task(), m.host(), {m.at()}};
     for (std::size_t i = 0; i < figures.size(); ++i)
       to.sample.*figures[i] = m.figure(static_cast<int>(i));
@@ -162,20 +166,23 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return w.SerializeAsString();
 }
 
-past_spans spans_from(std::string_view bytes) {
-  auto const w = read<wire::PastSpans>(bytes);
+// The columns of a damaged record may differ in length; rows that all of them have are whole.
+past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
+  auto const w = whole_of<wire::PastSpans>(bytes, unreadable);
   past_spans all{w.cluster(), {}};
-  auto const n = w.lane_size();
-  for (int const other :
-       {w.function_size(), w.state_size(), w.started_size(), w.lasted_size(), w.busy_size(),
-        w.count_size(), w.failed_size(), w.closure_size(), w.job_size()})
-    if (other != n) return all;
+  auto const columns = {w.lane_size(),    w.function_size(), w.state_size(), w.started_size(),
+                        w.lasted_size(),  w.busy_size(),     w.count_size(), w.failed_size(),
+                        w.closure_size(), w.job_size()};
+  auto const n = std::min(columns);
+  count(unreadable, static_cast<std::size_t>(std::max(columns) - n));
   std::int64_t started = 0;
   for (int i = 0; i < n; ++i) {
     started += w.started(i);
     if (w.lane(i) >= static_cast<std::uint32_t>(w.lanes_size()) ||
-        w.function(i) >= static_cast<std::uint32_t>(w.functions_size()))
+        w.function(i) >= static_cast<std::uint32_t>(w.functions_size())) {
+      count(unreadable);
       continue;
+    }
     auto const& lane = w.lanes(static_cast<int>(w.lane(i)));
     auto const& f = w.functions(static_cast<int>(w.function(i)));
     history::past_span s{
@@ -216,9 +223,10 @@ std::string encoded(past_lines const& all) {
   return w.SerializeAsString();
 }
 
-past_lines lines_from(std::string_view bytes, std::function<bool(core::session_id)> const& wanted) {
+past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
+                      std::function<bool(core::session_id)> const& wanted) {
   if (wanted && !may_have(bytes, wanted)) return {};
-  auto const w = read<wire::PastLines>(bytes);
+  auto const w = rows_of<wire::PastLines>(bytes, unreadable);
   past_lines all{w.cluster(), {}};
   std::vector<std::shared_ptr<std::string const>> workers;
   for (auto const& name : w.workers()) workers.push_back(std::make_shared<std::string const>(name));

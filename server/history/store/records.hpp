@@ -1,5 +1,7 @@
-// What stands in the store: listeners' own types as records, and back. Pure. A record that cannot
-// be read gives nothing: it is for people, and keeps no server from starting. Any thread.
+// Encodes the listeners' own types as records of the store, and decodes them. Pure; any thread.
+//
+// Decoding never fails: history is for people and must not keep a server from starting. Whatever
+// cannot be read is left out, and `unreadable`, where it is not null, grows by its number.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +23,19 @@
 namespace muster::server {
 
 std::string encoded(std::vector<event> const& all);
-std::vector<event> events_from(std::string_view bytes);
+std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 using history::past_point;
 std::string encoded(past_point const& p);
-/// An empty one (`at` is the epoch) is none.
-past_point point_from(std::string_view bytes);
+/// Returns an empty point, whose `at` is the epoch, for a record that cannot be read.
+past_point point_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 struct past_machine {
   std::string cluster, task, host;
   history::machine_sample sample;
 };
 std::string encoded(std::vector<past_machine> const& all);
-std::vector<past_machine> machines_from(std::string_view bytes);
+std::vector<past_machine> machines_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 struct past_spans {
   std::string cluster;
@@ -42,15 +44,15 @@ struct past_spans {
 /// `page`: with the names of all that is in it. `named`: its functions.
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named);
-past_spans spans_from(std::string_view bytes);
+past_spans spans_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 struct past_lines {
   std::string cluster;
   std::vector<log_store::job_line> lines;
 };
 std::string encoded(past_lines const& all);
-/// Of those jobs that are `wanted`; none: of all.
-past_lines lines_from(std::string_view bytes,
+/// Returns the lines of the jobs that are `wanted`; of all jobs, where that is empty.
+past_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
                       std::function<bool(core::session_id)> const& wanted = {});
 
 struct past_run {
@@ -58,15 +60,16 @@ struct past_run {
   core::coordination::generation_view run;
 };
 std::string encoded(std::vector<past_run> const& all);
-std::vector<past_run> runs_from(std::string_view bytes);
+std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 /// Of a job or session that has ended, as far as people ask for it later: its view without what
 /// was of use while it was there.
 std::string encoded(std::vector<core::job_view> const& all);
-std::vector<core::job_view> jobs_from(std::string_view bytes);
+std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 std::string encoded(doctor::step_segment const& s);
-/// What it has is not looked at: doctor::unpack does. An empty one has no spans.
-doctor::step_segment steps_from(std::string_view bytes);
+/// Does not check the packed steps, which doctor::unpack does. Returns a segment without spans for
+/// a record that cannot be read.
+doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 }  // namespace muster::server

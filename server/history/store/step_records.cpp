@@ -1,5 +1,6 @@
 // Of steps of ranks.
 #include "muster/journal/v1/history.pb.h"
+#include "server/history/store/record_parsing.hpp"
 #include "server/history/store/record_times.hpp"
 #include "server/history/store/records.hpp"
 
@@ -17,9 +18,8 @@ std::string encoded(doctor::step_segment const& s) {
   return w.SerializeAsString();
 }
 
-doctor::step_segment steps_from(std::string_view bytes) {
-  muster::journal::v1::PastSteps w;
-  if (!w.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
+doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable) {
+  auto w = whole_of<muster::journal::v1::PastSteps>(bytes, unreadable);
   return {core::program_id{w.program()},
           w.attempt(),
           from_us(w.made()),

@@ -53,6 +53,8 @@ grpc::ChannelArguments arguments() {
 // know them by exactly these words (rpctypes of 3.4.23 and of 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
+// OUT_OF_RANGE is a revision that etcd has dropped, or one that this member has not reached.
+constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
 // What stands in the way, for people; nothing is decided by it. gRPC 1.51 gives UNAVAILABLE for all
 // of it, and its own words speak of its inside.
@@ -87,6 +89,8 @@ bool may_pass(grpc::Status const& s) {
       return true;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return !out_of_space(s);
+    case grpc::StatusCode::OUT_OF_RANGE:
+      return s.error_message() == not_reached;
     default:
       return false;
   }
@@ -211,6 +215,35 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
   }
   if (may_pass(s)) at_ = (at_ + 1) % members_.size();
   return s;
+}
+
+// A linearizable read can be older than acknowledged writes after a pause of a member or a change
+// of etcd's leader (etcd issue 20418).
+grpc::Status client::judge(std::int64_t revision) {
+  if (revision < required_)
+    return {grpc::StatusCode::UNAVAILABLE, "its answer of revision " + std::to_string(revision) +
+                                               " is older than revision " +
+                                               std::to_string(required_)};
+  required_ = revision;
+  return grpc::Status::OK;
+}
+
+muster::status client::require_all_acknowledged(milliseconds limit, std::string const& what) {
+  // The list of alarms goes through etcd's log. Not every version says the revision with it.
+  return ask(limit, what, [&](member& m, grpc::ClientContext& context) {
+    wire::AlarmResponse alarms;
+    auto s = m.maintenance->Alarm(&context, {}, &alarms);
+    if (!s.ok()) return s;
+    wire::RangeRequest request;
+    request.set_key(prefix() + "/");
+    wire::RangeResponse answer;
+    grpc::ClientContext second;
+    prepare(second, limit);
+    begin(&second);
+    s = m.kv->Range(&second, request, &answer);
+    end(&second);
+    return s.ok() ? judge(answer.header().revision()) : s;
+  });
 }
 
 std::string client::asked(std::string const& what) const {

@@ -5,6 +5,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -72,6 +73,26 @@ class client {
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
   /// "asked WHAT: host (why not), host (why not)"
   std::string asked(std::string const& what) const;
+  /// A read that a decision depends on. Rejects the answer of a member that is behind `required()`,
+  /// so that `ask` tries the next member; raises `required()` to the revision of an accepted
+  /// answer. REQUIRES: request and answer outlive the attempts.
+  template <class Stub, class Request, class Answer>
+  attempt reading(std::unique_ptr<Stub> member::*stub,
+                  grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
+                  Request const& request, Answer& answer) {
+    return [this, asked = calling(stub, call, request, answer), &answer](
+               member& m, grpc::ClientContext& context) {
+      auto const s = asked(m, context);
+      return s.ok() ? judge(answer.header().revision()) : s;
+    };
+  }
+  /// The oldest revision of etcd that an answer to `reading` can have. Never falls.
+  std::int64_t required() const { return required_; }
+  void require(std::int64_t revision) { required_ = std::max(required_, revision); }
+  /// Raises `required()` to a revision that contains every write acknowledged before the call: a
+  /// member answers only after it has applied an entry that the members agreed on. Changes nothing
+  /// in etcd, and works while etcd is out of space.
+  muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
   /// Of every member.
   void each(milliseconds limit, attempt const& f);
   /// All of them at one time by the member of the moment; one status each.
@@ -98,6 +119,7 @@ class client {
  private:
   using clock = std::chrono::steady_clock;
 
+  grpc::Status judge(std::int64_t revision);
   void connect(member& m, milliseconds limit);
   grpc::Status call(member& m, milliseconds limit, attempt const& f);
   void begin(grpc::ClientContext* context);
@@ -113,6 +135,7 @@ class client {
   std::size_t last_ = 0;  // who was
   std::string token_;
   clock::time_point space_made_{};
+  std::int64_t required_ = 0;
 
   std::atomic<bool> over_ = false;
   std::mutex mutex_;

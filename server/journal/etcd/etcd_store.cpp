@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "server/journal/entries.hpp"
+
 namespace muster::server::journal::etcd {
 namespace {
 
@@ -30,14 +32,32 @@ muster::status damaged(std::string const& what) {
 }  // namespace
 
 etcd_store::etcd_store(access a, term t, store_options o)
-    : names_{a.where.prefix}, options_(std::move(o)), client_(std::move(a)), term_(t) {}
+    : names_{a.where.prefix}, options_(std::move(o)), client_(std::move(a)), term_(t) {
+  client_.require(term_.created);
+  read_limit_ = options_.recent_answer_limit;
+}
 
 muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, store_options o) {
   auto made = std::unique_ptr<etcd_store>(new etcd_store(std::move(a), t, std::move(o)));
-  auto s = made->recover_redo();
+  auto s = made->confirm_term();
+  if (s.ok()) s = made->recover_redo();
   if (s.ok()) s = made->recover_pieces();
   if (!s.ok()) return s;
+  made->read_limit_ = load_limit;
   return made;
+}
+
+// Every acknowledged write of earlier leaders is older than the key of this one.
+muster::status etcd_store::confirm_term() {
+  wire::RangeRequest request;
+  request.set_key(names_.leader());
+  wire::RangeResponse answer;
+  auto const asked =
+      client_.ask(read_limit_, "for its data",
+                  client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
+  if (!asked.ok()) return asked;
+  if (!answer.kvs().empty() && answer.kvs(0).create_revision() == term_.created) return {};
+  return {code::unavailable, "the key of this leader in etcd is gone"};
 }
 
 // A batch in parts that has its end is done; others never were.
@@ -75,20 +95,24 @@ muster::status etcd_store::recover_redo() {
 
 muster::status etcd_store::recover_pieces() {
   auto const first = std::string("/00000000");
-  return scan(names_.pieces(), behind(names_.pieces()), true, [&](wire::KeyValue& kv) {
+  muster::status failed;
+  auto const read = scan(names_.pieces(), behind(names_.pieces()), true, [&](wire::KeyValue& kv) {
     if (!kv.key().ends_with(first)) return true;
     auto const number = kv.key().substr(names_.pieces().size(), 16);
     wire::RangeRequest request;
     request.set_key(kv.key());
     wire::RangeResponse answer;
-    auto const asked = client_.ask(load_limit, "for entries",
-                                   calling(&member::kv, &wire::KV::Stub::Range, request, answer));
-    if (!asked.ok() || answer.kvs().empty()) return true;
+    auto const asked =
+        client_.ask(read_limit_, "for entries",
+                    client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
+    if (!asked.ok()) return failed = asked, false;
+    if (answer.kvs().empty()) return failed = damaged("a piece of an entry is gone"), false;
     auto const n = std::stoull(number, nullptr, 16);
     pieces_.numbers.emplace(answer.kvs(0).value(), n);
     pieces_.next = std::max<std::uint64_t>(pieces_.next, n + 1);
     return true;
   });
+  return read.ok() ? failed : read;
 }
 
 wire::TxnRequest etcd_store::guarded(operations ops) const {
@@ -129,6 +153,7 @@ muster::status etcd_store::commit(operations ops) {
         options_.over("its key in etcd is gone, so another server may lead");
       ++term_.version;
       revision_ = answer.header().revision();
+      client_.require(revision_);
       parts_to_erase_ = false;
       no_space_ = false;
       return {};
@@ -162,8 +187,8 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   wire::RangeRequest request;
   request.set_key(names_.leader());
   wire::RangeResponse answer;
-  auto const s =
-      client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Range, request, answer));
+  auto const s = client_.once(
+      write_limit, client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (!s.ok() || answer.kvs().empty()) return false;
   revision_ = answer.header().revision();
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
@@ -182,6 +207,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i].ok() && !answers[i].succeeded())
         options_.over("its key in etcd is gone, so another server may lead");
+      if (told[i].ok()) client_.require(answers[i].header().revision());
       if (told[i].ok()) continue;
       if (out_of_space(told[i])) {
         no_space_ = true;
@@ -281,8 +307,9 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
     request.set_limit(page);
     request.set_keys_only(keys_only);
     wire::RangeResponse answer;
-    auto const asked = client_.ask(load_limit, "for entries",
-                                   calling(&member::kv, &wire::KV::Stub::Range, request, answer));
+    auto const asked =
+        client_.ask(read_limit_, "for entries",
+                    client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
     if (!asked.ok()) return asked;
     auto const bytes = answer.ByteSizeLong();
     for (auto& kv : *answer.mutable_kvs())
@@ -294,18 +321,24 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
   }
 }
 
-muster::result<std::string> etcd_store::whole(std::string_view value) const {
+muster::result<std::string> etcd_store::whole(std::string_view key, std::string_view value) const {
   if (value.starts_with('=')) return std::string(value.substr(1));
   auto const number = referenced(value);
-  if (!number) return damaged("an entry of an unknown form");
+  if (!number) return damaged(name_of(key).text() + " has an unknown form");
   std::string all;
-  auto const first = names_.piece(*number, 1);
+  std::size_t pieces = 0;
+  bool mine = false;
+  auto const first = names_.piece(*number, 0);
   auto const read =
       scan(first, behind(names_.pieces(*number)), false, [&](wire::KeyValue const& kv) {
-        all += kv.value();
+        if (kv.key() == first)
+          mine = kv.value() == key;
+        else
+          all += kv.value(), ++pieces;
         return true;
       });
   if (!read.ok()) return read;
+  if (!mine || pieces == 0) return damaged("the value of " + name_of(key).text() + " is gone");
   return all;
 }
 
@@ -316,7 +349,7 @@ muster::status etcd_store::read(std::string_view prefix, visitor const& v) const
   auto const read = scan(from, behind(from), false, [&](wire::KeyValue const& kv) {
     auto const key = std::string_view(kv.key()).substr(skipped);
     if (kv.value().starts_with('=')) return v(key, std::string_view(kv.value()).substr(1));
-    auto const value = whole(kv.value());
+    auto const value = whole(key, kv.value());
     if (value) return v(key, *value);
     wrong = value.error();
     return false;
@@ -331,6 +364,7 @@ void etcd_store::look_at_space() const {
   });
   if (!s.ok()) return;  // as it was; a user without the right to ask never knows
   knows_space_ = true;
+  version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());
   // Before 3.4 it does not say; holes are filled again after a compaction.
   in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;

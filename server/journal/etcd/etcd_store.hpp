@@ -20,11 +20,15 @@ struct store_options {
   std::uint64_t bytes_max = std::uint64_t{1} << 30;
   /// Somebody else leads, and why. Must not return.
   std::function<void(std::string const& why)> over;
+  /// How long `open` waits for a member whose answer is as recent as this server's term.
+  std::chrono::milliseconds recent_answer_limit{10'000};
 };
 
 class etcd_store final : public store {
  public:
-  /// Does the rest of a batch that an earlier leader had written and not done. REQUIRES: leads.
+  /// Finishes a batch that an earlier leader had written and not done. REQUIRES: leads.
+  /// UNAVAILABLE: no member has answered in time with data that is as recent as the term, or this
+  /// server does not lead any more. Nothing is written then.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
   /// Waits as long as etcd does not answer. RESOURCE_EXHAUSTED: etcd has no space; nothing of it is
@@ -34,11 +38,14 @@ class etcd_store final : public store {
   void hurry() override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
+  std::string version() const override { return version_; }
+  bool is_local() const override { return false; }
 
  private:
   using operations = std::vector<wire::RequestOp>;
 
   etcd_store(access a, term t, store_options o);
+  muster::status confirm_term();
   muster::status recover_redo();
   muster::status recover_pieces();
   wire::TxnRequest guarded(operations ops) const;
@@ -48,7 +55,7 @@ class etcd_store final : public store {
   muster::status do_all(std::vector<operations> parts, bool until_done);
   muster::status scan(std::string from, std::string const& end, bool keys_only,
                       std::function<bool(wire::KeyValue&)> const& v) const;
-  muster::result<std::string> whole(std::string_view value) const;
+  muster::result<std::string> whole(std::string_view key, std::string_view value) const;
   void written(std::size_t bytes);
   void compact();
   void look_at_space() const;
@@ -58,6 +65,7 @@ class etcd_store final : public store {
   store_options const options_;
   mutable client client_;
   term term_;
+  std::chrono::milliseconds read_limit_;
   piece_table pieces_;
   std::uint64_t sequence_ = 1;   // of the next batch in parts
   bool parts_to_erase_ = false;  // of earlier ones
@@ -65,6 +73,7 @@ class etcd_store final : public store {
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
+  mutable std::string version_;  // of the member that was asked last
   mutable bool knows_space_ = false, no_space_ = false;
 };
 

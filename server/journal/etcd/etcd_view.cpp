@@ -3,6 +3,7 @@
 // meanwhile.
 #include "server/journal/etcd/etcd_view.hpp"
 
+#include "server/journal/entries.hpp"
 #include "server/journal/etcd/plan.hpp"
 
 namespace muster::server::journal::etcd {
@@ -32,8 +33,8 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
     if (by_pages) request.set_limit(page);
     wire::RangeResponse answer;
     auto const limit = by_pages && revision == 0 ? first_limit : read_limit;
-    auto const asked =
-        c.ask(limit, "for entries", calling(&member::kv, &wire::KV::Stub::Range, request, answer));
+    auto const asked = c.ask(limit, "for entries",
+                             c.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
     if (!asked.ok()) return asked;
     if (revision == 0) revision = answer.header().revision();
     for (auto& kv : *answer.mutable_kvs()) {
@@ -77,43 +78,57 @@ muster::status do_rest_of_batch(map& raw, std::string const& prefix) {
 
 }  // namespace
 
-muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch) {
+muster::result<std::unique_ptr<etcd_view>> etcd_view::open(access const& a, watcher const& watch,
+                                                           lost_values lost) {
   client c(a);
   std::unique_ptr<etcd_view> v(new etcd_view(a.where.text()));
-  auto read = v->fill(c, watch);
+  auto read = v->fill(c, watch, lost);
   if (read.ok()) return v;
   read.message = v->name_ + ": " + read.message;
   return read;
 }
 
-muster::status etcd_view::fill(client& c, watcher const& watch) {
+muster::status etcd_view::fill(client& c, watcher const& watch, lost_values lost) {
   map raw;
+  if (auto const s = c.require_all_acknowledged(first_limit, "for entries"); !s.ok()) {
+    if (s.code == code::unavailable) return s;
+    notes_.push_back("etcd does not say how recent its answers are (" + s.message +
+                     "), so the newest entries can be missing");
+  }
   for (int n = 1;; ++n) {
     auto const read = read_all(c, n <= attempts_by_pages, watch, revision_, raw);
     if (read.ok()) break;
     if (read.code != code::out_of_range || n > attempts_by_pages) return read;
   }
   if (auto const done = do_rest_of_batch(raw, c.prefix()); !done.ok()) return done;
-  return take(raw, c.prefix());
+  return take(raw, c.prefix(), lost);
 }
 
-muster::status etcd_view::take(map const& raw, std::string const& prefix) {
+muster::status etcd_view::take(map const& raw, std::string const& prefix, lost_values lost) {
   names const n{prefix};
   auto const entries = n.entry({});
   for (auto const& [key, value] : raw) {
     bytes_ += key.size() + value.size();
     if (key == n.leader()) leader_ = value.substr(0, value.find('\n'));
     if (!key.starts_with(entries)) continue;
-    auto& whole = entries_[key.substr(entries.size())];
+    auto const name = key.substr(entries.size());
+    auto& whole = entries_[name];
     if (value.starts_with('=')) {
       whole = value.substr(1);
       continue;
     }
     auto const number = referenced(value);
     auto const pieces = number ? n.pieces(*number) : std::string();
-    auto at = number ? raw.lower_bound(n.piece(*number, 1)) : raw.end();
-    if (at == raw.end() || !at->first.starts_with(pieces))
-      return {code::internal, "its data are damaged (an entry has no pieces)"};
+    auto at = number ? raw.find(n.piece(*number, 0)) : raw.end();
+    bool const mine = at != raw.end() && at->second == name && ++at != raw.end();
+    bool const there = mine && at->first.starts_with(pieces);
+    if (!there && lost == lost_values::refuse)
+      return {code::internal,
+              "its data are damaged (the value of " + name_of(name).text() + " is gone)"};
+    if (!there) {
+      whole = "\xff";
+      continue;
+    }
     for (; at != raw.end() && at->first.starts_with(pieces); ++at) whole += at->second;
   }
   return {};

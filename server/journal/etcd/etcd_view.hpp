@@ -10,12 +10,18 @@
 
 namespace muster::server::journal::etcd {
 
+/// What a view makes of an entry whose large value is gone.
+enum class lost_values : std::uint8_t {
+  refuse,     ///< `open` fails with INTERNAL
+  unreadable  ///< the entry has a value that no kind of entry can be read from
+};
+
 class etcd_view final : public view {
  public:
   /// In one line with the address: UNAVAILABLE, etcd does not answer; INTERNAL, what stands there
   /// is damaged; what etcd says when it refuses. CANCELLED: `watch` said so.
-  static muster::result<std::unique_ptr<etcd_view>> open(access const& a,
-                                                         watcher const& watch = {});
+  static muster::result<std::unique_ptr<etcd_view>> open(access const& a, watcher const& watch = {},
+                                                         lost_values lost = lost_values::refuse);
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
   /// Of keys and values, without etcd's history of them.
@@ -30,8 +36,8 @@ class etcd_view final : public view {
   using map = std::map<std::string, std::string, std::less<>>;
 
   explicit etcd_view(std::string name) : name_(std::move(name)) {}
-  muster::status fill(client& c, watcher const& watch);
-  muster::status take(map const& raw, std::string const& prefix);
+  muster::status fill(client& c, watcher const& watch, lost_values lost);
+  muster::status take(map const& raw, std::string const& prefix, lost_values lost);
 
   std::string const name_;
   std::int64_t revision_ = 0;

@@ -86,8 +86,9 @@ muster::result<leadership::seen> leadership::look() {
   wire::RangeRequest request;
   request.set_key(key_);
   wire::RangeResponse answer;
-  auto const asked = client_.ask(look_limit, "who leads",
-                                 calling(&member::kv, &wire::KV::Stub::Range, request, answer));
+  auto const asked =
+      client_.ask(look_limit, "who leads",
+                  client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (asked.code == code::unavailable)
     return muster::status{asked.code,
                           client_.asked("who leads")};  // again and again: no time in it
@@ -146,6 +147,7 @@ muster::result<leadership::seen> leadership::grant_and_put() {
   wire::TxnResponse answer;
   s = client_.once(1s, calling(&member::kv, &wire::KV::Stub::Txn, lead, answer));
   if (!s.ok()) return refused(s);
+  client_.require(answer.header().revision());
   if (!answer.succeeded()) {
     auto const& found = answer.responses(0).response_range();
     return found.kvs().empty() ? seen_ = {} : take(found.kvs(0));

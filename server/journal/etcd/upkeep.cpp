@@ -29,7 +29,7 @@ muster::result<std::int64_t> revision_and_count(client& c, std::int64_t& keys) {
   request.set_count_only(true);
   wire::RangeResponse answer;
   auto const asked = c.ask(upkeep_limit, "what is there",
-                           calling(&member::kv, &wire::KV::Stub::Range, request, answer));
+                           c.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (!asked.ok()) return asked;
   keys = answer.count();
   return answer.header().revision();
@@ -47,7 +47,8 @@ void size_of(client& c, std::uint64_t& bytes, std::uint64_t& in_use) {
 
 muster::result<copied> fill(access const& a, term t, view const& from, std::uint64_t expected,
                             watcher const& watch, std::function<void(std::string const&)> over) {
-  auto s = etcd_store::open(a, t, {std::numeric_limits<std::uint64_t>::max(), std::move(over)});
+  auto s = etcd_store::open(
+      a, t, {.bytes_max = std::numeric_limits<std::uint64_t>::max(), .over = std::move(over)});
   if (!s) return s.error();
   auto done = copy_entries(from, expected, **s, watch);
   if (done) {
@@ -84,6 +85,7 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
       lead_alone(a, "muster data restore", "stop it, and name a prefix that has nothing", over);
   if (!lead) return lead.error();
   client c(a);
+  c.require((*lead)->begun().created);
   std::int64_t keys = 0;
   auto const counted = revision_and_count(c, keys);
   if (!counted) return with_name(a, counted.error());
@@ -93,6 +95,25 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
                           "'etcdctl del --prefix " +
                           a.where.prefix + "/'");
   return fill(a, (*lead)->begun(), from, found->entries(), watch, over);
+}
+
+muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
+                                          bool drop, watcher const& watch,
+                                          std::function<void(std::string const& why)> over) {
+  // Not a prefix that no server has written: leading it would write a key there.
+  {
+    auto const view = etcd_view::open(a, watch, lost_values::unreadable);
+    if (!view) return view.error();
+    if (auto const ours = format_of(**view); !ours) return ours.error();
+  }
+  auto const lead = lead_alone(a, "muster data repair", "stop it first", over);
+  if (!lead) return lead.error();
+  auto s = etcd_store::open(a, (*lead)->begun(),
+                            {.bytes_max = std::numeric_limits<std::uint64_t>::max(), .over = over});
+  if (!s) return with_name(a, s.error());
+  auto const view = etcd_view::open(a, watch, lost_values::unreadable);
+  if (!view) return view.error();
+  return repair_store(**view, {}, **s, copy, drop, watch);
 }
 
 muster::result<trimmed> drop_history(access const& a) {

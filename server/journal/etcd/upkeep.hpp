@@ -1,9 +1,10 @@
-// What people do to a store in etcd: put a backup back, and give space back. One thread.
+// What people do to a store in etcd: put a backup back, repair it, and give space back. One thread.
 #pragma once
 
 #include "server/journal/copy.hpp"
 #include "server/journal/etcd/client.hpp"
 #include "server/journal/etcd/leadership.hpp"
+#include "server/journal/repair.hpp"
 
 namespace muster::server::journal::etcd {
 
@@ -28,6 +29,12 @@ muster::result<sole_lead> lead_alone(access const& a, std::string who, std::stri
 /// leadership_options.
 muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
                                     std::function<void(std::string const& why)> over);
+
+/// Repairs a prefix, which it leads meanwhile, so that no server serves it; see
+/// journal::repair_store. `over`: see leadership_options.
+muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
+                                          bool drop, watcher const& watch,
+                                          std::function<void(std::string const& why)> over);
 
 struct trimmed {
   std::int64_t revision = 0;

@@ -49,10 +49,10 @@ TEST(task_registry, counts_states_and_raises_its_version_with_each_change) {
 TEST(task_registry, the_longest_silent_are_found_first) {
   changes said;
   task_registry registry(four_tasks(), {said, cluster_id{1}});
-  EXPECT_EQ(registry.oldest_heartbeat(), never);
+  EXPECT_EQ(registry.oldest_sign_of_life(), never);
   for (task_index t = 0; t < 3; ++t) registry.connect(t, incarnation{t + 1}, start + t * 1s);
   registry.beat(0, start + 5s);
-  EXPECT_EQ(registry.oldest_heartbeat(), start + 1s);
+  EXPECT_EQ(registry.oldest_sign_of_life(), start + 1s);
   EXPECT_EQ(registry.silent(start + 2s), (std::vector<task_index>{1, 2}));
   registry.disconnect(1, {}, left_why::left);
   EXPECT_EQ(registry.silent(start + 9s), (std::vector<task_index>{2, 0}));

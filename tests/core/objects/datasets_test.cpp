@@ -357,5 +357,23 @@ TEST(datasets, a_draw_is_read_from_its_bytes) {
   EXPECT_FALSE(datasets::draw_from("short"));
 }
 
+// Each function that waits for a split is told so by its own call.
+TEST(datasets, one_that_is_deleted_or_older_than_the_server_fails_no_session) {
+  datasets_bench b;
+  auto const id = b.deal(b.of(1));
+  EXPECT_EQ(b.drawn(id, 1), "s0/0");
+  b.draw(id, 2);
+  EXPECT_TRUE(b.table.drop(b.s, object_id{raw(id)}).ok());
+  auto said = b.said();
+  ASSERT_EQ(said.answers.size(), 1u);
+  EXPECT_EQ(said.answers[0].why.kind, failure_kind::cancelled);
+  EXPECT_TRUE(said.losses.empty());
+  b.draw(dataset_id{1}, 3);
+  said = b.said();
+  ASSERT_EQ(said.answers.size(), 1u);
+  EXPECT_EQ(said.answers[0].why.reason, failure_reason::server_restarted);
+  EXPECT_TRUE(said.losses.empty());
+}
+
 }  // namespace
 }  // namespace muster::core::objects

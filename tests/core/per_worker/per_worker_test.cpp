@@ -140,39 +140,6 @@ TEST(per_worker, builds_come_before_other_closures_and_within_the_credits) {
   }
 }
 
-TEST(per_worker, a_builder_that_kills_its_worker_is_given_up) {
-  cluster c;
-  auto const v = create(c);
-  for (int i = 0; i < 3; ++i) {
-    auto next = builder();
-    next.index = 0;
-    auto const w = c.attach(next);
-    EXPECT_EQ(c.held(w).size(), 1u);
-    c.lose(w);
-  }
-  auto next = builder();
-  next.index = 0;
-  auto const w = c.attach(next);
-  EXPECT_TRUE(c.held(w).empty());
-  EXPECT_EQ(states(c, v), std::vector{ready});
-  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
-            "quarantined: 3 workers were lost while they built it");
-}
-
-TEST(per_worker, a_builder_may_lose_as_many_workers_as_a_closure_of_its_session) {
-  cluster c;
-  auto spec = resumable_values();
-  spec.max_worker_failures = 1;
-  auto const v = create(c, "make", c.open({}, spec).id);
-  auto next = builder();
-  next.index = 0;
-  c.lose(c.attach(next));
-  auto const w = c.attach(next);
-  EXPECT_TRUE(c.held(w).empty());
-  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
-            "quarantined: 1 workers were lost while they built it");
-}
-
 TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
   cluster c;
   auto const w = c.attach(builder());

@@ -102,6 +102,9 @@ TEST(explanation_words, of_what_no_worker_has) {
       {{kind::free, "gpu", {}, 1, 2}, "of 2 workers with 'f' none has gpu=1 free"},
       {{kind::resource, "gpu", {}, 3, 1}, "of 1 worker with 'f' none has gpu=3"},
       {{kind::per_worker, "pw_1", {}, 0, 1}, "of 1 worker with 'f' none has built pw_1 yet"},
+      {{kind::per_worker, "pw_1", "ps is away", 0, 1},
+       "of 1 worker with 'f' none has built pw_1 yet; it is built again after a pause: ps is "
+       "away"},
   };
   for (auto const& [need, said] : all) {
     auto l = lack(closure_reason::unsatisfiable);

@@ -188,6 +188,13 @@ TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
   EXPECT_EQ(c.run({"submit", "muster.echo", "[1]", "x{", "--timeout", "20s"}).err, "");
 }
 
+TEST_F(cli_words_served, that_are_not_utf8_are_named) {
+  auto const r = c.run({"submit", "muster.echo", "caf\xe9", "--timeout", "20s"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_TRUE(says(r.err, "not valid UTF-8, near")) << r.err;
+  EXPECT_TRUE(says(r.err, "caf\ufffd")) << r.err;
+}
+
 TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
   auto& submit = c.program({MUSTER_BINARY, "submit", "muster.sleep", "60000", "--url", c.url()});
   std::string id;

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <signal.h>
 #include <zlib.h>
 
 #include <deque>
@@ -33,14 +34,19 @@ std::size_t resident_mb(process const& server) {
   return 0;
 }
 
-// What allocators may keep besides what is measured.
+// Memory that allocators keep in addition; those of sanitizers keep what is freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t slack_mb = 1'024;
+#else
 constexpr std::size_t slack_mb = 32;
+#endif
 
 // A connection to a gRPC port; over TLS nobody's certificate is checked.
 class wire {
  public:
   wire(std::string const& address, bool tls) : socket_(test::port_of(address), {.seconds = 20}) {
     if (tls) {
+      ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to connections that are closed
       context_.reset(SSL_CTX_new(TLS_client_method()));
       session_.reset(SSL_new(context_.get()));
       SSL_set_fd(session_.get(), socket_.descriptor());
@@ -198,7 +204,6 @@ void header_blocks(bool tls, bool knows_callers) {
   attacked c(tls, knows_callers);
   std::string literals;
   while (literals.size() < 16'000) literals += field("x", std::string(100, 'y'));
-  literals.resize(16'000);
   for (auto const& [first, payload] :
        {std::pair{std::string(), literals},
         std::pair{field("bomb", std::string(3'500, 'z'), 0x40), std::string(16'000, '\xbe')},
@@ -212,10 +217,10 @@ void header_blocks(bool tls, bool knows_callers) {
     EXPECT_LT(c.grown_mb(), slack_mb) << payload.size();
   }
   expect_served(c);
-  auto const metrics = tls ? std::string() : c.text("/metrics");
-  if (!tls && !knows_callers) {
-    EXPECT_NE(metrics.find("reason=\"header_block\"} 3"), std::string::npos) << metrics;
-  }
+  if (tls || knows_callers) return;
+  auto const metrics = c.text("/metrics");
+  // gRPC itself ends the one of indexed fields, whose decoded size it limits.
+  EXPECT_NE(metrics.find("reason=\"header_block\"} 2"), std::string::npos) << metrics;
 }
 
 TEST(floods, of_header_blocks_without_an_end_are_cut) {

@@ -50,6 +50,17 @@ TEST_F(log_events_cases, workers) {
             log_event_kind::task_uncordoned);
 }
 
+TEST_F(log_events_cases, builders) {
+  incidents::builder_quarantined lost{per_worker_id{1}, "model", 3, "worker:2", "killed", 1s};
+  EXPECT_EQ(told(lost), (log_event{log_event_kind::builder_quarantined, "pw_0000000000000001",
+                                   "the builder of per-worker value 'model' has lost 3 workers in "
+                                   "a row, the last was worker:2 (killed); it is built again "
+                                   "after 1000 ms"}));
+  lost.fails = true;
+  EXPECT_TRUE(told(lost).text.ends_with(", until then the calls that need it fail"));
+  EXPECT_EQ(name(log_event_kind::builder_quarantined), "builder_quarantined");
+}
+
 TEST_F(log_events_cases, closures) {
   EXPECT_EQ(told(incidents::closure_exclusive{one, "f", 3, "worker:9"}),
             (log_event{log_event_kind::closure_exclusive, "cl_0000000000000001",

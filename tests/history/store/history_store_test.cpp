@@ -5,8 +5,12 @@
 
 #include <fstream>
 #include <future>
+#include <thread>
 
 #include "server/history/store/past_reader.hpp"
+#include "server/history/store/records.hpp"
+#include "tests/support/cannot_run.hpp"
+#include "tests/support/small_disk.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace muster::server {
@@ -31,7 +35,8 @@ struct history_store_test : testing::Test {
                                       core::time_point since = {}, std::size_t most = 1'000'000,
                                       std::size_t bytes = 1'000'000) {
     std::vector<std::string> found;
-    a.read(kind, since, {most, bytes}, [&](std::string_view one) { found.emplace_back(one); });
+    a.read(kind, since, {most, bytes},
+           [&](history_place, std::string_view one) { found.emplace_back(one); });
     return found;
   }
   static void keep(history_store& a, history_kind kind, std::initializer_list<char const*> what) {
@@ -64,6 +69,71 @@ TEST_F(history_store_test, the_newest_are_read_where_there_are_more_or_older_one
   EXPECT_EQ(all(*a, history_kind::points, {}, 9, 2), (std::vector<std::string>{"b", "c"}))
       << "bytes";
   EXPECT_EQ(all(*a, history_kind::points, noon + 3s), (std::vector<std::string>{"c"}));
+}
+
+TEST_F(history_store_test, counts_a_record_that_cannot_be_read_once) {
+  write(history_kind::events, {"nonsense", "more nonsense"});
+  auto const a = open();
+  auto const look = [&a] {
+    std::size_t rows = 0;
+    a->scan(history_kind::events, {}, [&](history_place at, std::string_view bytes) {
+      rows += a->decoded(history_kind::events, at, bytes, events_from).size();
+      return true;
+    });
+    return rows;
+  };
+  EXPECT_EQ(look(), 0u);
+  EXPECT_EQ(a->facts().unreadable, 2u);
+  EXPECT_EQ(a->facts().dropped, 2u) << "they are missing";
+  EXPECT_EQ(look(), 0u);
+  EXPECT_EQ(a->facts().unreadable, 2u);
+}
+
+TEST_F(history_store_test, counts_at_most_so_many_unreadable_records) {
+  auto const a = open();
+  a->start();
+  for (int i = 0; i < 10'001; ++i) a->keep({history_kind::events, noon, "nonsense"});
+  a->stop();
+  std::size_t records = 0;
+  a->scan(history_kind::events, {}, [&](history_place at, std::string_view bytes) {
+    (void)a->decoded(history_kind::events, at, bytes, events_from);
+    return ++records > 0;
+  });
+  EXPECT_EQ(records, 10'001u);
+  EXPECT_EQ(a->facts().unreadable, 10'000u);
+}
+
+// RocksDB aborts the process when it goes on with a log that it could not write.
+TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
+  muster::test::small_disk disk(4);
+  if (!disk.problem().empty()) return muster::test::cannot_run(disk.problem());
+  history_limits limits;
+  limits.reserve_bytes = 0;  // or it would stop before that
+  auto opened = history_store::open(disk.path() / "history", limits, history_store::access::write);
+  ASSERT_TRUE(opened) << opened.error().message;
+  auto const a = std::move(*opened);
+  a->start();
+  auto const has = [&a](std::string_view what) {
+    bool found = false;
+    a->scan(history_kind::events, {},
+            [&](history_place, std::string_view one) { return !(found = one == what); });
+    return found;
+  };
+  auto const written = [&](std::string const& what) {
+    a->keep({history_kind::events, noon, what});
+    for (int i = 0; i < 100 && !has(what); ++i) std::this_thread::sleep_for(10ms);
+    return has(what);
+  };
+  EXPECT_TRUE(written("before"));
+  disk.fill();
+  for (int i = 0; i < 10; ++i) a->keep({history_kind::events, noon, std::string(10'000, 'x')});
+  EXPECT_FALSE(written("while it is full"));
+  std::this_thread::sleep_for(6s);  // RocksDB tries to go on by itself every five seconds
+  EXPECT_FALSE(written("still"));
+  EXPECT_GT(a->facts().dropped, 0u);
+  disk.free();
+  EXPECT_TRUE(written("after"));
+  EXPECT_TRUE(has("before"));
 }
 
 TEST_F(history_store_test, of_one_moment_all_are_kept) {

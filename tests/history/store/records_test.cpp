@@ -1,7 +1,10 @@
 // Each listener's own words come back as they went; others give nothing.
 #include "server/history/store/records.hpp"
 
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
+
+#include "muster/journal/v1/history.pb.h"
 
 namespace muster::server {
 namespace {
@@ -76,7 +79,7 @@ TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
   auto const texts = [&bytes](std::uint64_t wanted) {
     std::string found;
     auto const is_wanted = [wanted](core::session_id j) { return j == core::session_id{wanted}; };
-    auto const back = lines_from(bytes, is_wanted);
+    auto const back = lines_from(bytes, nullptr, is_wanted);
     for (auto const& [job, line] : back.lines) found += line.text;
     return found;
   };
@@ -85,7 +88,7 @@ TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
   EXPECT_EQ(texts(6), "");
   EXPECT_EQ(lines_from(bytes).lines.size(), 4u);
   for (std::size_t n = 0; n < bytes.size(); ++n)  // cut off
-    (void)lines_from(std::string_view(bytes).substr(0, n), [](auto) { return false; });
+    (void)lines_from(std::string_view(bytes).substr(0, n), nullptr, [](auto) { return false; });
 }
 
 struct history_records_of_spans : testing::Test {
@@ -119,6 +122,89 @@ TEST_F(history_records_of_spans, come_back) {
   auto const again = is.activity().spans({}, 0, {}, some_noon + 1h);
   EXPECT_EQ(again.spans, page.spans);
   EXPECT_EQ(is.named()[again.spans[0].function], was.named()[page.spans[0].function]);
+}
+
+// Protobuf refuses a whole message because of one `string` that is not UTF-8, such as a hash.
+TEST_F(history_records_of_spans, keep_a_hash_of_raw_bytes) {
+  history::past_span s{
+      {"worker", 1}, {"f", "python:3.11", std::string("\xff\x00\xfe", 3), true}, {}};
+  s.what.started = some_noon;
+  s.what.closure = core::closure_id{8};
+  s.what.count = 1;
+  was.restore(s);
+  auto const page = was.activity().spans({}, 0, {}, some_noon + 1h);
+  std::size_t unreadable = 0;
+  auto const back = spans_from(encoded("train", page, was.named()), &unreadable);
+  ASSERT_EQ(back.spans.size(), 1u);
+  EXPECT_EQ(back.spans[0].function, s.function);
+  EXPECT_EQ(unreadable, 0u);
+}
+
+TEST(history_records, have_no_field_of_the_type_string) {
+  auto const* const file = journal::v1::PastSpans::descriptor()->file();
+  std::vector<google::protobuf::Descriptor const*> all;
+  for (int i = 0; i < file->message_type_count(); ++i) all.push_back(file->message_type(i));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (int n = 0; n < all[i]->nested_type_count(); ++n) all.push_back(all[i]->nested_type(n));
+    for (int f = 0; f < all[i]->field_count(); ++f)
+      EXPECT_NE(all[i]->field(f)->type(), google::protobuf::FieldDescriptor::TYPE_STRING)
+          << all[i]->field(f)->full_name() << ": other programs' text need not be UTF-8";
+  }
+  EXPECT_EQ(all.size(), 15u);
+}
+
+TEST(history_records, keep_text_that_is_not_utf8) {
+  std::string const odd = "caf\xe9 \xff\xfe";
+  auto const events =
+      events_from(encoded(std::vector<event>{{1, some_noon, {{}, odd, odd, odd, odd}}}));
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].what.text, odd);
+  auto const machines = machines_from(encoded(std::vector<past_machine>{{odd, odd, odd, {}}}));
+  ASSERT_EQ(machines.size(), 1u);
+  EXPECT_EQ(machines[0].host, odd);
+  past_run run{odd, {}};
+  run.run.cause = core::coordination::first_cause{odd, odd, odd, some_noon};
+  auto const runs = runs_from(encoded(std::vector{run}));
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].run.cause, run.run.cause);
+  core::job_view job;
+  job.name = job.cluster = job.client = job.metadata = job.submitted_by = odd;
+  job.error.emplace().message = odd;
+  auto const jobs = jobs_from(encoded(std::vector{job}));
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].error->message, odd);
+}
+
+TEST(history_records, lose_only_the_rows_that_are_damaged) {
+  std::vector<event> const some{{1, some_noon, {{}, "a", {}, {}, "first"}},
+                                {2, some_noon, {{}, "b", {}, {}, "second"}},
+                                {3, some_noon, {{}, "c", {}, {}, "third"}}};
+  auto bytes = encoded(some);
+  std::size_t unreadable = 0;
+  bytes[bytes.find("second") - 1] = '\x7f';  // its length
+  auto const back = events_from(bytes, &unreadable);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[1].what.text, "third");
+  EXPECT_EQ(unreadable, 1u);
+  auto const cut = encoded(some);
+  unreadable = 0;
+  EXPECT_EQ(events_from(cut.substr(0, cut.size() - 3), &unreadable).size(), 2u);
+  EXPECT_EQ(unreadable, 1u);
+}
+
+TEST(history_records, that_cannot_be_read_are_counted) {
+  for (auto const* const bytes : {"\xff\xff\xff", "nonsense"}) {
+    std::size_t n = 0;
+    (void)events_from(bytes, &n);
+    (void)point_from(bytes, &n);
+    (void)machines_from(bytes, &n);
+    (void)spans_from(bytes, &n);
+    (void)lines_from(bytes, &n);
+    (void)runs_from(bytes, &n);
+    (void)jobs_from(bytes, &n);
+    (void)steps_from(bytes, &n);
+    EXPECT_EQ(n, 8u) << bytes;
+  }
 }
 
 TEST(history_records, that_cannot_be_read_give_nothing) {

@@ -107,6 +107,23 @@ TEST_F(alert_rules, a_late_worker_is_a_warning_after_the_errors) {
   EXPECT_EQ(items[1].detail, "no heartbeat for more than 8.0 s");
 }
 
+TEST_F(alert_rules, a_builder_that_loses_workers_is_one_item_for_one_value) {
+  pool().failing_builds = {
+      {core::per_worker_id{1}, "model", "f", "worker:0", 3, "quarantined: killed", now - 5s},
+      {core::per_worker_id{1}, "model", "f", "worker:1", 4, "quarantined: killed", now - 9s},
+      {core::per_worker_id{2}, "", "f", "worker:0", 3, "quarantined: killed", now - 1s}};
+  auto const items = alerts_of(facts);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].rule, "builder-quarantined");
+  EXPECT_EQ(items[0].title, "The builder of per-worker value model has lost 7 workers");
+  EXPECT_EQ(items[0].detail, "worker:0: quarantined: killed; it is built again after a pause");
+  EXPECT_EQ(items[0].since, now - 9s);
+  EXPECT_EQ(items[0].count, 7u);
+  EXPECT_EQ(items[0].link, "/per-worker");
+  EXPECT_EQ(items[1].title,
+            "The builder of per-worker value pw_0000000000000002 has lost 3 workers");
+}
+
 core::job_view failed_job(std::uint64_t id, core::time_point at) {
   core::job_view j;
   j.id = core::session_id{id};
@@ -287,8 +304,14 @@ TEST_F(alert_rules, a_disk_that_takes_nothing) {
   EXPECT_EQ(only().since, now - 1min);
 }
 
+TEST_F(alert_rules, a_full_disk_of_the_data_directory) {
+  facts.journal = {core::never, {}, now - 2min, "no room in /data: 12 MiB are free"};
+  EXPECT_EQ(only().rule, "disk-full");
+  EXPECT_EQ(only().detail, facts.journal.full);
+}
+
 TEST_F(alert_rules, a_data_directory_that_takes_nothing) {
-  facts.journal = {now - 1min, "no space left on device"};
+  facts.journal = {now - 1min, "no space left on device", core::never, {}};
   EXPECT_EQ(only().rule, "journal-fails");
   EXPECT_EQ(only().since, now - 1min);
   EXPECT_NE(only().detail.find("no space"), std::string::npos);

@@ -36,6 +36,7 @@ constexpr exception exceptions[] = {
     {"WorkerClosures.sent_ahead.function", "the same"},
     {"WorkerClosures.sent_ahead.since_ms", "the same"},
     {"putBlob 507", "blob_store.AFullDiskSaysSo"},
+    {"Overview.durable.store_version", "standby.*, with a real etcd"},
     {"Overview.durable.leader", "standby.*, with a real etcd"},
     {"Overview.durable.lease_left_ms", "standby.*"},
     {"Overview.durable.history_*", "history_on_disk.*, over a real disk"},

@@ -23,6 +23,8 @@ TEST_F(durable_server, tells_where_it_writes_and_how_far_it_is) {
   EXPECT_EQ(number_at(d, "/changes_waiting"), 0);
   EXPECT_EQ(number_at(d, "/disk_bytes"), 4'096);
   EXPECT_FALSE(d.as_object().contains("failure"));
+  EXPECT_FALSE(d.as_object().contains("full"));
+  EXPECT_EQ(get("/readyz").body, "ok\n");
   auto const metrics = get("/metrics").body;
   for (auto const* line : {"\nmuster_journal_batches_total 2\n", "\nmuster_journal_failed 0\n",
                            "\nmuster_journal_epoch 3\n", "\nmuster_journal_disk_bytes 4096\n"})
@@ -95,8 +97,24 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
         << refused.body;
     EXPECT_EQ(refused.header("Retry-After"), "1");
   }
+  auto const blob =
+      "/api/v1/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+  EXPECT_EQ(send("PUT", blob, "x").status, 507u);
   EXPECT_EQ(get(failed).status, 200u);
   EXPECT_EQ(send("POST", open + "/seal").status, 200u) << "what was accepted goes on";
+  auto const durable = get_json("/api/v1/overview").at("durable");
+  EXPECT_EQ(text_at(durable, "/full"), "no room in /data: 12 MiB are free");
+  EXPECT_GT(number_at(durable, "/full_since_ms"), 0);
+  EXPECT_EQ(number_at(durable, "/free_bytes"), 12);
+  EXPECT_EQ(get("/readyz").body, "ok\ndisk-full: no room in /data: 12 MiB are free\n");
+  auto const metrics = get("/metrics").body;
+  for (auto const* line :
+       {"\nmuster_journal_disk_full 1\n", "\nmuster_journal_disk_free_bytes 12\n"})
+    EXPECT_NE(metrics.find(line), std::string::npos) << line;
+  std::vector<std::string> rules;
+  for (auto const& i : get_json("/api/v1/attention").at("items").as_array())
+    rules.push_back(text_at(i, "/rule"));
+  EXPECT_NE(std::find(rules.begin(), rules.end(), "disk-full"), rules.end());
 }
 
 TEST_F(durable_server, whose_disk_fails_says_so_and_takes_nothing_that_must_be_written) {

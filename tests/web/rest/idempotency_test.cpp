@@ -70,6 +70,13 @@ TEST_F(idempotency, a_header_that_contradicts_the_body_or_is_too_long_is_refused
   EXPECT_EQ(post_keyed(jobs_path, std::string(256, 'k'), plain, 201).at("state"), "RUNNING");
 }
 
+// A Protobuf string on the disk keeps the key.
+TEST_F(idempotency, a_header_that_is_not_utf8_is_refused) {
+  auto const body = R"({"closures":[{"function":"muster.echo"}]})";
+  auto const refused = post_keyed(jobs_path, "caf\xe9", body, 400);
+  EXPECT_EQ(text_at(refused, "/field"), "Idempotency-Key");
+}
+
 TEST_F(idempotency, programs_follow_the_same_rules) {
   auto const body = R"({"command":["true"],"tasks":{"worker":1}})";
   auto const first = post_keyed(programs_path, "once", body, 201);

@@ -10,17 +10,20 @@ export function Kept() {
   const d = store.counters?.durable;
   if (!d) return null;
   const etcd = d.store === 'etcd';
-  const shape = d.failed_since_ms ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
+  const shape = d.failed_since_ms || d.full ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
   return (
     <Panel id="kept" title="Kept" note="jobs, sessions that hold values, clusters, their tasks, keys and barriers" span={12}>
       <div class="progress" data-testid="kept">
         <div class="progress-head">
           <bdi class="mono clip" title={d.data_dir}>{d.data_dir}</bdi>
-          <span data-testid="kept-bytes">{bytes(d.disk_bytes + (d.blob_bytes ?? 0) + (d.history_bytes ?? 0))}</span>
+          <span data-testid="kept-bytes">
+            {bytes(d.disk_bytes + (d.blob_bytes ?? 0) + (d.history_bytes ?? 0))}
+            {d.free_bytes !== undefined && `, ${bytes(d.free_bytes)} free`}
+          </span>
         </div>
         <div class="progress-foot">
           <span class={`chip text-${shape}`}>
-            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}` : etcd ? 'all in etcd' : 'all on the disk'}
+            <Mark shape={shape} /> {d.failed_since_ms ? 'nothing is written any more' : d.full ? 'full: new durable work is refused' : d.changes_waiting > 0 ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}` : etcd ? 'all in etcd' : 'all on the disk'}
           </span>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}
@@ -42,9 +45,19 @@ export function Kept() {
             </span>
             <span>
               {bytes(d.history_bytes)}
-              {!!d.history_dropped && <span class="text-late">, {count(d.history_dropped)} records found no room</span>}
+              {!!d.history_dropped && (
+                <span class="text-late">
+                  , {count(d.history_dropped)} records are missing
+                  {!!d.history_unreadable && ` (${count(d.history_unreadable)} cannot be read)`}
+                </span>
+              )}
             </span>
           </div>
+        )}
+        {d.full && !d.failed_since_ms && (
+          <p class="progress-error text-error">
+            {age(viewNow() - (d.full_since_ms ?? viewNow()))} ago: <bdi>{d.full}</bdi>
+          </p>
         )}
         {d.failed_since_ms && (
           <p class="progress-error text-error">

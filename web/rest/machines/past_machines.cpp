@@ -109,7 +109,8 @@ past_machines read_machines(
                  all.until = std::min(at.at, q.to);
                  return false;
                }
-               for (auto const& m : server::machines_from(record))
+               for (auto const& m : store.decoded(server::history_kind::machines, at, record,
+                                                  server::machines_from))
                  if (auto const name = shown(m.cluster)) fold.add(m, *name);
                return true;
              });

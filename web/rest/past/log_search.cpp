@@ -19,8 +19,8 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-std::vector<found_line> lines_of(std::string_view record) {
-  auto some = server::lines_from(record);
+std::vector<found_line> lines_of(std::string_view record, std::size_t* unreadable) {
+  auto some = server::lines_from(record, unreadable);
   std::vector<found_line> all;
   for (auto& [job, line] : some.lines) all.push_back({some.cluster, job, std::move(line)});
   return all;

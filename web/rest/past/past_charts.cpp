@@ -35,10 +35,10 @@ std::uint32_t series_for(core::duration time) {
 constexpr std::array<core::duration, 3> series_step{1s, 10s, 60s};
 
 // Goes on until it is over, or for too long; then says how far it has come.
-template <class Take>
+template <class Decode, class Take>
 core::time_point scan_for(server::history_store const& store, server::history_kind kind,
                           core::time_point from, core::time_point to, core::time_point latest,
-                          Take take) {
+                          Decode const& decode, Take take) {
   auto const until = std::chrono::steady_clock::now() + summary_read_for;
   auto told = to;
   store.scan(kind, {from, 0}, [&](server::history_place at, std::string_view record) {
@@ -47,7 +47,7 @@ core::time_point scan_for(server::history_store const& store, server::history_ki
       told = std::min(at.at, to);
       return false;
     }
-    take(record);
+    take(store.decoded(kind, at, record, decode));
     return true;
   });
   return told;
@@ -66,8 +66,7 @@ past_samples read_samples(server::history_store const& store, past_query const& 
   all.step = step_for(q, steps, series_step[which]);
   std::uint32_t seen = 0;  // points of the last step
   all.until = scan_for(store, server::history_kind::points, q.from, q.to, q.to + series_step[which],
-                       [&](std::string_view record) {
-                         auto const p = server::point_from(record);
+                       server::point_from, [&](server::past_point const& p) {
                          if (p.series != which || !q.takes(p.at)) return;
                          auto const end = q.from + ((p.at - q.from) / all.step + 1) * all.step;
                          if (all.points.empty() || all.points.back().at < end) {
@@ -176,8 +175,7 @@ past_stream read_stream(server::history_store const& store, std::string cluster,
   all.step = step_for(q, steps, 1s);
   stream_fold fold(all, steps_of(q, all.step));
   all.until = scan_for(store, server::history_kind::spans, q.from, q.to, q.to + ends_within,
-                       [&](std::string_view record) {
-                         auto const some = server::spans_from(record);
+                       server::spans_from, [&](server::past_spans const& some) {
                          if (some.cluster != all.cluster) return;
                          for (auto const& s : some.spans) fold.add(s);
                        });

@@ -61,17 +61,18 @@ struct past_page {
   std::string next;  // a token; empty: that is all
 };
 
-/// Rows of records of a kind: `rows_of(bytes)` gives a record's, `takes(row)` says which.
+/// Returns rows of records of a kind: `rows_of(bytes, unreadable)` decodes a record, `takes(row)`
+/// selects its rows. Rows that cannot be read are left out and counted by the store.
 template <class RowsOf, class Takes>
 auto read_page(server::history_store const& store, server::history_kind kind, past_query const& q,
                RowsOf rows_of, Takes takes) {
-  using rows = std::decay_t<decltype(rows_of(std::string_view()))>;
+  using rows = std::decay_t<decltype(rows_of(std::string_view(), nullptr))>;
   past_page<typename rows::value_type> page;
   std::size_t bytes = 0;
   auto const until = std::chrono::steady_clock::now() + page_read_for;
   store.scan(kind, q.place, [&](server::history_place at, std::string_view record) {
     if (q.over(at.at)) return false;
-    auto all = rows_of(record);
+    auto all = store.decoded(kind, at, record, rows_of);
     std::uint32_t i = at == q.place ? q.passed : 0;
     auto const before = page.items.size();
     for (; i < all.size(); ++i) {

@@ -102,7 +102,8 @@ view read(known const& k, server::history_store const* store, core::program_id i
                     v.picture.ends_at(std::min(at.at, k.q.to));
                     return false;
                   }
-                  auto const s = server::steps_from(record);
+                  auto const s =
+                      store->decoded(server::history_kind::steps, at, record, server::steps_from);
                   if (s.program == id && s.made < memory) v.picture.add(s);
                   return true;
                 });

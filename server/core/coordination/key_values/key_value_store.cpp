@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "base/utf8.hpp"
+
 namespace muster::core::coordination {
 namespace {
 
@@ -46,6 +48,8 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
     return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
+  // Agents get keys in Protobuf strings, and could read no answer that has this one.
+  if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: it is not valid UTF-8"};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)
     return {code::resource_exhausted, "the cluster's keys and values have reached their limit of " +

@@ -118,9 +118,11 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
     core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
-  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, text(why));
   bool const retracted = why.how == attempt_end::retracted;
   r.restored = false;
+  auto const cause =
+      retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss;
+  if (s.delivery() == delivery::build) return lose_build(w, c, suspect, cause);
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
   if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
@@ -146,8 +148,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
     pause = std::max(pause, pause_after_loss(r.details->workers_lost));
   }
   core_.scheduler.let_go(core_.scheduler.of(w.number), c);
-  core_.book.requeue(
-      c, retracted ? closure_book::requeue_cause::retract : closure_book::requeue_cause::loss);
+  core_.book.requeue(c, cause);
   if (pause == duration{}) {
     if (!retracted) r.details->ready_at = core_.step.now;
     check_later(c);

@@ -106,7 +106,8 @@ class lifecycle {
   void release(per_worker_entry& v);
   /// What the closure of a build makes; null when its value was released meanwhile.
   per_worker_component* component_of(worker const& w, slot c);
-  /// The build has failed and that is borne: another one after a pause. REQUIRES: component_of.
+  /// The build has failed and that is borne: another one follows after a pause. REQUIRES:
+  /// component_of.
   void build_again(worker& w, slot c, core::failure why);
   /// Counts a user of each per-worker value that the closure names. REQUIRES: they are there.
   void use_per_worker(closure_extras const& x);
@@ -119,10 +120,15 @@ class lifecycle {
   std::string absence(task_row const& t) const;
   /// Why no worker can come that meets it; nothing when one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
+  /// Why no worker that meets the requirement will have the value: the builder has lost one worker
+  /// after the other. Nothing when some worker has built it, is building it, or may return.
+  std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
   /// The closure has come to its queue: it fails at the end of the step if nobody is left for it.
   void check_later(slot c);
   /// Fails noted closures that wait for a worker, or a value, that can never come.
   void check_feasible();
+  /// Notes all waiting closures that wait for something that can never come. Returns how many.
+  std::size_t check_all_later();
   /// From nowhere into its queue, or apart until its start.
   void enqueue(slot c);
   /// Whether a user error is tried again; then it is on its way.
@@ -159,7 +165,11 @@ class lifecycle {
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
-  void lose_build(worker& w, slot c, bool suspect, std::string const& why);
+  /// The worker has lost the build, or has given it back: the build is forgotten and its value
+  /// built anew. `suspect`: the builder may be why the worker was lost.
+  void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
+  /// Forgets the closure of a build that did not come to its end. It is no failure.
+  void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
   /// It has ended, or need not run alone any more.
   void stop_being_exclusive(slot c);
   /// The closure waits for nothing but its gang, or a worker of its own.

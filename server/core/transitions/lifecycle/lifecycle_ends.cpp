@@ -296,22 +296,16 @@ per_worker_component* lifecycle::component_of(worker const& w, slot c) {
 }
 
 void lifecycle::build_again(worker& w, slot c, core::failure why) {
-  constexpr duration first = std::chrono::seconds(1);
-  constexpr duration most = std::chrono::minutes(1);
   auto& part = *component_of(w, c);
-  auto pause = first;
-  for (std::uint32_t i = 0; i < part.built_again && pause < most; ++i) pause *= 2;
-  ++part.built_again;
   part.build = {};
-  part.error = why;
-  core_.builds.tell(*core_.builds.find(per_worker_id{core_.closures[c].token}),
-                    {w.task->job, w.task->index});
-  core_.builds.build_again(core_.step.now + std::min(pause, most), w.stream,
-                           per_worker_id{core_.closures[c].token});
-  fail(c, closure_state::failed, std::move(why));
+  part.error = std::move(why);
+  auto const id = per_worker_id{core_.closures[c].token};
+  core_.builds.tell(*core_.builds.find(id), {w.task->job, w.task->index});
+  core_.builds.build_again(core_.step.now, part.built_again++, w.stream, id);
+  withdraw_build(w, c, closure_book::requeue_cause::loss);
 }
 
-void lifecycle::lose_build(worker& w, slot c, bool suspect, std::string const& why) {
+void lifecycle::lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause) {
   if (auto* v = core_.builds.find(per_worker_id{core_.closures[c].token})) {
     auto& part = v->components.at({w.task->job, w.task->index});
     part.build = {};
@@ -321,8 +315,45 @@ void lifecycle::lose_build(worker& w, slot c, bool suspect, std::string const& w
       core_.builds.look_at(w.stream);
     }
   }
-  fail(c, closure_state::failed,
-       {failure_kind::worker_lost, "", why, "", w.task->name(), core_.closures[c].attempt});
+  withdraw_build(w, c, cause);
+}
+
+void lifecycle::withdraw_build(worker& w, slot c, closure_book::requeue_cause cause) {
+  auto& at = core_.scheduler.of(w.number);
+  core_.scheduler.let_go(at, c);
+  core_.scheduler.update(at);
+  core_.book.requeue(c, cause);
+  core_.book.withdraw(c);
+  forget_record(c, core_.closures[c], release_reason::client);
+}
+
+std::optional<failure> lifecycle::unbuildable(per_worker_entry const& v,
+                                              requirement const& r) const {
+  if (!core_.builds.is_troubled(v.id)) return {};
+  component_builds::task_key const* last = nullptr;
+  per_worker_component const* worst = nullptr;
+  for (auto const& [task, part] : v.components) {
+    bool const meets = r.job.empty()
+                           ? !core_.stateful.holds_state(task.first)
+                           : r.job == task.first && (r.index < 0 || r.index == task.second);
+    if (!meets) continue;
+    if (part.is_hopeless()) {
+      if (!worst || part.losses > worst->losses) last = &task, worst = &part;
+      continue;
+    }
+    if (part.stream != stream_id{}) return {};
+    auto const* t = core_.registry.tasks.find(task.first, task.second);
+    if (t && !t->given_up && t->state != task_state::disconnected) return {};
+  }
+  if (!worst) return {};
+  auto const what = v.name.empty() ? text(v.id) : "'" + v.name + "' (" + text(v.id) + ")";
+  auto const worker = last->first + ":" + std::to_string(last->second);
+  return failure{failure_kind::input,
+                 "",
+                 "per-worker value " + what + " cannot be built: " + worst->lost_words(worker),
+                 "",
+                 worker,
+                 0};
 }
 
 }  // namespace muster::core

@@ -73,7 +73,9 @@ std::optional<failure> lifecycle::unsatisfiable(requirement const& r) const {
           failure_kind::worker_lost, "", "it can only run on " + fate(*t), "", t->name(), 0};
   for (auto const id : r.per_worker) {
     auto const* v = core_.builds.find(id);
-    if (!v || !component_builds::lost_everywhere(*v)) continue;
+    if (!v) continue;
+    if (auto why = unbuildable(*v, r)) return why;
+    if (!component_builds::lost_everywhere(*v)) continue;
     task_row const* last = nullptr;
     bool const all = std::all_of(v->components.begin(), v->components.end(), [&](auto const& e) {
       auto const* t = given_up(e.first.first, e.first.second);
@@ -95,9 +97,31 @@ std::optional<failure> lifecycle::unsatisfiable(requirement const& r) const {
 }
 
 void lifecycle::check_later(slot c) {
-  if (core_.registry.tasks.given_up() == 0) return;
+  if (core_.registry.tasks.given_up() == 0 && !core_.builds.any_troubled()) return;
   if (core_.scheduler.queue_of(c).requirement != 0)
     core_.step.to_check.push_back(core_.closures.id_of(c));
+}
+
+std::size_t lifecycle::check_all_later() {
+  auto const before = core_.step.to_check.size();
+  for (session_queue const& s : core_.scheduler.all_queues()) {
+    std::vector<bool> hopeless(s.queues.size());
+    bool deferred = false;
+    for (std::size_t i = 0; i < s.queues.size(); ++i) {
+      auto const& l = s.queues[i];
+      if (l.requirement == 0 || !l.waits() ||
+          !unsatisfiable(core_.scheduler.required(l.requirement)))
+        continue;
+      hopeless[i] = true;
+      deferred |= l.deferred > 0;
+      for (slot c = l.queue.front; c != no_slot; c = core_.closures[c].next)
+        core_.step.to_check.push_back(core_.closures.id_of(c));
+    }
+    if (!deferred) continue;
+    for (slot c = s.deferred.front; c != no_slot; c = core_.closures[c].next)
+      if (hopeless[core_.closures[c].queue]) core_.step.to_check.push_back(core_.closures.id_of(c));
+  }
+  return core_.step.to_check.size() - before;
 }
 
 // At the end of a step, because a failure may stop the session.

@@ -98,6 +98,14 @@ std::int64_t build_orders::reckoned_with(std::string const& job) const {
   return n;
 }
 
+// Where the session has no limit the server's holds: such a builder would take down every worker
+// that comes, whatever else they have to do.
+std::uint32_t build_orders::losses_max(per_worker_entry const& v) const {
+  auto const* const owner = core_.sessions.find(v.owner);
+  return owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
+                                                 : core_.step.config.max_worker_failures;
+}
+
 // Here or there, as closures have named it.
 void build_orders::expect_named() {
   for (auto const id : core_.builds.take_named()) {
@@ -126,7 +134,8 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.build = {};
   // One that comes back has not died, and whether one that stays away has, nobody can know.
   auto const suspect = std::exchange(part.suspect, {});
-  part.losses += suspect != incarnation{} && suspect != w.task->spec.incarnation;
+  bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
+  part.losses += died;
   if (has_it) {
     part.state = value_state::ready;
     core_.builds.tell(v, {w.task->job, w.task->index});
@@ -134,8 +143,27 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   }
   part.error.reset();
   part.state = value_state::not_ready;
+  part.losses_max = losses_max(v);
+  if (part.is_quarantined()) return expect_quarantined(w, v, part, died);
   core_.builds.tell(v, {w.task->job, w.task->index});
   core_.builds.build_later(w.stream, v.id);
+}
+
+// It is built until it works, with pauses. Since the next attempt may find an innocent builder,
+// which somebody else has taken the workers from, closures fail only after that attempt.
+void build_orders::expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part,
+                                      bool died) {
+  auto const before = part.losses - part.losses_max;
+  auto const name = w.task->name();
+  auto const pause = component_builds::pause_after(before);
+  part.error = failure{failure_kind::worker_lost, "", part.lost_words(name), "", name, part.losses};
+  core_.builds.tell(v, {w.task->job, w.task->index});
+  core_.builds.note_trouble(v.id);
+  core_.builds.build_again(core_.step.now, before, w.stream, v.id);
+  if (!died) return;
+  core_.step.tell(incidents::builder_quarantined{v.id, v.name, part.losses, name, part.lost_by,
+                                                 pause, part.is_hopeless()});
+  if (part.is_hopeless()) life_.check_all_later();
 }
 
 void build_orders::expect_components(worker& w) {
@@ -168,24 +196,6 @@ void build_orders::send_builds() {
 void build_orders::send_build(worker& w, per_worker_entry& v) {
   auto& part = v.components.at({w.task->job, w.task->index});
   auto& at = core_.scheduler.of(w.number);
-  // Where the session has no limit the server's holds: such a builder would take down every worker
-  // that comes, whatever else they have to do.
-  auto const* const owner = core_.sessions.find(v.owner);
-  auto const most = owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
-                                                            : core_.step.config.max_worker_failures;
-  if (most > 0 && part.losses >= most) {
-    part.state = value_state::ready;
-    part.error = failure{
-        failure_kind::worker_lost,
-        "",
-        "quarantined: " + std::to_string(part.losses) + " workers were lost while they built it",
-        "",
-        w.task->name(),
-        part.losses};
-    core_.builds.tell(v, {w.task->job, w.task->index});
-    core_.scheduler.set_built(at, v.id, true);
-    return core_.scheduler.reconsider(at);
-  }
   closure_spec spec;
   spec.function = v.function;
   spec.token = raw(v.id);

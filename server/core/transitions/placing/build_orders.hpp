@@ -1,6 +1,6 @@
 // PerWorkerValues: who has to build what, and when it is sent. A build is a closure of the core's
-// own: sent before anything else, past the window (never past the credits), not requeued when its
-// worker is lost; its outcome is a component's state.
+// own: sent before anything else, past the window (never past the credits). When its worker is lost
+// it is forgotten and the next one builds anew; its outcome is a component's state.
 //
 // Owned by the coordinator, used within a step; engine thread only.
 #pragma once
@@ -44,7 +44,13 @@ class build_orders {
   /// Whether the task is one of those that build the value.
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
+  /// How many workers in a row its builder may lose before it is built with pauses only. 0: any
+  /// number.
+  std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
+  /// The same for one whose builder has lost too many workers in a row: it is built after a pause.
+  /// `died`: the last of them just now.
+  void expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part, bool died);
   void expect_named();
   void send_build(worker& w, per_worker_entry& v);
 

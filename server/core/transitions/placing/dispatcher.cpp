@@ -36,7 +36,7 @@ void dispatcher::dispatch() {
 }
 
 void dispatcher::retract() {
-  for (slot const c : core_.scheduler.retract())
+  for (slot const c : core_.scheduler.retract(core_.builders.number))
     core_.step.fx.retractions.push_back({core_.registry.of(core_.closures[c].worker).stream,
                                          core_.closures.id_of(c), core_.closures[c].attempt});
 }

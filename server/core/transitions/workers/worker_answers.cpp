@@ -10,6 +10,18 @@ namespace muster::core {
 
 namespace {
 
+/// Workers may answer so often that they do not know what a closure needs, before it fails: about
+/// ten seconds, in which a worker of another version may come.
+constexpr unsigned stale_answers_max = 8;
+
+unsigned stale_answers(closure_record const& r) {
+  if (!r.details) return 0;
+  auto const& lost = r.details->lost;
+  return static_cast<unsigned>(std::count_if(lost.begin(), lost.end(), [](auto const& a) {
+    return a.outcome.how == attempt_end::stale_handle;
+  }));
+}
+
 std::string in_minutes(duration d) {
   auto const s = std::chrono::duration_cast<std::chrono::seconds>(d).count();
   return s % 60 == 0 ? std::to_string(s / 60) + " min" : std::to_string(s) + " s";
@@ -296,8 +308,12 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   why.worker = w.task->name();
   why.attempt = record.attempt;
   if (why.kind == failure_kind::stale_handle && !builds(c)) {
-    return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message},
-                         pause_before_retry(record.worker_failures));
+    // At once for the first time, since another worker may know it; then less and less often.
+    auto const before = stale_answers(record);
+    auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << std::min(before, 6u));
+    if (before < stale_answers_max || record.stop_requested)
+      return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message}, pause);
+    why.message += " (" + std::to_string(before + 1) + " attempts on workers ended in this way)";
   }
   if (why.kind == failure_kind::dependency_lost) {
     return dependency_lost(w, c, std::move(why));

@@ -210,12 +210,11 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
     if (suspect && was_away) blame(w, c);
     life_.requeue(w, c, suspect, {attempt_end::worker_lost, why}, {}, suspect && process);
   }
-  core_.builds.lose({t.job, t.index}, w.stream,
-                    {failure_kind::worker_lost, "", "worker lost: " + why, "", t.name(), 0},
-                    core_.step.now);
+  core_.builds.lose({t.job, t.index}, w.stream, why, core_.step.now);
   dismiss(w);
   on_state_gone(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
+  if (core_.builds.any_troubled()) life_.check_all_later();
 }
 
 void worker_events::retire(worker& w) {

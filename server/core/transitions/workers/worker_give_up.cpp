@@ -38,28 +38,9 @@ bool worker_events::awaited(task_row const& t) {
 
 void worker_events::give_up(task_row& t) {
   core_.registry.tasks.give_up(t);
-  auto const before = core_.step.to_check.size();
-  for (session_queue const& s : core_.scheduler.all_queues()) {
-    std::vector<bool> unsatisfiable(s.queues.size());
-    bool deferred = false;
-    for (std::size_t i = 0; i < s.queues.size(); ++i) {
-      auto const& l = s.queues[i];
-      if (l.requirement == 0 || !l.waits() ||
-          !life_.unsatisfiable(core_.scheduler.required(l.requirement)))
-        continue;
-      unsatisfiable[i] = true;
-      deferred |= l.deferred > 0;
-      for (slot c = l.queue.front; c != no_slot; c = core_.closures[c].next)
-        core_.step.to_check.push_back(core_.closures.id_of(c));
-    }
-    if (!deferred) continue;
-    for (slot c = s.deferred.front; c != no_slot; c = core_.closures[c].next)
-      if (unsatisfiable[core_.closures[c].queue])
-        core_.step.to_check.push_back(core_.closures.id_of(c));
-  }
+  auto const waited = life_.check_all_later();
   core_.step.tell(incidents::worker_given_up{t.name(), t.lost_since != never,
-                                             core_.step.now - t.since, t.error,
-                                             core_.step.to_check.size() - before});
+                                             core_.step.now - t.since, t.error, waited});
 }
 
 }  // namespace muster::core

@@ -57,12 +57,16 @@ export interface Durable {
   waiting_bytes: number;
   disk_bytes: number; // of the state
   blob_bytes?: number;
+  free_bytes?: number; // of its disk, or of etcd's quota
+  full_since_ms?: number; // new durable work is refused until there is room
+  full?: string; // where, and how much is free
   leader?: string; // with --store: where others find this server
   failed_since_ms?: number;
   failure?: string;
   history_since_ms?: number; // of what people look at: there was something then, 0: nothing was found
   history_bytes?: number;
-  history_dropped?: number;
+  history_dropped?: number; // records that are missing, for whatever reason
+  history_unreadable?: number; // of these, damaged on disk
 }
 
 // The server's watchdog: nothing has finished since then; 0 when all is well, or nobody watches.

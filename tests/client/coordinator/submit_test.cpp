@@ -137,19 +137,15 @@ TEST_F(coordinator_submit, the_asynchronous_version_resumes_on_its_executor) {
 }
 
 struct coordinator_submit_full : coordinator {
-  static coordinator_options small() {
-    coordinator_options o;
-    o.queue_capacity = 1;
-    o.pending_max = 1;
-    o.schedule_timeout = milliseconds(50);
-    return o;
+  coordinator_submit_full()
+      : coordinator({.queue_capacity = 2, .schedule_timeout = milliseconds(20), .pending_max = 8}) {
   }
-  coordinator_submit_full() : coordinator(small()) {}
 };
 
 TEST_F(coordinator_submit_full, waits_for_room_as_long_as_the_options_say) {
+  std::string const large(1'000'000, 'x');
   auto const fill = [&] {
-    for (int i = 0; i < 100; ++i) c->submit<int>("nobody.has.this");
+    for (int i = 0; i < 1'000; ++i) c->submit<int>("nobody.has.this", large);
   };
   EXPECT_THROW(fill(), wait_timeout);
 }

@@ -25,7 +25,12 @@ MakeCluster = Callable[..., Cluster]
 
 
 def in_fork(f: Callable[[], Any], seconds: float = 10) -> Any:
-    """Returns the result of `f` in a process that is forked, or "Error: text" of its exception."""
+    """Returns the result of `f` in a process that is forked, or "Error: text" of its exception. Now and then gRPC's own hooks
+    abort such a process before it gets here; another one is forked then."""
+    return _in_fork(f, seconds) or _in_fork(f, seconds) or _in_fork(f, seconds)
+
+
+def _in_fork(f: Callable[[], Any], seconds: float) -> Any:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -40,7 +45,8 @@ def in_fork(f: Callable[[], Any], seconds: float = 10) -> Any:
     os.close(writing)
     try:
         assert select.select([reading], [], [], seconds)[0], "the forked process hangs"
-        return pickle.loads(os.read(reading, 1 << 20))
+        said = os.read(reading, 1 << 20)
+        return pickle.loads(said) if said else None
     finally:
         os.close(reading)
         os.kill(pid, signal.SIGKILL)

@@ -298,3 +298,11 @@ def test_a_reader_that_does_not_read_holds_up_nobody_for_long() -> None:
     assert os.read(reading, 100) == b"again"
     os.close(reading)
     os.close(writing)
+
+
+def test_programs_of_a_local_cluster_with_threads_do_not_have_its_pipes() -> None:
+    """They would wait for a program that does not read, and take its word to the cluster."""
+    with muster.LocalCluster(threads=1) as local:
+        c = local.coordinator(log_to_driver=False)
+        assert c.submit(os.system, "head -c 300000 /dev/zero").fetch(20) == 0
+        assert c.submit(lambda: os.readlink("/proc/self/fd/0")).fetch(20) == "/dev/null"

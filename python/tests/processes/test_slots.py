@@ -126,7 +126,8 @@ def test_one_that_lost_its_slots_on_the_way_says_so(cluster: Cluster, monkeypatc
             made.x = 1
             return made
 
-        with pytest.raises(AttributeError, match="make cannot be unpickled here: .* its class has __slots__"):
+        said = " its class has __slots__" if sys.version_info >= (3, 10) else ""
+        with pytest.raises(AttributeError, match=f"make cannot be unpickled here: .*{said}"):
             cluster.coordinator().submit(make).fetch(20)
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])

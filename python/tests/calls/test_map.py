@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import pathlib
 import sys
+import tempfile
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
+import numpy
 import pytest
 
 import muster
@@ -27,6 +30,10 @@ def inverse(x: float) -> float:
 def noted(error: BaseException) -> str:
     """The message and the notes of an error, as a traceback shows them."""
     return "\n".join([str(error), *getattr(error, "__notes__", [])])
+
+
+def total(item: Any) -> float:
+    return float(item[0].sum())
 
 
 def record(folder: str, item: int, bad_item: int) -> int:
@@ -151,6 +158,38 @@ def test_an_input_that_failed_fails_its_item_alone(cluster: Cluster) -> None:
     assert "item 1 of map" in noted(caught.value)
 
 
+def test_a_repeated_call_has_the_arguments_of_when_it_was_submitted(cluster: Cluster) -> None:
+    buffer = numpy.zeros(400_000)  # a blob
+
+    def filled(count: int) -> Iterator[Any]:
+        for i in range(count):
+            buffer[:] = i
+            yield [buffer, str(i)]
+
+    def flaky(folder: str, item: Any) -> Any:
+        number, path = item[0][0], os.path.join(folder, item[1])
+        if not os.path.exists(path):
+            open(path, "w").close()
+            raise OSError("not yet")
+        return number
+
+    with tempfile.TemporaryDirectory() as folder:
+        results = cluster.coordinator().map(flaky, itertools.repeat(folder), filled(6), chunksize=3)
+        assert list(results) == [2, 2, 2, 5, 5, 5]  # the calls of a chunk share the buffer
+    assert list(cluster.coordinator().map(total, filled(4), chunksize=1)) == [0, 400_000, 800_000, 1_200_000]
+
+
+def test_a_repeated_call_has_its_inputs_though_the_program_has_dropped_them(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    results = c.map(add, [c.submit(add, i, 0) for i in range(4)], [1, 1, "text", 1], chunksize=4)
+    gc.collect()
+    c.join(DEADLINE)
+    assert next(results) == 1 and next(results) == 2
+    with pytest.raises(TypeError, match="unsupported") as caught:
+        next(results)
+    assert "item 2 of map" in noted(caught.value)
+
+
 def test_a_result_that_cannot_be_returned_fails_its_item_alone(cluster: Cluster) -> None:
     results = cluster.coordinator().map(lambda x: threading.Lock() if x == 2 else x, range(4), chunksize=4)
     assert next(results) == 0 and next(results) == 1
@@ -180,6 +219,34 @@ def test_an_iteration_that_is_closed_cancels_the_rest(cluster: Cluster) -> None:
     results.close()
     c.join(DEADLINE)
     assert list(results) == []
+
+
+def test_an_iteration_that_is_dropped_cancels_the_rest_at_once(cluster: Cluster) -> None:
+    c = cluster.coordinator()
+    results = c.map(lambda x: wait_until_stopped(60 * x), range(20))
+    next(results)
+    gc.disable()
+    try:
+        del results
+        c.join(DEADLINE)
+    finally:
+        gc.enable()
+
+
+def test_a_coordinator_is_closed_with_the_last_reference_to_its_map(cluster: Cluster) -> None:
+    results = muster.ClusterCoordinator(cluster.server.grpc, name="dropped").map(abs, (-x for x in range(600)))
+
+    def is_open() -> bool:
+        listed = cluster.server.get("/api/v1/jobs")["jobs"]
+        return any(job["name"] == "dropped" and job["state"] == "RUNNING" for job in listed)
+
+    assert next(results) == 0 and is_open()
+    gc.disable()
+    try:
+        del results
+        until(lambda: not is_open(), "its session is closed")
+    finally:
+        gc.enable()
 
 
 def test_a_timeout_ends_the_iteration(cluster: Cluster) -> None:
@@ -239,11 +306,11 @@ def test_functions_that_return_nothing_of_use_are_refused(cluster: Cluster) -> N
 
 def test_arguments_are_kept_only_until_their_call_has_succeeded(cluster: Cluster) -> None:
     c = cluster.coordinator()
-    results = c.map(abs, (i for i in range(600)))
+    results = c.map(len, (str(i) * 5000 for i in range(60)), chunksize=3)
     c.join(DEADLINE)
     parts: Any = results._results._parts
-    until(lambda: not any(arguments for _, _, arguments in parts), "they are dropped")
-    assert list(results) == list(range(600))
+    until(lambda: not any(request.args for _, _, request in parts), "they are dropped")
+    assert list(results) == [len(str(i)) * 5000 for i in range(60)]
 
 
 def test_submit_can_be_awaited(cluster: Cluster) -> None:

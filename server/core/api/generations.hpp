@@ -1,0 +1,31 @@
+// Which generations of slots belong to one start of the server, so that an id of an earlier start
+// is never given to another closure.
+#pragma once
+
+#include <cstdint>
+
+namespace muster::core {
+
+inline constexpr std::uint64_t generations_per_start = 1 << 20;
+
+struct generations {
+  std::uint32_t first = 1;
+  std::uint32_t end = 0;  ///< the first of the next start
+};
+
+/// Returns the generations of the start with this number, which counts from 1. Each start has a
+/// million of its own; they come round after 4,095 starts.
+inline generations generations_of(std::uint64_t epoch) {
+  constexpr std::uint64_t starts = 4'095;
+  generations g;
+  g.first = static_cast<std::uint32_t>(1 + (epoch - 1) % starts * generations_per_start);
+  g.end = static_cast<std::uint32_t>(g.first + generations_per_start);
+  return g;
+}
+
+/// Returns the start that a generation belongs to, of the first 4,095.
+inline std::uint64_t epoch_of(std::uint32_t generation) {
+  return (generation - 1) / generations_per_start + 1;
+}
+
+}  // namespace muster::core
