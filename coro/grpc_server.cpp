@@ -97,13 +97,13 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
   // gRPC decompresses a message before anybody sees whose call it is, to at most
-  // `request_bytes_max` bytes each: a few kilobytes of input would take gigabytes of memory. So
-  // requests are not decompressed, and compressed ones are answered UNIMPLEMENTED. Answers are not
-  // compressed either: the filter costs a quarter of a kilobyte for every parked call, as does the
-  // one for deadlines; a call that is parked has a timer of its own, and the client's reset ends it
-  // anyway. gRPC 1.51; not tried with a newer one.
+  // `request_bytes_max` bytes each: a few kilobytes of input would take gigabytes of memory. So it
+  // leaves gzip as it is, and a handler whose clients compress decompresses by itself once it has
+  // admitted the caller. Other algorithms are answered UNIMPLEMENTED. Answers are not compressed:
+  // the filter costs a quarter of a kilobyte for every parked call, as does the one for deadlines;
+  // a call that is parked has a timer of its own, and the client's reset ends it anyway. gRPC 1.51;
+  // not tried with a newer one.
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-  builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 0);

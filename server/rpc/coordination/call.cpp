@@ -8,6 +8,7 @@
 
 #include "server/rpc/coordination/agent_connections.hpp"
 #include "server/rpc/coordination/cluster_ports.hpp"
+#include "server/rpc/coordination/gzip_request.hpp"
 #include "server/rpc/status_convert.hpp"
 
 namespace muster::server {
@@ -86,6 +87,14 @@ void coordination_call::arrived() {
         invalid("cluster '" + spec().name +
                 "' has no tasks declared: start the server with 'muster serve --cluster " +
                 spec().name + ":worker=N', or declare it by POST /api/v1/clusters"));
+  if (auto const unpacked = gunzip(bytes_); unpacked != gunzip_result::ok) {
+    bytes_.Clear();
+    if (unpacked == gunzip_result::damaged)
+      return refuse(invalid("the request is compressed, and not complete gzip"));
+    return refuse({code::resource_exhausted,
+                   "the request has more than " + std::to_string(gunzipped_bytes_max) +
+                       " bytes once it is decompressed, which is the limit"});
+  }
   bool const asked = method().ask(*this, bytes_);
   bytes_.Clear();
   if (state_ == state::asked && asked && !came.token.empty()) list(came.token);
