@@ -130,8 +130,8 @@ TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was
   agents a(core_engine());
   a.join(3);
   a.beat(2);
+  a.report(2, "out of memory");  // the last sign of life
   auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
-  a.report(2, "out of memory");
   socket s(port());
   s.receive("hello");
   s.send(sub("agents"));
@@ -150,8 +150,8 @@ TEST_F(cluster_topics, a_page_that_opens_as_an_agent_ends_is_not_told_an_age_of_
   first.send(sub("agents"));
   auto const before = first.receive("snap", "agents");
   EXPECT_NE(text_at(before, "/ages/default/jobs/worker").at(2), '-');
+  a.report(2, "out of memory");  // the last sign of life
   auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
-  a.report(2, "out of memory");
   json::value delta;
   do {
     delta = first.receive("d", "agents");

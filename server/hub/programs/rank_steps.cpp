@@ -38,9 +38,10 @@ void rank_steps::reported(core::stream_id stream, doctor::step_table::report wha
         places.push_back({r.host, r.task.substr(0, r.task.find(':')), r.worker});
     return places;
   });
-  // A worker reports the newest steps again to a server that has just started. The history on disk
-  // may have those that ended before.
-  std::erase_if(told, [&](auto const& s) { return s.ended < log_.since(); });
+  // Of a program that is older than this process of the server, a worker reports the newest steps
+  // again. The history on disk may have those that ended before the start.
+  if (p->created < log_.since())
+    std::erase_if(told, [&](auto const& s) { return s.ended < log_.since(); });
   log_.add(hub_.now(), what.program, what.attempt, told);
   if (!first || !p->spec.step_pattern.empty()) return;  // those cannot be told where to end
   core::program_steps_said some{what.program, what.attempt, {}, {}};
