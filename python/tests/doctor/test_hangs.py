@@ -74,7 +74,7 @@ def test_the_right_rank_is_named(url: str, tmp_path: pathlib.Path, kind: str, ev
     assert hang["waits"] == 3 and "worker:0" in hang["waiting"]
     assert took < 15, "about 3 s, of a loop in C 5 s, on an idle machine"
     (alert,) = [a for a in asked(url, "attention", "items") if a["rule"] == "program-hangs"]
-    assert alert["title"] == f"Program {p.name} hangs" and "worker:1" in alert["detail"]
+    assert alert["title"] == f"Program {p.name} hangs" and "rank 1 on " in alert["detail"]
     p.cancel()
 
 
