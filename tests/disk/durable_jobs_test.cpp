@@ -45,11 +45,11 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
   auto const value = std::string(ended.at("closures").at(0).at("remote_value").as_string());
-  auto const waiting =
-      c.post("/api/v1/jobs", R"({"name":"second","idempotency_key":"once","closures":[
+  auto const keyed = R"({"name":"second","idempotency_key":"once","closures":[
       {"function":"muster.echo","args":[{"$remote_value":")" +
-                                 value + R"("}],"options":{"priority":3}},
-      {"function":"muster.echo","args":[{"$remote_value":"#0"}]}]})");
+                     value + R"("}],"options":{"priority":3}},
+      {"function":"muster.echo","args":[{"$remote_value":"#0"}]}]})";
+  auto const waiting = c.post("/api/v1/jobs", keyed);
   auto const not_kept = c.post(
       "/api/v1/jobs", R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})");
   auto const job_before = c.get("/api/v1/jobs/" + id_of(ended));
@@ -66,8 +66,13 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   EXPECT_EQ(closure(c, waiting, 0).at("state"), "QUEUED");
   EXPECT_EQ(closure(c, waiting, 0).at("priority"), 3);
   EXPECT_EQ(closure(c, waiting, 1).at("state"), "BLOCKED");
-  EXPECT_EQ(id_of(c.post("/api/v1/jobs", R"({"idempotency_key":"once","closures":[]})")),
-            id_of(waiting));
+  EXPECT_EQ(id_of(c.post("/api/v1/jobs", keyed)), id_of(waiting));
+  muster::http_request different;
+  different.method = "POST";
+  different.url = c.url() + "/api/v1/jobs";
+  different.body = R"({"idempotency_key":"once","closures":[]})";
+  auto const refused = muster::http_client().send(different);
+  EXPECT_TRUE(refused && refused->status == 422) << "the server remembers what came with the key";
   c.worker();
   ASSERT_TRUE(c.await_count(id_of(waiting), "succeeded", 2));
   EXPECT_EQ(value_of(c, waiting.at("closures").at(1)), "{\"a\":1}");

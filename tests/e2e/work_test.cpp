@@ -119,16 +119,11 @@ TEST(work, a_map_under_a_key_goes_on_where_its_first_submission_ended) {
   c.serve();
   c.worker();
   // As a client leaves it that was killed midway: open, with the first lines.
-  auto const body =
-      std::string(R"({"open":true,"idempotency_key":"k","closures":[)") +
-      R"({"function":"muster.echo","args":[0]},{"function":"muster.echo","args":[1]}]})";
-  muster::http_client client;
-  muster::http_request post;
-  post.method = "POST";
-  post.url = c.url() + "/api/v1/jobs";
-  post.body = body;
-  auto const made = client.send(post);
-  ASSERT_TRUE(made && made->status == 201);
+  auto const job =
+      c.post("/api/v1/jobs",
+             R"({"on_error":"fail_fast","open":true,"idempotency_key":"k","closures":[]})");
+  c.post("/api/v1/jobs/" + std::string(job.at("id").as_string()) + "/closures",
+         R"([{"function":"muster.echo","args":[0]},{"function":"muster.echo","args":[1]}])");
   auto const input = c.write("input", numbers(5));
   words const again{"submit", "muster.echo", "--map", input.string(), "--idempotency-key",
                     "k",      "--timeout",   "20s"};
