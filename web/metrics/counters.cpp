@@ -22,8 +22,8 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   m("changes", d.written);
   m("changes_waiting", d.written - d.durable, "not on the disk yet");
   m("waiting_bytes", d.store.waiting_bytes);
-  m("disk_bytes", d.store.disk_bytes, "of the state, without blobs and history");
-  m("blob_bytes", blob_bytes, "of blobs in files");
+  m("disk_bytes", d.store.disk_bytes, "bytes of the state on disk, without blobs and history");
+  m("blob_bytes", blob_bytes, "bytes of blob files on disk");
   m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
                                          "of its disk, or of etcd's quota");
   auto const full = m.when(d.full());
@@ -91,7 +91,7 @@ void value_members(member_list const& m, core::overview_view const& o) {
   m("held", o.values_held);
   m("errors", o.values_ready - std::min(o.values_ready, o.closures.succeeded),
     "ready values that are errors");
-  m("held_bytes", o.values_held_bytes, "with the blobs that values name");
+  m("held_bytes", o.values_held_bytes, "bytes of the values, including their blobs");
 }
 
 void heartbeat_members(member_list const& m, core::overview_view const& o) {

@@ -109,7 +109,7 @@ void write_parameters(json_out& out, route const& r) {
                     schema::one_of({"*"}));
   if (r.idempotent)
     write_parameter(out, "Idempotency-Key", "header", false,
-                    "the same as the member `idempotency_key` of the body",
+                    "idempotency key; equivalent to `idempotency_key` in the body",
                     schema::text(0, core::idempotency_key_bytes_max));
   out.end_array();
 }

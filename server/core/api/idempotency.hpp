@@ -18,8 +18,8 @@ inline constexpr std::size_t idempotency_key_bytes_max = 256;
 inline status same_request(std::string const& known, std::string_view earlier,
                            std::string_view now) {
   if (earlier.empty() || now.empty() || earlier == now) return {};
-  return wrong_field("idempotency_key",
-                     known + " was submitted with this key and a different body; use a new key");
+  return wrong_field("idempotency_key", "this key was already used for " + known +
+                                            " with a different request; use a new key");
 }
 
 }  // namespace muster::core

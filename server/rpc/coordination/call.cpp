@@ -90,10 +90,10 @@ void coordination_call::arrived() {
   if (auto const unpacked = gunzip(bytes_); unpacked != gunzip_result::ok) {
     bytes_.Clear();
     if (unpacked == gunzip_result::damaged)
-      return refuse(invalid("the request is compressed, and not complete gzip"));
-    return refuse({code::resource_exhausted,
-                   "the request has more than " + std::to_string(gunzipped_bytes_max) +
-                       " bytes once it is decompressed, which is the limit"});
+      return refuse(invalid("the compressed request is not valid gzip data"));
+    return refuse({code::resource_exhausted, "the request exceeds the limit of " +
+                                                 std::to_string(gunzipped_bytes_max) +
+                                                 " bytes after decompression"});
   }
   bool const asked = method().ask(*this, bytes_);
   bytes_.Clear();
