@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/version.hpp"
@@ -128,7 +129,10 @@ connection_counts wire_assembly::connections() {
 endpoint wire_assembly::open() {
   bool const looks = engine_.config.is_read_only();
   auto const& clusters = store_.coordination().state();
-  for (auto const cluster : clusters.ids()) {
+  auto ids = clusters.ids();
+  // Those that had a port go first, so that no other cluster takes it.
+  std::stable_partition(ids.begin(), ids.end(), [&](auto c) { return clusters.port(c) != 0; });
+  for (auto const cluster : ids) {
     if (looks) break;
     if (parse_program(clusters.spec(cluster).name)) continue;  // reached by tunnels alone
     if (auto const address = ports_.open(cluster); !address)

@@ -237,6 +237,7 @@ class blobs::store {
     if (!bytes) return;  // nobody wants it any more
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
+    bool is_refused = false;  // another try would end in the same way
     auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
     for (int tries = 1;; ++tries) {
       // Its stream may be another than the last time.
@@ -251,11 +252,12 @@ class blobs::store {
       bool const passes =
           is_stranger ? tries < stranger_tries : detail::may_pass(ended.error_code());
       std::unique_lock held(mutex_);
+      is_refused = !over_ && !passes && !is_stranger;
       if (over_ || !passes || clock::now() > until) break;
       changed_.wait_for(held, std::min<clock::duration>(100ms * tries, 1s),
                         [this] { return over_; });
     }
-    throw blob_error(failure_kind::dependency_lost,
+    throw blob_error(is_refused ? failure_kind::input : failure_kind::dependency_lost,
                      "blob " + hex(name) + " cannot be put: " + ended.error_message());
   }
 

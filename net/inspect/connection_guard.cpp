@@ -121,10 +121,10 @@ void connection_guard::charge(guarded_connection& c, standing was) {
   if (now == c.held_ && c.standing_ == was) return;  // most reads end with a message
   auto const before = c.held_.exchange(now);
   held_ += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
-  auto const open = [](standing s, std::size_t bytes) {
-    return s == standing::identified ? 0 : static_cast<std::int64_t>(bytes);
-  };
-  open_ += open(c.standing_, now) - open(was, before);
+  auto const open =
+      c.standing_ == standing::identified ? std::int64_t{0} : static_cast<std::int64_t>(now);
+  open_ += open - c.open_held_.exchange(open);
+  if (c.cut_) release(c);  // by another thread meanwhile, which did not see what was added here
 }
 
 // Ends the account of a connection that gRPC reads no longer. Takes no lock: a process that was
@@ -134,7 +134,7 @@ void connection_guard::release(guarded_connection& c) {
   auto const held = static_cast<std::int64_t>(c.held_.exchange(0));
   abandoned_ += static_cast<std::uint64_t>(held);
   held_ -= held;
-  if (c.standing_ != standing::identified) open_ -= held;
+  open_ -= c.open_held_.exchange(0);
 }
 
 // The allocator keeps what is freed, unless it is asked.

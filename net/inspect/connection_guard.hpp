@@ -144,6 +144,7 @@ class guarded_connection {
   bool looked_at_ = false;     // the reader's
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
+  std::atomic<std::int64_t> open_held_ = 0;  // of that, what counts as not identified
   std::atomic<standing> standing_;
   std::mutex mutex_;  // protects the following
   frame_inspector inspector_;

@@ -70,7 +70,7 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
-    c->ended();
+    if (!c->is_tls()) c->ended();  // bytes of TLS that came before are still to be decrypted
     errno = error;
     return n;
   }

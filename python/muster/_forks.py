@@ -129,7 +129,8 @@ def _forked() -> None:
             part.forked()
     _parts.clear()
     for descriptor in _descriptors:
-        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
     _descriptors.clear()
     if threading.current_thread() is threading.main_thread():
         for number, handler in _handled.items():

@@ -129,7 +129,7 @@ class planner_of_repair {
     return of_.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
       Message m;
       if (unreadable_.contains(std::string(key))) return true;
-      if (m.ParseFromArray(value.data(), static_cast<int>(value.size()))) take(key, m);
+      if (read_message(m, value)) take(key, m);  // as a server does
       return true;
     });
   }

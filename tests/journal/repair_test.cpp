@@ -117,6 +117,19 @@ TEST_F(repair, changes_nothing_where_all_fits) {
   EXPECT_FALSE(fs::exists(copy()));
 }
 
+TEST_F(repair, text_that_is_not_utf8_is_readable_and_stays) {
+  auto job = job_of(7);
+  job.spec.name = "name\xff";
+  auto request = request_of(session_id{7}, {id_of(1, 5)});
+  request.functions = {"f\xff"};
+  write({job, request, success(session_id{7}, 0, "41")});
+  auto const before = entries_of(at());
+  auto const done = repair_store(at(), copy(), true);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(done->changes.empty());
+  EXPECT_EQ(entries_of(at()), before);
+}
+
 // As after a new leader that has not seen the job of the one before, and gave its places again.
 TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
   auto const older = session_id{7}, reader = session_id{8}, newer = session_id{9};

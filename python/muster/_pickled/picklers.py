@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import io
 import pickle
 import sys
@@ -40,7 +41,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
     def reducer_override(self, value: Any) -> Any:
         made = super().reducer_override(value)
-        if isinstance(value, type) and "__slots__" in vars(value) and isinstance(made, tuple) and len(made) == 6:
+        if isinstance(value, type) and not isinstance(value, enum.EnumMeta) and "__slots__" in vars(value) and isinstance(made, tuple) and len(made) == 6:
             return _with_slots(value, made)
         return made
 

@@ -138,7 +138,7 @@ class _Results:
         finally:
             self._bar.close()
             for value, _, _ in parts:
-                if value is not None:
+                if value is not None and not value._owner.session.is_forked:
                     value.cancel()
             parts.clear()
 
@@ -187,5 +187,5 @@ def _drop(record: Record, request: Request) -> None:
     """Drops the arguments of a closure if all of its calls have succeeded."""
     # The output is not unpickled, as this runs on the thread that receives. A large one may be elsewhere.
     raw = record.raw
-    if record.error is None and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
+    if record.error is None and not record.is_large and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
         request.drop()

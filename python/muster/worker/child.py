@@ -97,7 +97,6 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
         poll.register(worker, select.POLLIN)
         _forks.close_descriptor_in_forks(worker)
     main_thread = threading.main_thread().ident or 0
-    ended = (worker, select.POLLIN)
     asked: dict[int, float] = {}
     much = False
     wait = output.idle_wait(frames.socket.fileno(), worker)
@@ -105,7 +104,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
         try:
             patience = (WORTH_TELLING if runner.untold else WORTH_REPORTING) * 1000
             ready = poll.poll(1 if much else patience) if runner.busy() else wait()
-            if ended in ready:
+            if any(descriptor == worker for descriptor, _ in ready):  # POLLHUP, too, once it was reaped
                 os._exit(0)
             if not ready:
                 much = output.drain()

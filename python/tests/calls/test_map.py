@@ -158,6 +158,18 @@ def test_an_input_that_failed_fails_its_item_alone(cluster: Cluster) -> None:
     assert "item 1 of map" in noted(caught.value)
 
 
+def test_a_failed_call_among_large_results_is_repeated(cluster: Cluster) -> None:
+    def large(item: Any) -> Any:
+        if item[0] == 1:
+            raise ValueError("one")
+        return numpy.full(300_000, item[0])  # an output of the chunk that is a blob
+
+    results = cluster.coordinator().map(large, [[i, b"x" * 5_000] for i in range(4)], chunksize=4)
+    assert next(results)[0] == 0
+    with pytest.raises(ValueError, match="one"):
+        next(results)
+
+
 def test_a_repeated_call_has_the_arguments_of_when_it_was_submitted(cluster: Cluster) -> None:
     buffer = numpy.zeros(400_000)  # a blob
 

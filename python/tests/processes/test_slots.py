@@ -42,6 +42,10 @@ class Pair(typing.NamedTuple):
 class Colour(enum.Enum):
     RED = 1
 
+class Word(str, enum.Enum):
+    __slots__ = ()
+    GO = "go"
+
 def several():
     derived, opened = Derived(), Open()
     derived.more, opened.any = 8, 9
@@ -60,6 +64,7 @@ with muster.ClusterCoordinator({server!r}, log_to_driver=False) as c, muster.Exe
     assert found["list"] == [Point(2), Frozen(3)] and type(found["list"][0]) is Point
     assert (found["derived"].secret(), found["derived"].more, found["open"].secret(), found["open"].any) == (7, 8, 7, 9)
     assert (found["pair"], type(found["pair"]), found["colour"]) == (Pair(4), Pair, Colour.RED)
+    assert c.submit(lambda: Word.GO).fetch(20) is Word.GO
     assert Derived.count == 3, "what comes back does not change the class"
     again = c.submit(lambda every, also: [every["list"][1].x, every["derived"].secret(), also.x], every, value)
     assert again.fetch(20) == [3, 7, 2]

@@ -45,6 +45,7 @@ task_row const* task_rows::lost_before(worker_spec const& spec) const {
     auto const& t = *it->second;
     if (t.job != spec.job) break;
     bool const lost = t.state == task_state::error || t.awaits_replacement;
+    if (t.spec.index >= 0) continue;  // its worker asks for it by name
     if (lost && t.spec.group != 0 && t.spec.host == spec.host && !has_present_siblings(t))
       return &t;
   }

@@ -69,12 +69,17 @@ void coordination_call::complete(bool ok) {
 }
 
 void coordination_call::arrived() {
-  if (home_.live > home_.options.calls_max)
+  if (home_.live > home_.options.calls_max) {
+    home_.server.call_ended(context_.peer());
     return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
                    "the server has reached its limit of coordination calls"},
                   nullptr);
+  }
   auto const cluster = home_.ports.cluster_of(context_);
-  if (!cluster) return refuse(cluster.error());
+  if (!cluster) {
+    home_.server.call_ended(context_.peer());
+    return refuse(cluster.error());
+  }
   cluster_ = *cluster;
   auto const came = home_.options.admit(context_, spec(), false);
   if (!came.status.ok()) {

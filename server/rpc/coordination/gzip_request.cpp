@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,18 +15,25 @@ namespace {
 
 constexpr std::size_t gzip_header_bytes = 10;
 constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+constexpr std::array<unsigned char, 2> magic{0x1f, 0x8b};
 
-bool begins_as_gzip(grpc::Slice const& s) {
-  return s.size() >= gzip_header_bytes && s.begin()[0] == 0x1f && s.begin()[1] == 0x8b;
+// The first slices may be short, as they end where the frames of the connection do.
+bool begins_as_gzip(std::span<grpc::Slice const> slices) {
+  std::size_t seen = 0;
+  for (auto const& s : slices)
+    for (std::size_t i = 0; i < s.size() && seen < magic.size(); ++i)
+      if (s.begin()[i] != magic[seen++]) return false;
+  return seen == magic.size();
 }
 
 }  // namespace
 
 gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max) {
   if (request.Length() < gzip_header_bytes) return gunzip_result::ok;
-  std::vector<grpc::Slice> input;
-  if (!request.Dump(&input).ok() || input.empty() || !begins_as_gzip(input.front()))
+  if (grpc::Slice whole; request.TrySingleSlice(&whole).ok() && !begins_as_gzip({&whole, 1}))
     return gunzip_result::ok;
+  std::vector<grpc::Slice> input;
+  if (!request.Dump(&input).ok() || !begins_as_gzip(input)) return gunzip_result::ok;
 
   z_stream z{};
   constexpr int gzip_alone = 16 + MAX_WBITS;
@@ -37,6 +45,7 @@ gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max) {
   std::array<unsigned char, piece_bytes> piece;
   int status = Z_OK;
   for (auto const& slice : input) {
+    if (slice.size() == 0) continue;
     z.next_in = const_cast<unsigned char*>(slice.begin());
     z.avail_in = static_cast<unsigned>(slice.size());
     do {

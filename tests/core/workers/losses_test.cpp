@@ -44,6 +44,23 @@ struct of_a_session {
 
 struct losses : testing::Test, of_a_session {};
 
+TEST_F(losses, third_lost_connection_to_the_server_fails_a_submitted_closure) {
+  auto const f = submit();
+  auto const w = c.attach();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(c.state(f), closure_state::running) << i;
+    auto r = c.bad(w, f, "blob ab cannot be fetched: refused", failure_kind::dependency_lost);
+    r.failure->type = "muster::connection_lost";
+    c.answer(w, {r});
+    for (int n = 0; n < 100 && c.state(f) == closure_state::queued; ++n) {
+      c.advance(100ms);
+      c.alive(w);
+    }
+  }
+  ASSERT_EQ(c.state(f), closure_state::failed);
+  EXPECT_EQ(error_of(f).kind, failure_kind::worker_lost);
+}
+
 TEST_F(losses, third_ended_process_fails_a_submitted_closure_and_says_how_each_ended) {
   auto const f = submit();
   kill(f);

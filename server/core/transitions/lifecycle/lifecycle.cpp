@@ -126,7 +126,8 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
   if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
-  if (suspect && lost) count_loss(c, process_ended);
+  // A worker that lost its connection to the server while the closure needed it counts as lost.
+  if (suspect && (lost || why.how == attempt_end::dependency_lost)) count_loss(c, process_ended);
 
   if (r.timed_out) return expire(c);
   if (r.stop_requested)

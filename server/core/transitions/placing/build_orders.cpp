@@ -137,6 +137,8 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
   part.losses += died;
   if (has_it) {
+    part.losses = part.built_again = 0;
+    part.error.reset();
     part.state = value_state::ready;
     core_.builds.tell(v, {w.task->job, w.task->index});
     return core_.scheduler.set_built(core_.scheduler.of(w.number), v.id, true);

@@ -74,7 +74,11 @@ session* worker_answers::owner_of(slot c) {
 // What the worker could not reach is this server: a loss of the worker, and no error of the
 // closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
-  if (builds(c)) return life_.build_again(w, c, std::move(f));
+  if (builds(c)) {
+    // The value may have been released while its builder waited for the server.
+    if (!life_.component_of(w, c)) return life_.fail(c, closure_state::failed, std::move(f));
+    return life_.build_again(w, c, std::move(f));
+  }
   auto const pause = pause_before_retry(core_.closures[c].worker_failures);
   life_.requeue(
       w, c, true,
