@@ -89,8 +89,8 @@ TEST_F(rank_launchers, say_the_last_end_when_nothing_of_any_rank_is_left) {
 
 TEST_F(rank_launchers, tell_the_end_of_a_rank_whose_output_another_process_holds_open) {
   start(2,
-        "if [ $RANK = 0 ]; then setsid sleep 1000 & echo $! > $P/holder; echo last; exit 3; fi; "
-        "sleep 1000");
+        "if [ $RANK = 0 ]; then setsid sh -c \"echo \\$\\$ > $P/holder; exec sleep 1000\" & "
+        "until [ -s $P/holder ]; do sleep 0.01; done; echo last; exit 3; fi; sleep 1000");
   auto const holder = pid_in("holder");
   auto const began = clock::now();
   json::value r;
