@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "app/process.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "cli/actions.hpp"
@@ -12,7 +13,6 @@
 #include "cli/rest.hpp"
 #include "cli/table.hpp"
 #include "cli/verbs/store_flags.hpp"
-#include "app/process.hpp"
 #include "server/journal/copy.hpp"
 #include "server/journal/entries.hpp"
 #include "server/journal/etcd/upkeep.hpp"

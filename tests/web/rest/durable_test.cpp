@@ -113,8 +113,7 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
   std::vector<std::string> rules;
   auto const attention = get_json("/api/v1/attention");
-  for (auto const& i : attention.at("items").as_array())
-    rules.push_back(text_at(i, "/rule"));
+  for (auto const& i : attention.at("items").as_array()) rules.push_back(text_at(i, "/rule"));
   EXPECT_NE(std::find(rules.begin(), rules.end(), "disk-full"), rules.end());
 }
 
