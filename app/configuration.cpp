@@ -178,7 +178,7 @@ std::string problem_with(configuration const& c) {
     return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
            "written";
   if (c.connections.memory_max < connection_memory_least)
-    return "--connection-memory-max is less than 16 MiB: give gRPC connections at least that";
+    return "--connection-memory-max must be at least 16 MiB";
   if (c.grpc == c.http && c.grpc.port != 0)
     return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
   return {};
