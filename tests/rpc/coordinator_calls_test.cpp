@@ -174,6 +174,47 @@ TEST_F(coordinator_calls, explain_says_which_closure_no_worker_can_run) {
   EXPECT_EQ(status.error_message(), "token: 17, the limit is 16");
 }
 
+TEST_F(coordinator_calls, cancel_queued_leaves_started_closures_running) {
+  schedule(2, 5);
+  auto const running = worker.read_closures();
+  v1::ScheduleRequest delayed;
+  delayed.set_session(session);
+  delayed.add_token(9), delayed.add_function("f"), delayed.add_args("[]"),
+      delayed.add_options_of(1);
+  delayed.add_options()->set_delay_ms(60'000);
+  call(&v1::CoordinatorService::Stub::Schedule, delayed);
+  v1::CancelQueuedRequest r;
+  r.set_session(session);
+  for (std::uint64_t const token : {5, 6, 9, 99}) r.add_token(token);
+  r.set_dry_run(true);
+  auto const asked = call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  r.set_dry_run(false);
+  auto const cancelled = call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  for (auto const* answer : {&asked, &cancelled}) {
+    EXPECT_EQ(std::vector(answer->started().begin(), answer->started().end()),
+              (std::vector<std::uint64_t>{5, 6}));
+    EXPECT_EQ(std::vector(answer->unknown().begin(), answer->unknown().end()),
+              std::vector<std::uint64_t>{99});
+  }
+  worker.answer(*running, "1");
+  if (running->closure_size() < 2) worker.answer(*worker.read_closures(), "1");
+  EXPECT_TRUE(join().done());  // the delayed one has been cancelled
+  auto const ended = call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  EXPECT_EQ(ended.started_size(), 3);
+  for (int i = r.token_size(); i <= 10'000; ++i) r.add_token(5);
+  call(&v1::CoordinatorService::Stub::CancelQueued, r);
+  EXPECT_EQ(status.error_message(), "token: 10001, the limit is 10000");
+}
+
+TEST_F(coordinator_calls, capacity_counts_the_slots_of_connected_workers_with_the_function) {
+  v1::GetCapacityRequest r;
+  r.set_session(session);
+  r.set_function("f");
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetCapacity, r).slots(), 2u);
+  r.set_function("g");
+  EXPECT_EQ(call(&v1::CoordinatorService::Stub::GetCapacity, r).slots(), 0u);
+}
+
 TEST_F(coordinator_calls, schedule_raises_the_error_and_schedules_nothing) {
   schedule(1);
   fail(*worker.read_closures(), "kept");

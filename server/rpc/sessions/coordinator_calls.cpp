@@ -9,6 +9,7 @@
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
+#include "server/core/queries/worker_queries.hpp"
 #include "server/core/words/explanation_words.hpp"
 #include "server/hub/id_text.hpp"
 #include "server/rpc/failure_convert.hpp"
@@ -20,7 +21,9 @@ namespace muster::server {
 namespace {
 
 constexpr std::size_t calls_max = 20'000;  // at one time; more: RESOURCE_EXHAUSTED
-constexpr int explained_max = 16;  // closures that one call asks of: each looks at all workers
+constexpr int explained_max = 16;      // closures that one call asks of: each looks at all workers
+constexpr int cancelled_max = 10'000;  // closures of one CancelQueued
+constexpr std::size_t tasks_per_page = 1'000;
 constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
 
@@ -207,6 +210,51 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   auto const answer = h.ask_now(core::cancel_session{{}, *session});
   if (!answer.status.ok()) return answer.status;
   return v1::CancelResponse();
+}
+
+muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
+    v1::CancelQueuedRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  if (r.token_size() > cancelled_max)
+    return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
+                   std::to_string(cancelled_max));
+  auto& h = pools_.of(*session);
+  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
+  v1::CancelQueuedResponse response;
+  for (auto const token : r.token()) {
+    auto const id = h.state().closure_of(*session, token);
+    auto const view = h.state().closures().look(id);
+    if (id == core::closure_id{} || !view)
+      response.add_unknown(token);
+    else if (view->state == core::closure_state::running || core::ended(view->state))
+      response.add_started(token);
+    else if (!r.dry_run())
+      h.apply(core::cancel_closure{{}, id});
+  }
+  return response;
+}
+
+muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
+    v1::GetCapacityRequest const& r) {
+  auto const session = session_of(r.session());
+  if (!session) return session.error();
+  core::task_filter const connected{core::task_state::connected, "worker"};
+  std::uint32_t slots = 0;
+  std::optional<std::size_t> after = 0;
+  while (after) {
+    auto const tasks =
+        pools_.of(*session).state().workers().list(*after, tasks_per_page, connected);
+    for (auto const& task : tasks.items)
+      if (!task.draining && !task.cordoned &&
+          std::find(task.functions.begin(), task.functions.end(), r.function()) !=
+              task.functions.end())
+        slots += task.slots;
+    after = tasks.next;
+  }
+  v1::GetCapacityResponse response;
+  response.set_slots(slots);
+  return response;
 }
 
 muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainRequest const& r) {

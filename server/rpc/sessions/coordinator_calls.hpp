@@ -35,6 +35,10 @@ class coordinator_calls {
     add(server, service, &Service::RequestDone, "Done", &coordinator_calls::done);
     add(server, service, &Service::RequestFetch, "Fetch", &coordinator_calls::fetch);
     add(server, service, &Service::RequestCancel, "Cancel", &coordinator_calls::cancel);
+    add(server, service, &Service::RequestCancelQueued, "CancelQueued",
+        &coordinator_calls::cancel_queued);
+    add(server, service, &Service::RequestGetCapacity, "GetCapacity",
+        &coordinator_calls::get_capacity);
     add(server, service, &Service::RequestRelease, "Release", &coordinator_calls::release);
     add(server, service, &Service::RequestCreatePerWorkerValue, "CreatePerWorkerValue",
         &coordinator_calls::create_per_worker);
@@ -116,6 +120,8 @@ class coordinator_calls {
   answered<v1::JoinResponse> done(call<v1::DoneRequest, v1::JoinResponse>& c);
   answered<v1::FetchResponse> fetch(call<v1::FetchRequest, v1::FetchResponse>& c);
   muster::result<v1::CancelResponse> cancel(v1::CancelRequest const& r);
+  muster::result<v1::CancelQueuedResponse> cancel_queued(v1::CancelQueuedRequest const& r);
+  muster::result<v1::GetCapacityResponse> get_capacity(v1::GetCapacityRequest const& r);
   muster::result<v1::ExplainResponse> explain(v1::ExplainRequest const& r);
   muster::result<v1::ReleaseResponse> release(v1::ReleaseRequest const& r);
   muster::result<v1::PerWorkerValue> create_per_worker(v1::CreatePerWorkerValueRequest const& r);
