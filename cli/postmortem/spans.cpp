@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/percentile.hpp"
 #include "cli/postmortem/text.hpp"
 
 namespace muster::cli::postmortem {
@@ -48,8 +49,8 @@ json::array spans::sums(bool by_function) const {
                    {"count", s.took.size()},
                    {"failed", s.failed},
                    {"total_ms", s.total},
-                   {"median_ms", s.took[s.took.size() / 2]},
-                   {"p95_ms", s.took[s.took.size() * 95 / 100]},
+                   {"median_ms", percentile(s.took, 0.5)},
+                   {"p95_ms", percentile(s.took, 0.95)},
                    {"longest_ms", s.took.back()}});
   }
   std::stable_sort(out.begin(), out.end(), [](auto const& l, auto const& r) {

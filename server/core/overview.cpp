@@ -1,6 +1,7 @@
 // The whole cluster in a few numbers. Nothing here changes anything.
 #include <algorithm>
 
+#include "base/percentile.hpp"
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {
@@ -57,8 +58,8 @@ overview_view coordinator::overview(time_point now) const {
   }
   if (!ages.empty()) {
     std::sort(ages.begin(), ages.end());
-    v.heartbeat_p50 = ages[ages.size() / 2];
-    v.heartbeat_p99 = ages[(ages.size() - 1) * 99 / 100];
+    v.heartbeat_p50 = percentile(ages, 0.5);
+    v.heartbeat_p99 = percentile(ages, 0.99);
     v.heartbeat_max = ages.back();
   }
   return v;

@@ -72,7 +72,8 @@ metric_text& metric_text::histogram(std::string_view name, std::string_view help
   std::uint64_t up_to = 0;
   for (std::size_t n = 0; n < history::histogram::buckets; ++n) {
     up_to += h.in(n);
-    if (n % history::histogram::an_octave != 0) continue;  // readers know whole octaves
+    // Existing dashboards know these bounds: whole octaves from 64 µs.
+    if (n < history::histogram::first_exported || n % history::histogram::an_octave != 0) continue;
     char digits[40];
     auto const end =
         std::to_chars(digits, digits + sizeof digits, seconds(history::histogram::limit(n))).ptr;

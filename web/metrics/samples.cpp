@@ -2,7 +2,9 @@
 #include "web/metrics/samples.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "base/percentile.hpp"
 #include "base/text.hpp"
 
 namespace muster::web {
@@ -28,22 +30,26 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
   return t;
 }
 
+// Of the durations within a bucket only the count and the sum are known for a window of time, so
+// all of them are taken to be as long as their mean.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p) {
   using history::histogram;
-  // A cluster that was deleted takes its counts with it.
-  auto const in = [&](std::size_t n) { return now.in(n)-std::min(then.in(n), now.in(n)); };
-  std::uint64_t all = 0;
-  for (std::size_t n = 0; n <= histogram::buckets; ++n) all += in(n);
-  if (all == 0) return 0;
-  auto rest = static_cast<double>(all) * p;
-  std::size_t at = 0;
-  for (; at < histogram::buckets; rest -= static_cast<double>(in(at)), ++at)
-    if (in(at) > 0 && rest <= static_cast<double>(in(at))) break;
-  auto const mean = (now.sum_in(at) - then.sum_in(at)) /
-                    static_cast<std::int64_t>(std::max<std::uint64_t>(1, in(at)));
-  auto const least = at == 0 ? core::duration{} : histogram::limit(at - 1);
-  auto const most = at == histogram::buckets ? core::duration::max() : histogram::limit(at);
-  return in_ms(std::clamp(mean, least, most));
+  struct group {
+    std::uint64_t count = 0;
+    core::duration least{}, most{};
+  };
+  std::array<group, histogram::buckets + 1> groups;
+  for (std::size_t n = 0; n <= histogram::buckets; ++n) {
+    // A cluster that was deleted takes its counts with it.
+    auto const count = now.in(n)-std::min(then.in(n), now.in(n));
+    if (count == 0) continue;
+    auto const least = n == 0 ? core::duration{} : histogram::limit(n - 1);
+    auto const most = n == histogram::buckets ? core::duration::max() : histogram::limit(n);
+    auto const mean = std::clamp(
+        (now.sum_in(n) - then.sum_in(n)) / static_cast<std::int64_t>(count), least, most);
+    groups[n] = {count, mean, mean};
+  }
+  return in_ms(percentile_of_groups(groups, p));
 }
 
 std::optional<sample_history::point> sample_history::series::add(counters const& c,
@@ -109,8 +115,9 @@ void say_points(member_list const& m, core::duration step,
       "t", points, [](point const& p) { return p.at; }, "when each step ended");
   column("queued", point::queued, {});
   column("running", point::running, {});
-  column("finished", point::finished, "a second");
-  column("failed", point::failed, "a second");
+  column("finished", point::finished,
+         "closures that ended per second, failed and cancelled ones included");
+  column("failed", point::failed, "the finished closures that failed, per second");
   column("hb_p99", point::heartbeat_p99, "ms, the greatest of the step");
   column("wait_p50_ms", point::wait_p50, times);
   column("wait_p99_ms", point::wait_p99, times);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/percentile.hpp"
+
 namespace muster::history {
 namespace {
 
@@ -44,23 +46,17 @@ std::size_t run_times::add(duration d, bool failed) {
   auto const bucket = static_cast<std::uint16_t>(histogram::bucket_of(d));
   auto at = std::lower_bound(cells_.begin(), cells_.end(), bucket,
                              [](cell const& c, std::uint16_t b) { return c.bucket < b; });
-  bool const anew = at == cells_.end() || at->bucket != bucket;
-  if (anew) at = cells_.insert(at, {bucket});
-  ++at->ran;
+  bool const is_new = at == cells_.end() || at->bucket != bucket;
+  if (is_new) at = cells_.insert(at, {.bucket = bucket, .least = d, .most = d});
+  ++at->count;
   at->failed += failed;
-  return anew ? sizeof(cell) : 0;
+  at->least = std::min(at->least, d);
+  at->most = std::max(at->most, d);
+  return is_new ? sizeof(cell) : 0;
 }
 
 duration run_times::percentile(double part) const {
-  auto const wanted = std::max(1.0, part * static_cast<double>(ran_));
-  std::uint64_t seen = 0;
-  for (auto const& c : cells_) {
-    seen += c.ran;
-    if (static_cast<double>(seen) >= wanted)
-      return c.bucket < histogram::buckets ? std::min(histogram::limit(c.bucket), longest_)
-                                           : longest_;
-  }
-  return longest_;
+  return percentile_of_groups(cells_, part);
 }
 
 void job_times::learn(worker_changed const& w) {

@@ -18,12 +18,13 @@
 
 namespace muster::history {
 
-/// Durations in the buckets of a histogram, of which there are only those that have something.
+/// Durations in the buckets of a histogram. Empty buckets are not stored.
 class run_times {
  public:
   struct cell {
     std::uint16_t bucket = 0;  // its place in a histogram
-    std::uint64_t ran = 0, failed = 0;
+    std::uint64_t count = 0, failed = 0;
+    duration least{}, most{};  // the shortest and the longest of its durations
   };
 
   /// What it has grown by, in bytes.
@@ -33,7 +34,8 @@ class run_times {
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// The upper end of the bucket of that one; 0 of none. `part`: 0 to 1.
+  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 without durations.
+  /// It is exact where a bucket has one or two durations. `part`: 0 to 1.
   duration percentile(double part) const;
 
  private:

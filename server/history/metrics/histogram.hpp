@@ -13,20 +13,22 @@ namespace muster::history {
 
 using core::duration;
 
-/// Counts durations in buckets, four an octave, from 64 µs to about 19 hours, and beyond. Each
-/// bucket knows the sum of its durations: their mean lies between the least and the greatest of
-/// them, so that what is told of a few is never more, or less, than was seen.
+/// Counts durations in buckets: up to 4 µs, then four buckets an octave up to about 19 hours, and
+/// one bucket for longer durations. Each bucket also has the sum of its durations. Their mean lies
+/// between the shortest and the longest of them.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
-  static constexpr std::size_t buckets = 1 + 30 * an_octave;  // and one for what is longer
+  static constexpr std::size_t buckets = 1 + 34 * an_octave;  // and one for longer durations
+  /// The bucket that ends at 64 µs. /metrics has no finer ones.
+  static constexpr std::size_t first_exported = 4 * an_octave;
 
   /// The upper end of a bucket, itself included; of each an_octave-th, from the first on, twice
   /// that of the one before. REQUIRES: n < buckets.
   static constexpr duration limit(std::size_t n) {
-    if (n == 0) return duration(64);
+    if (n == 0) return duration(4);
     auto const octave = (n - 1) / an_octave, part = (n - 1) % an_octave;
-    return duration(static_cast<std::int64_t>(an_octave + 1 + part) << (4 + octave));
+    return duration(static_cast<std::int64_t>(an_octave + 1 + part) << octave);
   }
 
   /// The place of what takes so long; `buckets` for what is longer than all limits.
@@ -71,9 +73,9 @@ class histogram {
 
   // The octave of us - 1, and its next two bits.
   static std::size_t bucket_of(std::uint64_t us) {
-    if (us <= 64) return 0;
+    if (us <= 4) return 0;
     auto const bits = static_cast<std::size_t>(std::bit_width(us - 1));
-    auto const n = 1 + (bits - 7) * an_octave + ((us - 1) >> (bits - 3)) % an_octave;
+    auto const n = 1 + (bits - 3) * an_octave + ((us - 1) >> (bits - 3)) % an_octave;
     return std::min(n, buckets);
   }
 

@@ -62,8 +62,7 @@ TEST_F(times_of_jobs, are_added_up_whole_and_by_function_and_worker) {
   EXPECT_EQ(v.all.ran(), 100u);
   EXPECT_EQ(v.all.failed(), 2u);
   EXPECT_EQ(v.all.longest(), 5s);
-  EXPECT_GE(v.all.percentile(0.5), 10ms);
-  EXPECT_LE(v.all.percentile(0.5), 12ms) << "within a fifth";
+  EXPECT_EQ(v.all.percentile(0.5), 10ms);
   EXPECT_EQ(v.all.percentile(1), 5s);
   ASSERT_EQ(v.all.cells().size(), 3u);
   ASSERT_EQ(v.functions.size(), 2u);
@@ -74,6 +73,39 @@ TEST_F(times_of_jobs, are_added_up_whole_and_by_function_and_worker) {
   EXPECT_EQ(v.workers[0].name, "worker:7");
   EXPECT_EQ(v.workers[0].times.failed(), 1u);
   EXPECT_EQ(v.workers[1].name, "worker:0");
+}
+
+TEST_F(times_of_jobs, have_exact_percentiles_of_two_durations) {
+  changes c;
+  c.ended = {ended(one, 0, 3, 30'100ms), ended(one, 0, 3, 616s)};
+  fold(c);
+  auto const v = look();
+  EXPECT_EQ(v.all.percentile(0.5), 30'100ms);
+  EXPECT_EQ(v.all.percentile(0.9), 616s);
+}
+
+TEST_F(times_of_jobs, interpolate_percentiles_between_the_durations_of_a_bucket) {
+  changes c;
+  for (int i = 0; i <= 100; ++i) c.ended.push_back(ended(one, 0, 3, 1'800us + i * 1us));
+  fold(c);
+  auto const v = look();
+  ASSERT_EQ(v.all.cells().size(), 2u);
+  EXPECT_EQ(v.all.percentile(0), 1'800us);
+  EXPECT_EQ(v.all.percentile(0.25), 1'825us);
+  EXPECT_EQ(v.all.percentile(0.5), 1'850us);
+  EXPECT_EQ(v.all.percentile(1), 1'900us);
+}
+
+TEST_F(times_of_jobs, tell_durations_of_a_few_microseconds_apart) {
+  changes c;
+  for (int i = 0; i < 1'000; ++i) c.ended.push_back(ended(one, 0, 3, 0us));
+  c.ended.push_back(ended(one, 0, 3, 35us));
+  fold(c);
+  auto const v = look();
+  EXPECT_EQ(v.all.percentile(0.5), 0us);
+  EXPECT_EQ(v.all.percentile(0.99), 0us);
+  EXPECT_EQ(v.all.percentile(1), 35us);
+  ASSERT_EQ(v.all.cells().size(), 2u);
 }
 
 TEST_F(times_of_jobs, are_of_executions_that_were_answered) {

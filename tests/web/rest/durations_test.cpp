@@ -23,7 +23,9 @@ TEST_F(rest_durations, of_a_job_are_told_by_function_and_worker) {
   auto const v = get_json(path);
   EXPECT_EQ(number_at(v, "/failed"), 0);
   EXPECT_GE(number_at(v, "/busy_ms"), 0);
-  EXPECT_GE(number_at(v, "/buckets/0/up_to_us"), number_at(v, "/p50_us"));
+  EXPECT_GE(number_at(v, "/buckets/0/up_to_us"), number_at(v, "/buckets/0/most_us"));
+  EXPECT_EQ(number_at(v, "/buckets/0/least_us"), number_at(v, "/p50_us"));
+  EXPECT_EQ(number_at(v, "/busy_us"), number_at(v, "/p50_us") + number_at(v, "/max_us"));
   EXPECT_LE(number_at(v, "/p90_us"), number_at(v, "/p99_us"));
   EXPECT_LE(number_at(v, "/p99_us"), number_at(v, "/max_us"));
   std::int64_t all = 0;

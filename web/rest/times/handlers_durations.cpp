@@ -12,10 +12,14 @@ using history::run_times;
 
 // Of the same run_times: what people ask of any of them.
 void sums(member_list const& m, run_times const& t) {
-  m("executions", t.ran(), "that workers have answered; of a closure that is tried again each");
-  m("failed", t.failed());
-  m("busy_ms", t.busy(), "all together");
-  m("p50_us", t.percentile(0.5).count(), "not more than a fifth above it, as all of these");
+  m("executions", t.ran(), "executions that workers have answered, failures and retries included");
+  m("failed", t.failed(), "the executions that failed");
+  m("busy_ms", t.busy(), "the sum of all durations");
+  m("busy_us", t.busy().count(), "the same in microseconds");
+  m("p50_us", t.percentile(0.5).count(),
+    "the median by nearest rank, interpolated between the shortest and the longest duration of its "
+    "bucket; exact where a bucket has one or two durations. The other percentiles are computed "
+    "the same way");
   m("p90_us", t.percentile(0.9).count());
   m("p99_us", t.percentile(0.99).count());
   m("max_us", t.longest().count());
@@ -40,11 +44,14 @@ void members(member_list const& m, history::job_times_view const& v) {
         bool const last = c.bucket >= history::histogram::buckets;
         of.when(!last)("up_to_us",
                        last ? std::int64_t{0} : history::histogram::limit(c.bucket).count(),
-                       "itself included; missing: what takes longer than all others");
-        of("executions", c.ran);
+                       "the inclusive upper end; missing in the bucket that has none");
+        of("executions", c.count);
         of("failed", c.failed);
+        of("least_us", c.least.count(), "the shortest duration in the bucket");
+        of("most_us", c.most.count(), "the longest duration in the bucket");
       },
-      "four an octave, those that have something, the shortest first");
+      "the buckets that are not empty, the shortest durations first; the first bucket ends at "
+      "4 us, then there are four an octave");
   rows(m, "functions", v.functions);
   rows(m, "workers", v.workers);
   m.some("tables_gone", !v.detailed, "there was no room for those of so old a job");
