@@ -36,8 +36,9 @@ struct named_barrier {
 // What one step on the engine copied.
 struct copied {
   std::vector<coordination::cluster_view> clusters;
-  std::vector<bool> worked;  // parallel: closure workers have come to it
-  std::vector<bool> ends;    // parallel
+  std::vector<bool> worked;                // parallel: closure workers have come to it
+  std::vector<bool> ends;                  // parallel
+  std::vector<std::uint64_t> failed_jobs;  // parallel: jobs and sessions that failed
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
@@ -50,6 +51,14 @@ struct copied {
 bool has_workers(engine_services& services, cluster_id c) {
   auto* const pool = services.pools.existing(c);
   return pool && !pool->state().workers().list(0, 1, {}).items.empty();
+}
+
+std::uint64_t failed_jobs(engine_services& services, cluster_id c) {
+  auto* const pool = services.pools.existing(c);
+  if (!pool) return 0;
+  constexpr auto failed = static_cast<std::size_t>(core::job_state::failed);
+  auto const& lists = pool->past().jobs();
+  return lists.counts(false)[failed] + lists.counts(true)[failed];
 }
 
 void copy_barriers(engine_services& services, cluster_id c, copied& into) {
@@ -85,6 +94,7 @@ copied copy(engine_services& services, topics_asked asked, server::cluster_scope
       c.clusters.back().address = services.endpoints.address(id);
       c.worked.push_back(has_workers(services, id));
       c.ends.push_back(ends(services.pools, c.clusters.back()));
+      c.failed_jobs.push_back(failed_jobs(services, id));
     }
     if (asked.barriers) copy_barriers(services, id, c);
   }
@@ -121,7 +131,8 @@ std::vector<named_agent> copy_agents(engine_services& services, std::vector<clus
   return rows;
 }
 
-std::string cluster_row(coordination::cluster_view const& c, bool main, bool worked, bool ends) {
+std::string cluster_row(coordination::cluster_view const& c, bool main, bool worked, bool ends,
+                        std::uint64_t failed_jobs) {
   auto const& g = c.generation;
   return object_text([&](member_list const& m) {
     m("name", c.spec.name);
@@ -129,6 +140,7 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
     m("address", c.address);
     m("tasks", c.spec.size());
     m("has_workers", worked);
+    m.some("failed_jobs", failed_jobs);
     m("state", g.state);
     m.some("ends", ends);
     m("generation", g.number);
@@ -214,7 +226,7 @@ cluster_rows to_rows(copied const& c) {
   for (std::size_t i = 0; i < c.clusters.size(); ++i)
     r.clusters.rows.emplace_back(
         c.clusters[i].spec.name,
-        cluster_row(c.clusters[i], c.ids[i] == c.main, c.worked[i], c.ends[i]));
+        cluster_row(c.clusters[i], c.ids[i] == c.main, c.worked[i], c.ends[i], c.failed_jobs[i]));
   for (auto const& b : c.barriers)
     r.barriers.rows.emplace_back(b.cluster + "/" + b.view.id, barrier_row(b));
   for (auto const& e : c.events)

@@ -22,25 +22,71 @@ history::job_filter filter_of(query_check& query) {
   return f;
 }
 
-// A step of the engine looks at so many jobs; the next one goes on where it ended.
+struct listed_jobs {
+  core::page<core::job_view, core::session_id> rows;
+  history::state_counts jobs{}, sessions{};
+};
+
+void state_members(member_list const& m, history::state_counts const& n) {
+  using enum core::job_state;
+  auto const of = [&n](core::job_state s) { return n[static_cast<std::size_t>(s)]; };
+  m("running", of(running));
+  m("succeeded", of(succeeded));
+  m("failed", of(failed));
+  m("cancelled", of(cancelled));
+}
+
+void count_members(member_list const& m, listed_jobs const& l) {
+  m.object("jobs", [&l](member_list const& of) { state_members(of, l.jobs); });
+  m.object("sessions", [&l](member_list const& of) { state_members(of, l.sessions); });
+}
+
+schema::json jobs_page_schema() {
+  using namespace schema;
+  auto const counts =
+      described(schema_told_by<count_members>(),
+                "all jobs and sessions of the cluster by state, whatever the filter");
+  return object(
+      {{"jobs", array(ref("JobView"))}, {"counts", counts}, {"next_page_token", text(), optional}});
+}
+
+response jobs_page(listed_jobs const& l) {
+  return json_response(json_line([&l](json_out& out) {
+    auto const object = out.object();
+    out.key("jobs").begin_array();
+    for (auto const& job : l.rows.items) write(out, job);
+    out.end_array();
+    {
+      auto const counts = out.key("counts").object();
+      count_members(member_list(out), l);
+    }
+    if (l.rows.next) out.key("next_page_token").string(next_token('j', l.rows.next));
+  }));
+}
+
+// One visit to the engine looks at a limited number of jobs. The next visit continues there.
 coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
   auto const filter = filter_of(query);
   std::string const cluster(query.text("cluster"));
-  core::page<core::job_view, core::session_id> found;
-  found.next = core::session_id{query.page_token('j')};
+  listed_jobs found;
+  found.rows.next = core::session_id{query.page_token('j')};
   do {
-    auto const left = limit - found.items.size();
-    auto work = in_pool(cluster, [before = *found.next, left, filter](server::hub& h) {
-      return history::jobs(h.past(), h.state(), before, left, filter);
+    auto const left = limit - found.rows.items.size();
+    auto work = in_pool(cluster, [before = *found.rows.next, left, filter](server::hub& h) {
+      auto const& lists = h.past().jobs();
+      return listed_jobs{history::jobs(h.past(), h.state(), before, left, filter),
+                         lists.counts(false), lists.counts(true)};
     });
-    auto page = co_await context.engine.on_engine(std::move(work));
-    if (!page) co_return problem_response(page.error());
-    found.next = page->next;
-    for (auto& job : page->items) found.items.push_back(std::move(job));
-  } while (found.next && found.items.size() < limit);
-  co_return as_page{"jobs", 'j'}(found);
+    auto part = co_await context.engine.on_engine(std::move(work));
+    if (!part) co_return problem_response(part.error());
+    found.rows.next = part->rows.next;
+    found.jobs = part->jobs;
+    found.sessions = part->sessions;
+    for (auto& job : part->rows.items) found.rows.items.push_back(std::move(job));
+  } while (found.rows.next && found.rows.items.size() < limit);
+  co_return jobs_page(found);
 }
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
@@ -119,7 +165,7 @@ void add_job_routes(std::vector<route>& to) {
                  cluster_parameter,
                  limit_parameter,
                  page_token_parameter("j")})
-          .tells("JobPage", [] { return page_schema("jobs", "JobView"); })
+          .tells("JobPage", jobs_page_schema)
           .also(404, "No such cluster"));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job")
                    .tells("JobView", schema_of<core::job_view>));

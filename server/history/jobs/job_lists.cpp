@@ -17,15 +17,26 @@ bool contains(std::string_view text, std::string_view part) {
 
 }  // namespace
 
+std::uint64_t& job_lists::count_of(line const& l) {
+  return counts_[traits_of(l.kind).generations][static_cast<std::size_t>(l.state)];
+}
+
 void job_lists::fold(changes const& c) {
-  for (auto const& n : c.names) lines_[n.session].name = n.name;
+  for (auto const& n : c.names) {
+    auto const [it, is_new] = lines_.try_emplace(n.session);
+    if (is_new) ++count_of(it->second);
+    it->second.name = n.name;
+  }
   for (auto const& s : c.sessions) {
-    auto& l = lines_[s.session];
+    auto const [it, is_new] = lines_.try_emplace(s.session);
+    auto& l = it->second;
+    if (!is_new) --count_of(l);
     bool const ends = l.finished == time_point{} && s.finished != time_point{};
     if (ends && ended_.size() < ended_max) ended_.push_back(s.session);
     l.kind = s.kind;
     l.state = s.state;
     l.finished = s.finished;
+    ++count_of(l);
   }
   if (!c.failures.empty())
     for (auto const& e : c.ended) {
@@ -35,7 +46,12 @@ void job_lists::fold(changes const& c) {
       l->second.last_failed = e.of.closure;
       l->second.last_failure = e.of.finished;
     }
-  for (auto const& s : c.sessions_released) lines_.erase(s.session);
+  for (auto const& s : c.sessions_released) {
+    auto const it = lines_.find(s.session);
+    if (it == lines_.end()) continue;
+    --count_of(it->second);
+    lines_.erase(it);
+  }
 }
 
 std::vector<session_id> job_lists::failed_since(time_point since) const {

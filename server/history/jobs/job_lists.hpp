@@ -6,6 +6,7 @@
 // for `page_of`, which goes on where it ended.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ struct job_filter {
 
   bool takes_all() const { return !state && !streaming && text.empty(); }
 };
+
+/// How many jobs, or sessions, are in each state.
+using state_counts = std::array<std::uint64_t, 4>;
 
 class job_lists {
  public:
@@ -65,6 +69,8 @@ class job_lists {
                                        job_filter const& filter) const;
 
   std::size_t size() const { return lines_.size(); }
+  /// Returns how many of the listed jobs, or of the listed sessions, are in each state.
+  state_counts const& counts(bool streaming) const { return counts_[streaming]; }
 
  private:
   struct line {
@@ -78,8 +84,10 @@ class job_lists {
   using all_lines = std::map<session_id, line>;
 
   static bool takes(job_filter const& f, all_lines::value_type const& l);
+  std::uint64_t& count_of(line const& l);
 
   all_lines lines_;
+  std::array<state_counts, 2> counts_{};  // of jobs, of sessions
   std::vector<session_id> ended_;
 };
 

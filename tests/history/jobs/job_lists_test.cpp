@@ -93,6 +93,28 @@ TEST(job_lists, those_that_are_watched_run_or_ended_or_failed_lately) {
   EXPECT_EQ(l.watched(start + 2h).size(), history::live_jobs::ended_max + 1);
 }
 
+TEST(job_lists, count_jobs_and_sessions_by_state) {
+  history::job_lists l;
+  constexpr auto running = static_cast<std::size_t>(job_state::running);
+  constexpr auto failed = static_cast<std::size_t>(job_state::failed);
+  auto c = of_sessions(
+      {is(one, delivery::job, job_state::running), is(two, delivery::stream, job_state::running)});
+  c.names = {{one, "a"}, {two, "b"}};
+  l.fold(c);
+  EXPECT_EQ(l.counts(false)[running], 1u);
+  EXPECT_EQ(l.counts(true)[running], 1u);
+  l.fold(of_sessions({is(one, delivery::job, job_state::failed, start),
+                      is(two, delivery::stream, job_state::failed, start)}));
+  EXPECT_EQ(l.counts(false)[running], 0u);
+  EXPECT_EQ(l.counts(false)[failed], 1u);
+  EXPECT_EQ(l.counts(true)[failed], 1u);
+  changes released;
+  released.sessions_released = {{one, release_reason::jobs, 0}};
+  l.fold(released);
+  EXPECT_EQ(l.counts(false)[failed], 0u);
+  EXPECT_EQ(l.counts(true)[failed], 1u);
+}
+
 TEST(job_lists, are_filtered_by_state_kind_and_text) {
   cluster c;
   auto const w = c.attach();

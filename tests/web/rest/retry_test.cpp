@@ -111,6 +111,11 @@ TEST_F(job_list, is_filtered_by_state_kind_and_text) {
   EXPECT_EQ(found("q=" + cancelled), 1u);
   EXPECT_EQ(found("q=nothing"), 0u);
   EXPECT_EQ(get("/api/v1/jobs?state=ODD").status, 400u);
+  auto const counts = get_json("/api/v1/jobs?state=FAILED&q=nothing").at("counts");
+  EXPECT_EQ(number_at(counts, "/jobs/running"), 1) << "counts are of all jobs, not of the filter";
+  EXPECT_EQ(number_at(counts, "/jobs/cancelled"), 1);
+  EXPECT_EQ(number_at(counts, "/jobs/failed"), 0);
+  EXPECT_EQ(number_at(counts, "/sessions/running"), 1);
   auto const streams = get_json("/api/v1/jobs?streaming=true");
   EXPECT_EQ(text_at(streams, "/jobs/0/client"), "ipv4:10.0.0.7:51234");
 }
