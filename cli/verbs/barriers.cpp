@@ -54,6 +54,20 @@ void list(rest& server, barriers_options const& o) {
     std::cerr << "there are more; --limit shows them\n";
 }
 
+// The tasks that wait, the first to arrive on top.
+void print_arrivals(json::array arrivals) {
+  if (arrivals.empty()) return;
+  auto const came = [](json::value const& a) { return number_of(a, "came_ms"); };
+  std::stable_sort(arrivals.begin(), arrivals.end(),
+                   [&](auto const& l, auto const& r) { return came(l) < came(r); });
+  auto const first = came(arrivals.front());
+  std::cout << '\n';
+  table rows({"ARRIVED", right("AFTER THE FIRST")});
+  for (auto const& a : arrivals)
+    rows.add({text_of(a, "task"), rounded(std::chrono::milliseconds(came(a) - first))});
+  rows.print(std::cout);
+}
+
 void show(json::value const& b, output_format output) {
   if (printed_as_json(output, b)) return;
   std::cout << "barrier   " << for_terminal(text_of(b, "id")) << '\n'
@@ -66,6 +80,7 @@ void show(json::value const& b, output_format output) {
     std::cout << "time left " << ms_rounded(b, "time_left_ms") << '\n';
   if (auto const error = error_text(b); !error.empty())
     std::cout << "error     " << for_terminal(error) << '\n';
+  print_arrivals(list_of(b, "arrivals"));
   auto const& missing = list_of(b, "missing");
   if (missing.empty()) return;
   std::cout << '\n';

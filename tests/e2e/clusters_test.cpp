@@ -136,6 +136,9 @@ TEST(clusters, who_is_missing_at_a_barrier_is_named) {
   auto const shown = c.run({"barriers", "show", "step/1"});
   EXPECT_CONTAINS(shown.out, "1 of 2");
   EXPECT_CONTAINS(shown.out, "/job:worker/task:1  127.0.0.1:");
+  EXPECT_CONTAINS(shown.out, "AFTER THE FIRST");
+  EXPECT_CONTAINS(c.run({"barriers", "show", "step/1", "--output", "json"}).out,
+                  "\"arrivals\":[{\"task\":\"/job:worker/task:0\",\"came_ms\":");
   auto const tasks = c.run({"tasks"});
   EXPECT_CONTAINS(tasks.out, "waits for barrier step/1");
   auto const events = c.run({"events", "--output", "json"});

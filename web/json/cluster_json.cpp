@@ -167,8 +167,17 @@ void members(member_list const& m, coordination::barrier_view const& b, core::ti
     of("last_seen_ms", t.last_heartbeat);
     of("silent_ms", age(t.last_heartbeat, now));
   };
-  names("arrived", b.arrived, "not in listings");
-  names.list("missing", b.missing, missing_members, "not in listings");
+  std::vector<std::string_view> arrived;
+  for (auto const& t : b.arrived) arrived.push_back(t.name);
+  names("arrived", arrived, "names of the tasks that wait; not in listings");
+  auto const arrival_members = [](member_list const& of, coordination::arrived_task const& t) {
+    of("task", t.name);
+    of("came_ms", t.came);
+  };
+  names.list("arrivals", b.arrived, arrival_members,
+             "the tasks that wait, with the time of their arrival; not in listings");
+  names.list("missing", b.missing, missing_members,
+             "the tasks that have not arrived; not in listings");
 }
 
 void members(member_list const& m, history::straggler_view const& v) {

@@ -117,7 +117,7 @@ barrier_view generation_views::view_of(coordination::barrier const& b, bool with
   for (std::size_t i = 0; i < b.who->size(); ++i) {
     auto const t = (*b.who)[i];
     if (b.calls[i] != call_id{})
-      v.arrived.push_back(spec.task_name(t));
+      v.arrived.push_back({spec.task_name(t), b.came[i]});
     else
       v.missing.push_back({t, spec.task_name(t), registry[t].peer,
                            registry[t].unheard() ? time_point{} : registry[t].heard_of()});

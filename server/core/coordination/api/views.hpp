@@ -65,6 +65,11 @@ struct missing_task {
   time_point last_heartbeat{};  ///< zero: never heard of
 };
 
+struct arrived_task {
+  std::string name;
+  time_point came{};
+};
+
 enum class barrier_state : std::uint8_t { running, passed, failed };
 std::string_view name(barrier_state);  // "RUNNING", "PASSED", "FAILED"
 
@@ -78,8 +83,9 @@ struct barrier_view {
   time_point ended{};  ///< zero while running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
-  std::string first;                  ///< name of the task that came first
-  std::vector<std::string> arrived;   ///< names; only in the view of one barrier, while running
+  std::string first;  ///< name of the task that came first
+  /// Set only in the view of one running barrier, in the order of the participants.
+  std::vector<arrived_task> arrived;
   std::vector<missing_task> missing;  ///< the same
 };
 
