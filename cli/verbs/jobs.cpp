@@ -148,17 +148,20 @@ int cancel(job_or_closure& o) {
   return exit_ok;
 }
 
-struct failed_job : server_options {
-  std::string id, name;
+struct failed_jobs : server_options {
+  std::vector<std::string> ids;
+  std::string name;
 };
 
-int retry(failed_job& o) {
+int retry(failed_jobs& o) {
   rest server(o.rest);
   json::object body;
   if (!o.name.empty()) body["name"] = o.name;
-  auto const answer = server.post("/api/v1/jobs/" + percent_encoded(o.id) + "/retry",
-                                  o.name.empty() ? std::string() : json::serialize(body));
-  if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "id") << '\n';
+  for (auto const& id : o.ids) {
+    auto const answer = server.post("/api/v1/jobs/" + percent_encoded(id) + "/retry",
+                                    o.name.empty() ? std::string() : json::serialize(body));
+    if (!printed_as_json(o.output, answer)) std::cout << text_of(answer, "id") << '\n';
+  }
   return exit_ok;
 }
 
@@ -189,11 +192,13 @@ void add_cancel(CLI::App& app, choice& chosen) {
 void add_retry(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "retry", "Run what failed or was cancelled in a job again, as a new job", retry);
-  add_value(*verb, "id", o->id, "JOB_ID", "A job that has ended")->required();
+  add_value(*verb, "id", o->ids, "JOB_ID", "Jobs that have ended; each is retried as a new job")
+      ->required();
   add_value(*verb, "--name", o->name, "NAME", "Name of the new job; the old one's unless told");
   add_server_options(*verb, *o);
   verb->footer(
-      "Prints the new job's id. Closures keep their arguments and options; inputs that succeeded\n"
+      "Prints the id of each new job. Closures keep their arguments and options; inputs that "
+      "succeeded\n"
       "are not made again.\n"
       "Example:\n  muster fetch $(muster retry job_0000000000000001)");
 }

@@ -45,7 +45,7 @@ struct troubled_program {
   core::program_id id{};
   std::string name, text;
   core::time_point since{};
-  bool sure = true;  ///< false: it may be as it should be
+  bool sure = true;  ///< false: it may start, or go on, without help
 };
 
 /// A machine whose memory is nearly in use for a while.

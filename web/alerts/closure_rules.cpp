@@ -1,4 +1,7 @@
 // What can be wrong with closures and their workers.
+#include <algorithm>
+#include <functional>
+
 #include "server/hub/id_text.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
@@ -53,6 +56,66 @@ void about_tasks(alert item, std::vector<core::task_view> const& tasks, std::uin
   out.push_back(std::move(item));
 }
 
+std::string label(core::job_view const& j) {
+  return j.name.empty() ? core::text(j.id) : j.name;
+}
+
+// With the same arguments a closure whose input could not be read would fail again.
+bool can_be_retried(core::job_view const& j) {
+  return !j.error || j.error->kind != core::failure_kind::input;
+}
+
+std::string cause_of(core::job_view const& j) {
+  return j.error ? j.error->message : "closures failed";
+}
+
+alert about_job(core::job_view const& j, pool_facts const& p) {
+  alert item{.rule = "job-failed", .subject = core::text(j.id)};
+  item.title = "Job " + label(j) + " failed";
+  item.detail = j.error ? j.error->message : plural(j.counts.failed, "closure") + " failed";
+  item.since = j.finished;
+  item.count = j.counts.failed;
+  item.link =
+      page_link("/jobs/" + core::text(j.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
+  item.command = (can_be_retried(j) ? "muster retry " : "muster explain ") + core::text(j.id);
+  return item;
+}
+
+using same_cause = std::vector<core::job_view const*>;
+
+// Groups jobs by the text of their first error. Groups and jobs keep the order, the newest first.
+std::vector<same_cause> by_cause(std::vector<core::job_view> const& jobs) {
+  std::vector<same_cause> groups;
+  for (auto const& j : jobs) {
+    auto const same = [&](same_cause const& g) { return cause_of(*g.front()) == cause_of(j); };
+    auto at = std::find_if(groups.begin(), groups.end(), same);
+    if (at == groups.end()) at = groups.insert(at, same_cause());
+    at->push_back(&j);
+  }
+  return groups;
+}
+
+// Jobs that failed with the same error, the newest first.
+alert about_jobs(same_cause const& jobs, pool_facts const& p) {
+  auto const& newest = *jobs.front();
+  auto const cause = cause_of(newest);
+  // The subject stays the same when another job fails with this error.
+  alert item{.rule = "jobs-failed",
+             .subject = p.cluster + "/" + std::to_string(std::hash<std::string>()(cause)),
+             .count = jobs.size()};
+  std::vector<std::string> names;
+  for (auto const* j : jobs) {
+    names.push_back(label(*j));
+    if (can_be_retried(*j)) item.command += " " + core::text(j->id);
+  }
+  item.title = "Job " + names.front() + " and " + std::to_string(jobs.size() - 1) + " more failed";
+  item.detail = cause + "; " + some_of(names, names.size());
+  item.since = newest.finished;
+  item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
+  if (!item.command.empty()) item.command = "muster retry" + item.command;
+  return item;
+}
+
 }  // namespace
 
 void lost_tasks(pool_facts const& p, alerts& out) {
@@ -66,36 +129,27 @@ void late_tasks(pool_facts const& p, alert_facts const& f, alerts& out) {
 }
 
 void failed_jobs(pool_facts const& p, alerts& out) {
-  auto const label = [](core::job_view const& j) {
-    return j.name.empty() ? core::text(j.id) : j.name;
-  };
   constexpr std::size_t singly = 3;
-  if (p.failed.count > singly) {
-    std::vector<std::string> names;
-    for (auto const& j : p.failed.newest) names.push_back(label(j));
-    auto const& newest = p.failed.newest.front();
-    alert item{.rule = "jobs-failed", .subject = p.cluster, .count = p.failed.count};
-    item.title = plural(p.failed.count, "job") + " failed within an hour";
-    item.detail = some_of(names, p.failed.count);
-    if (newest.error) item.detail += "; the newest: " + newest.error->message;
-    item.since = newest.finished;
-    item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
-    out.push_back(std::move(item));
+  if (p.failed.count <= singly) {
+    for (auto const& j : p.failed.newest) out.push_back(about_job(j, p));
     return;
   }
-  for (auto const& j : p.failed.newest) {
-    alert item{.rule = "job-failed", .subject = core::text(j.id)};
-    item.title = "Job " + label(j) + " failed";
-    item.detail = j.error ? j.error->message : plural(j.counts.failed, "closure") + " failed";
-    item.since = j.finished;
-    item.count = j.counts.failed;
-    item.link =
-        page_link("/jobs/" + core::text(j.id), {{"state", "ENDED_BADLY"}, {"cluster", p.cluster}});
-    // With the same arguments what could not be read would fail again.
-    bool const again = !j.error || j.error->kind != core::failure_kind::input;
-    item.command = (again ? "muster retry " : "muster explain ") + core::text(j.id);
-    out.push_back(std::move(item));
+  auto const causes = by_cause(p.failed.newest);
+  std::uint64_t rest = p.failed.count;
+  core::time_point since = core::never;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    since = causes[i].front()->finished;
+    if (i == singly) break;
+    out.push_back(causes[i].size() == 1 ? about_job(*causes[i].front(), p)
+                                        : about_jobs(causes[i], p));
+    rest -= causes[i].size();
   }
+  if (rest == 0) return;
+  alert item{.rule = "jobs-failed", .subject = p.cluster, .count = rest};
+  item.title = plural(rest, "more job") + " failed within an hour";
+  item.since = since;
+  item.link = page_link("/jobs", {{"state", "FAILED"}, {"cluster", p.cluster}});
+  out.push_back(std::move(item));
 }
 
 // While a session goes on its program may well deal with an error: a warning, as long as it is

@@ -70,7 +70,8 @@ void copy_programs(server::hub& h, pool_facts& p) {
     p.failed_programs.push_back(
         {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
   for (auto const& one : all.list({}, pool_facts::programs_max, core::program_state::pending))
-    p.waiting_programs.push_back({one.id, one.spec.name, one.waits_for, one.created});
+    p.waiting_programs.push_back(
+        {one.id, one.spec.name, one.waits_for, one.created, one.cannot_start});
   for (auto const id : h.doctor().hung(pool_facts::programs_max))
     if (auto const one = all.look(id)) {
       auto const what = *h.doctor().hang_of(id);

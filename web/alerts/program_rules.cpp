@@ -1,4 +1,6 @@
 // What can be wrong with programs.
+#include <algorithm>
+
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
 
@@ -44,20 +46,25 @@ void failed_programs(pool_facts const& p, alerts& out) {
   }
 }
 
+// A program that no worker can take is as severe as a closure that no worker can take.
 void waiting_programs(pool_facts const& p, alert_facts const& f, alerts& out) {
   std::vector<troubled_program> long_ago;
   for (auto const& one : p.waiting_programs)
     if (one.since + pool_facts::program_waits_after <= f.now) long_ago.push_back(one);
+  auto const severity = [](bool cannot_start) {
+    return cannot_start ? alert_severity::error : alert_severity::warning;
+  };
   if (long_ago.size() > programs_singly) {
     auto item = about_many({.rule = "programs-wait"}, long_ago, "PENDING", p);
-    item.severity = alert_severity::warning;
+    item.severity = severity(std::any_of(long_ago.begin(), long_ago.end(),
+                                         [](troubled_program const& one) { return one.sure; }));
     item.title = plural(long_ago.size(), "program") + " wait";
     item.since = long_ago.back().since;
     return out.push_back(std::move(item));
   }
   for (auto const& one : long_ago) {
     alert item{.rule = "program-waits", .subject = core::text(one.id)};
-    item.severity = alert_severity::warning;
+    item.severity = severity(one.sure);
     item.title = "Program " + one.name + " waits";
     item.detail = one.text;
     item.since = one.since;

@@ -344,6 +344,8 @@ void members(member_list const& m, core::program_view const& p) {
   m("created_ms", p.created);
   m.when(p.finished != core::never)("finished_ms", p.finished);
   m.some("waits_for", p.waits_for);
+  m.some("cannot_start", p.cannot_start,
+         "it waits, and no connected worker has what it needs, even when idle");
   m.some_object("cause", p.cause, cause_members, "the first thing that went wrong");
   m.some_object("steps", p.steps, steps_members, "where its ranks say them");
   m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,

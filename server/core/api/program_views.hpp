@@ -101,7 +101,8 @@ struct program_view {
   std::uint32_t spares = 0;                         // places that are put by now
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
-  std::string waits_for;  // why nothing runs yet; empty: something does, or it has ended
+  std::string waits_for;      // why nothing runs yet; empty: something does, or it has ended
+  bool cannot_start = false;  // it waits, and no connected worker has what it needs, even idle
   std::optional<agreed_stop> stop_at{};       // for attempts after that one: not before this step
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
   std::optional<core::hang> hang{};  // as last told to the core; whoever shows it asks the doctor

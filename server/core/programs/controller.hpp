@@ -123,6 +123,8 @@ class controller {
   void absent(time_point now, host_number n, std::vector<rank_name> const& held);
   result<seat> seat_of(rank_name const& rank) const;
   std::string waits_for(program const& p) const;
+  /// Returns whether a pending program cannot start with the connected workers, even idle ones.
+  bool cannot_start(program const& p) const;
   program_view view_of(program const& p) const;
   program_row row_of(program const& p) const;
 

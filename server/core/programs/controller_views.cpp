@@ -83,6 +83,16 @@ std::string controller::waits_for(program const& p) const {
          spares_text(placer_.spare_places());
 }
 
+bool controller::cannot_start(program const& p) const {
+  if (!p.waits()) return false;
+  if (p.lacks_upload()) return true;
+  auto const attached = hosts_.attached();
+  auto const takes = [&](auto n) { return p.spec->upload.empty() || hosts_.at(n).unpacks; };
+  if (std::none_of(attached.begin(), attached.end(), takes)) return true;
+  if (p.room.pauses || !p.room.looked) return false;
+  return p.room.workers == 0 || !p.room.fits_when_idle;
+}
+
 program_view controller::view_of(program const& p) const {
   program_view v;
   v.id = p.id;
@@ -101,6 +111,7 @@ program_view controller::view_of(program const& p) const {
   v.stop_at = p.stop_at;
   if (p.state == program_state::running) v.hang = p.now.hang;
   v.waits_for = waits_for(p);
+  v.cannot_start = cannot_start(p);
   return v;
 }
 

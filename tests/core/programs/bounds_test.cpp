@@ -108,6 +108,7 @@ TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
   }
   b.advance_in_touch(100ms);
   ASSERT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  EXPECT_FALSE(b.look(p).cannot_start);
   b.advance_in_touch(2s);
   EXPECT_EQ(b.look(p).attempt, 4u);
 }

@@ -85,6 +85,7 @@ TEST(programs_and_closures, a_worker_without_an_offer_gets_no_ranks) {
   auto const p = submit(c, 1, {});
   EXPECT_EQ(state_of(c, p), program_state::pending);
   EXPECT_EQ(c.core.programs().look(p)->waits_for, "no worker that takes programs is connected");
+  EXPECT_TRUE(c.core.programs().look(p)->cannot_start);
 }
 
 TEST(programs_and_closures, a_worker_that_is_lost_keeps_its_ranks_until_its_lease_is_over) {

@@ -144,13 +144,51 @@ TEST_F(alert_rules, failed_jobs_are_named_or_counted) {
   EXPECT_EQ(one.command, "muster retry job_0000000000000009");
   pool().failed.newest.front().error->kind = core::failure_kind::input;
   EXPECT_EQ(only().command, "muster explain job_0000000000000009") << "again it would fail as well";
-  for (std::uint64_t n = 1; n < 4; ++n)
-    pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(10 * n)));
-  pool().failed.count = 30;
-  auto const many = only();
-  EXPECT_EQ(many.title, "30 jobs failed within an hour");
-  EXPECT_EQ(many.since, now - 5s);
+}
+
+TEST_F(alert_rules, more_than_three_failed_jobs_are_grouped_by_cause_with_a_command_for_all) {
+  auto other = failed_job(9, now - 5s);
+  other.name = "etl";
+  other.error->message = "division by zero";
+  pool().failed.newest = {other};
+  for (std::uint64_t n = 4; n > 0; --n)
+    pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(100 - 10 * n)));
+  pool().failed.newest[1].name = "night-4";
+  pool().failed.count = 5;
+  auto const items = alerts_of(facts);
+  ASSERT_EQ(items.size(), 2u);
+  auto const by_rule = [&](std::string_view rule) {
+    return *std::find_if(items.begin(), items.end(), [&](auto const& i) { return i.rule == rule; });
+  };
+  EXPECT_EQ(by_rule("job-failed").title, "Job etl failed");
+  EXPECT_EQ(by_rule("job-failed").detail, "division by zero");
+  auto const many = by_rule("jobs-failed");
+  EXPECT_EQ(many.title, "Job night-4 and 3 more failed") << "the newest is named";
+  EXPECT_EQ(many.detail, "no such file; night-4, night, night and 1 more");
+  EXPECT_EQ(many.count, 4u);
+  EXPECT_EQ(many.since, now - 60s);
   EXPECT_EQ(many.link, "/jobs?state=FAILED");
+  EXPECT_EQ(many.command,
+            "muster retry job_0000000000000004 job_0000000000000003 job_0000000000000002 "
+            "job_0000000000000001");
+}
+
+TEST_F(alert_rules, failed_jobs_of_many_causes_are_three_items_and_a_count) {
+  for (std::uint64_t n = 1; n <= 20; ++n) {
+    pool().failed.newest.push_back(failed_job(n, now - std::chrono::seconds(n)));
+    pool().failed.newest.back().error->message = "cause " + std::to_string(n);
+  }
+  pool().failed.count = 30;
+  auto const items = alerts_of(facts);
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(std::count_if(items.begin(), items.end(),
+                          [](auto const& i) { return i.rule == "job-failed"; }),
+            3);
+  auto const rest = std::find_if(items.begin(), items.end(),
+                                 [](auto const& i) { return i.rule == "jobs-failed"; });
+  ASSERT_NE(rest, items.end());
+  EXPECT_EQ(rest->title, "27 more jobs failed within an hour");
+  EXPECT_EQ(rest->count, 27u);
 }
 
 TEST_F(alert_rules, sessions_of_programs_say_that_something_of_them_failed) {

@@ -75,7 +75,9 @@ TEST_F(program_alerts, a_program_that_waits_for_long_says_what_for) {
   pool().waiting_programs[0].since = now - 30s;
   auto const one = only();
   EXPECT_EQ(one.rule, "program-waits");
-  EXPECT_EQ(one.severity, alert_severity::warning);
+  EXPECT_EQ(one.severity, alert_severity::error) << "as a closure that no worker can take";
+  pool().waiting_programs[0].sure = false;
+  EXPECT_EQ(only().severity, alert_severity::warning) << "a worker only has to become idle";
   EXPECT_EQ(one.title, "Program train waits");
   EXPECT_EQ(one.detail, "no worker takes programs");
   EXPECT_EQ(one.link, "/programs/prog_0000000000000002?cluster=two");
