@@ -178,8 +178,11 @@ void members(member_list const& m, worker_history const& h) {
   m("step_ms", minute);
   m.list(
       "t", all, [](row r) { return r.begin; }, "when each minute began");
-  m.list("finished", all, [](row r) { return r.count; });
-  m.list("failed", all, [](row r) { return r.failed; });
+  m.list(
+      "finished", all, [](row r) { return r.count; },
+      "closures that ended in each minute, failed and cancelled ones included");
+  m.list(
+      "failed", all, [](row r) { return r.failed; }, "the finished closures that failed");
   m.list(
       "busy_ms", all, [](row r) { return r.busy; }, "of its slots together");
 }

@@ -35,6 +35,9 @@ void attempt_members(member_list const& m, core::attempt_view const& a) {
   m("host", a.host);
   m("started_ms", a.started);
   m("ended_ms", a.ended);
+  m.when(a.ended != core::time_point{} && a.started != core::time_point{})(
+      "took_us", std::max<std::int64_t>(0, (a.ended - a.started).count()),
+      "the duration in microseconds; missing until the attempt has ended");
   m("outcome", text(a.outcome));
   m("end", name(a.outcome.how), "what the outcome says, as a code: WORKER_LOST");
 }
@@ -257,8 +260,9 @@ void members(member_list const& m, core::task_view const& t, core::time_point no
   m("running", t.running);
   m("waiting_for_values", t.waiting);
   m("sent_ahead", t.prefetched);
-  m("finished", t.finished);
-  m("failed", t.failed);
+  m("finished", t.finished,
+    "closures that ended on this worker, failed and cancelled ones included");
+  m("failed", t.failed, "the finished closures that failed");
   m("restarts", t.restarts);
   m("reconnects", t.reconnects);
   m("draining", t.draining);

@@ -201,8 +201,9 @@ void members(member_list const& m, counters const& c) {
   part("tasks", task_members);
   part("closures", closure_members);
   m.object("rates", [&c](member_list const& of) {
-    of("finished", c.finished_per_s);
-    of("failed", c.failed_per_s);
+    of("finished", c.finished_per_s,
+       "closures that ended per second, failed and cancelled ones included");
+    of("failed", c.failed_per_s, "the finished closures that failed, per second");
   });
   part("remote_values", value_members);
   part("heartbeat_age_ms", heartbeat_members);
