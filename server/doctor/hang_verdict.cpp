@@ -1,34 +1,13 @@
 // Whom the others wait for, by the first evidence that tells of one.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "server/doctor/hangs.hpp"
 
 namespace muster::doctor {
 namespace {
-
-constexpr std::size_t line_bytes_max = 200;
-
-struct frame {
-  std::string_view file, number, function;  // without a number: code of which no line is known
-};
-
-// The next `  File "train.py", line 12 in step`, or `  File "train" in step(int)`.
-std::optional<frame> next_frame(std::string_view& text) {
-  constexpr std::string_view begin = "  File \"", middle = ", line ", end = " in ";
-  auto const at = text.find(begin);
-  if (at == std::string_view::npos) return {};
-  text.remove_prefix(at + begin.size());
-  auto line = text.substr(0, text.find('\n'));
-  auto const quote = line.find('"');
-  auto const function = line.find(end, quote == std::string_view::npos ? line.size() : quote);
-  if (function == std::string_view::npos) return frame{};
-  frame f{line.substr(0, quote), line.substr(quote + 1, function - quote - 1),
-          line.substr(function + end.size())};
-  if (f.number.starts_with(middle)) f.number.remove_prefix(middle.size());
-  return f;
-}
 
 // Where the kernel has those that wait for somebody else: at sockets, pipes, locks. Not so one that
 // sleeps, waits for a file lock, or for somebody to open a FIFO.
@@ -37,11 +16,6 @@ bool waits_for_others(std::string_view process) {
                                       "unix_", "futex", "pipe_read", "do_wait", "eventfd"})
     if (process.find(word) != std::string_view::npos) return true;
   return false;
-}
-
-bool is_of_library(frame const& f) {
-  return f.file.find("/lib/python3") != std::string_view::npos || f.file.starts_with("<frozen") ||
-         (f.number.empty() && f.file.find(".so") != std::string_view::npos);
 }
 
 bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
@@ -66,46 +40,47 @@ late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barri
 
 }  // namespace
 
-std::string_view main_thread_of(std::string_view stack) {
-  auto begin = std::string_view::npos;
-  for (std::string_view const head : {"Thread ", "Current thread "})
-    for (auto at = stack.rfind(head); at != std::string_view::npos && at != 0;
-         at = stack.rfind(head, at - 1))
-      if (stack[at - 1] == '\n') {
-        if (begin == std::string_view::npos || at > begin) begin = at;
-        break;
-      }
-  return stack.substr(begin == std::string_view::npos ? 0 : begin);
-}
-
-std::string line_of(std::string_view stack) {
-  auto text = main_thread_of(stack);
-  std::optional<frame> shown;
-  while (auto const f = next_frame(text)) {
-    if (f->file.empty()) continue;
-    if (!shown) shown = f;
-    if (is_of_library(*f)) continue;
-    shown = f;
-    break;
-  }
-  if (!shown) return {};
-  auto line = std::string(shown->file);
-  if (!shown->number.empty()) line += ':' + std::string(shown->number);
-  line += " in " + std::string(shown->function);
-  if (line.size() > line_bytes_max) line.erase(0, line.size() - line_bytes_max);
-  return line;
-}
-
 bool hang_watch::name_one(core::hang& h, core::hang_evidence by, ranks const& those) const {
   if (those.size() != 1) return false;
   auto const& w = ranks_[those.front()];
   h.evidence = by;
   h.rank = those.front();
   if (!w.over) {
-    h.line = line_of(w.stack.empty() ? w.spun : w.stack);
+    h.line = line_of_rank(those.front());
     h.process = w.process;
   }
   return true;
+}
+
+std::string hang_watch::line_of_rank(std::uint32_t rank) const {
+  auto const& w = ranks_[rank];
+  return line_of(w.stack.empty() ? w.spun : w.stack);
+}
+
+hang_watch::ranks hang_watch::outside_collective(ranks const& among) const {
+  ranks outside;
+  bool some_wait = false;
+  for (auto const r : alive()) {
+    auto const& stack = ranks_[r].stack;
+    bool const waits = !collective_of(stack).empty();
+    some_wait = some_wait || waits;
+    bool const known = !stack.empty() || !ranks_[r].spun.empty();
+    if (known && !waits && is_in(among, r)) outside.push_back(r);
+  }
+  return some_wait ? outside : ranks();
+}
+
+std::string hang_watch::two_lines(ranks const& of) const {
+  std::vector<std::string> found;
+  std::string text;
+  for (auto const r : of) {
+    auto line = line_of_rank(r);
+    if (line.empty() || std::find(found.begin(), found.end(), line) != found.end()) continue;
+    text += (text.empty() ? "" : " and ") + line + " (rank " + std::to_string(r) + ")";
+    found.push_back(std::move(line));
+    if (found.size() == 2) break;
+  }
+  return text;
 }
 
 // By whole stacks first; threads of which each rank has its own are passed over then. Of what has
@@ -177,8 +152,15 @@ core::hang hang_watch::judged(suspicion const& s) const {
   if (name_one(h, stopped, only(stands))) return h;
   auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
   if (in_call.size() < those.size() && name_one(h, in_kernel, in_call)) return h;
+  // The only rank that waits in a collective operation may be the odd one, and is not to blame.
+  auto const outside = outside_collective(among);
+  if (!outside.empty()) among = outside;
   auto const elsewhere = only([&](auto r) { return is_in(odd, r); });
   if (name_one(h, stack, elsewhere)) return h;
+  for (auto const r : those)
+    if (!outside.empty() && h.waiting_line.empty() && !collective_of(ranks_[r].stack).empty())
+      h.waiting_line = line_of_rank(r);
+  if (name_one(h, collective, outside)) return h;
   // Of several that are elsewhere, as the one that serves the others always is: one that is caught
   // in a loop or sleeps for long, where all others wait for somebody.
   auto const is_alone = [&](auto r) {
@@ -193,10 +175,10 @@ core::hang hang_watch::judged(suspicion const& s) const {
   for (std::uint32_t r = 0; r < ranks_.size(); ++r)
     if (ranks_[r].trains && ranks_[r].over) gone.push_back(r);
   if (known && odd.empty() && name_one(h, ended, gone)) return h;
-  if (those.size() == 1) {
-    auto const& w = ranks_[those.front()];
-    h.line = line_of(w.stack.empty() ? w.spun : w.stack);
-  }
+  if (those.size() == 1)
+    h.line = line_of_rank(those.front());
+  else
+    h.waiting_line = two_lines(those);
   return h;
 }
 

@@ -133,6 +133,11 @@ class hang_watch {
   core::hang judged(suspicion const& s) const;
   /// Who is elsewhere than more than half of them; none: not so many are in one place.
   std::optional<ranks> odd_ones(ranks const& among) const;
+  /// Of `among`: none, unless some wait in a collective operation and these do not.
+  ranks outside_collective(ranks const& among) const;
+  /// "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
+  std::string two_lines(ranks const& of) const;
+  std::string line_of_rank(std::uint32_t rank) const;
   bool name_one(core::hang& h, core::hang_evidence by, ranks const& those) const;
 
   duration const hang_after_;
@@ -149,6 +154,9 @@ class hang_watch {
   ranks waiting_;
 };
 
+/// Says which operation across ranks the main thread of such a stack waits in: "JAX", "torch", …;
+/// empty: none that is known. docs/programs.md lists the frames.
+std::string_view collective_of(std::string_view stack);
 /// The main thread of such a stack, which is written last.
 std::string_view main_thread_of(std::string_view stack);
 /// The line where the main thread of such a stack is, outside of Python's own and of shared

@@ -84,7 +84,7 @@ core::program_spec decoded(wire::Program const& w, bool& ok) {
 
 core::hang decoded(wire::Hang const& w, bool& ok) {
   core::hang h;
-  h.evidence = within(w.evidence(), core::hang_evidence::ended, ok);
+  h.evidence = within(w.evidence(), core::hang_evidence::collective, ok);
   h.rank = w.rank();
   h.task = w.task();
   h.host = w.host();

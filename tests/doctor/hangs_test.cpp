@@ -125,6 +125,8 @@ TEST(a_hang, of_two_that_are_elsewhere_names_nobody) {
   ASSERT_EQ(p.run(long_ago), hang_news::found);
   EXPECT_EQ(p.named(), -1);
   EXPECT_EQ(p.by(), hang_evidence::undecided);
+  EXPECT_EQ(p.watch.found()->waiting_line,
+            "wait.py:3 in wait (rank 0) and train.py:12 in step (rank 1)");
   EXPECT_EQ(p.watch.waiting().size(), 2u);
 }
 

@@ -1,6 +1,7 @@
 #include "server/core/api/hangs.hpp"
 
 #include "base/enum_names.hpp"
+#include "base/rank_label.hpp"
 #include "server/core/api/program_views.hpp"
 
 namespace muster::core {
@@ -20,6 +21,8 @@ std::string why(hang const& h) {
       return "is elsewhere than the others";
     case hang_evidence::ended:
       return "has ended, and the others wait";
+    case hang_evidence::collective:
+      return "is not in the collective operation that the others wait in";
     case hang_evidence::undecided:
       break;
   }
@@ -39,9 +42,9 @@ std::string_view name(hang_policy p) {
 }
 
 std::string_view name(hang_evidence e) {
-  static constexpr std::string_view names[] = {"UNDECIDED", "BARRIER", "STEP", "STOPPED",
-                                               "IN_KERNEL", "STACK",   "ENDED"};
-  return named<hang_evidence::ended>(names, e);
+  static constexpr std::string_view names[] = {"UNDECIDED", "BARRIER", "STEP",  "STOPPED",
+                                               "IN_KERNEL", "STACK",   "ENDED", "COLLECTIVE"};
+  return named<hang_evidence::collective>(names, e);
 }
 
 std::string text(hang const& h) {

@@ -34,13 +34,14 @@ struct watch_wish {
 
 /// By what a rank is found. The first that tells of one names it.
 enum class hang_evidence : std::uint8_t {
-  undecided,  ///< nobody is named
-  barrier,    ///< it is missing at the barrier that the others wait at
-  step,       ///< its step is behind
-  stopped,    ///< by a signal or a debugger
-  in_kernel,  ///< in a call that cannot be interrupted
-  stack,      ///< its stack is the odd one
-  ended,      ///< it has ended, and the others wait all the same
+  undecided,   ///< nobody is named
+  barrier,     ///< it is missing at the barrier that the others wait at
+  step,        ///< its step is behind
+  stopped,     ///< by a signal or a debugger
+  in_kernel,   ///< in a call that cannot be interrupted
+  stack,       ///< its stack is the odd one
+  ended,       ///< it has ended, and the others wait all the same
+  collective,  ///< the others wait in a collective operation, and it does not
 };
 std::string_view name(hang_evidence e);  // "IN_KERNEL"
 
@@ -56,8 +57,9 @@ struct hang {
   std::string barrier{};               // that the others wait at
   std::uint32_t waits = 0;             // ranks that wait
   std::vector<std::string> waiting{};  // the first of their tasks
-  std::string waiting_line{};          // where most of them are
-  time_point since{};                  // nothing has moved
+  /// Where most of them are. If no rank is named: where up to two of them are, each with its rank.
+  std::string waiting_line{};
+  time_point since{};  // nothing has moved
   time_point found{};
 
   bool operator==(hang const&) const = default;

@@ -1,4 +1,7 @@
 // The words for programs' states and kinds, and their ids as people see them.
+#include <algorithm>
+#include <cstdint>
+
 #include "base/enum_names.hpp"
 #include "base/text.hpp"
 #include "server/core/api/program_views.hpp"
@@ -9,11 +12,23 @@ std::string text(program_id id) {
   return "prog_" + hex16(raw(id));
 }
 
-std::string rank_label(std::uint32_t rank, std::string_view task) {
-  auto label = "rank " + std::to_string(rank);
-  if (!task.empty() && task != "worker:" + std::to_string(rank))
-    label.append(" (").append(task).append(")");
-  return label;
+void describe_losses(program_view& p, time_point now) {
+  auto const seconds = [](duration d) {
+    auto const whole = std::chrono::duration_cast<std::chrono::seconds>(d).count();
+    return std::to_string(std::max<std::int64_t>(whole, 0)) + " s";
+  };
+  for (auto& l : p.lost_workers) {
+    l.text = l.worker + " on " + l.host + " is lost since " + seconds(now - l.since) + "; its " +
+             (l.ranks == 1 ? "rank is" : "ranks are") + " given up in " +
+             seconds(l.given_up - now) + " (--program-lease), then ";
+    if (l.next_attempt == 0) {
+      l.text += "the program ends";
+      continue;
+    }
+    l.text += "attempt " + std::to_string(l.next_attempt) + " begins";
+    for (std::size_t i = 0; i < l.next_hosts.size(); ++i)
+      l.text += (i == 0 ? " on " : ", ") + l.next_hosts[i];
+  }
 }
 
 std::string_view name(program_state s) {

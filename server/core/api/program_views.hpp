@@ -29,6 +29,7 @@ struct rank_view {
   std::string not_started;
   std::string not_preloaded;  // why it began without, though its program has `preload`
   bool out_of_memory = false;
+  bool worker_lost = false;  // not known to be dead, and its worker has no connection
   named_amounts resources;
   // Set by who asks, as the core does not know it:
   std::string last_line{};
@@ -37,9 +38,16 @@ struct rank_view {
   duration step_took{};  // the median of the last ones; 0: not known
 };
 
-/// Returns how people read a rank: "rank 3", or "rank 3 (ps:0)" with a task that is not worker:3. A
-/// task such as "worker:3" alone would be taken for the Muster worker of that name.
-std::string rank_label(std::uint32_t rank, std::string_view task);
+/// A worker without a connection that has ranks of the attempt which are not known to be dead.
+struct lost_worker_view {
+  std::string worker, host;
+  std::uint32_t ranks = 0;
+  time_point since{};                     // its connection ended, or this server process started
+  time_point given_up{};                  // its lease (--program-lease) has run out, with a margin
+  std::uint32_t next_attempt = 0;         // begins then; 0: none, the program is being stopped
+  std::vector<std::string> next_hosts{};  // with spares for it
+  std::string text{};                     // set by describe_losses()
+};
 
 /// How far a program's ranks are, where they say steps.
 struct program_steps_view {
@@ -106,7 +114,11 @@ struct program_view {
   std::optional<agreed_stop> stop_at{};       // for attempts after that one: not before this step
   std::optional<program_steps_view> steps{};  // set by who asks; none: no rank says any
   std::optional<core::hang> hang{};  // as last told to the core; whoever shows it asks the doctor
+  std::vector<lost_worker_view> lost_workers{};  // of one program that is asked for
 };
+
+/// Sets the texts of its lost workers, with the times that are left at `now`.
+void describe_losses(program_view& p, time_point now);
 
 struct program_counts {
   std::uint32_t by_state[program_states] = {};

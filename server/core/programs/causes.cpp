@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/rank_label.hpp"
 #include "base/utf8.hpp"
 
 namespace muster::core::programs {
